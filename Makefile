@@ -1,0 +1,56 @@
+# Everything runs from .venv, which is made on the first call.
+# `make help` lists the targets; `make PYTHON=python3.13 test` picks an interpreter.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+CORE_COVERAGE ?= 100
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test check format clean
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## Train, evaluate and ask on the built-in example; exits by itself.
+	@$(BIN)/askless demo --no-serve
+
+test: $(STAMP) ## Run the tests, then those of core again uncompiled for coverage.
+	$(BIN)/python -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core -m "not slow" \
+		--cov --cov-report=term-missing --cov-fail-under=$(CORE_COVERAGE)
+
+check: $(STAMP) ## Check format, lint and types.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy core app
+
+format: $(STAMP) ## Format the code and apply the linter's safe fixes.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
+	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis
+	rm -rf .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(STAMP): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "Askless needs Python 3.11 or newer, and there is no '$(PYTHON)'. Name one: make PYTHON=/path/to/python" >&2; \
+		exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Askless needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make PYTHON=python3.13" >&2; \
+		exit 1; }
+	@echo "Setting up $(VENV) with $$($(PYTHON) -V): some minutes the first time"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -r requirements.lock \
+		| awk '/^Collecting / {print "  " $$2; fflush()} /^Installing collected/ {print "  installing"; fflush()}'
+	@$(BIN)/python -m pip install --quiet --no-deps -e .
+	@touch $@

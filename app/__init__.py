@@ -1,0 +1,1 @@
+"""Askless around its core: command line, files, and what a user touches."""

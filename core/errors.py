@@ -1,0 +1,52 @@
+"""What core raises. Every refusal names the field, the rule and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One broken rule: where, what was expected, what was found instead."""
+
+    field: str
+    rule: str
+    found: str = ""
+
+    def __str__(self) -> str:
+        """Give the one line a user reads."""
+        tail = f"; found {self.found}" if self.found else ""
+        return f"{self.field}: {self.rule}{tail}"
+
+
+class CoreError(Exception):
+    """Whatever core refuses to do; the children say what kind of input was wrong."""
+
+
+class RefusedError(CoreError, ValueError):
+    """Wrong input, with every broken rule that could be found at once."""
+
+    def __init__(self, refusals: Iterable[Refusal]) -> None:
+        self.refusals = tuple(refusals)
+        super().__init__("\n".join(str(refusal) for refusal in self.refusals))
+
+
+class AnswerError(RefusedError):
+    """An answer of the wrong type or to an unknown feature."""
+
+
+class OverBudgetError(CoreError):
+    """A charge that would pass the budget; amounts in micro-units."""
+
+    def __init__(self, feature: str, price: int, remaining: int) -> None:
+        self.feature = feature
+        self.price = price
+        self.remaining = remaining
+        super().__init__(
+            f"{feature}: its price must not exceed what remains of the budget"
+        )
+
+
+class ClosedError(CoreError):
+    """An answer to a session that accepts none any more."""

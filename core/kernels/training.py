@@ -1,0 +1,198 @@
+"""Compiled steps of a boosting round: find the best stumps, reweight the rows.
+
+Codes are uint8, one row per feature; `MISSING` marks a missing value. Weights are
+signed: the weight of a row times its class (+1 or -1).
+"""
+
+import numpy as np
+from numba import prange
+
+from core.kernels.jit import kernel, parallel_kernel
+
+MISSING = np.uint8(255)
+N_HISTOGRAM = 256
+BLOCK = 4
+
+
+@parallel_kernel
+def encode(values, cuts, cut_starts, is_category, out_codes):
+    """Code every value by binary search among its feature's cuts.
+
+    values: (n_samples, n_features); cuts: flat, those of feature f from
+    cut_starts[f] to cut_starts[f + 1], ascending. The code of a number is how many
+    cuts lie below it, of a category its position. out_codes: (n_features,
+    n_samples).
+    """
+    n_samples, n_features = values.shape
+    for feature_idx in prange(n_features):
+        start = cut_starts[feature_idx]
+        stop = cut_starts[feature_idx + 1]
+        for row in range(n_samples):
+            value = values[row, feature_idx]
+            low = start
+            high = stop
+            while low < high:
+                middle = (low + high) // 2
+                if cuts[middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+            is_missing = np.isnan(value)
+            out_codes[feature_idx, row] = MISSING if is_missing else low - start
+
+
+@kernel
+def add_block(codes, start, signed_weights, out_sums):
+    """Sum signed weights by code for `BLOCK` features from `start` on.
+
+    Even and odd rows go into sums of their own: two additions to one cell in a
+    row would wait for each other. Four features share each load of the weights.
+    out_sums: (2, BLOCK, N_HISTOGRAM).
+    """
+    n_samples = signed_weights.shape[0]
+    codes_0 = codes[start]
+    codes_1 = codes[start + 1]
+    codes_2 = codes[start + 2]
+    codes_3 = codes[start + 3]
+    for row in range(0, n_samples - 1, 2):
+        even = signed_weights[row]
+        odd = signed_weights[row + 1]
+        out_sums[0, 0, codes_0[row]] += even
+        out_sums[0, 1, codes_1[row]] += even
+        out_sums[0, 2, codes_2[row]] += even
+        out_sums[0, 3, codes_3[row]] += even
+        out_sums[1, 0, codes_0[row + 1]] += odd
+        out_sums[1, 1, codes_1[row + 1]] += odd
+        out_sums[1, 2, codes_2[row + 1]] += odd
+        out_sums[1, 3, codes_3[row + 1]] += odd
+    if n_samples % 2:
+        last = n_samples - 1
+        out_sums[0, 0, codes_0[last]] += signed_weights[last]
+        out_sums[0, 1, codes_1[last]] += signed_weights[last]
+        out_sums[0, 2, codes_2[last]] += signed_weights[last]
+        out_sums[0, 3, codes_3[last]] += signed_weights[last]
+
+
+@kernel
+def add_one(codes, feature_idx, signed_weights, out_sums):
+    """Sum signed weights by code for one feature, in the order of `add_block`.
+
+    out_sums: (2, N_HISTOGRAM).
+    """
+    feature_codes = codes[feature_idx]
+    for row in range(signed_weights.shape[0]):
+        out_sums[row % 2, feature_codes[row]] += signed_weights[row]
+
+
+@kernel
+def missing_weight(feature_codes, signed_weights):
+    """Sum the unsigned weights of the rows where a feature is missing."""
+    total = 0.0
+    for row in range(signed_weights.shape[0]):
+        if feature_codes[row] == MISSING:
+            total += abs(signed_weights[row])
+    return total
+
+
+@kernel
+def scan(sums, n_codes, is_category, out_edges, out_cuts, out_votes, feature_idx):
+    """Find the stump of largest absolute edge from one feature's sums by code.
+
+    sums: (2, N_HISTOGRAM). A number is cut between two codes, a category at one
+    code; the lowest cut wins a tie.
+    """
+    total = 0.0
+    for code in range(n_codes):
+        total += sums[0, code] + sums[1, code]
+    best = 0.0
+    best_cut = -1
+    best_vote = 1
+    below = 0.0
+    for code in range(n_codes if is_category else n_codes - 1):
+        here = sums[0, code] + sums[1, code]
+        below += here
+        # A category votes on its own sum against the rest, a number on the sum
+        # above the cut against the sum below.
+        edge = 2.0 * here - total if is_category else total - 2.0 * below
+        if abs(edge) > best:
+            best = abs(edge)
+            best_cut = code
+            best_vote = 1 if edge > 0.0 else -1
+    out_edges[feature_idx] = best
+    out_cuts[feature_idx] = best_cut
+    out_votes[feature_idx] = best_vote
+
+
+@parallel_kernel
+def best_stumps(
+    codes,
+    n_codes,
+    is_category,
+    has_missing,
+    signed_weights,
+    out_edges,
+    out_cuts,
+    out_votes,
+    out_presents,
+):
+    """Find the stump of largest absolute edge on every feature.
+
+    codes: (n_features, n_samples); n_codes, is_category, has_missing:
+    (n_features,); signed_weights: (n_samples,) with absolute sum 1. Outputs, all
+    (n_features,): edge >= 0, cut code (-1: none), vote above the cut, and the
+    weight of the rows where the feature is present.
+    """
+    n_features = codes.shape[0]
+    n_blocks = (n_features + BLOCK - 1) // BLOCK
+    for block in prange(n_blocks):
+        start = block * BLOCK
+        stop = min(start + BLOCK, n_features)
+        sums = np.zeros((2, BLOCK, N_HISTOGRAM))
+        if stop - start == BLOCK:
+            add_block(codes, start, signed_weights, sums)
+        else:
+            for feature_idx in range(start, stop):
+                add_one(
+                    codes, feature_idx, signed_weights, sums[:, feature_idx - start]
+                )
+        for feature_idx in range(start, stop):
+            scan(
+                sums[:, feature_idx - start],
+                n_codes[feature_idx],
+                is_category[feature_idx],
+                out_edges,
+                out_cuts,
+                out_votes,
+                feature_idx,
+            )
+            out_presents[feature_idx] = 1.0
+            if has_missing[feature_idx]:
+                out_presents[feature_idx] -= missing_weight(
+                    codes[feature_idx], signed_weights
+                )
+
+
+@kernel
+def reweight(feature_codes, is_category, cut, vote, alpha, out_signed_weights):
+    """Apply D(i) exp(-alpha y h(x)) and normalise; return the normaliser.
+
+    feature_codes: (n_samples,) of the stump's feature. Missing rows keep their
+    weight before the normalisation. out_signed_weights: (n_samples,), in place.
+    """
+    right = np.exp(-alpha)
+    wrong = np.exp(alpha)
+    n_samples = out_signed_weights.shape[0]
+    total = 0.0
+    for row in range(n_samples):
+        code = feature_codes[row]
+        weight = out_signed_weights[row]
+        if code != MISSING:
+            is_above = code == cut if is_category else code > cut
+            is_up = is_above == (vote > 0)
+            weight *= right if is_up == (weight > 0.0) else wrong
+            out_signed_weights[row] = weight
+        total += abs(weight)
+    scale = 1.0 / total
+    for row in range(n_samples):
+        out_signed_weights[row] *= scale
+    return total

@@ -1,0 +1,1 @@
+"""Weak learners: each finds the best hypotheses for given weights."""

@@ -1,0 +1,208 @@
+"""The arrows between modules, as tables. A new module needs a row or fails.
+
+What a file may import, not what it does with it: that is for reviewers.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FIRST_PARTY = ("core", "app", "tests", "benchmarks", "migrations")
+LEAVES = ("app.records", "app.errors")
+
+# Module prefix -> first-party prefixes it may import. The longest prefix decides.
+ARROWS = {
+    "core": ("core",),
+    "app": (),
+    "app.records": ("core.types", "core.errors"),
+    "app.errors": ("core.types", "core.errors"),
+    "app.client": (),
+    "app.settings": LEAVES,
+    "app.ingest": (*LEAVES, "core.types", "core.errors", "core.check"),
+    "app.store": (*LEAVES, "app.store", "core.types", "core.codec"),
+    "app.service": (*LEAVES, "app.service", "app.store", "app.ingest", "core"),
+    "app.http": (*LEAVES, "app.http", "app.service"),
+    "app.http.deps": (*LEAVES, "app.http", "app.service", "app.store.engine"),
+    "app.http.errors": (*LEAVES, "app.http", "core.errors"),
+    "app.main": (
+        *LEAVES,
+        "app.settings",
+        "app.http",
+        "app.store.engine",
+        "core.kernels",
+    ),
+    "app.worker": (
+        *LEAVES,
+        "app.settings",
+        "app.service",
+        "app.store.engine",
+        "core.kernels",
+    ),
+    "app.cli": (
+        *LEAVES,
+        "app.cli",
+        "app.settings",
+        "app.service",
+        "app.ingest",
+        "app.main",
+        "app.worker",
+        "app.store.engine",
+        "core",
+    ),
+    "migrations": (),
+    "migrations.env": ("app.settings", "app.store.engine", "app.store.tables"),
+    "benchmarks": ("benchmarks", "core", "app"),
+    "tests": ("tests", "core", "app", "migrations"),
+    "tests.naive": (),
+}
+
+# One file per noun, and siblings never meet; the files named here serve them all.
+SHARED: dict[str, set[str]] = {
+    "core.kernels": {"jit"},
+    "app.http": {"deps", "schemas", "errors"},
+    "app.service": set(),
+    "app.store": {"engine", "tables", "queue", "blobs"},
+}
+
+# Module prefix -> the only modules of core, app and migrations that may import it.
+ONLY_FROM = {
+    "numba": ("core.kernels",),
+    "sklearn": (
+        "core.estimators",
+        "core.selection",
+        "core.baselines",
+        "core.calibration",
+    ),
+    "app.settings": ("app.main", "app.worker", "app.cli", "migrations.env"),
+    "app.store.engine": (
+        "app.main",
+        "app.worker",
+        "app.cli",
+        "app.http.deps",
+        "app.store",
+        "migrations.env",
+    ),
+}
+
+# Values in, values out: no files, clock, environment, logging, database or web.
+CORE_OUTSIDE = {"numpy", "numba", "sklearn", "__future__", "abc", "bisect"} | {
+    *("collections", "copy", "dataclasses", "decimal", "enum", "fractions"),
+    *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
+    *("types", "typing", "warnings"),
+}
+
+
+def is_within(module: str, prefixes: tuple[str, ...]) -> bool:
+    return any(module == p or module.startswith(p + ".") for p in prefixes)
+
+
+def imported(module: str, source: str, *, is_package: bool = False) -> Iterator[str]:
+    """Yield what ``source`` imports; ``from a import b`` counts as ``a.b``."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = module.split(".")
+            up = node.level - is_package
+            above = parts[: len(parts) - up] if node.level else []
+            start = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{start}.{alias.name}" for alias in node.names)
+
+
+def refusal(module: str, target: str) -> str | None:
+    """Return why ``module`` may not import ``target``, or None where it may."""
+    row = max((p for p in ARROWS if is_within(module, (p,))), key=len)
+    if is_within(target, FIRST_PARTY):
+        if not is_within(target, ARROWS[row]):
+            return f"{row} may import only {ARROWS[row]}"
+    elif row == "core" and target.split(".")[0] not in CORE_OUTSIDE:
+        return "core is pure"
+    for layer, shared in SHARED.items():
+        if module.startswith(layer + ".") and is_within(target, (layer,)):
+            noun, other = (f"{m}.".split(".")[2] for m in (module, target))
+            if other not in {noun, *shared}:
+                return f"siblings in {layer} never meet"
+    if is_within(module, ("tests", "benchmarks")):
+        return None
+    for prefix, importers in ONLY_FROM.items():
+        if is_within(target, (prefix,)) and not is_within(module, importers):
+            return f"{prefix} is for {importers} only"
+    return None
+
+
+def modules() -> dict[str, Path]:
+    files = (f for top in FIRST_PARTY for f in sorted((ROOT / top).rglob("*.py")))
+    named = ((f.relative_to(ROOT).with_suffix("").parts, f) for f in files)
+    return {".".join(p for p in parts if p != "__init__"): f for parts, f in named}
+
+
+@pytest.mark.parametrize("module", modules())
+def test_module_imports_only_what_its_arrows_allow(module: str) -> None:
+    path = modules()[module]
+    source = path.read_text(encoding="utf-8")
+    targets = imported(module, source, is_package=path.name == "__init__.py")
+
+    refused = {t: why for t in targets if (why := refusal(module, t))}
+
+    assert refused == {}
+
+
+def is_refused(module: str, source: str) -> bool:
+    return any(refusal(module, target) for target in imported(module, source))
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("core.rules", "import app"),
+        ("core.rules", "from app.records import Page"),
+        ("core.rules", "from ..app import records"),
+        ("core.rules", "import numba"),
+        ("core.kernelsmith", "import numba"),
+        ("core.boosting", "def f():\n    from sklearn.base import clone"),
+        ("core.kernels.training", "from core.kernels.inference import vote"),
+        *(("core.types", f"import {name}") for name in ["logging", "os", "pathlib"]),
+        *(("core.types", f"import {name}") for name in ["random", "secrets", "time"]),
+        *(("core.types", f"import {name}") for name in ["sqlite3", "requests"]),
+        ("core.types", "from datetime import datetime"),
+        ("core.types", "from benchmarks import speed"),
+        ("app.cli", "import benchmarks.speed"),
+        ("app.undeclared", "from app.records import Page"),
+        ("app.records", "from app.errors import AppError"),
+        ("app.client", "from app import records"),
+        ("app.ingest", "from core.boosting import boost"),
+        ("app.store.models", "from core import boosting"),
+        ("app.store.models", "from app.store import trainings"),
+        ("app.store.models", "from app.service import models"),
+        ("app.service.models", "from app.service.trainings import cancel"),
+        ("app.service.models", "from app.store.engine import transaction"),
+        ("app.http.models", "from . import trainings"),
+        ("app.http.models", "from app.store import models"),
+        ("app.http.models", "from app.settings import Settings"),
+        ("app.worker", "from app.http import errors"),
+        ("tests.naive", "from core.types import Stump"),
+        ("migrations.versions.first", "from app.store.tables import metadata"),
+    ],
+)
+def test_forbidden_import_is_refused(module: str, source: str) -> None:
+    assert is_refused(module, source)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("core.kernels.training", "from core.kernels.jit import kernel"),
+        ("core.kernels.jit", "from numba import njit"),
+        ("core.estimators", "from sklearn.base import BaseEstimator"),
+        ("app.store.models", "from app.store import tables\nimport core.codec"),
+        ("app.service.models", "from app.store import models, queue"),
+        ("app.http.models", "from app.http.deps import get_db\nimport fastapi"),
+        ("app.http.deps", "from app.store.engine import transaction"),
+        ("app.worker", "from core.kernels import warm_up"),
+    ],
+)
+def test_declared_import_is_allowed(module: str, source: str) -> None:
+    assert not is_refused(module, source)

@@ -163,7 +163,7 @@ def is_closed(state: State) -> bool:
 def find_charges(
     ensemble: Ensemble, state: State, feature_idx: int, outcome: Outcome
 ) -> tuple[Charge, ...]:
-    """What an answer would charge: the feature first, then what its bundle reveals."""
+    """Find what an answer charges: the feature first, then what its bundle reveals."""
     catalogue = ensemble.catalogue
     paid = paid_by(catalogue, state)
     if (

@@ -71,7 +71,6 @@ def bin_values(dataset: Dataset) -> Binned:
         dataset.values,
         np.concatenate(all_cuts) if all_cuts else np.empty(0),
         np.cumsum([0, *sizes]),
-        is_category,
         codes,
     )
     return Binned(codes, n_codes, is_category, has_missing, tuple(all_cuts))

@@ -59,15 +59,13 @@ def sampled_forecast(
     """Forecast of the policy `sample` from the draws so far."""
     is_known = arrays.status[ensemble.feature_idxs] == kernels.KNOWN
     alphas = np.abs(ensemble.signed_alphas)
-    share = float(alphas[is_known].sum()) / max(float(alphas.sum()), 1e-300)
-    counts = np.zeros(0, np.int64)
-    if state.n_draws:
-        counts = count_draws(ensemble, state) * is_known
-    n_draws = int(counts.sum())
+    ballots = np.sign(hypothesis_votes(ensemble, arrays.values))
+    counts = count_draws(ensemble, state)
+    n_draws = int(counts @ np.abs(ballots))
     if n_draws == 0:
         return make_forecast(ensemble, "sample", 0.0, 0.0, 0)
-    ballots = np.sign(hypothesis_votes(ensemble, arrays.values))
     margin = float(counts @ ballots) / n_draws
+    share = float(alphas[is_known].sum() / alphas.sum())
     return make_forecast(ensemble, "sample", margin, share, n_draws)
 
 
@@ -98,7 +96,8 @@ def hypothesis_votes(ensemble: Ensemble, values: FloatArray) -> FloatArray:
         ensemble.is_category, read == ensemble.cuts, read > ensemble.cuts
     )
     votes = np.where(is_above, ensemble.signed_alphas, -ensemble.signed_alphas)
-    return np.where(np.isnan(read), 0.0, votes)
+    is_silent = np.isnan(read) | (ensemble.is_category & (read < 0))
+    return np.where(is_silent, 0.0, votes)
 
 
 def raw_vote(ensemble: Ensemble, vote: float) -> int:

@@ -57,6 +57,7 @@ def train(
     params: BoostParams,
     *,
     name: str = "model",
+    target: str = "",
     folds: int = 5,
     seed: int = 0,
     error_costs: tuple[tuple[float, ...], ...] | None = None,
@@ -68,7 +69,7 @@ def train(
     ----------
     dataset : Dataset
     params : BoostParams
-    name : str
+    name, target : str
     folds : int
         Of the validation, 0 for none. Fewer where a class (or the number of units
         that stay together) has fewer members.
@@ -112,7 +113,7 @@ def train(
         curve, calibrations = validate(whole, held_out, rows_by_fold, seed)
         whole = replace(whole, calibrations=calibrations)
     card = make_card(dataset, whole, len(fold_idxs), seed)
-    return Model(name, whole, asdict(params), curve, card)
+    return Model(name, whole, target, asdict(params), curve, card)
 
 
 def make_ensemble(

@@ -32,6 +32,9 @@ StopReason = Literal[
 
 NO_GROUP = -1
 
+# A category never seen in training: it is charged, and every stump abstains on it.
+UNSEEN = -1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Feature:
@@ -130,7 +133,8 @@ class Dataset:
     """A checked table.
 
     `values` is float64 (n_samples, n_features): numbers as they are, booleans 0 or
-    1, categories as codes into `Feature.categories`, NaN where missing. `targets`
+    1, categories as codes into `Feature.categories` (`UNSEEN` for any other, in
+    rows that training did not see), NaN where missing. `targets`
     holds class positions; of two classes the second is the positive one. `weights`
     are positive and sum to 1. `units` numbers the rows that belong together.
     """
@@ -150,7 +154,8 @@ class Dataset:
     @property
     def signs(self) -> FloatArray:
         """-1 for the first class, +1 for the second; (n_samples,)."""
-        return 2.0 * self.targets - 1.0
+        signs: FloatArray = np.where(self.targets == 1, 1.0, -1.0)
+        return signs
 
     def take(self, row_idxs: IntArray) -> Dataset:
         """Give the rows at these positions, their weights rescaled to sum to 1."""
@@ -169,7 +174,8 @@ class Stump:
     """A weak hypothesis on one feature.
 
     It votes `vote` where the value exceeds `cut` (numbers, booleans) or equals the
-    category code `cut` (`is_category`), -`vote` otherwise, 0 where it is missing.
+    category code `cut` (`is_category`), -`vote` otherwise, 0 where it is missing or a
+    category never seen in training.
     """
 
     feature_idx: int
@@ -234,7 +240,7 @@ class Ensemble:
     @cached_property
     def alpha_sums(self) -> FloatArray:
         """Running sums of alpha, the first one 0; (n_hypotheses + 1,)."""
-        sums: FloatArray = np.cumsum([0.0, *self.alphas])
+        sums: FloatArray = np.cumsum(np.array([0.0, *self.alphas], np.float64))
         return sums
 
     @cached_property
@@ -248,14 +254,14 @@ class Ensemble:
     def segments(self) -> tuple[FloatArray, ...]:
         """Per feature one value from each segment between its stumps' cuts.
 
-        A category that every cut leaves out gets -1 where there is one.
+        A category that no cut names is infinity, where there is one.
         """
         segments = []
         for idx, feature in enumerate(self.catalogue.features):
             cuts = np.unique(self.cuts[self.feature_idxs == idx])
             if feature.type == "category":
                 has_rest = cuts.size < len(feature.categories)
-                segments.append(np.append(cuts, [-1.0] * has_rest))
+                segments.append(np.append(cuts, [np.inf] * has_rest))
             else:
                 segments.append(np.append(cuts, np.inf))
         return tuple(segments)
@@ -420,12 +426,13 @@ class Curve:
 class Model:
     """An ensemble with what a reader of it needs.
 
-    `params` are those of the training, `curve` comes from its held-out rows, and the
-    `card` holds facts about both.
+    `target` names the column it predicts, `params` are those of the training, `curve`
+    comes from its held-out rows, and the `card` holds facts about both.
     """
 
     name: str
     ensemble: Ensemble
+    target: str = ""
     params: dict[str, object] = field(default_factory=dict)
     curve: Curve | None = None
     card: dict[str, object] = field(default_factory=dict)

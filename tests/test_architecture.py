@@ -21,6 +21,10 @@ ARROWS = {
     "app.errors": ("core.types", "core.errors"),
     "app.client": (),
     "app.settings": LEAVES,
+    "app.wording": ("core.types", "core.prices"),
+    "app.documents": (*LEAVES, "core"),
+    "app.terminal": (*LEAVES, "app.terminal", "app.wording", "app.documents")
+    + ("app.ingest", "core"),
     "app.ingest": (*LEAVES, "core.types", "core.errors", "core.check"),
     "app.store": (*LEAVES, "app.store", "core.types", "core.codec"),
     "app.service": (*LEAVES, "app.service", "app.store", "app.ingest", "core"),
@@ -47,6 +51,9 @@ ARROWS = {
         "app.settings",
         "app.service",
         "app.ingest",
+        "app.documents",
+        "app.terminal",
+        "app.wording",
         "app.main",
         "app.worker",
         "app.store.engine",
@@ -89,7 +96,7 @@ ONLY_FROM = {
 
 # Values in, values out: no files, clock, environment, logging, database or web.
 CORE_OUTSIDE = {"numpy", "numba", "sklearn", "__future__", "abc", "bisect"} | {
-    *("collections", "copy", "dataclasses", "decimal", "enum", "fractions"),
+    *("collections", "copy", "dataclasses", "decimal", "difflib", "enum", "fractions"),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
     *("types", "typing", "warnings"),
 }

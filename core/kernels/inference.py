@@ -19,8 +19,8 @@ NO_GROUP = -1
 
 @kernel
 def vote(value, cut, is_category, signed_alpha):
-    """Weighted vote of a stump on one value; 0 where it is NaN."""
-    if np.isnan(value):
+    """Weighted vote of a stump on one value; 0 for NaN and for no known category."""
+    if np.isnan(value) or (is_category and value < 0.0):
         return 0.0
     is_above = value == cut if is_category else value > cut
     return signed_alpha if is_above else -signed_alpha
@@ -327,8 +327,9 @@ def walk_sampled(
                     n_open += 1
         if status[f] == KNOWN:
             ballot = vote(values[f], cuts[h], is_category[h], signed_alphas[h])
-            totals[0] += 1 if ballot > 0.0 else -1
-            totals[1] += 1
+            if ballot != 0.0:
+                totals[0] += 1 if ballot > 0.0 else -1
+                totals[1] += 1
     totals[4] = alive
     if n_open > 0 and alive < n_budgets:
         return False

@@ -15,7 +15,7 @@ BLOCK = 4
 
 
 @parallel_kernel
-def encode(values, cuts, cut_starts, is_category, out_codes):
+def encode(values, cuts, cut_starts, out_codes):
     """Code every value by binary search among its feature's cuts.
 
     values: (n_samples, n_features); cuts: flat, those of feature f from

@@ -24,7 +24,8 @@ def draw(ensemble: Ensemble, numbers: FloatArray) -> IntArray:
     sums = ensemble.alpha_sums
     drawn = np.searchsorted(sums, numbers * sums[-1], side="right") - 1
     last = len(ensemble.hypotheses) - 1
-    return np.minimum(drawn, last).astype(np.int64)
+    idxs: IntArray = np.minimum(drawn, last)
+    return idxs
 
 
 def find_next(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Step:

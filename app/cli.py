@@ -1,0 +1,278 @@
+"""The `askless` command."""
+
+import csv
+import io
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from app import documents
+from app.ingest import read_columns
+from app.terminal import show
+from app.terminal.ask import run_session, say_error
+from app.terminal.demo import run_demo
+from core import anytime
+from core.check import check_rows, check_table, check_targets, parse_answer
+from core.errors import CoreError, Refusal, RefusedError
+from core.evaluate import evaluate, probabilities, walk
+from core.forecasts import decide_all
+from core.prices import from_micros, to_micros
+from core.training import train
+from core.types import Curve, Dataset, Ensemble, PolicyName, StopRule
+
+app = typer.Typer(
+    help="Predict from few features: train with prices, ask one feature at a time.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
+output = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Data = Annotated[Path, typer.Argument(help="CSV (also .gz) or Parquet file.")]
+Spec = Annotated[Path, typer.Option(help="Training spec, JSON.")]
+ModelFile = Annotated[Path, typer.Argument(help="MODEL.json that `train` wrote.")]
+Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]
+Policy = Annotated[
+    str | None, typer.Option(help="ordered or sample; by default the model's.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the policy sample.")]
+
+
+def main() -> None:
+    """Run the command; a refusal is exit code 2, one line for each broken rule."""
+    try:
+        app()
+    except CoreError as error:
+        refuse(error)
+
+
+def refuse(error: CoreError) -> NoReturn:
+    lines = error.refusals if isinstance(error, RefusedError) else [say_error(error)]
+    for line in lines:
+        errors.print(f"[red]refused[/red] {escape(str(line))}")
+    sys.exit(2)
+
+
+@app.command()
+def demo(
+    serve: Annotated[bool, typer.Option(help="Serve the page afterwards.")] = False,
+) -> None:
+    """Train on real heart data with real prices and play a session."""
+    del serve
+    run_demo(output)
+
+
+@app.command()
+def check(data: Data, spec: Spec) -> None:
+    """Check a table and a spec together; write nothing."""
+    wanted = documents.load_spec(spec)
+    checked = check_table(read_columns(data, wanted.text_columns), wanted)
+    for warning in checked.warnings:
+        errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
+    dataset = checked.dataset
+    output.print(
+        f"{dataset.n_samples} rows, {len(dataset.catalogue.features)} features, "
+        f"classes {escape(', '.join(one.display for one in dataset.classes))}: "
+        "ready to train"
+    )
+
+
+@app.command(name="train")
+def train_command(
+    data: Data,
+    spec: Spec,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")],
+) -> None:
+    """Train a model on a table with prices."""
+    wanted = documents.load_spec(spec)
+    checked = check_table(read_columns(data, wanted.text_columns), wanted)
+    for warning in checked.warnings:
+        errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
+    if not out.parent.is_dir():
+        raise RefusedError([Refusal("--out", "its folder must exist", str(out.parent))])
+    training = train(
+        checked.dataset,
+        wanted.boost,
+        name=wanted.name,
+        target=wanted.target,
+        folds=wanted.folds,
+        seed=wanted.seed,
+        error_costs=checked.error_costs,
+    )
+    model = show.pull(training, "training")
+    documents.write_whole(out, documents.model_text(model))
+    output.print(escape(show.model_summary(model)))
+    if model.curve is not None:
+        output.print(show.curve_table(model.curve, wanted.cost_unit))
+    output.print(f"wrote {escape(str(out))}")
+
+
+@app.command(name="evaluate")
+def evaluate_command(
+    model: ModelFile,
+    data: Data,
+    budgets: Annotated[str, typer.Option(help="Such as 2,4,inf.")],
+    policy: Policy = None,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure error and spend against budget on a labelled table."""
+    stored = documents.load_model(model)
+    ensemble = stored.ensemble
+    limits = [parse_budget(one, "--budgets") for one in budgets.split(",")]
+    chosen = parse_policy(policy, ensemble)
+    columns = read_columns(data, [stored.target, *text_features(ensemble)])
+    values = warned_values(columns, ensemble)
+    dataset = Dataset(
+        catalogue=ensemble.catalogue,
+        classes=ensemble.classes,
+        values=values,
+        targets=check_targets(columns, ensemble, stored.target),
+        weights=np.full(len(values), 1.0 / len(values)),
+    )
+    curve = evaluate(ensemble, dataset, limits, chosen, seed)
+    if as_json:
+        sys.stdout.write(json.dumps(curve_json(curve, chosen)) + "\n")
+    else:
+        output.print(show.curve_table(curve, ensemble.catalogue.cost_unit))
+
+
+@app.command()
+def predict(
+    model: ModelFile,
+    data: Data,
+    budget: Budget,
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV to write.")],
+    policy: Policy = None,
+    seed: Seed = 0,
+) -> None:
+    """Predict every row of a table under a budget."""
+    ensemble = documents.load_model(model).ensemble
+    limit = parse_budget(budget, "--budget")
+    chosen = parse_policy(policy, ensemble)
+    columns = read_columns(data, text_features(ensemble))
+    values = warned_values(columns, ensemble)
+    walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True)
+    positives = probabilities(ensemble, walks, chosen)[:, 0]
+    labels = decide_all(ensemble, positives).astype(int)
+    names = [feature.name for feature in ensemble.catalogue.features]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["label", "probability", "spend", "features"])
+    for row, label in enumerate(labels):
+        ranks = walks.ranks[row]
+        asked = sorted((rank, idx) for idx, rank in enumerate(ranks) if rank > 0)
+        probability = positives[row] if label == 1 else 1 - positives[row]
+        writer.writerow(
+            [
+                ensemble.classes[label].label,
+                f"{probability:.6f}",
+                f"{from_micros(int(walks.spent[row, 0])):.6f}".rstrip("0").rstrip("."),
+                ";".join(names[idx] for _, idx in asked),
+            ]
+        )
+    documents.write_whole(out, text.getvalue())
+    output.print(f"wrote {len(labels)} rows to {escape(str(out))}")
+
+
+@app.command()
+def ask(
+    model: ModelFile,
+    budget: Budget,
+    known: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE known beforehand, free.")
+    ] = None,
+    policy: Policy = None,
+    seed: Seed = 0,
+    confidence: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Certain enough to stop.")
+    ] = None,
+    max_questions: Annotated[int | None, typer.Option(min=0)] = None,
+    go_on: Annotated[
+        bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
+    ] = False,
+) -> None:
+    """Work through one case in the terminal, or with piped answers."""
+    stored = documents.load_model(model)
+    ensemble = stored.ensemble
+    state = anytime.start(
+        ensemble,
+        parse_budget(budget, "--budget"),
+        seed,
+        parse_known(known or [], ensemble),
+        parse_policy(policy, ensemble),
+        StopRule(certain=True, confidence=confidence, max_questions=max_questions),
+    )
+    is_terminal = sys.stdin.isatty()
+    output.print(f"{escape(stored.name)}. Type help for what can be answered.")
+    run_session(
+        ensemble,
+        state,
+        output,
+        lambda text: output.input(escape(text) if is_terminal else ""),
+        is_terminal=is_terminal,
+        goes_on=go_on,
+    )
+
+
+def parse_budget(text: str, option: str) -> int | None:
+    """An amount in micro-units; None for inf."""
+    if text.strip().lower() in ("inf", "unlimited"):
+        return None
+    try:
+        return to_micros(text.strip())
+    except ValueError as error:
+        raise RefusedError([Refusal(option, f"{error}, or inf", repr(text))]) from None
+
+
+def parse_policy(text: str | None, ensemble: Ensemble) -> PolicyName:
+    if text is None:
+        return ensemble.policy
+    if text not in ("ordered", "sample"):
+        rule = "must be ordered or sample"
+        raise RefusedError([Refusal("--policy", rule, repr(text))])
+    return text  # type: ignore[return-value]  # one of the two
+
+
+def parse_known(entries: list[str], ensemble: Ensemble) -> dict[int, float]:
+    known = {}
+    for entry in entries:
+        name, equals, text = (part.strip() for part in entry.partition("="))
+        if not equals or name not in ensemble.catalogue.feature_idxs:
+            rule = "must be NAME=VALUE with a feature of the model"
+            raise RefusedError([Refusal("--known", rule, repr(entry))])
+        feature_idx = ensemble.catalogue.feature_idxs[name]
+        feature = ensemble.catalogue.features[feature_idx]
+        known[feature_idx] = parse_answer(feature, text)
+    return known
+
+
+def text_features(ensemble: Ensemble) -> list[str]:
+    return [f.name for f in ensemble.catalogue.features if f.type != "number"]
+
+
+def warned_values(columns: dict[str, Any], ensemble: Ensemble) -> Any:
+    values, warnings = check_rows(columns, ensemble)
+    for warning in warnings:
+        errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
+    return values
+
+
+def curve_json(curve: Curve, policy: PolicyName) -> dict[str, Any]:
+    return {
+        "policy": policy,
+        "budgets": [None if b is None else from_micros(b) for b in curve.budgets],
+        "error": list(curve.errors),
+        "error_calibrated": list(curve.errors_calibrated),
+        "mean_spend": [from_micros(math.floor(x + 0.5)) for x in curve.mean_spends],
+        "max_spend": [from_micros(spend) for spend in curve.max_spends],
+        "rows": curve.n_samples,
+    }

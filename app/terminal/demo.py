@@ -1,0 +1,83 @@
+"""The demo: train on real data with real prices, then meet a patient."""
+
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+
+from app.documents import load_spec
+from app.ingest import read_columns
+from app.terminal.show import curve_plot, curve_table, model_summary, price_table, pull
+from app.terminal.transcript import say_end, say_question, say_standing, say_value
+from app.wording import money
+from core import anytime
+from core.check import check_table
+from core.training import train
+from core.types import Ensemble, FloatArray, Model, State
+
+DATA = Path(__file__).resolve().parent.parent / "demo"
+# A patient whose case the cheap tests leave open.
+PATIENT_ROW = 250
+BUDGET = 220_000_000
+
+
+def run_demo(console: Console) -> Model:
+    """Train without one patient, play that patient's session, show the curve."""
+    spec = load_spec(DATA / "heart.json")
+    columns = read_columns(DATA / "heart.csv", spec.text_columns)
+    dataset = check_table(columns, spec).dataset
+    unit = dataset.catalogue.cost_unit
+    console.print(
+        "[bold]Askless demo[/bold]: which heart test to order next? "
+        f"{dataset.n_samples} patients (UCI Heart Disease, Cleveland), 13 tests, "
+        "prices after Turney (1995).\n"
+        "The group discounts of blood draw and exercise electrocardiogram are quoted "
+        "from memory, unverified. Not for clinical use.\n"
+    )
+    console.print(price_table(dataset.catalogue))
+    others = np.delete(np.arange(dataset.n_samples), PATIENT_ROW)
+    model = pull(
+        train(
+            dataset.take(others),
+            spec.boost,
+            name=spec.name,
+            target=spec.target,
+            folds=spec.folds,
+            seed=spec.seed,
+        ),
+        "training",
+    )
+    console.print(escape(model_summary(model)) + "\n")
+    truth = dataset.classes[int(dataset.targets[PATIENT_ROW])].display
+    console.print(
+        f"[bold]A session[/bold] for patient {PATIENT_ROW + 1}, whom training never "
+        f"saw, with a budget of {money(BUDGET, unit)}:"
+    )
+    play(console, model.ensemble, dataset.values[PATIENT_ROW])
+    console.print(f"The diagnosis in the data: {escape(truth)}\n")
+    if model.curve is not None:
+        console.print(curve_table(model.curve, unit))
+        console.print(curve_plot(model.curve, unit), markup=False, highlight=False)
+    return model
+
+
+def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
+    """Answer a session's questions from a row of a dataset."""
+    state = anytime.start(ensemble, BUDGET)
+    while (question := anytime.next_question(ensemble, state)) is not None:
+        if state.stop_reason is not None:
+            break
+        say_question(console, ensemble, question)
+        for feature_idx in question.feature_idxs:
+            value = float(values[feature_idx])
+            if np.isnan(value):
+                state = anytime.observe(ensemble, state, feature_idx, "unavailable")
+                console.print("   answer: not available")
+            else:
+                state = anytime.observe(ensemble, state, feature_idx, "value", value)
+                said = say_value(ensemble, feature_idx, value)
+                console.print(f"   answer: {escape(said)}")
+        say_standing(console, ensemble, state)
+    say_end(console, ensemble, state)
+    return state

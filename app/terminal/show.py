@@ -1,0 +1,129 @@
+"""Tables, plots and progress in the terminal."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+import plotext
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from app.wording import money, percent
+from core.training import Training
+from core.types import Catalogue, Curve, Model
+
+PLOT_WIDTH = 76
+PLOT_HEIGHT = 16
+
+
+def curve_table(curve: Curve, unit: str) -> Table:
+    table = Table(title="Error against budget", title_justify="left")
+    for heading in (
+        f"budget{f' ({unit})' if unit else ''}",
+        "error",
+        "error, calibrated",
+        "mean spend",
+        "most spent",
+    ):
+        table.add_column(heading, justify="right")
+    for row in zip(
+        curve.budgets,
+        curve.errors,
+        curve.errors_calibrated,
+        curve.mean_spends,
+        curve.max_spends,
+        strict=True,
+    ):
+        budget, error, calibrated, mean, most = row
+        table.add_row(
+            "unlimited" if budget is None else money(budget),
+            f"{100 * error:.1f} %",
+            f"{100 * calibrated:.1f} %",
+            money(round(mean, -4)),
+            money(most),
+        )
+    return table
+
+
+def curve_plot(curve: Curve, unit: str) -> str:
+    """Error against mean spend, as text."""
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.plot_size(PLOT_WIDTH, PLOT_HEIGHT)
+    plotext.title("Error in percent against mean spend per case")
+    plotext.xlabel(unit or "cost")
+    spends = [spend / 1e6 for spend in curve.mean_spends]
+    errors = [100 * error for error in curve.errors_calibrated]
+    plotext.plot(spends, errors, marker="braille")
+    plotext.scatter(spends, errors, marker="o")
+    plotext.ylim(0, max(errors) * 1.1 or 1)
+    return str(plotext.uncolorize(plotext.build()))
+
+
+def price_table(catalogue: Catalogue) -> Table:
+    table = Table(title=f"Prices ({catalogue.cost_unit})", title_justify="left")
+    table.add_column("feature")
+    table.add_column("cost", justify="right")
+    table.add_column("group and its fee, paid once")
+    groups = {group.name: group for group in catalogue.groups}
+    for feature in catalogue.features:
+        group = groups.get(feature.group or "")
+        shared = ""
+        if group is not None:
+            amount = group.fee if group.price is None else group.price
+            shared = f"{group.label or group.name}: {money(amount)}"
+        table.add_row(escape(feature.title), money(feature.cost), escape(shared))
+    return table
+
+
+def model_summary(model: Model) -> str:
+    ensemble = model.ensemble
+    used = int(ensemble.is_used.sum())
+    text = (
+        f"{model.name}: {len(ensemble.hypotheses)} stumps by {ensemble.algorithm} "
+        f"read {used} of {len(ensemble.catalogue.features)} features"
+    )
+    if model.curve is not None:
+        error = model.curve.errors_calibrated[-1]
+        text += f"; error on held-out rows without a budget {percent(error)}"
+    return text
+
+
+def pull(training: Training, what: str) -> Model:
+    """Run a training to its end with a progress bar on a terminal's stderr."""
+    with bar(what) as update:
+        while True:
+            try:
+                progress = next(training)
+            except StopIteration as stop:
+                model: Model = stop.value
+                return model
+            update(progress.share)
+
+
+@contextlib.contextmanager
+def bar(what: str) -> Iterator["Update"]:
+    progress = Progress(
+        TextColumn(what),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with progress:
+        yield Update(progress)
+
+
+class Update:
+    """Moves a progress bar to a share of the whole."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.task = progress.add_task("", total=1.0)
+
+    def __call__(self, share: float) -> None:
+        self.progress.update(self.task, completed=share)

@@ -1,0 +1,62 @@
+"""A session in lines of text: the same for a person, a pipe and the demo."""
+
+from rich.console import Console
+from rich.markup import escape
+
+from app.wording import STOP_WORDS, money, percent, prediction_words, why
+from core import anytime
+from core.types import Ensemble, Question, State
+
+
+def say_question(console: Console, ensemble: Ensemble, question: Question) -> None:
+    catalogue = ensemble.catalogue
+    feature = catalogue.features[question.feature_idx]
+    unit = f" ({feature.unit})" if feature.unit else ""
+    price = money(question.price, catalogue.cost_unit)
+    console.print(
+        f"\n[bold]{question.number}. {escape(feature.title)}[/bold]{escape(unit)}"
+        f"   [cyan]{price}[/cyan]"
+    )
+    console.print(f"   {escape(why(ensemble, question))}", style="dim")
+
+
+def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
+    """Spent, remaining and the prediction after an answer."""
+    unit = ensemble.catalogue.cost_unit
+    forecast = anytime.forecast(ensemble, state)
+    left = "no limit" if state.remaining is None else f"{money(state.remaining)} left"
+    console.print(
+        f"   spent {money(state.spent, unit)}, {left}   "
+        f"now: [bold]{escape(prediction_words(ensemble, forecast))}[/bold]"
+    )
+
+
+def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
+    unit = ensemble.catalogue.cost_unit
+    forecast = anytime.forecast(ensemble, state)
+    reason = STOP_WORDS[state.stop_reason or "client_stopped"]
+    console.print(f"\nStopped: {reason}.")
+    console.print(
+        f"Prediction: [bold]{escape(prediction_words(ensemble, forecast))}[/bold], "
+        f"for {money(state.spent, unit)}"
+    )
+    for position, one in enumerate(ensemble.classes):
+        share = percent(forecast.probabilities[position])
+        console.print(f"   {escape(one.display)}: {share}")
+    if forecast.hoeffding_p is not None and forecast.n_draws:
+        console.print(
+            f"   {forecast.n_draws} draws; such a lead has a chance of at most "
+            f"{forecast.hoeffding_p:.2g} if the full vote pointed the other way",
+            style="dim",
+        )
+
+
+def say_value(ensemble: Ensemble, feature_idx: int, value: float) -> str:
+    """A value as people write it."""
+    feature = ensemble.catalogue.features[feature_idx]
+    if feature.type == "category":
+        code = int(value)
+        return feature.categories[code] if code >= 0 else "another category"
+    if feature.type == "boolean":
+        return "yes" if value else "no"
+    return f"{value:g}" + (f" {feature.unit}" if feature.unit else "")

@@ -1,0 +1,64 @@
+"""How prices, reasons and questions are put into words; the same everywhere."""
+
+from core.prices import from_micros
+from core.types import Catalogue, Ensemble, Forecast, Question
+
+STOP_WORDS = {
+    "budget_exhausted": "what remains of the budget does not pay the next feature",
+    "certain": "no answer that is still affordable can change the prediction",
+    "confident": "the prediction is as certain as was asked for",
+    "all_known": "every feature that the model reads is answered",
+    "max_questions": "the agreed number of questions is reached",
+    "client_stopped": "stopped on request",
+    "expired": "the session expired",
+}
+
+
+def money(micros: float, unit: str = "") -> str:
+    """Two decimals, or as many as an amount needs."""
+    text = f"{from_micros(round(micros)):,.6f}".rstrip("0")
+    whole, _, decimals = text.partition(".")
+    return f"{whole}.{decimals:0<2}" + (f" {unit}" if unit else "")
+
+
+def percent(share: float) -> str:
+    """Whole percents, but never 0 % or 100 % for what is not exactly that."""
+    if 0 < share < 0.01:
+        return "< 1 %"
+    if 0.99 < share < 1:
+        return "> 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def why(ensemble: Ensemble, question: Question) -> str:
+    """Why this feature is asked next, and what its price is made of."""
+    plural = "s" if question.n_hypotheses != 1 else ""
+    reason = (
+        f"It carries {percent(question.share)} of the vote that is still open, "
+        f"in {question.n_hypotheses} stump{plural}."
+    )
+    return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
+
+
+def price_words(catalogue: Catalogue, question: Question) -> str:
+    """What a price is made of where a group has a part in it."""
+    feature = catalogue.features[question.feature_idx]
+    if feature.group is None:
+        return ""
+    group = next(one for one in catalogue.groups if one.name == feature.group)
+    name = group.label or group.name
+    if group.is_bundle:
+        n_features = len(question.feature_idxs)
+        return f"The price buys all of {name} ({n_features} features)."
+    if question.is_group_paid:
+        return f"The fee for the {name} is already paid."
+    if group.fee == 0:
+        return ""
+    cost, fee = money(feature.cost), money(group.fee)
+    return f"{cost} and, once, {fee} for the {name}."
+
+
+def prediction_words(ensemble: Ensemble, forecast: Forecast) -> str:
+    """The label with its probability."""
+    display = ensemble.classes[forecast.label].display
+    return f"{display} ({percent(forecast.probabilities[forecast.label])})"

@@ -22,9 +22,11 @@ from core.types import (
     Feature,
     FeatureType,
     Group,
+    Memory,
     Model,
     Outcome,
     PolicyName,
+    Round,
     State,
     StopReason,
     StopRule,
@@ -375,6 +377,49 @@ def state_from_json(raw: object, catalogue: Catalogue) -> State:
         else feature_position(top, next_feature, catalogue),
         stop_reason=reason,  # type: ignore[arg-type]  # one of them, as required above
         is_ended=top.flag("is_ended"),
+    )
+
+
+def rounds_to_json(rounds: Sequence[Round]) -> list[Json]:
+    """Give rounds of boosting as JSON-able values, for a checkpoint."""
+    return [
+        {
+            "number": one.number,
+            "feature": one.hypothesis.feature_idx,
+            "cut": one.hypothesis.cut,
+            "vote": one.hypothesis.vote,
+            "edge": one.edge,
+            "alpha": one.alpha,
+            "z": one.z,
+            "spent_micros": one.spent,
+            "first_quality": one.memory.first_quality,
+            "is_smoothing": one.memory.is_smoothing,
+        }
+        for one in rounds
+    ]
+
+
+def rounds_from_json(raw: object, catalogue: Catalogue) -> tuple[Round, ...]:
+    """Read rounds of boosting over a catalogue whose categories are known.
+
+    Raises
+    ------
+    RefusedError
+        Naming the first field that is missing, of the wrong type or out of range.
+    """
+    return tuple(
+        Round(
+            number=node.integer("number", 1, 2**31),
+            hypothesis=read_stump(node, catalogue.features),
+            edge=node.number("edge", 0, 1 + 1e-9),
+            alpha=node.number("alpha", 0, 1e6),
+            z=node.number("z", 0, 1e6),
+            spent=node.micros("spent_micros"),
+            memory=Memory(
+                node.number("first_quality", 0, 1e300), node.flag("is_smoothing")
+            ),
+        )
+        for node in Node({"rounds": raw}, "checkpoint").nodes("rounds")
     )
 
 

@@ -1,0 +1,26 @@
+"""What the application refuses; `app.http.errors` gives each its status."""
+
+
+class AppError(Exception):
+    """Whatever the application refuses to do."""
+
+
+class NotFoundError(AppError):
+    """There is no such thing, or none any more."""
+
+    def __init__(self, noun: str, key: str) -> None:
+        self.noun = noun
+        self.key = key
+        super().__init__(f"there is no such {noun}")
+
+
+class ConflictError(AppError):
+    """What the present state of a thing forbids. `kind` names the rule."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        self.kind = kind
+        super().__init__(detail)
+
+
+class SupersededError(AppError):
+    """Another worker has taken a training over; this one must not write to it."""

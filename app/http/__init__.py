@@ -1,0 +1,1 @@
+"""Routes, one file per noun; schemas, and the table from errors to problems."""

@@ -1,0 +1,40 @@
+"""Logs: one JSON line per event, an event name and fields, to stderr."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+LOGGER = logging.getLogger("askless")
+
+
+class JsonLines(logging.Formatter):
+    """Formats a record as one line of JSON; exceptions by class and place alone."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def configure() -> None:
+    """Send every log record of the process to stderr as JSON."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    # The queue adds a handler of its own unless its logger has one.
+    logging.getLogger("dbos").addHandler(logging.NullHandler())
+    for noisy in ("alembic", "httpx", "dbos", "uvicorn.access"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def log(event: str, level: int = logging.INFO, **fields: object) -> None:
+    """Log one event; never a feature's value."""
+    LOGGER.log(level, event, extra={"fields": fields})

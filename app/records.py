@@ -1,0 +1,111 @@
+"""The application's frozen nouns, as they pass between the layers."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+TrainingState = Literal[
+    "queued", "running", "succeeded", "failed", "cancelling", "cancelled"
+]
+SessionState = Literal["open", "waiting", "closed"]
+EntryKind = Literal["charge", "reversal"]
+
+T = TypeVar("T")
+
+FINAL_STATES = ("succeeded", "failed", "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDataset:
+    """An upload that was read once and found to be a table; its bytes are a blob."""
+
+    id: str
+    name: str
+    blob: str
+    n_bytes: int
+    n_rows: int
+    columns: tuple[str, ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTraining:
+    """The job that makes a model. `share` is how much is done, 0 to 1."""
+
+    id: str
+    name: str
+    state: TrainingState
+    dataset_id: str | None
+    spec: dict[str, Any]
+    warnings: tuple[str, ...]
+    share: float
+    attempt: int
+    model_id: str | None
+    error: dict[str, Any] | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingEvent:
+    """What an event stream tells; numbered from 1 within a training."""
+
+    number: int
+    at: datetime
+    type: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """A stored, versioned model; `document` is its MODEL.json."""
+
+    id: str
+    name: str
+    version: int
+    training_id: str | None
+    document: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PredictSession:
+    """One interactive prediction; money in micro-units.
+
+    `document` is the state as `core.codec` writes it, None once it was erased.
+    `version` grows by 1 with every change.
+    """
+
+    id: str
+    model_id: str
+    state: SessionState
+    version: int
+    budget_limit: int | None
+    spent: int
+    unit: str
+    document: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """A charge or its reversal; `amount` in micro-units, never negative."""
+
+    id: int
+    at: datetime
+    session_id: str
+    feature: str
+    group: str | None
+    kind: EntryKind
+    amount: int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some items, newest first, and where the next ones start."""
+
+    items: tuple[T, ...]
+    next: str | None

@@ -1,0 +1,1 @@
+"""Rows: everything that reads or writes the database, and the uploads."""

@@ -1,0 +1,35 @@
+"""Uploads as blobs: a folder, or an object store, through fsspec."""
+
+from typing import IO, Any
+
+import fsspec
+
+CHUNK = 1 << 20
+
+
+class Blobs:
+    """A flat set of named byte strings below one URL."""
+
+    def __init__(self, url: str) -> None:
+        self.system, self.root = fsspec.core.url_to_fs(url)
+        self.system.makedirs(self.root, exist_ok=True)
+
+    def write(self, name: str, source: IO[bytes]) -> int:
+        """Copy a stream into a blob, whole or not at all; returns its size."""
+        partial = f"{self.root}/.{name}.partial"
+        size = 0
+        with self.system.open(partial, "wb") as target:
+            while chunk := source.read(CHUNK):
+                target.write(chunk)
+                size += len(chunk)
+        self.system.mv(partial, f"{self.root}/{name}")
+        return size
+
+    def open(self, name: str) -> Any:
+        """Open a blob for reading."""
+        return self.system.open(f"{self.root}/{name}", "rb")
+
+    def remove(self, name: str) -> None:
+        """Delete a blob; one that is gone already is no error."""
+        if self.system.exists(f"{self.root}/{name}"):
+            self.system.rm_file(f"{self.root}/{name}")

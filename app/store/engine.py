@@ -1,0 +1,57 @@
+"""The engine, and the one transaction(); it holds the only commit."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+BUSY_TIMEOUT_S = 30.0
+
+
+def create_engine(url: str) -> sa.Engine:
+    """Make an engine that loses no update.
+
+    SQLite's driver is kept from beginning transactions by itself: reads begin plain
+    and can't write, writes begin IMMEDIATE and so wait for one another.
+    """
+    address = sa.make_url(url)
+    if address.get_backend_name() != "sqlite":
+        return sa.create_engine(url, pool_pre_ping=True)
+    if address.database:
+        Path(address.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        is_read = connection.get_execution_options().get("is_read", False)
+        # Before BEGIN: with query_only on, BEGIN IMMEDIATE itself is refused.
+        connection.exec_driver_sql(f"PRAGMA query_only={int(is_read)}")
+        connection.exec_driver_sql("BEGIN" if is_read else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+@contextmanager
+def transaction(engine: sa.Engine, *, is_read: bool = False) -> Iterator[Session]:
+    """Commit what the block did, or nothing of it."""
+    with engine.connect() as plain:
+        connection = plain.execution_options(is_read=is_read)
+        if is_read and engine.dialect.name == "postgresql":
+            connection = connection.execution_options(postgresql_readonly=True)
+        with Session(bind=connection, expire_on_commit=False) as db:
+            try:
+                yield db
+                db.commit()
+            except BaseException:
+                db.rollback()
+                raise

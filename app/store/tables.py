@@ -1,0 +1,172 @@
+"""The tables. Money in micro-units, times in UTC, documents as JSON text."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+class UtcDateTime(sa.types.TypeDecorator[datetime]):
+    """Aware UTC on both engines; SQLite has no zones of its own."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(
+        self, value: datetime | None, dialect: sa.Dialect
+    ) -> datetime | None:
+        assert value is None or value.tzinfo is not None, "times are aware"
+        if value is None or dialect.name != "sqlite":
+            return value
+        return value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(
+        self, value: Any | None, dialect: sa.Dialect
+    ) -> datetime | None:
+        del dialect
+        if value is None:
+            return None
+        aware: datetime = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return aware.astimezone(UTC)
+
+
+Id = sa.String(40)
+# SQLite counts rows only in a column that is plainly INTEGER.
+Counter = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+datasets = sa.Table(
+    "datasets",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("blob", sa.String(200), nullable=False),
+    sa.Column("n_bytes", sa.BigInteger, nullable=False),
+    sa.Column("n_rows", sa.BigInteger, nullable=False),
+    sa.Column("columns", sa.JSON, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+)
+
+trainings = sa.Table(
+    "trainings",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("state", sa.String(20), nullable=False, index=True),
+    sa.Column(
+        "dataset_id", Id, sa.ForeignKey("datasets.id", ondelete="SET NULL"), index=True
+    ),
+    sa.Column("spec", sa.JSON, nullable=False),
+    sa.Column("warnings", sa.JSON, nullable=False),
+    sa.Column("share", sa.Float, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("executor_id", sa.String(80)),
+    sa.Column("heartbeat_at", UtcDateTime),
+    sa.Column("model_id", Id),
+    sa.Column("error", sa.JSON(none_as_null=True)),
+    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+    sa.Column("started_at", UtcDateTime),
+    sa.Column("finished_at", UtcDateTime),
+    sa.CheckConstraint(
+        "state IN ('queued', 'running', 'succeeded', 'failed', 'cancelling', "
+        "'cancelled')",
+        name="state",
+    ),
+    sa.CheckConstraint("share >= 0 AND share <= 1", name="share"),
+    sa.CheckConstraint(
+        "(state = 'succeeded') = (model_id IS NOT NULL)", name="succeeded_has_model"
+    ),
+)
+
+# The rounds of a training so far: one row for each part and each checkpoint of it.
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    sa.Column(
+        "training_id",
+        Id,
+        sa.ForeignKey("trainings.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("part", sa.Integer, primary_key=True),
+    sa.Column("first_round", sa.Integer, primary_key=True),
+    sa.Column("rounds", sa.Text, nullable=False),
+)
+
+training_events = sa.Table(
+    "training_events",
+    metadata,
+    sa.Column(
+        "training_id",
+        Id,
+        sa.ForeignKey("trainings.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Column("type", sa.String(40), nullable=False),
+    sa.Column("data", sa.JSON, nullable=False),
+)
+
+models = sa.Table(
+    "models",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("training_id", Id, unique=True),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+    # A deleted model keeps its row: the ledger's sessions must stay explicable.
+    sa.Column("deleted_at", UtcDateTime),
+    sa.UniqueConstraint("name", "version"),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("model_id", Id, sa.ForeignKey("models.id"), nullable=False, index=True),
+    sa.Column("state", sa.String(20), nullable=False, index=True),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("budget_limit", sa.BigInteger),
+    sa.Column("spent", sa.BigInteger, nullable=False),
+    sa.Column("unit", sa.String(200), nullable=False),
+    # NULL once its answers were erased.
+    sa.Column("document", sa.Text),
+    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+    sa.Column("updated_at", UtcDateTime, nullable=False, index=True),
+    sa.CheckConstraint("state IN ('open', 'waiting', 'closed')", name="state"),
+    sa.CheckConstraint("spent >= 0", name="spent_not_negative"),
+    sa.CheckConstraint(
+        "budget_limit IS NULL OR spent <= budget_limit", name="within_budget"
+    ),
+)
+
+# Append-only: triggers of the first migration refuse UPDATE and DELETE.
+ledger = sa.Table(
+    "ledger",
+    metadata,
+    sa.Column("id", Counter, primary_key=True, autoincrement=True),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("feature", sa.String(200), nullable=False),
+    sa.Column("group", sa.String(200)),
+    sa.Column("kind", sa.String(20), nullable=False),
+    sa.Column("amount", sa.BigInteger, nullable=False),
+    sa.Column("unit", sa.String(200), nullable=False),
+    sa.CheckConstraint("kind IN ('charge', 'reversal')", name="kind"),
+    sa.CheckConstraint("amount >= 0", name="amount_not_negative"),
+    # One charge, and at most one reversal of it, per session and feature.
+    sa.UniqueConstraint("session_id", "feature", "kind"),
+    sqlite_autoincrement=True,
+)

@@ -1,0 +1,79 @@
+"""Runs the migrations on one URL; the queue's own tables are none of its business."""
+
+import sqlite3
+
+import sqlalchemy as sa
+from alembic import context
+from sqlalchemy import event, pool
+
+from app.settings import Settings
+from app.store.tables import metadata
+
+QUEUE_TABLES = frozenset(
+    (
+        "application_versions",
+        "dbos_migrations",
+        "event_dispatch_kv",
+        "notifications",
+        "operation_outputs",
+        "queues",
+        "streams",
+        "workflow_events",
+        "workflow_events_history",
+        "workflow_input",
+        "workflow_output",
+        "workflow_schedules",
+        "workflow_status",
+    )
+)
+ADVISORY_LOCK = 830_411
+
+
+def is_ours(name: str | None, kind: str, _parents: object) -> bool:
+    return not (kind == "table" and name in QUEUE_TABLES)
+
+
+def run() -> None:
+    url = context.config.attributes.get("url") or Settings().url
+    engine = sa.create_engine(url, poolclass=pool.NullPool)
+    is_sqlite = engine.dialect.name == "sqlite"
+    if is_sqlite:
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: sqlite3.Connection, _record: object) -> None:
+            connection.isolation_level = None
+            # Foreign keys off: a batch operation drops and renames whole tables.
+            for pragma in (
+                "busy_timeout=30000",
+                "journal_mode=WAL",
+                "foreign_keys=OFF",
+            ):
+                connection.execute(f"PRAGMA {pragma}")
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: sa.Connection) -> None:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    with engine.connect() as connection:
+        context.configure(
+            connection=connection,
+            target_metadata=metadata,
+            include_name=is_ours,
+            render_as_batch=is_sqlite,
+            transactional_ddl=True,
+        )
+        with context.begin_transaction():
+            if not is_sqlite:
+                connection.exec_driver_sql("SET LOCAL lock_timeout = '5s'")
+                # Two containers that start at once must not migrate at once.
+                connection.exec_driver_sql(
+                    f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})"
+                )
+            context.run_migrations()
+            if is_sqlite:
+                broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+                assert not broken, f"foreign keys broken: {broken}"
+    engine.dispose()
+
+
+run()

@@ -1,1 +1,6 @@
-"""Askless around its core: command line, files, and what a user touches."""
+"""Askless around its core: command line, service, and what a user touches."""
+
+import os
+
+# Threads of a finished parallel loop would spin on, and steal the other cores' time.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")

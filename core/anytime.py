@@ -17,7 +17,7 @@ from core.policies import POLICIES
 from core.policies.ordered import find_plan
 from core.prices import price
 from core.session_arrays import SessionArrays, paid_by, session_arrays
-from core.stopping import advise
+from core.stopping import is_certain, is_confident
 from core.types import (
     NO_GROUP,
     Answer,
@@ -102,8 +102,8 @@ def observe(
     feature_idx : int
     outcome : {"value", "ordered", "unavailable", "refused", "unknown"}
     value : float, optional
-        With `value` only; as in `Dataset.values`, NaN for a category never seen in
-        training.
+        With `value` only; as in `Dataset.values`, `UNSEEN` for a category that
+        training did not see.
 
     Returns
     -------
@@ -123,12 +123,11 @@ def observe(
         rule = "a value is given exactly when the outcome is value"
         raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
     before = state.outcomes[feature_idx]
+    is_same_outcome = before == outcome or (before == "known" and outcome == "value")
+    if is_same_outcome and (value is None or value == state.values[feature_idx]):
+        return state
     if is_closed(state) or (state.is_ended and before is None):
         raise ClosedError(f"{name}: the session takes no more answers")
-    if before == outcome and (
-        value is None or same_value(value, state.values[feature_idx])
-    ):
-        return state
     charges = find_charges(ensemble, state, feature_idx, outcome)
     amount = charges[0].amount if charges else 0
     if state.remaining is not None and amount > state.remaining:
@@ -150,8 +149,13 @@ def observe(
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:
-    """End a session from outside (`client_stopped` or `expired`)."""
+    """End a session from outside (`client_stopped` or `expired`).
+
+    One that has ended already keeps its reason.
+    """
     assert reason in FINAL_REASONS
+    if state.is_ended:
+        return state
     return replace(state, next_feature_idx=None, stop_reason=reason, is_ended=True)
 
 
@@ -209,12 +213,14 @@ def advance(ensemble: Ensemble, state: State) -> State:
         return state
     arrays = session_arrays(ensemble, state)
     step = POLICIES[state.policy](ensemble, state, arrays)
+    is_sure = state.stop.certain and is_certain(ensemble, state, arrays)
     moved = replace(
         state,
         n_draws=step.n_draws,
         next_feature_idx=step.feature_idx,
         stop_reason=step.reason,
         is_ended=step.feature_idx is None,
+        is_decided=is_sure or step.reason == "all_known",
     )
     if moved.is_ended:
         return moved
@@ -223,8 +229,12 @@ def advance(ensemble: Ensemble, state: State) -> State:
         return replace(
             moved, next_feature_idx=None, stop_reason="max_questions", is_ended=True
         )
+    if is_sure:
+        return replace(moved, stop_reason="certain")
     current = forecasts.forecast(ensemble, moved, arrays)
-    return replace(moved, stop_reason=advise(ensemble, moved, arrays, current))
+    if is_confident(state, current):
+        return replace(moved, stop_reason="confident")
+    return moved
 
 
 def forecast(ensemble: Ensemble, state: State) -> Forecast:
@@ -282,8 +292,3 @@ def is_open_hypothesis(
             np.arange(is_open.size) < find_plan(ensemble, arrays).length
         )
     return is_open
-
-
-def same_value(one: float, other: float) -> bool:
-    """Whether two values are equal, two missing ones included."""
-    return one == other or (math.isnan(one) and math.isnan(other))

@@ -104,8 +104,8 @@ def find_thresholds(present: FloatArray, weights: FloatArray) -> FloatArray:
             totals = np.cumsum(weights[order])
         targets = totals[-1] * np.arange(1, MAX_CODES) / MAX_CODES
         lower_totals = totals[lower_idxs]
-        picks = np.unique(np.searchsorted(lower_totals, targets))
-        lower_idxs = lower_idxs[picks[picks < lower_idxs.size]]
+        picks = np.searchsorted(lower_totals, targets)
+        lower_idxs = lower_idxs[np.unique(np.minimum(picks, lower_idxs.size - 1))]
     lower, upper = ordered[lower_idxs], ordered[lower_idxs + 1]
     middle = lower / 2 + upper / 2
     return np.where((lower <= middle) & (middle < upper), middle, lower)

@@ -100,7 +100,7 @@ def check_table(columns: Columns, spec: TrainingSpec) -> Checked:
         refusals += wrong
         typed.append(feature)
         read.append(values)
-        warnings += column_warnings(feature, values)
+        warnings += [] if wrong else column_warnings(feature, values)
     weights, wrong = read_weights(columns, spec, n_rows)
     refusals += wrong
     units, wrong = read_units(columns, spec)

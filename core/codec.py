@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+import numpy as np
+
 from core.errors import Refusal, RefusedError
 from core.rules import RULES
 from core.types import (
@@ -36,6 +38,7 @@ from core.types import (
 MODEL_FORMAT = "askless-model"
 STATE_FORMAT = "askless-state"
 VERSION = 1
+MAX_FLOAT = float(np.finfo(np.float64).max)
 
 Json = dict[str, Any]
 
@@ -200,7 +203,7 @@ def read_stump(node: Node, features: Sequence[Feature]) -> Stump:
     feature_idx = node.integer("feature", 0, len(features) - 1)
     feature = features[feature_idx]
     is_category = feature.type == "category"
-    cut = node.number("cut", -1.8e308, 1.8e308)
+    cut = node.number("cut", -MAX_FLOAT, MAX_FLOAT)
     if is_category:
         cut = float(node.integer("cut", 0, len(feature.categories) - 1))
     vote = node.integer("vote", -1, 1)
@@ -310,6 +313,7 @@ def state_to_json(state: State, catalogue: Catalogue) -> Json:
         else names[state.next_feature_idx],
         "stop_reason": state.stop_reason,
         "is_ended": state.is_ended,
+        "is_decided": state.is_decided,
     }
 
 
@@ -377,6 +381,7 @@ def state_from_json(raw: object, catalogue: Catalogue) -> State:
         else feature_position(top, next_feature, catalogue),
         stop_reason=reason,  # type: ignore[arg-type]  # one of them, as required above
         is_ended=top.flag("is_ended"),
+        is_decided=top.flag("is_decided"),
     )
 
 
@@ -433,7 +438,7 @@ def read_value(node: Node, default: float | None) -> Any:
     """Read a value that may be null."""
     if node.get("value") is None:
         return default
-    return node.number("value", -1.8e308, 1.8e308)
+    return node.number("value", -MAX_FLOAT, MAX_FLOAT)
 
 
 class Node:

@@ -179,7 +179,9 @@ def walk_sampled(
         full,
         Walks(
             margins=np.divide(votes, draws, out=np.zeros(shape), where=draws > 0),
-            shares=shares_known(ensemble, values, ranks, n_asked),
+            shares=np.where(
+                draws > 0, shares_known(ensemble, values, ranks, n_asked), 0.0
+            ),
             is_full=draws < 0,
             spent=spent,
             n_asked=n_asked,

@@ -30,8 +30,7 @@ def forecast(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Forecas
         one-sided): for fixed N a bound on the chance of such a lead if the full vote
         pointed the other way; not a probability of error.
     """
-    is_final = state.stop_reason in ("certain", "all_known")
-    if state.policy == "sample" and not is_final:
+    if state.policy == "sample" and not state.is_decided:
         return sampled_forecast(ensemble, state, arrays)
     votes = hypothesis_votes(ensemble, arrays.values)
     alphas = np.abs(ensemble.signed_alphas)
@@ -40,16 +39,18 @@ def forecast(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Forecas
         is_planned = np.arange(votes.size) < find_plan(ensemble, arrays).length
     else:
         is_planned = arrays.is_affordable[ensemble.feature_idxs] | (
-            status == kernels.KNOWN
+            status != kernels.OPEN
         )
     is_planned &= status != kernels.GONE
     known = float(alphas[is_planned & (status == kernels.KNOWN)].sum())
     planned = float(alphas[is_planned].sum())
+    score = float(votes[is_planned].sum())
     return make_forecast(
         ensemble,
         "ordered",
-        float(votes[is_planned].sum()) / planned if planned else 0.0,
+        score / planned if planned else 0.0,
         known / float(ensemble.alpha_sums[-1]) if known else 0.0,
+        score=score,
     )
 
 
@@ -75,9 +76,15 @@ def make_forecast(
     margin: float,
     share: float,
     n_draws: int | None = None,
+    score: float | None = None,
 ) -> Forecast:
     """Decide a label from a margin in [-1, 1] and the share of alpha known."""
-    positive = positive_probability(ensemble, policy, margin, share)
+    scores = None if score is None else np.array([score])
+    positive = float(
+        positive_probabilities(
+            ensemble, policy, np.array([margin]), np.array([share]), scores
+        )[0]
+    )
     return Forecast(
         label=decide(ensemble, positive),
         vote=raw_vote(ensemble, margin * float(ensemble.alpha_sums[-1])),
@@ -116,34 +123,47 @@ def raw_votes(ensemble: Ensemble, votes: FloatArray) -> np.ndarray:
     return np.where(is_tie, ensemble.majority, votes > 0)
 
 
-def positive_probability(
-    ensemble: Ensemble, policy: PolicyName, margin: float, share: float
-) -> float:
-    """Probability of the positive class."""
-    return float(
-        positive_probabilities(ensemble, policy, np.array([margin]), np.array([share]))[
-            0
-        ]
-    )
-
-
 def positive_probabilities(
-    ensemble: Ensemble, policy: PolicyName, margins: FloatArray, shares: FloatArray
+    ensemble: Ensemble,
+    policy: PolicyName,
+    margins: FloatArray,
+    shares: FloatArray,
+    scores: FloatArray | None = None,
 ) -> FloatArray:
     """Probability of the positive class, calibrated on held-out rows.
 
     A margin of 0 gives the prior. Without a calibration 1/(1 + exp(-2F)), F the
-    margin times the alpha known (Friedman, Hastie and Tibshirani 2000).
+    `scores` sum(alpha h) over known features, by default the margin times the alpha
+    known (Friedman, Hastie and Tibshirani 2000).
     """
+    if scores is None:
+        scores = margins * shares * ensemble.alpha_sums[-1]
+    smooth = smooth_probabilities(ensemble, policy, margins, shares, scores)
+    return np.where(np.abs(margins) <= TIE, ensemble.priors[1], smooth)
+
+
+def smooth_probabilities(
+    ensemble: Ensemble,
+    policy: PolicyName,
+    margins: FloatArray,
+    shares: FloatArray,
+    scores: FloatArray,
+) -> FloatArray:
+    """`positive_probabilities` without the step to the prior at a tie."""
     calibration = dict(ensemble.calibrations).get(policy)
-    total = float(ensemble.alpha_sums[-1])
-    if calibration is None:
-        logits = 2.0 * margins * total * np.where(shares > 0, shares, 1.0)
-    else:
+    logits = 2.0 * scores
+    if calibration is not None:
         logits = calibrated_logits(calibration, margins, shares)
-    probabilities = 1.0 / (1.0 + np.exp(-np.clip(logits, -40.0, 40.0)))
-    is_tie = np.abs(margins) <= TIE
-    return np.where(is_tie, ensemble.priors[1], probabilities)
+    probabilities: FloatArray = 1.0 / (1.0 + np.exp(-np.clip(logits, -40.0, 40.0)))
+    return probabilities
+
+
+def smooth_probability(
+    ensemble: Ensemble, margin: float, share: float, score: float
+) -> float:
+    """One of `smooth_probabilities` for the deterministic vote."""
+    one = [np.array([number]) for number in (margin, share, score)]
+    return float(smooth_probabilities(ensemble, "ordered", *one)[0])
 
 
 def calibrated_logits(

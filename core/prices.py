@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from core.types import NO_GROUP, BoolArray, Catalogue, FloatArray
 
 MICROS_PER_UNIT = 1_000_000
 MAX_UNITS = 1_000_000_000
+PLAIN_DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 AMOUNT_RULE = f"must be a number from 0 to {MAX_UNITS} with at most 6 decimals"
 
 
@@ -29,7 +31,8 @@ def to_micros(amount: object) -> int:
     Parameters
     ----------
     amount : Decimal, int, float or str
-        In units. A float stands for its shortest decimal form, so 2.1 is 2.1.
+        In units. A float stands for its shortest decimal form, so 2.1 is 2.1; a
+        string is digits with at most one point.
 
     Returns
     -------
@@ -44,16 +47,17 @@ def to_micros(amount: object) -> int:
     """
     if isinstance(amount, bool) or not isinstance(amount, Decimal | int | float | str):
         raise ValueError(AMOUNT_RULE)
-    try:
-        decimal = Decimal(str(amount))
-    except InvalidOperation:
-        raise ValueError(AMOUNT_RULE) from None
+    if isinstance(amount, str) and not PLAIN_DECIMAL.fullmatch(amount):
+        raise ValueError(AMOUNT_RULE)
+    decimal = Decimal(str(amount))
     if not decimal.is_finite() or not 0 <= decimal <= MAX_UNITS:
         raise ValueError(AMOUNT_RULE)
-    micros = decimal.scaleb(6)
-    if micros != micros.to_integral_value():
+    _, digits, exponent = decimal.as_tuple()
+    assert isinstance(exponent, int), "finite"
+    n_excess = -6 - exponent
+    if n_excess > 0 and any(digits[-n_excess:]):
         raise ValueError(AMOUNT_RULE)
-    return int(micros)
+    return int(decimal.scaleb(6))
 
 
 def from_micros(micros: int) -> float:

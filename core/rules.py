@@ -95,7 +95,7 @@ def speedboost(view: View) -> Scores:
     W+ + W- - 2 sqrt(W+ W-) = P - sqrt(P^2 - gamma^2), P the weight present; written
     as gamma^2/(P + sqrt(P^2 - gamma^2)), which keeps its digits for small gamma.
     """
-    edges = np.minimum(view.edges, view.presents)
+    edges = np.minimum(view.edges, view.presents * MAX_EDGE)
     roots = np.sqrt((view.presents - edges) * (view.presents + edges))
     sums = np.maximum(view.presents + roots, np.finfo(np.float64).tiny)
     return edges**2 / sums / view.costs, view.memory

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
 from core import kernels
-from core.forecasts import decide, positive_probability, raw_vote
+from core.forecasts import TIE, decide, raw_vote, smooth_probability
 from core.policies.ordered import find_plan
 from core.session_arrays import SessionArrays
-from core.types import Ensemble, Forecast, State, StopReason
+from core.types import Ensemble, Forecast, State
 
 
-def advise(
-    ensemble: Ensemble, state: State, arrays: SessionArrays, forecast: Forecast
-) -> StopReason | None:
-    """Give the reason to stop now, of those the session's stop rule asks for."""
-    if state.stop.certain and is_certain(ensemble, state, arrays):
-        return "certain"
+def is_confident(state: State, forecast: Forecast) -> bool:
+    """Whether the label is as probable as the session's stop rule asks for."""
     confidence = state.stop.confidence
-    if confidence is not None and forecast.probabilities[forecast.label] >= confidence:
-        return "confident"
-    return None
+    return (
+        confidence is not None and forecast.probabilities[forecast.label] >= confidence
+    )
 
 
 def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
@@ -39,22 +33,32 @@ def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
     if raw_vote(ensemble, low) != raw_vote(ensemble, high):
         return False
     total = float(ensemble.alpha_sums[-1])
-    margins = reachable_margins(low, high, alpha_known, total)
-    labels = {
-        decide(ensemble, positive_probability(ensemble, "ordered", margin, share))
-        for margin, share in product(margins, (alpha_known / total, 1.0))
-    }
-    return len(labels) == 1
+    if total == 0:
+        return True
+    shares = (alpha_known / total, 1.0)
+    corners = [
+        smooth_probability(ensemble, margin, share, score)
+        for margin, score in zip(
+            reachable_margins(low, high, alpha_known, total), (low, high), strict=True
+        )
+        for share in shares
+    ]
+    if low <= TIE * total and high >= -TIE * total:
+        # A tie, which the prior decides, and the margins just beside it.
+        corners.append(ensemble.priors[1])
+        corners += [smooth_probability(ensemble, 0.0, share, 0.0) for share in shares]
+    return len({decide(ensemble, positive) for positive in corners}) == 1
 
 
 def reachable_margins(
     low: float, high: float, alpha_known: float, total: float
 ) -> tuple[float, float]:
     """Extremes of vote/plan alpha when the plan holds between known and all alpha."""
-    smallest = max(alpha_known, 1e-300)
-    least = low / (smallest if low < 0 else total)
-    greatest = high / (total if high < 0 else smallest)
-    return max(least, -1.0), min(greatest, 1.0)
+    smallest = max(alpha_known, abs(low), abs(high), TIE)
+    return (
+        low / (smallest if low < 0 else total),
+        high / (total if high < 0 else smallest),
+    )
 
 
 def vote_bounds(

@@ -154,16 +154,16 @@ def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
         fold_of = np.empty(dataset.n_samples, dtype=np.int64)
         fold_of[order] = np.arange(dataset.n_samples) % n_folds
     else:
-        # Units in random order, positive ones last: dealing them out spreads both.
+        # Units dealt out in the order of their share of positives: each fold gets
+        # its part, and what remains to train on has both classes.
         n_units = int(dataset.units.max()) + 1
         positives = np.bincount(dataset.units, dataset.targets, n_units)
-        sizes = np.bincount(dataset.units, minlength=n_units)
-        is_positive = positives > sizes / 2
-        n_folds = min(folds, int(is_positive.sum()), int((~is_positive).sum()))
+        shares = positives / np.bincount(dataset.units, minlength=n_units)
+        n_folds = min(folds, int((shares > 0).sum()), int((shares < 1).sum()))
         if n_folds < 2:
             return []
         order = generator.permutation(n_units)
-        order = order[np.argsort(is_positive[order], kind="stable")]
+        order = order[np.argsort(shares[order], kind="stable")]
         unit_fold = np.empty(n_units, dtype=np.int64)
         unit_fold[order] = np.arange(n_units) % n_folds
         fold_of = unit_fold[dataset.units]
@@ -295,7 +295,7 @@ def observe_ordered(ensemble: Ensemble, rows: Dataset) -> Observed:
     hypothesis_rank = rank[ensemble.feature_idxs]
     spends = prefix_spends(ensemble)
     margins, shares = [], []
-    for budget in purchase_budgets(ensemble, MAX_STAGES)[1:]:
+    for budget in purchase_budgets(ensemble, MAX_STAGES):
         length = len(spends)
         if budget is not None:
             length = int(np.searchsorted(spends, budget, side="right"))
@@ -315,8 +315,12 @@ def observe_ordered(ensemble: Ensemble, rows: Dataset) -> Observed:
 
 def observe_sampled(ensemble: Ensemble, rows: Dataset, seed: int) -> Observed:
     """Forecasts of `sample` sessions where they end under several budgets."""
-    few = rows.take(np.arange(min(rows.n_samples, MAX_SAMPLED_ROWS)))
-    budgets = [b for b in purchase_budgets(ensemble, MAX_STAGES)[1:] if b is not None]
+    n_few = min(rows.n_samples, MAX_SAMPLED_ROWS)
+    # Evenly spaced, since a table may be sorted.
+    few = rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
+    if not ensemble.hypotheses:
+        return gather([], [], few)
+    budgets = [b for b in purchase_budgets(ensemble, MAX_STAGES) if b is not None]
     walks = walk(ensemble, few.values, budgets, "sample", seed)
     return gather(list(walks.margins.T), list(walks.shares.T), few)
 

@@ -340,7 +340,8 @@ class State:
 
     `outcomes` per feature: None (not asked), "known" (given at the start) or the
     last outcome. `values` per feature: as in `Dataset.values`, NaN where not known.
-    `n_draws` counts the draws of the policy `sample` that are done with.
+    `n_draws` counts the draws of the policy `sample` that are done with. `is_decided`
+    once no further answer counts: then its forecast is the full vote.
     """
 
     policy: PolicyName
@@ -356,6 +357,7 @@ class State:
     next_feature_idx: int | None = None
     stop_reason: StopReason | None = None
     is_ended: bool = False
+    is_decided: bool = False
 
     @property
     def spent(self) -> int:

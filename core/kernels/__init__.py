@@ -15,7 +15,14 @@ from core.kernels.inference import (
     walk_ordered,
     walk_sampled,
 )
-from core.kernels.training import MISSING, best_stumps, encode, reweight
+from core.kernels.training import (
+    MISSING,
+    best_stumps,
+    best_stumps_parallel,
+    encode,
+    reweight,
+)
+from core.kernels.warm import warm_up
 
 __all__ = [
     "GONE",
@@ -25,10 +32,12 @@ __all__ = [
     "PENDING",
     "add_votes",
     "best_stumps",
+    "best_stumps_parallel",
     "bound_votes",
     "encode",
     "find_plan",
     "reweight",
     "walk_ordered",
     "walk_sampled",
+    "warm_up",
 ]

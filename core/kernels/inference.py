@@ -117,12 +117,10 @@ def bound_votes(
     high_sum = 0.0
     least = np.inf
     greatest = -np.inf
-    for h in range(n_hypotheses + 1):
-        if h == n_hypotheses or (is_prefix and h >= start):
+    for h in range(n_hypotheses):
+        if is_prefix and h >= start:
             least = min(least, known + low_sum)
             greatest = max(greatest, known + high_sum)
-        if h == n_hypotheses:
-            break
         f = feature_idxs[h]
         if status[f] == KNOWN:
             known += vote(values[f], cuts[h], is_category[h], signed_alphas[h])
@@ -141,8 +139,8 @@ def bound_votes(
             high[f] = new_high
         elif status[f] == OPEN and is_prefix:
             break
-    out_bounds[0] = least
-    out_bounds[1] = greatest
+    out_bounds[0] = min(least, known + low_sum)
+    out_bounds[1] = max(greatest, known + high_sum)
 
 
 @kernel
@@ -218,7 +216,7 @@ def walk_ordered(
         votes = 0.0
         alpha = 0.0
         spent = np.int64(0)
-        n_asked = 0
+        n_asked = np.int64(0)
         alive = 0
         for h in range(feature_idxs.shape[0]):
             f = feature_idxs[h]

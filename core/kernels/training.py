@@ -85,11 +85,11 @@ def add_one(codes, feature_idx, signed_weights, out_sums):
 
 
 @kernel
-def missing_weight(feature_codes, signed_weights):
-    """Sum the unsigned weights of the rows where a feature is missing."""
+def present_weight(feature_codes, signed_weights):
+    """Sum the unsigned weights of the rows where a feature is not missing."""
     total = 0.0
     for row in range(signed_weights.shape[0]):
-        if feature_codes[row] == MISSING:
+        if feature_codes[row] != MISSING:
             total += abs(signed_weights[row])
     return total
 
@@ -123,7 +123,46 @@ def scan(sums, n_codes, is_category, out_edges, out_cuts, out_votes, feature_idx
     out_votes[feature_idx] = best_vote
 
 
-@parallel_kernel
+@kernel
+def search_block(
+    block,
+    codes,
+    n_codes,
+    is_category,
+    has_missing,
+    signed_weights,
+    out_edges,
+    out_cuts,
+    out_votes,
+    out_presents,
+):
+    """Find the best stump on each feature of one block; see `best_stumps`."""
+    start = block * BLOCK
+    stop = min(start + BLOCK, codes.shape[0])
+    sums = np.zeros((2, BLOCK, N_HISTOGRAM))
+    if stop - start == BLOCK:
+        add_block(codes, start, signed_weights, sums)
+    else:
+        for feature_idx in range(start, stop):
+            add_one(codes, feature_idx, signed_weights, sums[:, feature_idx - start])
+    for feature_idx in range(start, stop):
+        scan(
+            sums[:, feature_idx - start],
+            n_codes[feature_idx],
+            is_category[feature_idx],
+            out_edges,
+            out_cuts,
+            out_votes,
+            feature_idx,
+        )
+        out_presents[feature_idx] = 1.0
+        if has_missing[feature_idx]:
+            out_presents[feature_idx] = present_weight(
+                codes[feature_idx], signed_weights
+            )
+
+
+@kernel
 def best_stumps(
     codes,
     n_codes,
@@ -142,34 +181,47 @@ def best_stumps(
     (n_features,): edge >= 0, cut code (-1: none), vote above the cut, and the
     weight of the rows where the feature is present.
     """
-    n_features = codes.shape[0]
-    n_blocks = (n_features + BLOCK - 1) // BLOCK
-    for block in prange(n_blocks):
-        start = block * BLOCK
-        stop = min(start + BLOCK, n_features)
-        sums = np.zeros((2, BLOCK, N_HISTOGRAM))
-        if stop - start == BLOCK:
-            add_block(codes, start, signed_weights, sums)
-        else:
-            for feature_idx in range(start, stop):
-                add_one(
-                    codes, feature_idx, signed_weights, sums[:, feature_idx - start]
-                )
-        for feature_idx in range(start, stop):
-            scan(
-                sums[:, feature_idx - start],
-                n_codes[feature_idx],
-                is_category[feature_idx],
-                out_edges,
-                out_cuts,
-                out_votes,
-                feature_idx,
-            )
-            out_presents[feature_idx] = 1.0
-            if has_missing[feature_idx]:
-                out_presents[feature_idx] -= missing_weight(
-                    codes[feature_idx], signed_weights
-                )
+    for block in range((codes.shape[0] + BLOCK - 1) // BLOCK):
+        search_block(
+            block,
+            codes,
+            n_codes,
+            is_category,
+            has_missing,
+            signed_weights,
+            out_edges,
+            out_cuts,
+            out_votes,
+            out_presents,
+        )
+
+
+@parallel_kernel
+def best_stumps_parallel(
+    codes,
+    n_codes,
+    is_category,
+    has_missing,
+    signed_weights,
+    out_edges,
+    out_cuts,
+    out_votes,
+    out_presents,
+):
+    """Do as `best_stumps` on all cores; the same result to the bit."""
+    for block in prange((codes.shape[0] + BLOCK - 1) // BLOCK):
+        search_block(
+            np.int64(block),
+            codes,
+            n_codes,
+            is_category,
+            has_missing,
+            signed_weights,
+            out_edges,
+            out_cuts,
+            out_votes,
+            out_presents,
+        )
 
 
 @kernel

@@ -10,6 +10,9 @@ from core import kernels
 from core.binning import Binned
 from core.types import FloatArray, IntArray, Stump
 
+# Below this many cells waking the threads costs more than they bring.
+PARALLEL_CELLS = 2_000_000
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -44,7 +47,9 @@ def find_stumps(binned: Binned, signed_weights: FloatArray) -> Candidates:
     cuts = np.empty(n_features, dtype=np.int64)
     votes = np.empty(n_features, dtype=np.int64)
     presents = np.empty(n_features)
-    kernels.best_stumps(
+    is_large = binned.codes.size >= PARALLEL_CELLS
+    best_stumps = kernels.best_stumps_parallel if is_large else kernels.best_stumps
+    best_stumps(
         binned.codes,
         binned.n_codes,
         binned.is_category,

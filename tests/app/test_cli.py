@@ -1,0 +1,343 @@
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from app import cli
+from core.codec import model_from_json
+
+ROWS = 80
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A small table with a spec and a trained model beside it."""
+    folder = tmp_path_factory.mktemp("cli")
+    rng = np.random.default_rng(0)
+    lines = ["n,c,b,y"]
+    for _ in range(ROWS):
+        n, c, b = rng.normal(), rng.choice(["red", "blue"]), rng.integers(0, 2)
+        y = "sick" if n + b + (c == "red") + rng.normal() / 2 > 1 else "well"
+        lines.append(f"{n:.3f},{c},{b},{y}")
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    spec = {
+        "name": "small",
+        "target": "y",
+        "positive": "sick",
+        "cost_unit": "EUR",
+        "features": [
+            {"name": "n", "type": "number", "cost": 3},
+            {"name": "c", "type": "category", "cost": 1.5, "label": "Colour"},
+            {"name": "b", "type": "boolean", "cost": 2, "group": "visit"},
+        ],
+        "groups": [{"name": "visit", "fee": 4}],
+        "params": {"rounds": 20},
+    }
+    (folder / "spec.json").write_text(json.dumps(spec))
+    return folder
+
+
+class Finished:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run_command(*arguments, answers=""):
+        monkeypatch.setattr(sys, "argv", ["askless", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        return Finished(code, captured.out, captured.err)
+
+    return run_command
+
+
+@pytest.fixture
+def model(place, run):
+    path = place / "model.json"
+    if not path.exists():
+        run("train", place / "data.csv", "--spec", place / "spec.json", "-o", path)
+    return path
+
+
+def test_check_says_that_a_table_is_ready(place, run):
+    finished = run("check", place / "data.csv", "--spec", place / "spec.json")
+
+    assert finished.code == 0
+    assert "80 rows, 3 features" in finished.out
+
+
+def test_train_writes_a_model_that_can_be_read(model):
+    stored = model_from_json(json.loads(model.read_text()))
+
+    assert stored.name == "small"
+    assert stored.target == "y"
+
+
+def test_training_again_gives_the_same_bytes(place, model, run):
+    again = place / "again.json"
+
+    run("train", place / "data.csv", "--spec", place / "spec.json", "-o", again)
+
+    assert again.read_bytes() == model.read_bytes()
+
+
+def test_evaluate_prints_the_agreed_json(place, model, run):
+    finished = run(
+        "evaluate", model, place / "data.csv", "--budgets", "0,4.5,inf", "--json"
+    )
+
+    curve = json.loads(finished.out)
+    assert list(curve) == [
+        "policy",
+        "budgets",
+        "error",
+        "error_calibrated",
+        "mean_spend",
+        "max_spend",
+        "rows",
+    ]
+    assert curve["budgets"] == [0, 4.5, None]
+    assert curve["max_spend"][1] <= 4.5
+    assert curve["rows"] == ROWS
+
+
+def test_evaluate_prints_a_table_for_people(place, model, run):
+    finished = run(
+        "evaluate",
+        model,
+        place / "data.csv",
+        "--budgets",
+        "inf",
+        "--policy",
+        "sample",
+    )
+
+    assert "unlimited" in finished.out
+
+
+def test_predict_writes_a_row_per_row(place, model, run):
+    out = place / "out.csv"
+
+    run("predict", model, place / "data.csv", "--budget", "4.5", "-o", out)
+
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert len(rows) == ROWS
+    assert all(float(row["spend"]) <= 4.5 for row in rows)
+    assert all(0 <= float(row["probability"]) <= 1 for row in rows)
+    assert set(";".join(row["features"] for row in rows).split(";")) <= {"n", "c", "b"}
+
+
+def test_ask_takes_piped_answers_to_the_end(model, run):
+    answers = "0.7\nred\nyes\n"
+
+    finished = run("ask", model, "--budget", "inf", "--go-on", answers=answers)
+
+    assert finished.code == 0
+    assert "Stopped: every feature" in finished.out
+    assert "10.50 EUR" in finished.out
+
+
+def test_ask_shows_price_reason_and_what_is_left(model, run):
+    finished = run("ask", model, "--budget", "20", answers="0.7\nstop\n")
+
+    assert "1. n   3.00 EUR" in finished.out
+    assert "of the vote that is still open" in finished.out
+    assert "17.00 left" in finished.out
+
+
+def test_ask_ends_with_its_input(model, run):
+    finished = run("ask", model, "--budget", "20", answers="")
+
+    assert finished.code == 0
+    assert "Stopped: stopped on request" in finished.out
+
+
+def test_ask_corrects_without_charging_twice(model, run):
+    answers = "c = red\nc = blue\nstop\n"
+
+    finished = run("ask", model, "--budget", "20", answers=answers)
+
+    assert finished.out.count("spent 1.50 EUR") == 2
+
+
+def test_ask_takes_answers_out_of_turn_and_undoes_them(model, run):
+    answers = "list\nhelp\nc = red\nundo\nstop\n"
+
+    finished = run("ask", model, "--budget", "20", answers=answers)
+
+    assert "c: Colour, 1.50 EUR" in finished.out
+    assert "not available" in finished.out
+    assert finished.out.count("spent 1.50 EUR") == 2
+
+
+def test_ask_waits_for_what_was_ordered(model, run):
+    answers = "ordered\nred\nyes\nn = 3\n"
+
+    finished = run("ask", model, "--budget", "inf", "--go-on", answers=answers)
+
+    assert "Waiting for n" in finished.out
+    assert "Stopped: every feature" in finished.out
+
+
+def test_ask_takes_known_values_for_free(model, run):
+    finished = run(
+        "ask", model, "--budget", "0", "--known", "n=0.5", "--known", "b=yes"
+    )
+
+    assert "for 0.00 EUR" in finished.out
+
+
+def test_ask_stops_after_the_agreed_number_of_questions(model, run):
+    finished = run(
+        "ask", model, "--budget", "inf", "--max-questions", "1", answers="1\n"
+    )
+
+    assert "the agreed number of questions" in finished.out
+
+
+def test_ask_by_sampling_names_its_draws(model, run):
+    finished = run(
+        "ask",
+        model,
+        "--budget",
+        "inf",
+        "--policy",
+        "sample",
+        "--seed",
+        "3",
+        "--go-on",
+        answers="b = yes\nn = 1\nstop\n",
+    )
+
+    assert "draws; such a lead" in finished.out
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ("n = seven\n", "n: must be a finite number"),
+        ("b = maybe\n", "b: must be true or false"),
+        ("undo\n", "there is no answer yet"),
+    ],
+)
+def test_ask_refuses_a_wrong_answer_from_a_pipe(model, run, answers, words):
+    finished = run("ask", model, "--budget", "inf", answers=answers)
+
+    assert finished.code == 2
+    assert words in finished.err
+
+
+def test_ask_refuses_what_the_budget_does_not_pay(model, run):
+    finished = run("ask", model, "--budget", "5", answers="b = yes\n")
+
+    assert finished.code == 2
+    assert "b costs 6.00, and 5.00 is left" in finished.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--budget", "-1", "--budget: must be a number from 0"),
+        ("--budget", "0.0000001", "at most 6 decimals"),
+        ("--budget", "nan", "--budget"),
+        ("--policy", "magic", "must be ordered or sample"),
+        ("--known", "zz=1", "feature of the model"),
+    ],
+)
+def test_wrong_option_is_refused(model, run, option, value, words):
+    arguments = {"--budget": "5"} | {option: value}
+
+    finished = run("ask", model, *[x for pair in arguments.items() for x in pair])
+
+    assert finished.code == 2
+    assert words in finished.err
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace('"version": 1', '"version": 9'),
+        lambda text: text.replace('"feature": 0', '"feature": 77', 1),
+        lambda _text: "[]",
+        lambda _text: "",
+    ],
+)
+def test_damaged_model_is_refused(place, model, run, damage):
+    broken = place / "broken.json"
+    broken.write_text(damage(model.read_text()))
+
+    finished = run("ask", broken, "--budget", "5")
+
+    assert finished.code == 2
+    assert "refused" in finished.err
+
+
+@pytest.mark.parametrize("name", ["nothing.json", "data.csv"])
+def test_missing_or_foreign_model_is_refused(place, run, name):
+    finished = run("ask", place / name, "--budget", "5")
+
+    assert finished.code == 2
+
+
+def test_refused_training_writes_nothing(place, run):
+    out = place / "never.json"
+    (place / "bad.csv").write_text("n,c,b,y\nx,red,2,sick\n1,blue,0,well\n")
+
+    finished = run("train", place / "bad.csv", "--spec", place / "spec.json", "-o", out)
+
+    assert finished.code == 2
+    assert not out.exists()
+    assert "column n: must be a number; found 'x' in row 1" in finished.err
+    assert "column b: must be true or false" in finished.err
+
+
+def test_output_folder_must_exist(place, run):
+    finished = run(
+        "train",
+        place / "data.csv",
+        "--spec",
+        place / "spec.json",
+        "-o",
+        place / "no" / "model.json",
+    )
+
+    assert finished.code == 2
+    assert "folder must exist" in finished.err
+
+
+def test_unwritable_output_is_refused(place, model, run):
+    (place / "folder.csv").mkdir(exist_ok=True)
+
+    finished = run(
+        "predict",
+        model,
+        place / "data.csv",
+        "--budget",
+        "5",
+        "-o",
+        place / "folder.csv",
+    )
+
+    assert finished.code == 2
+    assert not list(place.glob(".*partial"))
+
+
+def test_new_categories_are_warned_about_and_charged(place, model, run):
+    (place / "new.csv").write_text("n,c,b\n0.1,green,1\n")
+    out = place / "new-out.csv"
+
+    finished = run("predict", model, place / "new.csv", "--budget", "inf", "-o", out)
+
+    assert "did not see" in finished.err
+    assert "10.5" in out.read_text()

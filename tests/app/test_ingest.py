@@ -1,0 +1,99 @@
+import gzip
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from app.ingest import read_columns
+from core.errors import RefusedError
+
+
+def read(content, text=()):
+    return read_columns(io.BytesIO(content), text)
+
+
+def refused(content):
+    with pytest.raises(RefusedError) as caught:
+        read(content)
+    return str(caught.value)
+
+
+def test_numbers_become_floats_and_other_cells_text():
+    columns = read(b"a,b\n1, x\n 2 ,y\n")
+
+    assert columns["a"].tolist() == [1, 2]
+    assert columns["b"].tolist() == [" x", "y"]
+
+
+def test_wanted_text_stays_as_written():
+    assert read(b"zip\n01\n02\n", ["zip"])["zip"].tolist() == ["01", "02"]
+
+
+def test_empty_cells_and_missing_words_are_missing():
+    columns = read(b"a,b\n,\n1,x\nNA,?\n")
+
+    assert np.array_equal(columns["a"], [np.nan, 1, np.nan], equal_nan=True)
+    assert columns["b"].tolist() == [None, "x", None]
+
+
+def test_line_breaks_within_quotes_belong_to_the_cell():
+    assert read(b'a,b\n"x\ny",2\n')["a"].tolist() == ["x\ny"]
+
+
+def test_byte_order_mark_is_no_part_of_a_name():
+    assert list(read("\ufeffa,b\n1,é\n".encode())) == ["a", "b"]
+
+
+def test_compressed_file_is_read(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a\n1\n"))
+
+    assert read_columns(path)["a"].tolist() == [1]
+
+
+def test_parquet_keeps_its_types(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = pa.table(
+        {
+            "n": pa.array([1, None, 3]),
+            "b": [True, False, None],
+            "c": pa.array(["x", "y", None]).dictionary_encode(),
+            "z": pa.array([None, None, None]),
+        }
+    )
+    pyarrow.parquet.write_table(table, path)
+
+    columns = read_columns(path, ["b"])
+
+    assert np.array_equal(columns["n"], [1, np.nan, 3], equal_nan=True)
+    assert columns["b"].tolist() == ["true", "false", None]
+    assert columns["c"].tolist() == ["x", "y", None]
+    assert np.isnan(columns["z"]).all()
+
+
+def test_ragged_rows_are_named():
+    found = refused(b"a,b\n1,2\n1,2,3\n1\n4,5\n")
+
+    assert "row 2: must have 2 cells; found 3" in found
+    assert "row 3: must have 2 cells; found 1" in found
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,a\n1,2\n", "names must be unique"),
+        (b"a,\n1,2\n", "every column must have a name"),
+        (b"", "must be CSV in UTF-8"),
+        (b"a\n\xff\xfe\n", "must be CSV in UTF-8"),
+        (b"PAR1 and then nothing", "whole Parquet file"),
+    ],
+)
+def test_what_is_no_table_is_refused(content, words):
+    assert words in refused(content)
+
+
+def test_missing_file_is_refused(tmp_path):
+    with pytest.raises(RefusedError, match="must be readable"):
+        read_columns(tmp_path / "nothing.csv")

@@ -1,0 +1,80 @@
+"""The README's commands, extracted and run as they stand."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("tour")
+    shutil.copytree(ROOT / "app" / "demo", place / "app" / "demo")
+    return place
+
+
+def run(command, folder):
+    binaries = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_commands_of_the_tour_work_in_order(folder):
+    commands = [
+        line.removeprefix("$ ")
+        for block in blocks("console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
+
+    finished = [run(command, folder) for command in commands]
+
+    assert len(commands) >= 6
+    assert [one.returncode for one in finished] == [0] * len(commands), [
+        one.stderr for one in finished
+    ]
+    assert "ready to train" in finished[0].stdout
+    assert (folder / "predictions.csv").read_text().count("\n") == 304
+
+
+def test_python_example_works(folder):
+    (example,) = blocks("python")
+    (folder / "example.py").write_text(example)
+
+    finished = run(f"cd {ROOT} && python {folder / 'example.py'}", folder)
+
+    assert finished.returncode == 0, finished.stderr
+
+
+def test_two_commands_stand_at_the_top():
+    head = README.splitlines()[:5]
+
+    assert [line.split("#")[0].strip() for line in head if "make" in line] == [
+        "make demo",
+        "make test",
+    ]
+
+
+def test_links_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+
+    assert [link for link in links if not (ROOT / link).exists()] == []

@@ -1,0 +1,66 @@
+"""Hypothesis profiles, the `--rewrite-golden` flag and the smallest valid objects."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from core.types import Catalogue, ClassLabel, Dataset, Ensemble, Feature, Stump
+
+# GNU's OpenMP lets idle threads spin: on a busy machine each call of a parallel kernel
+# then takes milliseconds instead of microseconds.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# Uncompiled kernels are slow Python; compiled ones are slow the first time.
+IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+settings.register_profile(
+    "askless",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    max_examples=60 if IS_COMPILED else 20,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("askless")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rewrite-golden",
+        action="store_true",
+        help="Write the files below golden/ anew instead of comparing with them.",
+    )
+
+
+@pytest.fixture
+def is_rewriting(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--rewrite-golden"))
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    return Catalogue((Feature("f0"), Feature("f1", cost=2_000_000)))
+
+
+@pytest.fixture
+def dataset(catalogue: Catalogue) -> Dataset:
+    return Dataset(
+        catalogue,
+        (ClassLabel("0", "no"), ClassLabel("1", "yes")),
+        values=np.array([[0.0, 5.0], [0.0, 6.0], [1.0, 5.0], [1.0, 7.0]]),
+        targets=np.array([0, 0, 1, 1]),
+        weights=np.full(4, 0.25),
+    )
+
+
+@pytest.fixture
+def ensemble(dataset: Dataset) -> Ensemble:
+    return Ensemble(
+        catalogue=dataset.catalogue,
+        classes=dataset.classes,
+        hypotheses=(Stump(0, 0.5, 1), Stump(1, 6.5, 1)),
+        alphas=(1.0, 0.5),
+        priors=(0.5, 0.5),
+        algorithm="adaboost_bt",
+        policy="ordered",
+    )

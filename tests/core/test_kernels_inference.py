@@ -1,0 +1,392 @@
+"""Each kernel of a session against its twin in plain Python."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.kernels import inference as kernels
+from core.policies.sampled import uniforms
+from core.types import Catalogue, Ensemble, Feature
+from tests import naive, naive_sessions, strategies
+
+NAN = math.nan
+# Two features in a group with a fee (0), two in a bundle (1), one alone.
+COSTS = np.array([3, 0, 0, 0, 5])
+GROUP_IDXS = np.array([0, 0, 1, 1, -1])
+FEES = np.array([20, 90])
+IS_BUNDLE = np.array([False, True])
+UNLIMITED = int(np.iinfo(np.int64).max)
+
+
+def hypothesis_arrays(ensemble: Ensemble) -> tuple[np.ndarray, ...]:
+    return (
+        ensemble.feature_idxs,
+        ensemble.cuts,
+        ensemble.is_category,
+        ensemble.signed_alphas,
+    )
+
+
+def price_arrays(catalogue: Catalogue) -> tuple[np.ndarray, ...]:
+    return (
+        catalogue.costs,
+        catalogue.group_idxs,
+        catalogue.fees,
+        catalogue.is_bundle,
+    )
+
+
+def plain_stumps(ensemble: Ensemble) -> list[tuple]:
+    """Stumps as `naive_sessions` takes them."""
+    return [
+        (h.feature_idx, h.cut, h.is_category, h.vote * alpha)
+        for h, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
+    ]
+
+
+def naive_stumps(ensemble: Ensemble) -> list[tuple]:
+    """Stumps as `naive` takes them."""
+    return [(h.feature_idx, h.cut, h.vote, h.is_category) for h in ensemble.hypotheses]
+
+
+def naive_row(row: np.ndarray) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in row.tolist()]
+
+
+def naive_shop(catalogue: Catalogue) -> naive.Shop:
+    groups = [None if idx < 0 else idx for idx in catalogue.group_idxs.tolist()]
+    return naive.Shop(
+        catalogue.costs.tolist(),
+        groups,
+        catalogue.fees.tolist(),
+        catalogue.is_bundle.tolist(),
+    )
+
+
+def all_options(ensemble: Ensemble) -> list[list[float]]:
+    return [
+        naive_sessions.options(plain_stumps(ensemble), idx, n_categories(feature))
+        for idx, feature in enumerate(ensemble.catalogue.features)
+    ]
+
+
+def n_categories(feature: Feature) -> int | None:
+    return len(feature.categories) if feature.type == "category" else None
+
+
+def ascending(budgets: list[int | None]) -> np.ndarray:
+    limits = [UNLIMITED if budget is None else budget for budget in budgets]
+    return np.sort(np.array(limits, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("value", "cut", "is_category", "expected"),
+    [
+        (1.0, 0.5, False, 2.0),
+        (0.5, 0.5, False, -2.0),
+        (-math.inf, 0.5, False, -2.0),
+        (NAN, 0.5, False, 0.0),
+        (-1.0, -2.0, False, 2.0),
+        (3.0, 3.0, True, 2.0),
+        (4.0, 3.0, True, -2.0),
+        (0.0, 3.0, True, -2.0),
+        (NAN, 3.0, True, 0.0),
+        (-1.0, 3.0, True, 0.0),
+    ],
+)
+def test_vote_of_a_stump(value, cut, is_category, expected):
+    assert kernels.vote(value, cut, is_category, 2.0) == expected
+
+
+@given(strategies.ensembles(), st.data())
+def test_add_votes_sums_every_stump(ensemble, data):
+    values = data.draw(strategies.tables(ensemble.catalogue))
+    votes = np.full(values.shape[0], 9.0)
+
+    kernels.add_votes(values, *hypothesis_arrays(ensemble), votes)
+
+    stumps = plain_stumps(ensemble)
+    assert votes.tolist() == [
+        naive_sessions.full_vote(stumps, row) for row in values.tolist()
+    ]
+
+
+def test_no_stumps_vote_zero(ensemble):
+    none = tuple(array[:0] for array in hypothesis_arrays(ensemble))
+    votes = np.full(2, 9.0)
+
+    kernels.add_votes(np.zeros((2, 2)), *none, votes)
+
+    assert votes.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("feature_idx", range(5))
+@pytest.mark.parametrize(
+    "is_paid", [(False, False), (False, True), (True, False), (True, True)]
+)
+def test_price_now_adds_the_fee_that_is_due(feature_idx, is_paid):
+    price = kernels.price_now(feature_idx, COSTS, GROUP_IDXS, FEES, np.array(is_paid))
+
+    paid_groups = {group for group in (0, 1) if is_paid[group]}
+    assert price == naive_sessions.price(
+        feature_idx, COSTS, GROUP_IDXS, FEES, paid_groups
+    )
+
+
+@st.composite
+def sessions(draw, max_features=6, max_hypotheses=10):
+    """An ensemble with statuses, paid groups and an amount that remains."""
+    catalogue = draw(strategies.catalogues(max_features=max_features))
+    ensemble = draw(strategies.ensembles(catalogue, max_hypotheses=max_hypotheses))
+    n_features = len(ensemble.catalogue.features)
+    n_groups = len(ensemble.catalogue.groups)
+    status = draw(
+        st.lists(
+            st.sampled_from((0, 0, 1, 2, 3)), min_size=n_features, max_size=n_features
+        )
+    )
+    is_paid = draw(st.lists(st.booleans(), min_size=n_groups, max_size=n_groups))
+    budget = draw(strategies.budgets())
+    return (
+        ensemble,
+        np.array(status, np.int64),
+        np.array(is_paid, np.bool_),
+        UNLIMITED if budget is None else budget,
+    )
+
+
+@given(sessions())
+def test_find_plan_is_the_longest_prefix_that_can_be_paid(session):
+    ensemble, status, is_group_paid, remaining = session
+    catalogue = ensemble.catalogue
+    is_planned = np.zeros(status.size, np.bool_)
+    prices = price_arrays(catalogue)[:3]
+    expected_length, wanted = naive_sessions.plan(
+        plain_stumps(ensemble),
+        status.tolist(),
+        *(array.tolist() for array in prices),
+        set(np.flatnonzero(is_group_paid).tolist()),
+        remaining,
+    )
+
+    length, first = kernels.find_plan(
+        ensemble.feature_idxs, status, *prices, is_group_paid, remaining, is_planned
+    )
+
+    assert (length, first) == (expected_length, wanted[0] if wanted else -1)
+    assert set(np.flatnonzero(is_planned)) == set(ensemble.feature_idxs[:length])
+
+
+def bounds_of(ensemble, row, status, is_affordable, start):
+    """What the kernel gives; no start: the whole ensemble counts."""
+    bounds = np.zeros(2)
+    kernels.bound_votes(
+        row,
+        status,
+        is_affordable,
+        *hypothesis_arrays(ensemble),
+        ensemble.segment_starts,
+        ensemble.segment_cuts,
+        start or 0,
+        start is not None,
+        bounds,
+    )
+    return tuple(bounds.tolist())
+
+
+@given(sessions(max_features=3, max_hypotheses=6), st.booleans(), st.data())
+def test_bound_votes_is_exact(session, is_prefix, data):
+    ensemble, status, _, _ = session
+    row = data.draw(strategies.tables(ensemble.catalogue, max_rows=1))[0]
+    fits = st.lists(st.booleans(), min_size=status.size, max_size=status.size)
+    is_affordable = np.array(data.draw(fits))
+    dear = np.flatnonzero((status == kernels.OPEN) & ~is_affordable)
+    lost = np.flatnonzero(np.isin(ensemble.feature_idxs, dear)).tolist()
+    last_start = min([*lost, len(ensemble.hypotheses)])
+    start = data.draw(st.integers(0, last_start)) if is_prefix else None
+
+    bounds = bounds_of(ensemble, row, status, is_affordable, start)
+
+    assert bounds == naive_sessions.vote_bounds(
+        plain_stumps(ensemble),
+        row.tolist(),
+        status.tolist(),
+        is_affordable.tolist(),
+        start,
+        all_options(ensemble),
+    )
+
+
+def reveal(values, feature_idx, status):
+    """Obtain a feature at price 7 after 2 questions and 100 spent."""
+    row_status, ranks = np.array(status), np.zeros(5, np.int64)
+    is_group_paid = np.zeros(2, np.bool_)
+    spent, n_asked = kernels.reveal(
+        np.array(values),
+        feature_idx,
+        GROUP_IDXS,
+        IS_BUNDLE,
+        is_group_paid,
+        7,
+        100,
+        row_status,
+        ranks,
+        2,
+    )
+    return spent, n_asked, row_status.tolist(), ranks.tolist(), is_group_paid.tolist()
+
+
+ROW = [1.0, NAN, NAN, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "feature_idx", "status", "expected"),
+    [
+        # Alone, and in a group with a fee: there, then missing.
+        (ROW, 4, [0] * 5, (107, 3, [0, 0, 0, 0, 1], [0, 0, 0, 0, 3], [False] * 2)),
+        (ROW, 0, [0] * 5, (107, 3, [1, 0, 0, 0, 0], [3, 0, 0, 0, 0], [True, False])),
+        (ROW, 1, [0] * 5, (100, 3, [0, 2, 0, 0, 0], [0, 3, 0, 0, 0], [False] * 2)),
+        # A bundle: one member there, none there, one member known before.
+        (ROW, 2, [0] * 5, (107, 4, [0, 0, 2, 1, 0], [0, 0, 3, 4, 0], [False, True])),
+        (
+            [NAN] * 5,
+            3,
+            [0] * 5,
+            (100, 4, [0, 0, 2, 2, 0], [0, 0, 3, 4, 0], [False] * 2),
+        ),
+        (
+            ROW,
+            3,
+            [0, 0, 1, 0, 0],
+            (107, 3, [0, 0, 1, 1, 0], [0, 0, 0, 3, 0], [False, True]),
+        ),
+    ],
+)
+def test_reveal_charges_what_is_there(values, feature_idx, status, expected):
+    assert reveal(values, feature_idx, status) == expected
+
+
+def ranks_of(asked: list[int], n_features: int) -> list[int]:
+    ranks = [0] * n_features
+    for position, feature_idx in enumerate(asked):
+        ranks[feature_idx] = position + 1
+    return ranks
+
+
+@given(
+    strategies.ensembles(),
+    st.lists(strategies.budgets(), min_size=1, max_size=4),
+    st.data(),
+)
+def test_walk_ordered_is_one_session_per_row_and_budget(ensemble, budgets, data):
+    values = data.draw(strategies.tables(ensemble.catalogue, max_rows=3))
+    limits = ascending(budgets)
+    shape = (values.shape[0], limits.size)
+    votes, alphas = np.full(shape, 9.0), np.full(shape, 9.0)
+    spent, asked = np.full(shape, 9), np.full(shape, 9)
+    ranks = np.zeros(values.shape, np.int64)
+
+    kernels.walk_ordered(
+        values,
+        limits,
+        *hypothesis_arrays(ensemble),
+        *price_arrays(ensemble.catalogue),
+        votes,
+        alphas,
+        spent,
+        asked,
+        ranks,
+    )
+
+    for row, of_row in enumerate(values):
+        ends = [
+            naive.walk_ordered(
+                naive_stumps(ensemble),
+                ensemble.alphas,
+                naive_shop(ensemble.catalogue),
+                naive_row(of_row),
+                limit,
+            )
+            for limit in limits.tolist()
+        ]
+        assert votes[row].tolist() == [end.vote for end in ends]
+        assert alphas[row].tolist() == [end.alpha for end in ends]
+        assert spent[row].tolist() == [end.spent for end in ends]
+        assert asked[row].tolist() == [len(end.asked) for end in ends]
+        assert ranks[row].tolist() == ranks_of(ends[-1].asked, values.shape[1])
+
+
+def sampled_walk(ensemble, row, limits, blocks):
+    """Run the kernel block by block: whether it ended, and its outputs."""
+    outputs = [np.full(limits.size, 9) for _ in range(4)]
+    ranks, status = np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)
+    is_group_paid = np.zeros(len(ensemble.catalogue.groups), np.bool_)
+    totals = np.zeros(5, np.int64)
+    for numbers in blocks:
+        has_ended = kernels.walk_sampled(
+            row,
+            limits,
+            numbers,
+            ensemble.alpha_sums,
+            *hypothesis_arrays(ensemble),
+            *price_arrays(ensemble.catalogue),
+            ensemble.is_used,
+            status,
+            is_group_paid,
+            totals,
+            *outputs,
+            ranks,
+        )
+        if has_ended:
+            break
+    return has_ended, *(array.tolist() for array in outputs), ranks.tolist()
+
+
+@given(
+    strategies.ensembles(),
+    st.lists(strategies.budgets(), min_size=1, max_size=3),
+    st.integers(0, 1000),
+    st.data(),
+)
+def test_walk_sampled_is_one_session_per_budget(ensemble, budgets, seed, data):
+    row = data.draw(strategies.tables(ensemble.catalogue, max_rows=1))[0]
+    numbers = uniforms(seed, 0).random(400)
+    limits = ascending(budgets)
+    ends = [
+        naive.walk_sampled(
+            naive_stumps(ensemble),
+            ensemble.alphas,
+            naive_shop(ensemble.catalogue),
+            naive_row(row),
+            limit,
+            numbers.tolist(),
+        )
+        for limit in limits.tolist()
+    ]
+
+    has_ended, votes, draws, spent, asked, ranks = sampled_walk(
+        ensemble, row, limits, np.split(numbers, [3, 200])
+    )
+
+    done = [end for end in ends if end is not None]
+    assert has_ended == (len(done) == len(ends))
+    if has_ended:
+        sampled = [end for end in ends if not end.is_full]
+        assert votes[: len(sampled)] == [end.vote for end in sampled]
+        assert draws == [-1 if end.is_full else end.n_draws for end in ends]
+        assert spent == [end.spent for end in ends]
+        assert asked == [len(end.asked) for end in ends]
+        assert ranks == ranks_of(ends[-1].asked, row.size)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 4])
+def test_sampled_walk_is_the_same_however_its_draws_are_cut(ensemble, n_blocks):
+    numbers = uniforms(0, 0).random(8)
+    limits = np.array([0, 1_000_000, 2_000_000])
+
+    walk = sampled_walk(ensemble, np.zeros(2), limits, np.split(numbers, n_blocks))
+
+    assert walk == sampled_walk(ensemble, np.zeros(2), limits, [numbers])

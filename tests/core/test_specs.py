@@ -1,0 +1,210 @@
+from decimal import Decimal
+
+import pytest
+
+from core.errors import RefusedError
+from core.specs import describe, read_spec
+
+
+def refused_fields(raw):
+    with pytest.raises(RefusedError) as caught:
+        read_spec(raw)
+    return {refusal.field for refusal in caught.value.refusals}
+
+
+def feature(**given):
+    return {"name": "a", **given}
+
+
+def test_target_alone_is_a_spec():
+    spec = read_spec({"target": "label"})
+
+    assert spec.features is None
+    assert spec.folds == 5
+    assert spec.boost.algorithm == "adaboost_bt_smoothed"
+
+
+def test_costs_are_read_exactly():
+    spec = read_spec({"target": "y", "features": [feature(cost=Decimal("2.100001"))]})
+
+    assert spec.features[0].cost == 2_100_001
+
+
+def test_member_of_a_bundle_costs_nothing_itself():
+    spec = read_spec(
+        {
+            "target": "y",
+            "groups": [{"name": "echo", "price": 90}],
+            "features": [feature(group="echo")],
+        }
+    )
+
+    assert spec.features[0].cost == 0
+
+
+def test_group_may_name_its_members():
+    spec = read_spec(
+        {
+            "target": "y",
+            "groups": [{"name": "g", "fee": 1, "members": ["a"]}],
+            "features": [feature()],
+        }
+    )
+
+    assert spec.features[0].group == "g"
+
+
+def test_error_costs_and_params_are_read():
+    spec = read_spec(
+        {
+            "target": "y",
+            "positive": 1,
+            "error_costs": {"1": {"0": 5}},
+            "params": {"rounds": 7, "tau": 0.5, "switch": 0.2, "cost_floor": 0.25},
+            "validation": None,
+            "classes": {"1": "yes"},
+        }
+    )
+
+    assert spec.error_costs == {"1": {"0": 5.0}}
+    assert spec.boost.rounds == 7
+    assert spec.boost.cost_floor == 250_000
+    assert spec.folds == 0
+    assert spec.positive == "1"
+
+
+def test_text_columns_are_those_read_as_written():
+    spec = read_spec(
+        {
+            "target": "y",
+            "group_by": "who",
+            "features": [
+                feature(type="category"),
+                {"name": "b", "type": "number"},
+                {"name": "c"},
+            ],
+        }
+    )
+
+    assert spec.text_columns == {"y", "who", "a"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "field"),
+    [
+        ([], "spec"),
+        ({}, "spec.target"),
+        ({"target": 3}, "target"),
+        ({"target": ""}, "target"),
+        ({"target": "y", "colour": 1}, "spec"),
+        ({"target": "y", "name": "x" * 201}, "name"),
+        ({"target": "y", "positive": []}, "positive"),
+        ({"target": "y", "positive": True, "seed": -1}, "seed"),
+        ({"target": "y", "algorithm": "magic"}, "algorithm"),
+        ({"target": "y", "algorithm": 3}, "algorithm"),
+        ({"target": "y", "params": {"depth": 3}}, "params"),
+        ({"target": "y", "params": {"rounds": 0}}, "params.rounds"),
+        ({"target": "y", "params": {"rounds": True}}, "params.rounds"),
+        ({"target": "y", "params": {"tau": 1.5}}, "params.tau"),
+        ({"target": "y", "params": {"tau": float("nan")}}, "params.tau"),
+        ({"target": "y", "params": {"cost_floor": 0}}, "params.cost_floor"),
+        ({"target": "y", "validation": {"folds": 1}}, "validation.folds"),
+        ({"target": "y", "weight": "y"}, "weight"),
+        ({"target": "y", "features": []}, "features"),
+        ({"target": "y", "features": {}}, "features"),
+        ({"target": "y", "features": [feature(), feature()]}, "features[1].name"),
+        ({"target": "y", "features": [feature(type="text")]}, "features[0].type"),
+        ({"target": "y", "features": [feature(group="g")]}, "features[0].group"),
+        ({"target": "y", "features": [{"name": "y"}]}, "features"),
+        ({"target": "y", "costs": {"y": 2}}, "features"),
+        ({"target": "y", "costs": {"a": 2}, "features": [feature()]}, "costs"),
+        ({"target": "y", "groups": [{"name": "g"}]}, "groups[0]"),
+        ({"target": "y", "groups": [{"name": "g", "fee": 1, "price": 1}]}, "groups[0]"),
+        (
+            {
+                "target": "y",
+                "groups": [{"name": "g", "fee": 1}],
+                "features": [feature()],
+            },
+            "groups",
+        ),
+        (
+            {
+                "target": "y",
+                "groups": [{"name": "g", "fee": 1, "members": ["a", "zz"]}],
+                "features": [feature()],
+            },
+            "groups",
+        ),
+        (
+            {
+                "target": "y",
+                "groups": [{"name": "g", "fee": 1}, {"name": "g", "fee": 1}],
+            },
+            "groups[1].name",
+        ),
+        (
+            {
+                "target": "y",
+                "groups": [
+                    {"name": "g", "fee": 1, "members": ["a"]},
+                    {"name": "h", "fee": 1, "members": ["a"]},
+                ],
+            },
+            "groups[1].members",
+        ),
+        (
+            {
+                "target": "y",
+                "groups": [
+                    {"name": "g", "fee": 1, "members": ["a"]},
+                    {"name": "h", "fee": 1},
+                ],
+                "features": [feature(group="h")],
+            },
+            "features[0].group",
+        ),
+        (
+            {
+                "target": "y",
+                "groups": [{"name": "g", "price": 9}],
+                "features": [feature(group="g", cost=1)],
+            },
+            "features[0].cost",
+        ),
+    ],
+)
+def test_broken_rule_names_its_field(raw, field):
+    assert field in refused_fields(raw)
+
+
+@pytest.mark.parametrize(
+    "cost", [-1, float("nan"), float("inf"), Decimal("0.0000001"), True, "1", None, 2e9]
+)
+def test_cost_must_be_an_exact_amount(cost):
+    raw = {"target": "y", "features": [feature(cost=cost)]}
+
+    assert refused_fields(raw) == {"features[0].cost"}
+
+
+def test_all_refusals_come_at_once():
+    raw = {
+        "algorithm": "magic",
+        "params": {"tau": 3},
+        "features": [feature(cost=-1), feature(type="x")],
+    }
+
+    fields = refused_fields(raw)
+
+    assert fields >= {
+        "spec.target",
+        "algorithm",
+        "params.tau",
+        "features[0].cost",
+        "features[1].name",
+        "features[1].type",
+    }
+
+
+def test_found_values_are_shown_briefly():
+    assert len(describe("x" * 500)) == 60

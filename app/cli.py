@@ -4,7 +4,12 @@ import csv
 import io
 import json
 import math
+import os
+import signal
+import socket
 import sys
+import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -13,11 +18,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app import documents
+from app import documents, logs
 from app.ingest import read_columns
+from app.settings import Settings
 from app.terminal import show
 from app.terminal.ask import run_session, say_error
-from app.terminal.demo import run_demo
+from app.terminal.demo import demo_training, load_demo, run_demo
 from core import anytime
 from core.check import check_rows, check_table, check_targets, parse_answer
 from core.errors import CoreError, Refusal, RefusedError
@@ -25,7 +31,7 @@ from core.evaluate import evaluate, probabilities, walk
 from core.forecasts import decide_all
 from core.prices import from_micros, to_micros
 from core.training import train
-from core.types import Curve, Dataset, Ensemble, PolicyName, StopRule
+from core.types import Curve, Dataset, Ensemble, Model, PolicyName, StopRule
 
 app = typer.Typer(
     help="Predict from few features: train with prices, ask one feature at a time.",
@@ -43,6 +49,8 @@ Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]
 Policy = Annotated[
     str | None, typer.Option(help="ordered or sample; by default the model's.")
 ]
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the policy sample.")]
 
 
@@ -63,11 +71,111 @@ def refuse(error: CoreError) -> NoReturn:
 
 @app.command()
 def demo(
-    serve: Annotated[bool, typer.Option(help="Serve the page afterwards.")] = False,
+    serve: Annotated[bool, typer.Option(help="Serve the API afterwards.")] = True,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
 ) -> None:
-    """Train on real heart data with real prices and play a session."""
-    del serve
-    run_demo(output)
+    """Train on real heart data with real prices, play a session, then serve."""
+    bound = bind(host, port) if serve else None
+    model = run_demo(output)
+    if bound is not None:
+        settings = Settings()
+        migrate_database(settings.url)
+        seed_model(settings, model)
+        run_server(settings, bound, with_worker=True)
+
+
+@app.command(name="serve")
+def serve_command(
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
+) -> None:
+    """Serve the API; on the embedded database migrate it first."""
+    bound = bind(host, port)
+    settings = Settings()
+    if settings.is_embedded:
+        migrate_database(settings.url)
+    run_server(settings, bound, with_worker=worker)
+
+
+@app.command(name="worker")
+def worker_command(
+    with_parent: Annotated[
+        bool, typer.Option("--with-parent", help="End when standard input does.")
+    ] = False,
+) -> None:
+    """Take trainings from the queue until SIGTERM."""
+    from app import worker
+
+    logs.configure()
+    if with_parent:
+        end_with_parent()
+    worker.run(Settings())
+
+
+@app.command()
+def migrate(
+    seed_demo: Annotated[
+        bool, typer.Option("--seed-demo", help="Train and store the heart model.")
+    ] = False,
+) -> None:
+    """Bring the database to the present schema; change nothing on a current one."""
+    settings = Settings()
+    migrate_database(settings.url)
+    if seed_demo:
+        spec, dataset = load_demo()
+        seed_model(settings, show.pull(demo_training(spec, dataset), "training"))
+    output.print("the database is up to date")
+
+
+def bind(host: str, port: int) -> socket.socket:
+    from app.server import listen
+
+    try:
+        return listen(host, port)
+    except OSError as error:
+        found = f"{host}:{port}: {error.strerror}"
+        raise RefusedError([Refusal("--port", "must be free", found)]) from None
+
+
+def migrate_database(url: str) -> None:
+    from app.service import operations
+
+    operations.migrate(url)
+
+
+def seed_model(settings: Settings, model: Model) -> None:
+    """Store a model unless one of its name is there."""
+    from app.service import models
+    from app.store.engine import create_engine, transaction
+
+    engine = create_engine(settings.url)
+    with transaction(engine) as db:
+        models.seed(db, model, datetime.now(UTC))
+    engine.dispose()
+
+
+def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:
+    from app.server import serve
+
+    host, port = bound.getsockname()[:2]
+    output.print(
+        f"Askless serves http://{host}:{port} (API pages: /docs). Stop: Ctrl+C"
+    )
+    sys.stdout.flush()
+    logs.configure()
+    serve(settings, bound, with_worker=with_worker)
+
+
+def end_with_parent() -> None:
+    """Send this process SIGTERM once its standard input is closed."""
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="parent", daemon=True).start()
 
 
 @app.command()
@@ -276,3 +384,7 @@ def curve_json(curve: Curve, policy: PolicyName) -> dict[str, Any]:
         "max_spend": [from_micros(spend) for spend in curve.max_spends],
         "rows": curve.n_samples,
     }
+
+
+if __name__ == "__main__":
+    main()

@@ -74,11 +74,12 @@ ARROWS = {
         "app.documents",
         "app.terminal",
         "app.wording",
-        "app.main",
+        "app.server",
         "app.worker",
         "app.store.engine",
         "core",
     ),
+    "app.server": (*LEAVES, "app.settings", "app.main"),
     "migrations": (),
     "migrations.env": ("app.settings", "app.store.engine", "app.store.tables"),
     "benchmarks": ("benchmarks", "core", "app"),
@@ -90,7 +91,7 @@ ARROWS = {
 # One file per noun, and siblings never meet; the files named here serve them all.
 SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit"},
-    "app.http": {"deps", "schemas", "errors"},
+    "app.http": {"deps", "schemas", "errors", "forms", "watch"},
     "app.service": {"loaded"},
     "app.store": {"engine", "tables", "queue", "blobs"},
 }
@@ -107,7 +108,13 @@ ONLY_FROM = {
         "core.baselines",
         "core.calibration",
     ),
-    "app.settings": ("app.main", "app.worker", "app.cli", "migrations.env"),
+    "app.settings": (
+        "app.main",
+        "app.worker",
+        "app.server",
+        "app.cli",
+        "migrations.env",
+    ),
     "app.store.engine": (
         "app.main",
         "app.worker",

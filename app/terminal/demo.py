@@ -13,7 +13,8 @@ from app.terminal.transcript import say_end, say_question, say_standing, say_val
 from app.wording import money
 from core import anytime
 from core.check import check_table
-from core.training import train
+from core.specs import TrainingSpec
+from core.training import Training, train
 from core.types import Dataset, Ensemble, FloatArray, Model, State
 
 DATA = Path(__file__).resolve().parent.parent / "demo"
@@ -48,20 +49,28 @@ def run_demo(console: Console) -> Model:
     return model
 
 
-def train_without(row: int) -> tuple[Dataset, Model]:
-    """Train the demo's model on every patient but one."""
+def load_demo() -> tuple[TrainingSpec, Dataset]:
     spec = load_spec(DATA / "heart.json")
     columns = read_columns(DATA / "heart.csv", spec.text_columns)
-    dataset = check_table(columns, spec).dataset
-    training = train(
-        dataset.take(np.delete(np.arange(dataset.n_samples), row)),
+    return spec, check_table(columns, spec).dataset
+
+
+def demo_training(spec: TrainingSpec, dataset: Dataset) -> Training:
+    return train(
+        dataset,
         spec.boost,
         name=spec.name,
         target=spec.target,
         folds=spec.folds,
         seed=spec.seed,
     )
-    return dataset, pull(training, "training")
+
+
+def train_without(row: int) -> tuple[Dataset, Model]:
+    """Train the demo's model on every patient but one."""
+    spec, dataset = load_demo()
+    others = dataset.take(np.delete(np.arange(dataset.n_samples), row))
+    return dataset, pull(demo_training(spec, others), "training")
 
 
 def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:

@@ -216,7 +216,7 @@ def test_ask_by_sampling_names_its_draws(model, run):
         "--seed",
         "3",
         "--go-on",
-        answers="b = yes\nn = 1\nstop\n",
+        answers="b = yes\nstop\n",
     )
 
     assert "draws; such a lead" in finished.out

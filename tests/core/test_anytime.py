@@ -708,3 +708,10 @@ def test_scaling_costs_and_budget_together_changes_nothing(opening, script, fact
     assert [anytime.forecast(ensemble, s) for s in states] == [
         anytime.forecast(dear, s) for s in dear_states
     ]
+
+
+def test_session_that_has_ended_keeps_its_reason_when_stopped():
+    ensemble = make_ensemble([5])
+    ended = anytime.start(ensemble, 0)
+
+    assert anytime.stop(ended) is ended

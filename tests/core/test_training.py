@@ -9,14 +9,7 @@ from core.binning import bin_values
 from core.boosting import BoostParams, boost
 from core.calibration import fit_calibration
 from core.evaluate import probabilities, walk
-from core.training import (
-    MAX_SAMPLED_ROWS,
-    Observed,
-    make_folds,
-    observe_sampled,
-    purchase_budgets,
-    train,
-)
+from core.training import train
 from core.types import (
     Calibration,
     Catalogue,
@@ -27,6 +20,13 @@ from core.types import (
     Group,
     Model,
     Stump,
+)
+from core.validation import (
+    MAX_SAMPLED_ROWS,
+    Observed,
+    make_folds,
+    observe_sampled,
+    purchase_budgets,
 )
 from tests.strategies import datasets
 

@@ -1,0 +1,95 @@
+"""`askless serve`: the API in this process, and one worker as a supervised child."""
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+
+from app.logs import log
+from app.main import create_app
+from app.settings import Settings
+
+RESTART_AFTER_S = 1.0
+STOP_WITHIN_S = 20.0
+WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
+
+
+class Server(uvicorn.Server):
+    """Tells open event streams to end before it waits for their connections."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        app = self.config.loaded_app if self.config.loaded else self.config.app
+        state = getattr(app, "state", None)
+        if state is not None:
+            state.stopping = True
+        super().handle_exit(sig, frame)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Bind before anything is started, so that a taken port is found at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.bind((host, port))
+    bound.listen(2048)
+    return bound
+
+
+def serve(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:
+    """Serve until SIGINT or SIGTERM; the worker ends with the server."""
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=10,
+    )
+    server = Server(config)
+    # uvicorn raises a signal again once it has shut down: make that an exit.
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: sys.exit(0))
+    with supervised_worker() if with_worker else nothing():
+        server.run(sockets=[bound])
+
+
+@contextmanager
+def nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def supervised_worker() -> Iterator[None]:
+    """Keep one worker process running; it ends when its standard input does."""
+    is_stopping = threading.Event()
+    current: list[subprocess.Popen[bytes]] = []
+
+    def supervise() -> None:
+        while not is_stopping.is_set():
+            child = subprocess.Popen(WORKER, stdin=subprocess.PIPE)
+            current[:] = [child]
+            log("worker.started", pid=child.pid)
+            code = child.wait()
+            if not is_stopping.is_set():
+                log("worker.lost", pid=child.pid, code=code)
+                is_stopping.wait(RESTART_AFTER_S)
+
+    thread = threading.Thread(target=supervise, name="supervisor", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_stopping.set()
+        for child in current:
+            child.terminate()
+            try:
+                child.wait(STOP_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
+        thread.join(STOP_WITHIN_S)

@@ -14,7 +14,7 @@ CORE_COVERAGE ?= 100
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check format figures clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,12 @@ check: $(STAMP) ## Check format, lint and types.
 format: $(STAMP) ## Format the code and apply the linter's safe fixes.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+figures: $(STAMP) ## Measure accuracy and speed; needs the shared data sets.
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	NUMBA_NUM_THREADS=1 $(BIN)/python -m benchmarks.plain_adaboost
+	NUMBA_NUM_THREADS=1 $(BIN)/python -m benchmarks.orderings
+	$(BIN)/python -m benchmarks.speed
 
 clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis

@@ -12,6 +12,9 @@ from core.kernels.jit import kernel, parallel_kernel
 MISSING = np.uint8(255)
 N_HISTOGRAM = 256
 BLOCK = 4
+N_WORD = 8
+BYTE = np.uint64(255)
+ENCODE_BLOCK = 8
 
 
 @parallel_kernel
@@ -19,69 +22,75 @@ def encode(values, cuts, cut_starts, out_codes):
     """Code every value by binary search among its feature's cuts.
 
     values: (n_samples, n_features); cuts: flat, those of feature f from
-    cut_starts[f] to cut_starts[f + 1], ascending. The code of a number is how many
-    cuts lie below it, of a category its position. out_codes: (n_features,
+    cut_starts[f] to cut_starts[f + 1], ascending, at most 255. The code of a number is
+    how many cuts lie below it, of a category its position. out_codes: (n_features,
     n_samples).
     """
     n_samples, n_features = values.shape
-    for feature_idx in prange(n_features):
-        start = cut_starts[feature_idx]
-        stop = cut_starts[feature_idx + 1]
+    n_blocks = (n_features + ENCODE_BLOCK - 1) // ENCODE_BLOCK
+    for block in prange(n_blocks):
+        start = block * ENCODE_BLOCK
+        stop = min(start + ENCODE_BLOCK, n_features)
+        # Padded to one length, the search takes the same steps for every value and
+        # needs no branch; eight features share each line of the cache.
+        tables = np.full((ENCODE_BLOCK, N_HISTOGRAM), np.inf)
+        for feature_idx in range(start, stop):
+            for idx in range(cut_starts[feature_idx], cut_starts[feature_idx + 1]):
+                tables[feature_idx - start, idx - cut_starts[feature_idx]] = cuts[idx]
         for row in range(n_samples):
-            value = values[row, feature_idx]
-            low = start
-            high = stop
-            while low < high:
-                middle = (low + high) // 2
-                if cuts[middle] < value:
-                    low = middle + 1
-                else:
-                    high = middle
-            is_missing = np.isnan(value)
-            out_codes[feature_idx, row] = MISSING if is_missing else low - start
+            for feature_idx in range(start, stop):
+                value = values[row, feature_idx]
+                table = tables[feature_idx - start]
+                code = 0
+                for power in range(7, -1, -1):
+                    step = 1 << power
+                    code += step * (table[code + step - 1] < value)
+                out_codes[feature_idx, row] = MISSING if np.isnan(value) else code
 
 
 @kernel
 def add_block(codes, start, signed_weights, out_sums):
     """Sum signed weights by code for `BLOCK` features from `start` on.
 
-    Even and odd rows go into sums of their own: two additions to one cell in a
-    row would wait for each other. Four features share each load of the weights.
-    out_sums: (2, BLOCK, N_HISTOGRAM).
+    Eight codes of a feature are loaded as one word, lowest byte first (numba knows
+    little-endian processors only); four features share each load of the weights, and
+    their additions don't wait for one another. Every sum is taken in the order of the
+    rows. out_sums: (BLOCK * N_HISTOGRAM,); of one dimension, so that the offset
+    of a feature is a constant.
     """
     n_samples = signed_weights.shape[0]
-    codes_0 = codes[start]
-    codes_1 = codes[start + 1]
-    codes_2 = codes[start + 2]
-    codes_3 = codes[start + 3]
-    for row in range(0, n_samples - 1, 2):
-        even = signed_weights[row]
-        odd = signed_weights[row + 1]
-        out_sums[0, 0, codes_0[row]] += even
-        out_sums[0, 1, codes_1[row]] += even
-        out_sums[0, 2, codes_2[row]] += even
-        out_sums[0, 3, codes_3[row]] += even
-        out_sums[1, 0, codes_0[row + 1]] += odd
-        out_sums[1, 1, codes_1[row + 1]] += odd
-        out_sums[1, 2, codes_2[row + 1]] += odd
-        out_sums[1, 3, codes_3[row + 1]] += odd
-    if n_samples % 2:
-        last = n_samples - 1
-        out_sums[0, 0, codes_0[last]] += signed_weights[last]
-        out_sums[0, 1, codes_1[last]] += signed_weights[last]
-        out_sums[0, 2, codes_2[last]] += signed_weights[last]
-        out_sums[0, 3, codes_3[last]] += signed_weights[last]
+    n_words = n_samples // N_WORD
+    stop = n_words * N_WORD
+    words_0 = codes[start, :stop].view(np.uint64)
+    words_1 = codes[start + 1, :stop].view(np.uint64)
+    words_2 = codes[start + 2, :stop].view(np.uint64)
+    words_3 = codes[start + 3, :stop].view(np.uint64)
+    for word in range(n_words):
+        word_0 = words_0[word]
+        word_1 = words_1[word]
+        word_2 = words_2[word]
+        word_3 = words_3[word]
+        for byte in range(N_WORD):
+            shift = np.uint64(8 * byte)
+            weight = signed_weights[N_WORD * word + byte]
+            out_sums[np.int64((word_0 >> shift) & BYTE)] += weight
+            out_sums[N_HISTOGRAM + np.int64((word_1 >> shift) & BYTE)] += weight
+            out_sums[2 * N_HISTOGRAM + np.int64((word_2 >> shift) & BYTE)] += weight
+            out_sums[3 * N_HISTOGRAM + np.int64((word_3 >> shift) & BYTE)] += weight
+    for row in range(stop, n_samples):
+        for idx in range(BLOCK):
+            code = np.int64(codes[start + idx, row])
+            out_sums[N_HISTOGRAM * idx + code] += signed_weights[row]
 
 
 @kernel
-def add_one(codes, feature_idx, signed_weights, out_sums):
+def add_one(feature_codes, signed_weights, out_sums):
     """Sum signed weights by code for one feature, in the order of `add_block`.
 
-    out_sums: (2, N_HISTOGRAM).
+    feature_codes: (n_samples,); out_sums: (N_HISTOGRAM,).
     """
-    feature_codes = codes[feature_idx]
     for row in range(signed_weights.shape[0]):
-        out_sums[row % 2, feature_codes[row]] += signed_weights[row]
+        out_sums[feature_codes[row]] += signed_weights[row]
 
 
 @kernel
@@ -98,18 +107,18 @@ def present_weight(feature_codes, signed_weights):
 def scan(sums, n_codes, is_category, out_edges, out_cuts, out_votes, feature_idx):
     """Find the stump of largest absolute edge from one feature's sums by code.
 
-    sums: (2, N_HISTOGRAM). A number is cut between two codes, a category at one
+    sums: (N_HISTOGRAM,). A number is cut between two codes, a category at one
     code; the lowest cut wins a tie.
     """
     total = 0.0
     for code in range(n_codes):
-        total += sums[0, code] + sums[1, code]
+        total += sums[code]
     best = 0.0
     best_cut = -1
     best_vote = 1
     below = 0.0
     for code in range(n_codes if is_category else n_codes - 1):
-        here = sums[0, code] + sums[1, code]
+        here = sums[code]
         below += here
         # A category votes on its own sum against the rest, a number on the sum
         # above the cut against the sum below.
@@ -139,15 +148,19 @@ def search_block(
     """Find the best stump on each feature of one block; see `best_stumps`."""
     start = block * BLOCK
     stop = min(start + BLOCK, codes.shape[0])
-    sums = np.zeros((2, BLOCK, N_HISTOGRAM))
+    sums = np.zeros(BLOCK * N_HISTOGRAM)
     if stop - start == BLOCK:
         add_block(codes, start, signed_weights, sums)
     else:
         for feature_idx in range(start, stop):
-            add_one(codes, feature_idx, signed_weights, sums[:, feature_idx - start])
+            first = (feature_idx - start) * N_HISTOGRAM
+            add_one(
+                codes[feature_idx], signed_weights, sums[first : first + N_HISTOGRAM]
+            )
     for feature_idx in range(start, stop):
+        first = (feature_idx - start) * N_HISTOGRAM
         scan(
-            sums[:, feature_idx - start],
+            sums[first : first + N_HISTOGRAM],
             n_codes[feature_idx],
             is_category[feature_idx],
             out_edges,

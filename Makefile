@@ -19,8 +19,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## Train, evaluate and ask on the built-in example; exits by itself.
-	@$(BIN)/askless demo --no-serve
+demo: $(STAMP) ## Train on the built-in example, play a session, then serve the API.
+	@ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless} $(BIN)/askless demo
 
 test: $(STAMP) ## Run the tests, then those of core again uncompiled for coverage.
 	$(BIN)/python -m pytest

@@ -77,6 +77,7 @@ def start(
         stop=stop or StopRule(),
         outcomes=tuple(outcomes),  # type: ignore[arg-type]  # "known" is one of them
         values=tuple(values),
+        known=tuple(sorted(known or {})),
     )
     return advance(ensemble, state)
 
@@ -173,7 +174,7 @@ def find_charges(
     if (
         outcome not in CHARGED_OUTCOMES
         or feature_idx in paid.feature_idxs
-        or state.outcomes[feature_idx] == "known"
+        or feature_idx in state.known
     ):
         return ()
     own = Charge(feature_idx, price(catalogue, paid, feature_idx))

@@ -131,6 +131,17 @@ def model_from_json(raw: object) -> Model:
         "names must be unique",
     )
     top.require(len(names) == len(groups), "groups", "names must be unique")
+    bundles = {group.name for group in groups if group.is_bundle}
+    top.require(
+        all(one.cost == 0 for one in features if one.group in bundles),
+        "features",
+        "a member of a bundle must have no cost of its own",
+    )
+    top.require(
+        names == {feature.group for feature in features} - {None},
+        "groups",
+        "must each have a member",
+    )
     classes = tuple(
         ClassLabel(node.text("label"), node.text("display"))
         for node in top.nodes("classes")
@@ -291,6 +302,7 @@ def state_to_json(state: State, catalogue: Catalogue) -> Json:
             for idx, outcome in enumerate(state.outcomes)
             if outcome is not None
         },
+        "known": [names[idx] for idx in state.known],
         "charges": [
             {"feature": names[charge.feature_idx], "amount_micros": charge.amount}
             for charge in state.charges
@@ -356,6 +368,9 @@ def state_from_json(raw: object, catalogue: Catalogue) -> State:
         ),
         outcomes=tuple(outcomes),
         values=tuple(values),
+        known=tuple(
+            feature_position(top, name, catalogue) for name in top.texts("known")
+        ),
         charges=tuple(
             Charge(
                 feature_position(node, node.text("feature"), catalogue),

@@ -340,6 +340,7 @@ class State:
 
     `outcomes` per feature: None (not asked), "known" (given at the start) or the
     last outcome. `values` per feature: as in `Dataset.values`, NaN where not known.
+    `known` are the features given at the start; they are never charged.
     `n_draws` counts the draws of the policy `sample` that are done with. `is_decided`
     once no further answer counts: then its forecast is the full vote.
     """
@@ -351,6 +352,7 @@ class State:
     stop: StopRule
     outcomes: tuple[Outcome | Literal["known"] | None, ...]
     values: tuple[float, ...]
+    known: tuple[int, ...] = ()
     charges: tuple[Charge, ...] = ()
     history: tuple[Answer, ...] = ()
     n_draws: int = 0

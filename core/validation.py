@@ -23,7 +23,8 @@ from core.types import (
 
 MAX_CURVE_POINTS = 24
 MAX_STAGES = 8
-MAX_SAMPLED_ROWS = 2000
+# Held-out rows per fold that calibrations are fitted on: plenty for four coefficients.
+MAX_CALIBRATION_ROWS = 2000
 
 
 def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
@@ -129,8 +130,8 @@ def validate(
     """
     budgets = purchase_budgets(whole, MAX_CURVE_POINTS)
     pairs = list(zip(held_out, rows, strict=True))
-    ordered = [observe_ordered(ensemble, part) for ensemble, part in pairs]
-    sampled = [observe_sampled(ensemble, part, seed) for ensemble, part in pairs]
+    ordered = [observe_ordered(ensemble, thin(part)) for ensemble, part in pairs]
+    sampled = [observe_sampled(ensemble, thin(part), seed) for ensemble, part in pairs]
     curves = []
     for fold, (ensemble, part) in enumerate(pairs):
         others = (
@@ -170,6 +171,12 @@ def pool(curves: Sequence[Curve]) -> Curve:
     )
 
 
+def thin(rows: Dataset) -> Dataset:
+    """Take `MAX_CALIBRATION_ROWS` at most, evenly spaced: a table may be sorted."""
+    n_few = min(rows.n_samples, MAX_CALIBRATION_ROWS)
+    return rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
+
+
 def observe_ordered(ensemble: Ensemble, rows: Dataset) -> Observed:
     """Forecasts of `ordered` sessions at several budgets and stages of each.
 
@@ -205,14 +212,11 @@ def observe_ordered(ensemble: Ensemble, rows: Dataset) -> Observed:
 
 def observe_sampled(ensemble: Ensemble, rows: Dataset, seed: int) -> Observed:
     """Forecasts of `sample` sessions where they end under several budgets."""
-    n_few = min(rows.n_samples, MAX_SAMPLED_ROWS)
-    # Evenly spaced, since a table may be sorted.
-    few = rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
     if not ensemble.hypotheses:
-        return gather([], [], few)
+        return gather([], [], rows)
     budgets = [b for b in purchase_budgets(ensemble, MAX_STAGES) if b is not None]
-    walks = walk(ensemble, few.values, budgets, "sample", seed)
-    return gather(list(walks.margins.T), list(walks.shares.T), few)
+    walks = walk(ensemble, rows.values, budgets, "sample", seed)
+    return gather(list(walks.margins.T), list(walks.shares.T), rows)
 
 
 def gather(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.serving import serving
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -54,6 +56,18 @@ def test_commands_of_the_tour_work_in_order(folder):
     ]
     assert "ready to train" in finished[0].stdout
     assert (folder / "predictions.csv").read_text().count("\n") == 304
+
+
+def test_curl_tour_works_against_a_real_server(folder, tmp_path):
+    (tour,) = blocks("sh")
+
+    with serving(tmp_path) as address:
+        finished = run(tour.replace("http://127.0.0.1:8000", address), folder)
+
+    assert finished.returncode == 0, finished.stderr
+    assert "event: succeeded" in finished.stdout
+    assert '"stop_reason":"client_stopped"' in finished.stdout
+    assert '"kind":"charge","amount":1.0,"unit":"CAD"' in finished.stdout
 
 
 def test_python_example_works(folder):

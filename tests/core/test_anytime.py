@@ -715,3 +715,13 @@ def test_session_that_has_ended_keeps_its_reason_when_stopped():
     ended = anytime.start(ensemble, 0)
 
     assert anytime.stop(ended) is ended
+
+
+@pytest.mark.parametrize("between", ["ordered", "unavailable"])
+def test_feature_known_at_the_start_is_never_charged(between):
+    ensemble = make_ensemble([7, 5])
+    state = anytime.start(ensemble, 100, known={0: 1.0})
+
+    state = observe_all(ensemble, state, (0, between), (0, "value", 0.0))
+
+    assert state.spent == 0

@@ -152,6 +152,8 @@ def edits():
     yield ("features", 1, "categories"), [1]
     yield ("groups", 0, "name"), "fee"
     yield ("groups", 1, "fee_micros"), None
+    yield ("features", 1, "cost_micros"), 5
+    yield ("features", 2, "group"), None
     yield ("groups",), {}
     yield ("classes",), []
     yield ("priors",), [0.5]

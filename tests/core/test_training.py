@@ -22,11 +22,12 @@ from core.types import (
     Stump,
 )
 from core.validation import (
-    MAX_SAMPLED_ROWS,
+    MAX_CALIBRATION_ROWS,
     Observed,
     make_folds,
     observe_sampled,
     purchase_budgets,
+    thin,
 )
 from tests.strategies import datasets
 
@@ -422,7 +423,7 @@ def test_calibrated_probabilities_beat_the_prior_on_new_rows(policy):
 
 
 def test_sampled_forecasts_see_the_classes_of_a_sorted_table_in_their_shares():
-    n = 2 * MAX_SAMPLED_ROWS
+    n = 2 * MAX_CALIBRATION_ROWS
     ensemble = Ensemble(
         catalogue=Catalogue((Feature("x"),)),
         classes=CLASSES,
@@ -442,6 +443,6 @@ def test_sampled_forecasts_see_the_classes_of_a_sorted_table_in_their_shares():
         np.full(n, 1 / n),
     )
 
-    observed = observe_sampled(ensemble, rows, seed=0)
+    observed = observe_sampled(ensemble, thin(rows), seed=0)
 
     assert observed.targets.mean() == pytest.approx(0.5, abs=0.05)

@@ -172,7 +172,9 @@ def end_with_parent() -> None:
     """Send this process SIGTERM once its standard input is closed."""
 
     def wait() -> None:
-        sys.stdin.buffer.read()
+        # Not through sys.stdin, whose lock would break the interpreter's exit.
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=wait, name="parent", daemon=True).start()

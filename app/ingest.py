@@ -30,7 +30,11 @@ def read_columns(source: Source, text: Collection[str] = ()) -> dict[str, Column
     where every cell is a number, else as text. Empty cells and the words of
     `MISSING_WORDS` are missing.
     """
-    table = read_table(source)
+    return to_columns(read_table(source), text)
+
+
+def to_columns(table: Any, text: Collection[str] = ()) -> dict[str, Column]:
+    """Turn a pyarrow table into columns; see `read_columns`."""
     return {
         name: to_column(table.column(name), keep_text=name in text)
         for name in table.column_names

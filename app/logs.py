@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import traceback
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +21,9 @@ class JsonLines(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
+            kind, _, trace = record.exc_info
+            line["error"] = None if kind is None else kind.__qualname__
+            line["trace"] = "".join(traceback.format_tb(trace))
         return json.dumps(line, ensure_ascii=False, default=str)
 
 

@@ -70,6 +70,17 @@ class StoredModel:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelHead:
+    """A stored model without its document, as lists show it."""
+
+    id: str
+    name: str
+    version: int
+    training_id: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class PredictSession:
     """One interactive prediction; money in micro-units.
 

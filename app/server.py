@@ -24,8 +24,8 @@ class Server(uvicorn.Server):
     """Tells open event streams to end before it waits for their connections."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        app = self.config.loaded_app if self.config.loaded else self.config.app
-        state = getattr(app, "state", None)
+        # Not the loaded one, which is wrapped by then and has no state.
+        state = getattr(self.config.app, "state", None)
         if state is not None:
             state.stopping = True
         super().handle_exit(sig, frame)

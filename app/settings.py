@@ -57,5 +57,10 @@ class Settings(BaseSettings):
         return self.database_url
 
     @property
+    def is_embedded(self) -> bool:
+        """Whether the database is a file of ours rather than a server's."""
+        return self.url.startswith("sqlite")
+
+    @property
     def blobs_url(self) -> str:
         return self.blobs or f"file://{self.home_dir / 'uploads'}"

@@ -197,7 +197,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         values: FloatArray = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
         )
-        return np.ascontiguousarray(values)
+        # Kernels are compiled for arrays that can be written to.
+        return np.require(values, requirements=["C", "W"])
 
     def _check_params(self) -> None:
         for name, choices in (

@@ -5,7 +5,7 @@ Money is an integer number of micro-units (one unit = 1,000,000) everywhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Literal
 
@@ -73,8 +73,16 @@ class Group:
         return self.price is not None
 
 
+class Derived:
+    """Values whose arrays follow from their fields, and are not pickled with them."""
+
+    def __getstate__(self) -> dict[str, object]:
+        """Give the fields alone; arrays mapped read-only would suit no kernel."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]  # a dataclass
+
+
 @dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Derived):
     """All features with their groups, and the unit that costs are given in."""
 
     features: tuple[Feature, ...]
@@ -199,7 +207,7 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class Ensemble(Derived):
     """The mathematical result of training.
 
     `priors` are the class shares of the training weight. `error_costs[i][j]` is

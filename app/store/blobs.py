@@ -1,5 +1,7 @@
 """Uploads as blobs: a folder, or an object store, through fsspec."""
 
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import IO, Any
 
 import fsspec
@@ -33,3 +35,12 @@ class Blobs:
         """Delete a blob; one that is gone already is no error."""
         if self.system.exists(f"{self.root}/{name}"):
             self.system.rm_file(f"{self.root}/{name}")
+
+    def names(self, before: datetime) -> Iterator[str]:
+        """Yield the blobs, half written ones too, last written before a time."""
+        for path in self.system.ls(self.root, detail=False):
+            written = self.system.modified(path)
+            if written.tzinfo is None:
+                written = written.replace(tzinfo=UTC)
+            if written < before:
+                yield path.rsplit("/", 1)[-1]

@@ -20,10 +20,13 @@ def create_engine(url: str) -> sa.Engine:
     """
     address = sa.make_url(url)
     if address.get_backend_name() != "sqlite":
-        return sa.create_engine(url, pool_pre_ping=True)
+        return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
     if address.database:
         Path(address.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S})
+    # Parameters hold answers, and an error that is logged would tell them.
+    engine = sa.create_engine(
+        url, connect_args={"timeout": BUSY_TIMEOUT_S}, hide_parameters=True
+    )
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:

@@ -1,0 +1,80 @@
+"""Routes of datasets."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
+from starlette.datastructures import UploadFile
+
+from app.http.deps import After, Db, Limit, Now, ReadDb, get_blobs
+from app.http.forms import read_form, required_file
+from app.http.schemas import datasets as schemas
+from app.service import datasets as service
+
+router = APIRouter(prefix="/datasets", tags=["datasets"])
+
+UPLOAD_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["dataset"],
+                    "properties": {
+                        "dataset": {
+                            "type": "string",
+                            "contentMediaType": "application/octet-stream",
+                            "description": "CSV with a header, or Parquet.",
+                        }
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+async def read_upload(request: Request) -> AsyncIterator[UploadFile]:
+    async with read_form(request) as form:
+        yield required_file(form, "dataset")
+
+
+@router.post("", status_code=201, openapi_extra=UPLOAD_BODY, summary="Upload a dataset")
+def create(
+    upload: Annotated[UploadFile, Depends(read_upload)],
+    db: Db,
+    blobs: Annotated[Any, Depends(get_blobs)],
+    now: Now,
+    response: Response,
+) -> schemas.Dataset:
+    """Store a table, to train on it as often as wanted."""
+    made = service.create(db, blobs, upload.filename, upload.file, now)
+    response.headers["Location"] = f"/datasets/{made.id}"
+    return schemas.Dataset.model_validate(made)
+
+
+@router.get("", summary="List datasets, newest first")
+def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.DatasetPage:
+    found = service.page(db, limit, after)
+    return schemas.DatasetPage.model_validate(found)
+
+
+@router.get("/{id}", summary="Show a dataset")
+def get(id: str, db: ReadDb) -> schemas.Dataset:
+    return schemas.Dataset.model_validate(service.get(db, id))
+
+
+@router.delete(
+    "/{id}", status_code=204, response_class=Response, summary="Delete a dataset"
+)
+def delete(
+    id: str,
+    db: Db,
+    blobs: Annotated[Any, Depends(get_blobs)],
+    tasks: BackgroundTasks,
+) -> None:
+    """Delete a dataset; 409 while a training uses it. Models outlive it."""
+    deleted = service.delete(db, id)
+    # After the response, and so after the commit.
+    tasks.add_task(blobs.remove, deleted.blob)

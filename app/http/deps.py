@@ -1,0 +1,113 @@
+"""What routes are handed: transactions, the clock, and what the application holds."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Annotated, Any, Protocol
+
+import sqlalchemy as sa
+from fastapi import Depends, HTTPException, Query, Request
+from sqlalchemy.orm import Session
+
+from app.service.loaded import LoadedModels
+from app.store.engine import transaction
+
+# Together below the pool of connections (15): a request that has one waits for a
+# thread, and must not find all threads waiting for connections.
+MAX_WRITERS = 8
+MAX_READERS = 6
+
+
+class Limits(Protocol):
+    """The settings that routes need."""
+
+    @property
+    def max_body_bytes(self) -> int: ...
+    @property
+    def max_upload_bytes(self) -> int: ...
+    @property
+    def session_ttl_s(self) -> float: ...
+
+
+# `async`, although they wait for nothing: each `def` would cost a trip to a thread.
+async def get_engine(request: Request) -> sa.Engine:
+    engine: sa.Engine = request.app.state.engine
+    return engine
+
+
+async def get_blobs(request: Request) -> Any:
+    return request.app.state.blobs
+
+
+def get_queue(request: Request) -> Any:
+    """Connect to the queue when it is first needed: a start must not depend on it."""
+    state = request.app.state
+    with state.queue_lock:
+        if state.queue is None:
+            state.queue = state.make_queue()
+    return state.queue
+
+
+def get_settings(request: Request) -> Limits:
+    settings: Limits = request.app.state.settings
+    return settings
+
+
+async def given_settings(request: Request) -> Limits:
+    return get_settings(request)
+
+
+async def get_loaded(request: Request) -> LoadedModels:
+    loaded: LoadedModels = request.app.state.loaded
+    return loaded
+
+
+async def require_json(request: Request) -> None:
+    """Refuse a body of another type."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        detail = "The body must be application/json."
+        raise HTTPException(415, detail, headers={"Accept-Post": "application/json"})
+
+
+async def get_now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def get_log_fields(request: Request) -> dict[str, object]:
+    """Give the fields that a request adds to its line in the log."""
+    fields: dict[str, object] = request.scope["log_fields"]
+    return fields
+
+
+def get_db(engine: Annotated[sa.Engine, Depends(get_engine)]) -> Iterator[Session]:
+    with transaction(engine) as db:
+        yield db
+
+
+def get_read_db(
+    engine: Annotated[sa.Engine, Depends(get_engine)],
+) -> Iterator[Session]:
+    with transaction(engine, is_read=True) as db:
+        yield db
+
+
+# Scope "function": the commit precedes the response.
+Db = Annotated[Session, Depends(get_db, scope="function", max_concurrency=MAX_WRITERS)]
+ReadDb = Annotated[
+    Session, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
+]
+Settings = Annotated[Limits, Depends(given_settings)]
+Loaded = Annotated[LoadedModels, Depends(get_loaded)]
+Now = Annotated[datetime, Depends(get_now)]
+LogFields = Annotated[dict[str, object], Depends(get_log_fields)]
+
+Limit = Annotated[int, Query(ge=1, le=200, description="Most items to give.")]
+After = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=80,
+        pattern=r"^[A-Za-z0-9_]+$",
+        description="The `next` of the page before.",
+    ),
+]

@@ -1,0 +1,269 @@
+"""The table from exceptions to problem documents (RFC 9457); no value is echoed."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from starlette.exceptions import HTTPException
+
+from app.errors import ConflictError, NotFoundError
+from app.http.schemas.common import to_units
+from core.errors import ClosedError, OverBudgetError, RefusedError
+
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One type of problem, as /problems/{kind} documents it."""
+
+    status: int
+    title: str
+    meaning: str
+
+
+KINDS = {
+    "invalid-request": Kind(
+        422,
+        "The request breaks a rule",
+        "`errors` lists each field with its rule. Nothing was stored or charged. "
+        "Correct the fields and send the request again.",
+    ),
+    "not-found": Kind(
+        404,
+        "There is no such thing",
+        "The address or the id in it names nothing, or nothing any more.",
+    ),
+    "method-not-allowed": Kind(
+        405,
+        "The address has no such method",
+        "The header Allow lists the methods it has.",
+    ),
+    "not-acceptable": Kind(
+        406, "There is no such representation", "See the API documentation."
+    ),
+    "over-budget": Kind(
+        409,
+        "The price exceeds what remains of the budget",
+        "`feature`, `price` and `remaining` say which charge did not fit. No answer "
+        "of the request was taken and nothing was charged.",
+    ),
+    "session-closed": Kind(
+        409,
+        "The session takes no such answer any more",
+        "It is closed, or waits only for results that were ordered.",
+    ),
+    "version-mismatch": Kind(
+        412,
+        "The session has changed since",
+        "If-Match named another version. Read the session again.",
+    ),
+    "model-in-use": Kind(
+        409,
+        "The model has open sessions",
+        "A model can be deleted once its sessions are closed.",
+    ),
+    "dataset-in-use": Kind(
+        409,
+        "A training uses the dataset",
+        "A dataset can be deleted once its trainings have ended.",
+    ),
+    "training-finished": Kind(
+        409,
+        "The training has ended",
+        "Only a training that is queued or running can be cancelled.",
+    ),
+    "conflict": Kind(
+        409, "The present state forbids it", "`detail` says what stands in the way."
+    ),
+    "too-large": Kind(
+        413,
+        "The body is too large",
+        "Uploads and other bodies have limits that the operator sets.",
+    ),
+    "unsupported-media-type": Kind(
+        415,
+        "The address does not take this type of body",
+        "The API documentation names the content type of every call.",
+    ),
+    "worker-lost": Kind(
+        500,
+        "The training's workers died",
+        "As many workers as are allowed were lost while they ran this training.",
+    ),
+    "training-failed": Kind(
+        500, "The training failed", "`detail` and `errors` say why."
+    ),
+    "internal": Kind(
+        500,
+        "The service made a mistake",
+        "It is logged under the request's id (X-Request-ID). Nothing was stored.",
+    ),
+    "unavailable": Kind(
+        503,
+        "The service can't answer now",
+        "It is starting, or its database does not answer. Try again soon.",
+    ),
+}
+KIND_OF_STATUS = {
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "not-acceptable",
+    409: "conflict",
+    412: "version-mismatch",
+    413: "too-large",
+    415: "unsupported-media-type",
+    500: "internal",
+    503: "unavailable",
+}
+# What FastAPI says of a body that it can't parse at all.
+MALFORMED = ("body", "must be well-formed, and encoded in UTF-8 where it is JSON")
+NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_ .\-]{0,79}")
+
+
+class Problem(JSONResponse):
+    media_type = MEDIA_TYPE
+
+
+def problem(
+    request_id: str | None,
+    kind: str,
+    detail: str | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    status: int | None = None,
+    **more: object,
+) -> Problem:
+    known = KINDS.get(kind, KINDS["conflict"])
+    status = status or known.status
+    body = {
+        "type": f"/problems/{kind}",
+        "title": known.title,
+        "status": status,
+        "detail": detail or known.meaning,
+        "request_id": request_id,
+        **more,
+    }
+    return Problem(body, status, headers=None if headers is None else dict(headers))
+
+
+def id_of(request: Request) -> str | None:
+    return request.scope.get("request_id")
+
+
+def invalid(request: Request, errors: Iterable[tuple[str, str]]) -> Problem:
+    listed = [{"field": safe(field), "rule": rule} for field, rule in errors]
+    detail = "; ".join(f"{one['field']}: {one['rule']}" for one in listed[:3])
+    return problem(id_of(request), "invalid-request", detail, errors=listed)
+
+
+def on_refused(request: Request, error: RefusedError) -> Problem:
+    return invalid(request, ((one.field, one.rule) for one in error.refusals))
+
+
+def on_invalid(request: Request, error: RequestValidationError) -> Problem:
+    return invalid(request, (said(one) for one in error.errors()))
+
+
+def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
+    return problem(
+        id_of(request),
+        "over-budget",
+        str(error),
+        feature=error.feature,
+        price=to_units(error.price),
+        remaining=to_units(error.remaining),
+    )
+
+
+def on_closed(request: Request, error: ClosedError) -> Problem:
+    del error
+    return problem(id_of(request), "session-closed")
+
+
+def on_not_found(request: Request, error: NotFoundError) -> Problem:
+    return problem(id_of(request), "not-found", f"There is no such {error.noun}.")
+
+
+def on_conflict(request: Request, error: ConflictError) -> Problem:
+    return problem(id_of(request), error.kind, str(error))
+
+
+def on_http(request: Request, error: HTTPException) -> Problem:
+    """Answer what the framework raises by itself, and what routes raise through it."""
+    if error.status_code in (400, 422):
+        return invalid(request, [MALFORMED])
+    kind = KIND_OF_STATUS.get(error.status_code, "conflict")
+    detail = None if error.status_code in (404, 405) else str(error.detail)
+    return problem(
+        id_of(request), kind, detail, headers=error.headers, status=error.status_code
+    )
+
+
+def on_unavailable(request: Request, error: Exception) -> Problem:
+    del error
+    return problem(id_of(request), "unavailable", headers={"Retry-After": "2"})
+
+
+def on_crash(request: Request, error: Exception) -> Problem:
+    del error
+    return problem(id_of(request), "internal")
+
+
+HANDLERS: dict[int | type[Exception], Any] = {
+    RefusedError: on_refused,
+    RequestValidationError: on_invalid,
+    OverBudgetError: on_over_budget,
+    ClosedError: on_closed,
+    NotFoundError: on_not_found,
+    ConflictError: on_conflict,
+    HTTPException: on_http,
+    OperationalError: on_unavailable,
+    PoolTimeoutError: on_unavailable,
+    Exception: on_crash,
+}
+
+
+def said(error: Mapping[str, Any]) -> tuple[str, str]:
+    """Put one of pydantic's errors as a field and its rule."""
+    kind, message = str(error["type"]), str(error["msg"])
+    place = list(error["loc"])
+    if kind == "json_invalid":
+        return MALFORMED
+    if kind == "missing":
+        rule = "is required"
+    elif kind == "model_attributes_type":
+        rule = "must be a JSON object"
+    elif kind == "extra_forbidden":
+        rule = "is no field of this request"
+    else:
+        rule = re.sub(
+            r"^(Input|String|List|Dictionary|Value) (should|must) ", "must ", message
+        )
+        rule = re.sub(r"^Value error, |, not \d+$", "", rule)
+    return field_of(place), rule
+
+
+def field_of(place: list[Any]) -> str:
+    """Write a place in the request as people do: answers[0].value."""
+    first, *rest = place or ["body"]
+    parts = rest if first in ("body", "query", "path", "header") and rest else place
+    text = ""
+    for part in parts:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part != "[key]":
+            text += f".{safe(str(part))}" if text else safe(str(part))
+    return text or "body"
+
+
+def safe(name: str) -> str:
+    """Give a field's name if it looks like one: its keys are the caller's text."""
+    bare = re.sub(r"\[\d+\]", "", name)
+    return name if NAMES.fullmatch(bare) else "(a name that is not shown)"

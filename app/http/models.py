@@ -1,0 +1,136 @@
+"""Routes of models."""
+
+import json
+import math
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from pydantic import BeforeValidator
+
+from app.http.deps import (
+    After,
+    Db,
+    Limit,
+    Loaded,
+    Now,
+    ReadDb,
+    Settings,
+    require_json,
+)
+from app.http.schemas import models as schemas
+from app.http.schemas.common import AMOUNT_RULE, to_micros
+from app.service import models as service
+
+router = APIRouter(prefix="/models", tags=["models"])
+
+IMPORT_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "A MODEL.json, as `askless train` or an export wrote it.",
+        "content": {
+            "application/json": {
+                "schema": {"type": "object"},
+                "examples": {"small": {"value": schemas.IMPORT_EXAMPLE}},
+            }
+        },
+    }
+}
+EXPORT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "MODEL.json", "content": {"application/json": {}}}
+}
+
+
+def budget_of(text: Any) -> int:
+    """Read an amount from the query; a query knows only text."""
+    try:
+        return to_micros(json.loads(str(text)))
+    except (ValueError, RecursionError):
+        raise ValueError(AMOUNT_RULE) from None
+
+
+Budget = Annotated[
+    int,
+    BeforeValidator(budget_of, json_schema_input_type=float),
+]
+
+
+@router.get("", summary="List models, newest first")
+def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.ModelPage:
+    return schemas.ModelPage.model_validate(service.page(db, limit, after))
+
+
+async def read_body(request: Request) -> bytes:
+    return await request.body()
+
+
+@router.post(
+    "",
+    status_code=201,
+    dependencies=[Depends(require_json)],
+    openapi_extra=IMPORT_BODY,
+    summary="Import a model",
+)
+def import_model(
+    body: Annotated[bytes, Depends(read_body)], db: Db, now: Now, response: Response
+) -> schemas.ModelHead:
+    """Store a MODEL.json as the next version of its name."""
+    head = service.import_model(db, parse(body), now)
+    response.headers["Location"] = f"/models/{head.id}"
+    return schemas.ModelHead.model_validate(head)
+
+
+@router.get("/{id}", summary="Show a model: catalogue and card")
+def get(id: str, db: ReadDb, loaded: Loaded) -> schemas.Model:
+    return schemas.Model.model_validate(service.get(db, loaded, id))
+
+
+@router.get("/{id}/curve", summary="Error against budget")
+def curve(id: str, db: ReadDb, loaded: Loaded) -> schemas.Curve:
+    """Error on held-out rows; 404 if the training had no validation."""
+    return schemas.Curve.model_validate(service.curve(db, loaded, id))
+
+
+@router.get("/{id}/plan", summary="The order of purchases on paper")
+def plan(
+    id: str,
+    db: ReadDb,
+    loaded: Loaded,
+    budget: Annotated[
+        Budget | None, Query(description="Without it, unlimited.", examples=[60.0])
+    ] = None,
+) -> schemas.Plan:
+    """What a session with this budget buys, if every answer comes."""
+    return schemas.Plan.model_validate(service.plan(db, loaded, id, budget))
+
+
+@router.get(
+    "/{id}/export", response_class=Response, responses=EXPORT, summary="MODEL.json"
+)
+def export(id: str, db: ReadDb) -> Response:
+    """The same file that the command line writes."""
+    stored = service.export(db, id)
+    headers = {"Content-Disposition": 'attachment; filename="MODEL.json"'}
+    return Response(stored.document, media_type="application/json", headers=headers)
+
+
+@router.delete(
+    "/{id}", status_code=204, response_class=Response, summary="Delete a model"
+)
+def delete(id: str, db: Db, now: Now, settings: Settings) -> None:
+    """Delete a model; 409 while one of its sessions is open or waiting."""
+    service.delete(db, id, now, settings.session_ttl_s)
+
+
+def parse(body: bytes) -> object:
+    """Parse JSON that has nothing but finite numbers."""
+    try:
+        return json.loads(body, parse_constant=finite, parse_float=finite)
+    except (ValueError, RecursionError):
+        raise HTTPException(422) from None
+
+
+def finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("not finite")
+    return number

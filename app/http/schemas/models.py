@@ -1,0 +1,136 @@
+"""Schemas of models: cards, curves, plans."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from app.http.schemas.common import EXAMPLE_TIME, Answer
+
+MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
+
+
+class ModelHead(Answer):
+    id: str = Field(examples=[MODEL_ID])
+    name: str = Field(examples=["heart-cleveland"])
+    version: int = Field(examples=[1], description="Counts the models of one name.")
+    training_id: str | None = Field(
+        examples=["trn_0a1b2c3d"], description="Null for an imported model."
+    )
+    created_at: datetime = Field(examples=[EXAMPLE_TIME])
+
+
+class ModelPage(Answer):
+    items: list[ModelHead]
+    next: str | None = Field(examples=[None], description="For `?after=`.")
+
+
+class ModelFeature(Answer):
+    name: str = Field(examples=["chol"])
+    label: str = Field(examples=["Serum cholesterol"])
+    type: Literal["number", "boolean", "category"] = Field(examples=["number"])
+    unit: str | None = Field(examples=["mg/dL"])
+    cost: float = Field(examples=[5.17])
+    group: str | None = Field(examples=["blood"])
+    categories: list[str] = Field(examples=[[]])
+    used: bool = Field(examples=[True], description="Whether the model reads it.")
+
+
+class ModelGroup(Answer):
+    name: str = Field(examples=["blood"])
+    label: str | None = Field(examples=["blood sample"])
+    fee: float | None = Field(examples=[2.1], description="Null for a bundle.")
+    price: float | None = Field(examples=[None], description="Of a bundle.")
+
+
+class ModelClass(Answer):
+    label: str = Field(examples=["1"])
+    display: str = Field(examples=["disease"])
+    share: float = Field(examples=[0.46], description="Of the training's weight.")
+
+
+class Model(ModelHead):
+    """A model with its catalogue and its card."""
+
+    target: str = Field(examples=["disease"])
+    algorithm: str = Field(examples=["adaboost_bt_smoothed"])
+    policy: Literal["ordered", "sample"] = Field(examples=["ordered"])
+    params: dict[str, Any] = Field(examples=[{"rounds": 300, "tau": 1.0}])
+    cost_unit: str = Field(examples=["CAD"])
+    features: list[ModelFeature]
+    groups: list[ModelGroup]
+    classes: list[ModelClass]
+    positive: str = Field(examples=["1"], description="The label of that class.")
+    hypotheses: int = Field(examples=[300])
+    card: dict[str, Any] = Field(examples=[{"rows": 303, "folds": 5}])
+
+
+class Curve(Answer):
+    """Error and spend against budget, from held-out rows."""
+
+    unit: str = Field(examples=["CAD"])
+    budgets: list[float | None] = Field(
+        examples=[[0.0, 7.27, None]], description="Null is unlimited."
+    )
+    error: list[float] = Field(examples=[[0.46, 0.25, 0.17]])
+    error_calibrated: list[float] = Field(examples=[[0.46, 0.24, 0.17]])
+    mean_spend: list[float] = Field(examples=[[0.0, 7.27, 164.2]])
+    max_spend: list[float] = Field(examples=[[0.0, 7.27, 246.5]])
+    rows: int = Field(examples=[303])
+
+
+class Purchase(Answer):
+    number: int = Field(examples=[1])
+    feature: str = Field(examples=["chol"])
+    features: list[str] = Field(
+        examples=[["chol"]], description="All that the price reveals."
+    )
+    label: str = Field(examples=["Serum cholesterol"])
+    group: str | None = Field(examples=["blood"])
+    price: float = Field(examples=[7.27])
+    total: float = Field(examples=[7.27], description="Spent after it.")
+
+
+class Plan(Answer):
+    """What the policy `ordered` buys, in order, if every answer comes."""
+
+    budget: float | None = Field(examples=[60.0], description="Null is unlimited.")
+    unit: str = Field(examples=["CAD"])
+    purchases: list[Purchase]
+    total: float = Field(examples=[58.3])
+    hypotheses: int = Field(examples=[300])
+    hypotheses_planned: int = Field(examples=[120])
+
+
+IMPORT_EXAMPLE = {
+    "format": "askless-model",
+    "version": 1,
+    "name": "coin",
+    "target": "side",
+    "algorithm": "adaboost_bt",
+    "policy": "ordered",
+    "params": {},
+    "cost_unit": "EUR",
+    "features": [
+        {
+            "name": "weight",
+            "type": "number",
+            "cost_micros": 1_000_000,
+            "label": None,
+            "unit": "g",
+            "group": None,
+            "categories": [],
+        }
+    ],
+    "groups": [],
+    "classes": [
+        {"label": "0", "display": "tails"},
+        {"label": "1", "display": "heads"},
+    ],
+    "priors": [0.5, 0.5],
+    "stumps": [{"feature": 0, "cut": 7.5, "vote": 1, "alpha": 0.8}],
+    "calibrations": {},
+    "error_costs": None,
+    "curve": None,
+    "card": {},
+}

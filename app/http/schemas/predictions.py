@@ -1,0 +1,220 @@
+"""Schemas of sessions and the ledger."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from app.http.schemas.common import (
+    EXAMPLE_TIME,
+    Amount,
+    Answer,
+    Name,
+    Request,
+    Value,
+)
+from app.http.schemas.models import MODEL_ID
+
+SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
+MAX_SEED = 2**53 - 1
+MAX_ANSWERS = 1000
+
+State = Literal["open", "waiting", "closed"]
+Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
+Policy = Literal["ordered", "sample"]
+
+
+class StopWish(Request):
+    """When the session should advise to stop."""
+
+    certain: bool = Field(
+        default=True,
+        examples=[True],
+        description="When no answer still affordable can change the prediction.",
+    )
+    confidence: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        examples=[0.95],
+        description="When the predicted class is this probable.",
+    )
+    max_questions: int | None = Field(
+        default=None, ge=0, le=1_000_000_000, examples=[5]
+    )
+
+
+class PredictRequest(Request):
+    """A session to start."""
+
+    model: Name = Field(
+        examples=["heart-cleveland"],
+        description="An id, or a name: then the newest version.",
+    )
+    budget: Amount | None = Field(
+        examples=[60.0], description="Most that may be charged; null: unlimited."
+    )
+    known: dict[Name, Value] = Field(
+        default_factory=dict,
+        max_length=10_000,
+        examples=[{"age": 63}],
+        description="Values known beforehand, free.",
+    )
+    policy: Policy | None = Field(
+        default=None, examples=["ordered"], description="By default the model's."
+    )
+    seed: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_SEED,
+        examples=[7],
+        description="Of the policy `sample`; random by default.",
+    )
+    stop: StopWish = Field(
+        default_factory=StopWish, examples=[{"certain": True, "confidence": 0.95}]
+    )
+
+
+class GivenAnswer(Request):
+    """What came back for one feature."""
+
+    feature: Name = Field(examples=["chol"])
+    outcome: Outcome = Field(examples=["value"])
+    value: Value | None = Field(
+        default=None, examples=[233], description="With the outcome `value` only."
+    )
+
+
+class AnswersRequest(Request):
+    """Answers that are taken all or none, and charged in this order."""
+
+    answers: list[GivenAnswer] = Field(
+        min_length=1,
+        max_length=MAX_ANSWERS,
+        examples=[[{"feature": "chol", "outcome": "value", "value": 233}]],
+    )
+
+
+class ModelRef(Answer):
+    id: str = Field(examples=[MODEL_ID])
+    name: str = Field(examples=["heart-cleveland"])
+
+
+class Budget(Answer):
+    limit: float | None = Field(examples=[60.0], description="Null is unlimited.")
+    spent: float = Field(examples=[10.27])
+    remaining: float | None = Field(examples=[49.73])
+    unit: str = Field(examples=["CAD"])
+
+
+class Alternative(Answer):
+    feature: str = Field(examples=["restecg"])
+    price: float = Field(examples=[15.5])
+
+
+class Question(Answer):
+    number: int = Field(examples=[5])
+    feature: str = Field(examples=["fbs"])
+    features: list[str] = Field(
+        examples=[["fbs"]], description="All that the price reveals."
+    )
+    label: str = Field(examples=["Fasting blood sugar above 120 mg/dL"])
+    type: Literal["number", "boolean", "category"] = Field(examples=["boolean"])
+    unit: str | None = Field(examples=[None])
+    categories: list[str] = Field(
+        examples=[[]], description="Those that training saw; others are legal."
+    )
+    price: float = Field(examples=[3.1], description="What it would charge now.")
+    cost: float = Field(examples=[3.1], description="The catalogue's figure.")
+    group: str | None = Field(examples=["blood"])
+    group_paid: bool = Field(examples=[True])
+    why: str = Field(examples=["It carries 9 % of the vote that is still open."])
+    alternatives: list[Alternative]
+
+
+class ClassProbability(Answer):
+    label: str = Field(examples=["1"])
+    display: str = Field(examples=["disease"])
+    probability: float = Field(examples=[0.71])
+
+
+class Prediction(Answer):
+    label: str = Field(examples=["1"])
+    display: str = Field(examples=["disease"])
+    probability: float = Field(examples=[0.71])
+    margin: float = Field(examples=[0.23])
+    classes: list[ClassProbability]
+    n_draws: int | None = Field(examples=[None], description="Of `sample` only.")
+    hoeffding_p: float | None = Field(
+        examples=[None],
+        description="Of `sample`: for this number of draws an upper bound on the "
+        "chance of such a lead if the full vote pointed the other way.",
+    )
+
+
+class TakenAnswer(Answer):
+    feature: str = Field(examples=["age"])
+    outcome: Outcome | Literal["known"] = Field(examples=["value"])
+    value: bool | int | float | str | None = Field(examples=[63])
+    charged: float = Field(examples=[1.0])
+
+
+class Stop(Answer):
+    certain: bool = Field(examples=[True])
+    confidence: float | None = Field(examples=[0.95])
+    max_questions: int | None = Field(examples=[None])
+
+
+class SessionSummary(Answer):
+    id: str = Field(examples=[SESSION_ID])
+    state: State = Field(examples=["open"])
+    version: int = Field(examples=[5], description="Grows with every change.")
+    model: ModelRef
+    budget: Budget
+    created_at: datetime = Field(examples=[EXAMPLE_TIME])
+    updated_at: datetime = Field(examples=[EXAMPLE_TIME])
+
+
+class SessionPage(Answer):
+    items: list[SessionSummary]
+    next: str | None = Field(examples=[None], description="For `?after=`.")
+
+
+class Session(Answer):
+    """A session. With `should_stop`, `question` is what would be asked next anyway."""
+
+    id: str = Field(examples=[SESSION_ID])
+    state: State = Field(
+        examples=["open"],
+        description="`waiting`: nothing to ask, results that were ordered to come.",
+    )
+    version: int = Field(examples=[5], description="Grows with every change.")
+    model: ModelRef
+    budget: Budget
+    question: Question | None
+    prediction: Prediction | None = Field(description="Null once it was erased.")
+    should_stop: bool = Field(examples=[False])
+    stop_reason: str | None = Field(examples=[None])
+    answers: list[TakenAnswer]
+    pending: list[str] = Field(examples=[[]])
+    policy: Policy | None = Field(examples=["ordered"])
+    seed: int | None = Field(examples=[7])
+    stop: Stop | None
+    created_at: datetime = Field(examples=[EXAMPLE_TIME])
+    updated_at: datetime = Field(examples=[EXAMPLE_TIME])
+
+
+class LedgerEntry(Answer):
+    id: int = Field(examples=[12])
+    at: datetime = Field(examples=[EXAMPLE_TIME])
+    session: str = Field(examples=[SESSION_ID])
+    feature: str = Field(examples=["chol"])
+    group: str | None = Field(examples=["blood"])
+    kind: Literal["charge", "reversal"] = Field(examples=["charge"])
+    amount: float = Field(examples=[7.27])
+    unit: str = Field(examples=["CAD"])
+
+
+class LedgerPage(Answer):
+    items: list[LedgerEntry]
+    next: str | None = Field(examples=[None], description="For `?after=`.")

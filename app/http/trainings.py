@@ -1,0 +1,234 @@
+"""Routes of trainings."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from sqlalchemy.orm import Session
+from starlette.datastructures import UploadFile
+
+from app.http.deps import (
+    After,
+    Db,
+    Limit,
+    Now,
+    ReadDb,
+    get_blobs,
+    get_engine,
+    get_queue,
+    get_read_db,
+    get_settings,
+)
+from app.http.forms import FORM, media_type, missing, read_form, required_file
+from app.http.schemas import trainings as schemas
+from app.http.schemas.common import BrokenRule
+from app.http.watch import Events, Watch
+from app.records import StoredTraining
+from app.service import datasets
+from app.service import trainings as service
+
+router = APIRouter(prefix="/train", tags=["trainings"])
+
+JSON = "application/json"
+RETRY_MS = 1000
+# Their only mention in the document is the one below.
+DOCUMENTED = (schemas.TrainingSpec, schemas.TrainingOrder, schemas.TrainingEvent)
+START_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            FORM: {
+                "schema": {
+                    "type": "object",
+                    "required": ["dataset", "spec"],
+                    "properties": {
+                        "dataset": {
+                            "type": "string",
+                            "contentMediaType": "application/octet-stream",
+                            "description": "CSV with a header, or Parquet.",
+                        },
+                        "spec": {"$ref": "#/components/schemas/TrainingSpec"},
+                    },
+                },
+                "encoding": {"spec": {"contentType": JSON}},
+            },
+            JSON: {"schema": {"$ref": "#/components/schemas/TrainingOrder"}},
+        },
+    }
+}
+STARTED: dict[int | str, dict[str, Any]] = {
+    200: {"model": schemas.Verdict, "description": "With `validate_only`."}
+}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request to train, as it came: the table is an upload, or is stored."""
+
+    spec: bytes
+    upload: UploadFile | None
+
+
+async def read_sent(request: Request) -> AsyncIterator[Sent]:
+    if media_type(request) == FORM:
+        async with read_form(request) as form:
+            spec = form.get("spec")
+            if isinstance(spec, UploadFile):
+                yield Sent(await spec.read(), required_file(form, "dataset"))
+            elif spec is not None:
+                yield Sent(spec.encode(), required_file(form, "dataset"))
+            else:
+                raise missing("spec", "must be a part of the form")
+    elif media_type(request) == JSON:
+        body = await request.body()
+        limit = get_settings(request).max_body_bytes
+        if len(body) > limit:
+            raise HTTPException(413, f"JSON may have at most {limit} bytes.")
+        yield Sent(body, None)
+    else:
+        accepted = f"{FORM}, {JSON}"
+        detail = f"The body must be one of {accepted}."
+        raise HTTPException(415, detail, headers={"Accept-Post": accepted})
+
+
+@router.post(
+    "",
+    status_code=202,
+    responses=STARTED,
+    openapi_extra=START_BODY,
+    summary="Train a model",
+)
+def start(
+    sent: Annotated[Sent, Depends(read_sent)],
+    db: Db,
+    blobs: Annotated[Any, Depends(get_blobs)],
+    client: Annotated[Any, Depends(get_queue)],
+    now: Now,
+    response: Response,
+    validate_only: Annotated[
+        bool, Query(description="Check everything, store nothing.")
+    ] = False,
+) -> schemas.Training | schemas.Verdict:
+    """Check a spec and a table, and enqueue the training.
+
+    The table is uploaded with the spec (multipart), or was before (JSON with its
+    `dataset_id`).
+    """
+    raw = service.parse_spec(sent.spec)
+    if validate_only:
+        response.status_code = 200
+        return validate(sent, raw, db, blobs)
+    if sent.upload is None:
+        dataset_id = pop_dataset_id(raw)
+        order = service.check(raw, service.read_dataset(db, blobs, dataset_id))
+    else:
+        upload = datasets.read(sent.upload.filename, sent.upload.file)
+        order = service.check(raw, upload.table)
+        dataset_id = datasets.store(db, blobs, upload, now).id
+    made = service.start(db, client, order, dataset_id, now)
+    response.headers["Location"] = f"/train/{made.id}"
+    return shown(made)
+
+
+def validate(
+    sent: Sent, raw: dict[str, Any], db: Session, blobs: Any
+) -> schemas.Verdict:
+    if sent.upload is None:
+        table = service.read_dataset(db, blobs, pop_dataset_id(raw))
+        verdict = service.validate(raw, table)
+    else:
+        upload, refusals = datasets.try_read(sent.upload.filename, sent.upload.file)
+        verdict = service.validate(raw, upload and upload.table, refusals)
+    errors = [BrokenRule(field=one.field, rule=one.rule) for one in verdict.refusals]
+    if verdict.order is None:
+        return schemas.Verdict(valid=False, errors=errors)
+    order = verdict.order
+    return schemas.Verdict(
+        valid=True,
+        errors=errors,
+        warnings=list(order.warnings),
+        rows=order.n_rows,
+        features=list(order.features),
+        classes=list(order.classes),
+    )
+
+
+def pop_dataset_id(raw: dict[str, Any]) -> str:
+    dataset_id = raw.pop("dataset_id", None)
+    if not isinstance(dataset_id, str):
+        raise missing("dataset_id", "must be the id of a dataset")
+    return dataset_id
+
+
+def shown(training: StoredTraining) -> schemas.Training:
+    return schemas.Training.model_validate(training)
+
+
+@router.get("", summary="List trainings, newest first")
+def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.TrainingPage:
+    found = service.page(db, limit, after)
+    return schemas.TrainingPage.model_validate(found)
+
+
+@router.get("/{id}", summary="Show a training")
+def get(id: str, db: ReadDb) -> schemas.TrainingWithSpec:
+    return schemas.TrainingWithSpec.model_validate(service.get(db, id))
+
+
+@router.post("/{id}/cancel", summary="Cancel a training")
+def cancel(id: str, db: Db, now: Now) -> schemas.Training:
+    """Cancel at once what is queued, within one step what runs."""
+    return shown(service.cancel(db, id, now))
+
+
+def existing(id: str, engine: Annotated[Any, Depends(get_engine)]) -> str:
+    """Answer 404 before the stream begins; keeps no connection while it lasts."""
+    with reading(engine) as db:
+        service.get(db, id)
+    return id
+
+
+def get_watch(request: Request) -> Watch:
+    """Give the process's watch, which is made when it is first needed."""
+    state = request.app.state
+
+    def fetch(numbers: dict[str, int]) -> Events:
+        with reading(state.engine) as db:
+            return service.events(db, numbers)
+
+    if not hasattr(state, "watch"):
+        state.watch = Watch(fetch, lambda: bool(state.stopping))
+    watch: Watch = state.watch
+    return watch
+
+
+@contextmanager
+def reading(engine: Any) -> Iterator[Session]:
+    yield from get_read_db(engine)
+
+
+@router.get(
+    "/{id}/events",
+    response_class=EventSourceResponse,
+    summary="Follow a training",
+)
+async def events(
+    id: Annotated[str, Depends(existing)],
+    request: Request,
+    last_event_id: Annotated[
+        int, Header(ge=0, description="Go on after this event.")
+    ] = 0,
+) -> AsyncIterator[ServerSentEvent]:
+    """Stream the events of a training until it has ended."""
+    async with aclosing(get_watch(request).follow(id, last_event_id)) as followed:
+        async for event in followed:
+            data = {**event.data, "at": event.at.isoformat()}
+            yield ServerSentEvent(
+                data=schemas.TrainingEvent.model_validate(data),
+                event=event.type,
+                id=str(event.number),
+                retry=RETRY_MS,
+            )

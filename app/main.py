@@ -1,0 +1,134 @@
+"""Builds the application: routes, handlers of errors, and what its life needs."""
+
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.metadata import version
+from typing import Any, Literal
+
+from fastapi import APIRouter, FastAPI
+from pydantic.json_schema import models_json_schema
+from starlette.types import ASGIApp
+
+from app import logs
+from app.http import (
+    datasets,
+    ledger,
+    models,
+    operations,
+    pages,
+    predictions,
+    trainings,
+)
+from app.http.edge import Edge
+from app.http.errors import HANDLERS, MEDIA_TYPE
+from app.http.schemas.common import Problem
+from app.service.loaded import LoadedModels
+from app.settings import Settings
+from app.store.blobs import Blobs
+from app.store.engine import create_engine
+from app.store.queue import make_client
+from core.kernels import warm_up
+
+DESCRIPTION = """Predict from few features. A session asks for one feature at a time,
+each with its price, predicts after every answer, and never charges more than its
+budget. Errors are problem documents (RFC 9457); their types are under
+[/problems](/problems)."""
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem document (RFC 9457).",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+
+
+MODE: Literal["validation"] = "validation"
+
+
+class Askless(FastAPI):
+    """FastAPI with our outermost layer and with every schema in its document."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        settings: Settings = self.state.settings
+        return Edge(
+            super().build_middleware_stack(),
+            self.state.metrics.add,
+            settings.max_body_bytes,
+            settings.max_upload_bytes,
+        )
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document = super().openapi()
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            _, made = models_json_schema(
+                [(one, "validation") for one in (Problem, *trainings.DOCUMENTED)],
+                ref_template="#/components/schemas/{model}",
+            )
+            for name, schema in made["$defs"].items():
+                schemas.setdefault(name, schema)
+        assert self.openapi_schema is not None
+        return self.openapi_schema
+
+
+def create_app(settings: Settings) -> FastAPI:
+    app = Askless(
+        title="Askless",
+        description=DESCRIPTION,
+        version=version("askless"),
+        docs_url=None,
+        redoc_url=None,
+        lifespan=live,
+        exception_handlers=HANDLERS,
+        responses=PROBLEMS,
+    )
+    state = app.state
+    state.settings = settings
+    state.loaded = LoadedModels()
+    state.metrics = operations.Metrics()
+    state.is_warm = threading.Event()
+    state.stopping = False
+    state.queue = None
+    state.queue_lock = threading.Lock()
+    state.make_queue = partial(make_client, settings.url)
+    for router in routers():
+        app.include_router(router)
+    pages.mount_assets(app)
+    return app
+
+
+def routers() -> list[APIRouter]:
+    return [
+        datasets.router,
+        trainings.router,
+        models.router,
+        predictions.router,
+        ledger.router,
+        operations.router,
+        pages.router,
+    ]
+
+
+@asynccontextmanager
+async def live(app: FastAPI) -> AsyncIterator[None]:
+    """Hold engine, uploads and queue while the application serves."""
+    state = app.state
+    state.engine = create_engine(state.settings.url)
+    state.blobs = Blobs(state.settings.blobs_url)
+    warming = threading.Thread(target=warm, args=(state.is_warm,), daemon=True)
+    warming.start()
+    try:
+        yield
+    finally:
+        if state.queue is not None:
+            state.queue.destroy()
+        state.engine.dispose()
+
+
+def warm(is_warm: threading.Event) -> None:
+    """Compile the kernels, or load them, before a request has to wait for it."""
+    warm_up()
+    is_warm.set()
+    logs.log("kernels.warm")

@@ -1,0 +1,131 @@
+"""Datasets: read once, kept as a blob and a row, deleted when nothing uses them.
+
+A blob is written before the row that names it and removed after it, so a crash may
+leave a blob without a row, never a row without its blob.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import IO, Any
+
+from sqlalchemy.orm import Session
+
+from app.errors import ConflictError, NotFoundError
+from app.ingest import read_table
+from app.records import Page, StoredDataset
+from app.store import datasets
+from app.store.blobs import Blobs
+from core.errors import Refusal, RefusedError
+from core.specs import MAX_NAME
+
+DEFAULT_NAME = "dataset"
+# An upload in progress has a blob and no row yet.
+ORPHAN_AGE = timedelta(hours=6)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A table that was read, and the bytes it came from."""
+
+    name: str
+    stream: IO[bytes]
+    table: Any
+
+
+def read(name: str | None, stream: IO[bytes]) -> Upload:
+    """Read an upload, refusing what is no table; nothing is stored."""
+    table = read_table(stream)
+    refusals = []
+    if table.num_rows == 0:
+        refusals.append(Refusal("table", "must have at least one row"))
+    if not all(is_storable(column) for column in table.column_names):
+        rule = f"names must have printable characters only, at most {MAX_NAME}"
+        refusals.append(Refusal("header", rule))
+    if refusals:
+        raise RefusedError(refusals)
+    return Upload(clean(name or ""), stream, table)
+
+
+def try_read(
+    name: str | None, stream: IO[bytes]
+) -> tuple[Upload | None, tuple[Refusal, ...]]:
+    """Read an upload, or say why it is no table."""
+    try:
+        return read(name, stream), ()
+    except RefusedError as error:
+        return None, error.refusals
+
+
+def is_storable(name: str) -> bool:
+    return len(name) <= MAX_NAME and name.isprintable()
+
+
+def clean(name: str) -> str:
+    """Make a file's name fit to store."""
+    shown = "".join(one for one in name if one.isprintable())[:MAX_NAME].strip()
+    return shown or DEFAULT_NAME
+
+
+def create(
+    db: Session, blobs: Blobs, name: str | None, stream: IO[bytes], now: datetime
+) -> StoredDataset:
+    """Read and store an upload; the transaction begins after the reading."""
+    return store(db, blobs, read(name, stream), now)
+
+
+def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDataset:
+    dataset_id = datasets.make_id()
+    upload.stream.seek(0)
+    made = StoredDataset(
+        id=dataset_id,
+        name=upload.name,
+        blob=dataset_id,
+        n_bytes=blobs.write(dataset_id, upload.stream),
+        n_rows=upload.table.num_rows,
+        columns=tuple(upload.table.column_names),
+        created_at=now,
+    )
+    datasets.insert(db, made)
+    return made
+
+
+def page(db: Session, limit: int, after: str | None) -> Page[StoredDataset]:
+    found = datasets.page(db, limit, after)
+    if found is None:
+        rule = "must be the `next` of an earlier page"
+        raise RefusedError([Refusal("after", rule)])
+    return found
+
+
+def get(db: Session, dataset_id: str) -> StoredDataset:
+    found = datasets.get(db, dataset_id)
+    if found is None:
+        raise NotFoundError("dataset", dataset_id)
+    return found
+
+
+def delete(db: Session, dataset_id: str) -> StoredDataset:
+    """Delete a row that no training in progress uses.
+
+    Its blob is for the caller to remove, once this is committed.
+    """
+    found = datasets.get_locked(db, dataset_id)
+    if found is None:
+        raise NotFoundError("dataset", dataset_id)
+    if datasets.is_in_use(db, dataset_id):
+        detail = "A training that is queued or running uses this dataset."
+        raise ConflictError("dataset-in-use", detail)
+    datasets.delete(db, dataset_id)
+    return found
+
+
+def old_blobs(blobs: Blobs, now: datetime) -> Sequence[str]:
+    """List the blobs that no upload in progress can have written."""
+    return list(blobs.names(before=now - ORPHAN_AGE))
+
+
+def orphans(db: Session, names: Sequence[str]) -> list[str]:
+    """Give those of some blobs that no row names."""
+    named = datasets.named_blobs(db, list(names))
+    return [name for name in names if name not in named]

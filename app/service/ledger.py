@@ -1,0 +1,57 @@
+"""Reading the ledger; sessions write it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from app.errors import NotFoundError
+from app.records import EntryKind, LedgerEntry, Page
+from app.store import ledger, sessions
+from core.errors import Refusal, RefusedError
+from core.prices import from_micros
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """A charge or its reversal, money in units."""
+
+    id: int
+    at: datetime
+    session: str
+    feature: str
+    group: str | None
+    kind: EntryKind
+    amount: float
+    unit: str
+
+
+def of_session(db: Session, session_id: str) -> Page[EntryView]:
+    """Give every entry of a session, oldest first."""
+    if sessions.get(db, session_id) is None:
+        raise NotFoundError("session", session_id)
+    entries = ledger.of_session(db, session_id)
+    return Page(tuple(view_of(entry) for entry in entries), None)
+
+
+def page(db: Session, limit: int, after: str | None) -> Page[EntryView]:
+    """Give some entries of all sessions, newest first."""
+    if after is not None and not (after.isascii() and after.isdigit()):
+        rule = "must be the `next` of an earlier page"
+        raise RefusedError([Refusal("after", rule)])
+    before = None if after is None else min(int(after[:20]), 2**62)
+    found = ledger.page(db, limit, before)
+    return Page(tuple(view_of(entry) for entry in found.items), found.next)
+
+
+def view_of(entry: LedgerEntry) -> EntryView:
+    return EntryView(
+        id=entry.id,
+        at=entry.at,
+        session=entry.session_id,
+        feature=entry.feature,
+        group=entry.group,
+        kind=entry.kind,
+        amount=from_micros(entry.amount),
+        unit=entry.unit,
+    )

@@ -1,0 +1,329 @@
+"""Models: list, show, plan on paper, export, import, delete."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.documents import model_text
+from app.errors import ConflictError, NotFoundError
+from app.records import ModelHead, Page, StoredModel
+from app.service.loaded import LoadedModels
+from app.store import models, sessions
+from core import anytime
+from core.codec import model_from_json
+from core.errors import Refusal, RefusedError
+from core.policies.ordered import find_plan
+from core.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
+from core.session_arrays import session_arrays
+from core.specs import MAX_NAME
+from core.types import Catalogue, Curve, Feature, Group, Model, StopRule
+
+# So that no sum of prices leaves 64 bits.
+MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
+MAX_TOTAL = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureView:
+    name: str
+    label: str
+    type: str
+    unit: str | None
+    cost: float
+    group: str | None
+    categories: tuple[str, ...]
+    used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    name: str
+    label: str | None
+    fee: float | None
+    price: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassShare:
+    label: str
+    display: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """A model with its catalogue and its card."""
+
+    id: str
+    name: str
+    version: int
+    training_id: str | None
+    created_at: datetime
+    target: str
+    algorithm: str
+    policy: str
+    params: dict[str, Any]
+    cost_unit: str
+    features: tuple[FeatureView, ...]
+    groups: tuple[GroupView, ...]
+    classes: tuple[ClassShare, ...]
+    positive: str
+    hypotheses: int
+    card: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CurveView:
+    """Error and spend against budget on held-out rows; a null budget is unlimited."""
+
+    unit: str
+    budgets: tuple[float | None, ...]
+    error: tuple[float, ...]
+    error_calibrated: tuple[float, ...]
+    mean_spend: tuple[float, ...]
+    max_spend: tuple[float, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """One purchase of a plan; `total` is what is spent after it."""
+
+    number: int
+    feature: str
+    features: tuple[str, ...]
+    label: str
+    group: str | None
+    price: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """What `ordered` would buy, in order, if every answer came."""
+
+    budget: float | None
+    unit: str
+    purchases: tuple[Purchase, ...]
+    total: float
+    hypotheses: int
+    hypotheses_planned: int
+
+
+def page(db: Session, limit: int, after: str | None) -> Page[ModelHead]:
+    found = models.page(db, limit, after)
+    if found is None:
+        rule = "must be the `next` of an earlier page"
+        raise RefusedError([Refusal("after", rule)])
+    return found
+
+
+def get(db: Session, loaded: LoadedModels, model_id: str) -> ModelView:
+    head = find(db, model_id)
+    model = loaded.get(db, head.id)
+    ensemble = model.ensemble
+    is_used = ensemble.is_used
+    return ModelView(
+        id=head.id,
+        name=head.name,
+        version=head.version,
+        training_id=head.training_id,
+        created_at=head.created_at,
+        target=model.target,
+        algorithm=ensemble.algorithm,
+        policy=ensemble.policy,
+        params=dict(model.params),
+        cost_unit=ensemble.catalogue.cost_unit,
+        features=tuple(
+            feature_view(feature, is_used=bool(is_used[idx]))
+            for idx, feature in enumerate(ensemble.catalogue.features)
+        ),
+        groups=tuple(group_view(group) for group in ensemble.catalogue.groups),
+        classes=tuple(
+            ClassShare(one.label, one.display, share)
+            for one, share in zip(ensemble.classes, ensemble.priors, strict=True)
+        ),
+        positive=ensemble.classes[1].label,
+        hypotheses=len(ensemble.hypotheses),
+        card=dict(model.card),
+    )
+
+
+def curve(db: Session, loaded: LoadedModels, model_id: str) -> CurveView:
+    """Give the curve; a model that was trained without validation has none."""
+    model = loaded.get(db, find(db, model_id).id)
+    if model.curve is None:
+        raise NotFoundError("curve", model_id)
+    return curve_view(model.curve, model.ensemble.catalogue.cost_unit)
+
+
+def plan(
+    db: Session, loaded: LoadedModels, model_id: str, budget: int | None
+) -> PlanView:
+    """Give the order of purchases on paper at a budget in micro-units."""
+    ensemble = loaded.get(db, find(db, model_id).id).ensemble
+    state = anytime.start(
+        ensemble, budget, policy="ordered", stop=StopRule(certain=False)
+    )
+    length = find_plan(ensemble, session_arrays(ensemble, state)).length
+    catalogue = ensemble.catalogue
+    planned = dict.fromkeys(ensemble.feature_idxs[:length].tolist())
+    purchases: list[Purchase] = []
+    paid, revealed, total = Paid(), set[int](), 0
+    for idx in planned:
+        if idx in revealed:
+            continue
+        amount = price(catalogue, paid, idx)
+        paid = pay(catalogue, paid, [idx])
+        total += amount
+        bought = (idx, *anytime.bundle_members(ensemble, state, idx))
+        revealed.update(bought)
+        feature = catalogue.features[idx]
+        purchases.append(
+            Purchase(
+                number=len(purchases) + 1,
+                feature=feature.name,
+                features=tuple(catalogue.features[one].name for one in bought),
+                label=feature.title,
+                group=feature.group,
+                price=from_micros(amount),
+                total=from_micros(total),
+            )
+        )
+    return PlanView(
+        budget=None if budget is None else from_micros(budget),
+        unit=catalogue.cost_unit,
+        purchases=tuple(purchases),
+        total=from_micros(total),
+        hypotheses=len(ensemble.hypotheses),
+        hypotheses_planned=length,
+    )
+
+
+def export(db: Session, model_id: str) -> StoredModel:
+    """Give a model with its document, the MODEL.json of the command line."""
+    stored = models.get(db, model_id)
+    if stored is None:
+        raise NotFoundError("model", model_id)
+    return stored
+
+
+def import_model(db: Session, raw: object, now: datetime) -> ModelHead:
+    """Store a MODEL.json as the next version of its name."""
+    model = model_from_json(raw)
+    check_bounds(model)
+    text = model_text(model)
+    check_text(text)
+    stored = models.insert(
+        db, name=model.name, document=text, training_id=None, now=now
+    )
+    return ModelHead(stored.id, stored.name, stored.version, None, stored.created_at)
+
+
+def seed(db: Session, model: Model, now: datetime) -> None:
+    """Store a model unless there is one of its name."""
+    if models.newest(db, model.name) is None:
+        text = model_text(model)
+        models.insert(db, name=model.name, document=text, training_id=None, now=now)
+
+
+def delete(db: Session, model_id: str, now: datetime, ttl_s: float) -> None:
+    """Delete a model, unless a session may still ask it something."""
+    find(db, model_id)
+    if sessions.is_model_in_use(db, model_id, now - timedelta(seconds=ttl_s)):
+        detail = "Sessions of this model are open or wait for results."
+        raise ConflictError("model-in-use", detail)
+    models.delete(db, model_id, now)
+
+
+def find(db: Session, model_id: str) -> ModelHead:
+    head = models.get_head(db, model_id)
+    if head is None:
+        raise NotFoundError("model", model_id)
+    return head
+
+
+def check_bounds(model: Model) -> None:
+    """Refuse names and amounts that the tables can't hold."""
+    catalogue = model.ensemble.catalogue
+    refusals = [
+        Refusal(f"model.{where}", rule)
+        for where, text, least in named_texts(model, catalogue)
+        if (rule := text_rule(text, least)) is not None
+    ]
+    amounts = [feature.cost for feature in catalogue.features]
+    amounts += [group.price or group.fee for group in catalogue.groups]
+    if max(amounts) > MAX_MICROS or sum(amounts) > MAX_TOTAL:
+        rule = f"amounts must be at most {MAX_UNITS} units each, and add up"
+        refusals.append(Refusal("model.features", rule))
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def named_texts(model: Model, catalogue: Catalogue) -> Sequence[tuple[str, str, int]]:
+    """Texts that become columns, each with where it stands and its least length."""
+    return (
+        ("name", model.name, 1),
+        ("cost_unit", catalogue.cost_unit, 0),
+        *(
+            (f"features[{idx}].name", feature.name, 1)
+            for idx, feature in enumerate(catalogue.features)
+        ),
+        *(
+            (f"groups[{idx}].name", group.name, 1)
+            for idx, group in enumerate(catalogue.groups)
+        ),
+    )
+
+
+def text_rule(text: str, least: int) -> str | None:
+    """Give the rule that a text breaks."""
+    if not least <= len(text) <= MAX_NAME:
+        return f"must have {least} to {MAX_NAME} characters"
+    return "must not have the character NUL" if "\x00" in text else None
+
+
+def check_text(text: str) -> None:
+    """Refuse halves of characters, which no database stores."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise RefusedError([Refusal("model", "must be valid Unicode")]) from None
+
+
+def feature_view(feature: Feature, *, is_used: bool) -> FeatureView:
+    return FeatureView(
+        name=feature.name,
+        label=feature.title,
+        type=feature.type,
+        unit=feature.unit,
+        cost=from_micros(feature.cost),
+        group=feature.group,
+        categories=feature.categories,
+        used=is_used,
+    )
+
+
+def group_view(group: Group) -> GroupView:
+    """A group has a fee or, as a bundle, a price."""
+    return GroupView(
+        name=group.name,
+        label=group.label,
+        fee=None if group.price is not None else from_micros(group.fee),
+        price=None if group.price is None else from_micros(group.price),
+    )
+
+
+def curve_view(curve: Curve, unit: str) -> CurveView:
+    return CurveView(
+        unit=unit,
+        budgets=tuple(None if b is None else from_micros(b) for b in curve.budgets),
+        error=curve.errors,
+        error_calibrated=curve.errors_calibrated,
+        mean_spend=tuple(from_micros(int(x + 0.5)) for x in curve.mean_spends),
+        max_spend=tuple(from_micros(spend) for spend in curve.max_spends),
+        rows=curve.n_samples,
+    )

@@ -1,0 +1,319 @@
+"""Sessions: start, answer and charge, stop, expire, erase.
+
+Every change reads a locked row, lets `core.anytime` find the next state, and writes
+charges, ledger and state in the caller's transaction: all of it or nothing.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from app.errors import ConflictError, NotFoundError
+from app.records import Page, PredictSession, SessionState
+from app.service.loaded import LoadedModels
+from app.service.predictions import document
+from app.service.predictions.requests import (
+    Checked,
+    Given,
+    Wanted,
+    check_answers,
+    check_known,
+)
+from app.service.predictions.views import (
+    SessionSummary,
+    SessionView,
+    erased_view,
+    summary_of,
+    view_of,
+)
+from app.store import ledger, models, sessions
+from core import anytime
+from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
+from core.types import Charge, Model, State, StopRule
+
+__all__ = [
+    "Changed",
+    "Given",
+    "SessionSummary",
+    "SessionView",
+    "Wanted",
+    "answer",
+    "erase",
+    "get",
+    "page",
+    "start",
+    "stop",
+]
+
+# Larger seeds are no exact numbers in the JSON of many languages.
+MAX_SEED = 2**53 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A session after a change, and what that change charged in micro-units."""
+
+    session: SessionView
+    charged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session with its parsed model and state."""
+
+    session: PredictSession
+    model: Model
+    state: State
+    texts: dict[str, str]
+
+    @property
+    def view(self) -> SessionView:
+        return view_of(self.session, self.model, self.state, self.texts)
+
+
+def start(
+    db: Session, loaded: LoadedModels, wanted: Wanted, now: datetime
+) -> SessionView:
+    """Open a session; nothing is charged yet."""
+    head = models.get_head(db, wanted.model) or models.newest(db, wanted.model)
+    if head is None:
+        raise NotFoundError("model", wanted.model)
+    model = loaded.get(db, head.id)
+    catalogue = model.ensemble.catalogue
+    known, texts = check_known(catalogue, wanted.known)
+    seed = secrets.randbelow(MAX_SEED + 1) if wanted.seed is None else wanted.seed
+    rule = StopRule(wanted.is_certain_enough, wanted.confidence, wanted.max_questions)
+    state = anytime.start(
+        model.ensemble, wanted.budget, seed, known, wanted.policy, rule
+    )
+    session = sessions.insert(
+        db,
+        model_id=head.id,
+        state=row_state(state),
+        budget_limit=wanted.budget,
+        unit=catalogue.cost_unit,
+        document=document.write(state, catalogue, texts),
+        now=now,
+    )
+    return Opened(session, model, state, texts).view
+
+
+def page(
+    db: Session, limit: int, after: str | None, now: datetime, ttl_s: float
+) -> Page[SessionSummary]:
+    found = sessions.page(db, limit, after)
+    if found is None:
+        rule = "must be the `next` of an earlier page"
+        raise RefusedError([Refusal("after", rule)])
+    names = models.names(db, {session.model_id for session in found.items})
+    items = []
+    for session in found.items:
+        if is_due(session, now, ttl_s) and session.document is not None:
+            is_waiting = document.has_pending(session.document)
+            state: SessionState = "waiting" if is_waiting else "closed"
+            session = expired_row(session, state, ttl_s)
+        items.append(summary_of(session, names[session.model_id]))
+    return Page(tuple(items), found.next)
+
+
+def get(
+    db: Session, loaded: LoadedModels, session_id: str, now: datetime, ttl_s: float
+) -> SessionView:
+    """Give a session; one that was idle too long is seen as expired."""
+    session = sessions.get(db, session_id)
+    if session is None:
+        raise NotFoundError("session", session_id)
+    opened = open_session(db, loaded, session, now, ttl_s)
+    if opened is None:
+        return erased_view(session, loaded.get(db, session.model_id).name)
+    return opened.view
+
+
+def answer(
+    db: Session,
+    loaded: LoadedModels,
+    session_id: str,
+    answers: Sequence[Given],
+    now: datetime,
+    ttl_s: float,
+    *,
+    version: int | None = None,
+) -> Changed:
+    """Take answers, all or none, charged in list order.
+
+    Answers that a session has already change nothing, a closed one included, so that
+    a caller whose connection broke may simply send them again.
+    """
+    opened = lock_open(db, loaded, session_id, now, ttl_s)
+    if opened is None:
+        raise ClosedError("the session takes no more answers")
+    checked = check_answers(opened.model.ensemble.catalogue, answers)
+    if all(is_same(opened, given) for given in checked):
+        return Changed(opened.view)
+    require_version(opened.session, version)
+    after = observe_all(opened, checked)
+    charges = after.state.charges[len(opened.state.charges) :]
+    charge_all(db, opened, charges, now)
+    saved = save(db, after, now)
+    return Changed(saved.view, sum(charge.amount for charge in charges))
+
+
+def stop(
+    db: Session,
+    loaded: LoadedModels,
+    session_id: str,
+    now: datetime,
+    ttl_s: float,
+    *,
+    version: int | None = None,
+) -> SessionView:
+    """End a session on request; results that are still to come are waited for."""
+    opened = lock_open(db, loaded, session_id, now, ttl_s)
+    if opened is None:
+        return get(db, loaded, session_id, now, ttl_s)
+    state = anytime.stop(opened.state)
+    if state is opened.state:
+        return opened.view
+    require_version(opened.session, version)
+    return save(db, replace(opened, state=state), now).view
+
+
+def erase(db: Session, session_id: str, now: datetime) -> None:
+    """Close a session and erase what its answers said; the amounts stay."""
+    session = get_locked(db, session_id)
+    if session.document is not None:
+        sessions.save(db, session_id, state="closed", document=None, now=now)
+
+
+def get_locked(db: Session, session_id: str) -> PredictSession:
+    session = sessions.get_locked(db, session_id)
+    if session is None:
+        raise NotFoundError("session", session_id)
+    return session
+
+
+def lock_open(
+    db: Session, loaded: LoadedModels, session_id: str, now: datetime, ttl_s: float
+) -> Opened | None:
+    """Lock and parse a session; one that is due to expire is stored as expired."""
+    session = get_locked(db, session_id)
+    opened = open_session(db, loaded, session, now, ttl_s)
+    if opened is not None and opened.session is not session:
+        return save(db, opened, opened.session.updated_at)
+    return opened
+
+
+def open_session(
+    db: Session,
+    loaded: LoadedModels,
+    session: PredictSession,
+    now: datetime,
+    ttl_s: float,
+) -> Opened | None:
+    """Parse a session, expired where it is due; None if its answers were erased."""
+    if session.document is None:
+        return None
+    model = loaded.get(db, session.model_id)
+    state, texts = document.read(session.document, model.ensemble.catalogue)
+    if is_due(session, now, ttl_s):
+        state = anytime.stop(state, "expired")
+        session = expired_row(session, row_state(state), ttl_s)
+    return Opened(session, model, state, texts)
+
+
+def is_due(session: PredictSession, now: datetime, ttl_s: float) -> bool:
+    """Whether an open session was idle for too long.
+
+    The row and the time say it to every reader alike; it is stored on the next change.
+    """
+    idle_s = (now - session.updated_at).total_seconds()
+    return session.state == "open" and idle_s > ttl_s
+
+
+def expired_row(
+    session: PredictSession, state: SessionState, ttl_s: float
+) -> PredictSession:
+    return replace(
+        session,
+        state=state,
+        version=session.version + 1,
+        updated_at=session.updated_at + timedelta(seconds=ttl_s),
+    )
+
+
+def row_state(state: State) -> SessionState:
+    if not state.is_ended:
+        return "open"
+    return "closed" if anytime.is_closed(state) else "waiting"
+
+
+def require_version(session: PredictSession, version: int | None) -> None:
+    if version is not None and version != session.version:
+        detail = f"The session is at version {session.version}."
+        raise ConflictError("version-mismatch", detail)
+
+
+def is_same(opened: Opened, given: Checked) -> bool:
+    """Whether a session has this very answer already."""
+    state, feature_idx = opened.state, given.feature_idx
+    has = state.outcomes[feature_idx]
+    if has != given.outcome and (has, given.outcome) != ("known", "value"):
+        return False
+    if given.value is None:
+        return True
+    name = opened.model.ensemble.catalogue.features[feature_idx].name
+    is_same_text = opened.texts.get(name) == given.text
+    return given.value == state.values[feature_idx] and is_same_text
+
+
+def observe_all(opened: Opened, checked: Sequence[Checked]) -> Opened:
+    ensemble, state = opened.model.ensemble, opened.state
+    texts = dict(opened.texts)
+    for given in checked:
+        if is_same(opened, given):
+            continue
+        state = anytime.observe(
+            ensemble, state, given.feature_idx, given.outcome, given.value
+        )
+        name = ensemble.catalogue.features[given.feature_idx].name
+        texts.pop(name, None)
+        if given.text is not None:
+            texts[name] = given.text
+    return replace(opened, state=state, texts=texts)
+
+
+def charge_all(
+    db: Session, opened: Opened, charges: Sequence[Charge], now: datetime
+) -> None:
+    """Charge and write the ledger; the database has the last word on the budget."""
+    session, catalogue = opened.session, opened.model.ensemble.catalogue
+    for charge in charges:
+        feature = catalogue.features[charge.feature_idx]
+        if not sessions.charge(db, session.id, charge.amount):
+            left = (session.budget_limit or 0) - session.spent
+            raise OverBudgetError(feature.name, charge.amount, left)
+        ledger.append(
+            db,
+            session_id=session.id,
+            feature=feature.name,
+            group=feature.group,
+            kind="charge",
+            amount=charge.amount,
+            unit=session.unit,
+            now=now,
+        )
+
+
+def save(db: Session, opened: Opened, now: datetime) -> Opened:
+    catalogue = opened.model.ensemble.catalogue
+    saved = sessions.save(
+        db,
+        opened.session.id,
+        state=row_state(opened.state),
+        document=document.write(opened.state, catalogue, opened.texts),
+        now=now,
+    )
+    return replace(opened, session=saved)

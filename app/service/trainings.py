@@ -1,0 +1,224 @@
+"""Trainings as a user sees them: checked, enqueued, followed, cancelled.
+
+What a worker does with them is in `attempts`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.errors import ConflictError, NotFoundError
+from app.ingest import read_table, to_columns
+from app.records import FINAL_STATES, Page, StoredTraining, TrainingEvent
+from app.store import datasets, queue, trainings
+from app.store.blobs import Blobs
+from app.store.queue import Queue
+from core.check import check_table
+from core.errors import Refusal, RefusedError
+from core.specs import TrainingSpec, read_spec
+
+MAX_DEPTH = 16
+
+
+@dataclass(frozen=True)
+class Order:
+    """A spec and a table that were found to be fit for training."""
+
+    name: str
+    spec: dict[str, Any]
+    warnings: tuple[str, ...]
+    n_rows: int
+    features: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check found; without refusals there is an order."""
+
+    order: Order | None
+    refusals: tuple[Refusal, ...]
+
+
+def parse_spec(text: bytes) -> dict[str, Any]:
+    """Parse a spec's JSON with exact decimals, refusing what no database stores."""
+    try:
+        raw = json.loads(text, parse_float=Decimal, parse_constant=refuse_constant)
+    except (ValueError, RecursionError):
+        raise RefusedError([Refusal("spec", "must be JSON in UTF-8")]) from None
+    if not isinstance(raw, dict):
+        raise RefusedError([Refusal("spec", "must be an object")])
+    if not all(is_storable(text) for text in texts(raw)):
+        rule = "must have neither U+0000 nor halves of characters in any text"
+        raise RefusedError([Refusal("spec", rule)])
+    return raw
+
+
+def refuse_constant(_name: str) -> None:
+    raise ValueError("neither NaN nor Infinity is JSON")
+
+
+def texts(raw: object) -> Iterator[str]:
+    """Yield every text of a JSON value, keys too; refuse one that is nested deep."""
+    rest = [(raw, 0)]
+    while rest:
+        value, depth = rest.pop()
+        if depth > MAX_DEPTH:
+            raise RefusedError([Refusal("spec", f"must nest at most {MAX_DEPTH} deep")])
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from value
+            rest.extend((item, depth + 1) for item in value.values())
+        elif isinstance(value, list):
+            rest.extend((item, depth + 1) for item in value)
+
+
+def is_storable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
+
+
+def check(raw: Mapping[str, Any], table: Any) -> Order:
+    """Check a spec and a table, as `app.ingest.read_table` gives it."""
+    spec = read_spec(raw)
+    refuse_names(spec)
+    checked = check_table(to_columns(table, spec.text_columns), spec)
+    plain = {key: to_plain(key, value) for key, value in raw.items()}
+    assert read_spec(plain) == spec, "a spec is stored without loss"
+    dataset = checked.dataset
+    return Order(
+        name=spec.name,
+        spec=plain,
+        warnings=checked.warnings,
+        n_rows=dataset.n_samples,
+        features=tuple(feature.name for feature in dataset.catalogue.features),
+        classes=tuple(one.label for one in dataset.classes),
+    )
+
+
+def validate(
+    raw: Mapping[str, Any], table: Any | None, refusals: tuple[Refusal, ...] = ()
+) -> Verdict:
+    """Say all that is wrong with a spec and a table instead of raising it.
+
+    `refusals` are those of a table that can't be read.
+    """
+    try:
+        if table is not None:
+            return Verdict(check(raw, table), refusals)
+        read_spec(raw)
+    except RefusedError as error:
+        refusals += error.refusals
+    return Verdict(None, refusals)
+
+
+def refuse_names(spec: TrainingSpec) -> None:
+    """Refuse names that a model could not be exported and imported with."""
+    named = [("name", spec.name), ("cost_unit", spec.cost_unit)]
+    named += [("groups", group.name) for group in spec.groups]
+    named += [("features", feature.name) for feature in spec.features or ()]
+    refusals = [
+        Refusal(where, "must have printable characters only")
+        for where, text in named
+        if not text.isprintable()
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def to_plain(key: str, value: Any) -> Any:
+    """Give a value without decimals; amounts have few enough digits for a float.
+
+    A class written as a number is its text.
+    """
+    if isinstance(value, Decimal):
+        return str(value) if key == "positive" else float(value)
+    if isinstance(value, dict):
+        return {inner: to_plain("", item) for inner, item in value.items()}
+    if isinstance(value, list):
+        return [to_plain("", item) for item in value]
+    return value
+
+
+def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
+    """Read a stored dataset's table; afterwards no transaction is open."""
+    dataset = datasets.get(db, dataset_id)
+    # On SQLite the one that found it would keep every writer waiting for the parser.
+    db.rollback()
+    if dataset is None:
+        raise NotFoundError("dataset", dataset_id)
+    try:
+        with blobs.open(dataset.blob) as stream:
+            return read_table(stream)
+    except FileNotFoundError:
+        detail = "The file of this dataset is gone."
+        raise ConflictError("conflict", detail) from None
+
+
+def start(
+    db: Session, client: Queue, order: Order, dataset_id: str, now: datetime
+) -> StoredTraining:
+    """Store a training and enqueue it, both or neither."""
+    if datasets.get_locked(db, dataset_id) is None:
+        raise NotFoundError("dataset", dataset_id)
+    made = trainings.insert(
+        db,
+        name=order.name,
+        dataset_id=dataset_id,
+        spec=order.spec,
+        warnings=order.warnings,
+        now=now,
+    )
+    trainings.add_event(
+        db, made.id, "queued", {"state": "queued", "progress": 0.0}, now
+    )
+    queue.enqueue(client, db, made.id, attempt=1)
+    return made
+
+
+def page(db: Session, limit: int, after: str | None) -> Page[StoredTraining]:
+    found = trainings.page(db, limit, after)
+    if found is None:
+        rule = "must be the `next` of an earlier page"
+        raise RefusedError([Refusal("after", rule)])
+    return found
+
+
+def get(db: Session, training_id: str) -> StoredTraining:
+    found = trainings.get(db, training_id)
+    if found is None:
+        raise NotFoundError("training", training_id)
+    return found
+
+
+def events(
+    db: Session, numbers: Mapping[str, int]
+) -> dict[str, tuple[TrainingEvent, ...]]:
+    """Give the events of several trainings, each after its own number."""
+    return trainings.events(db, numbers)
+
+
+def cancel(db: Session, training_id: str, now: datetime) -> StoredTraining:
+    """Cancel at once what waits; ask the worker to stop what runs."""
+    found = trainings.get_locked(db, training_id)
+    if found is None:
+        raise NotFoundError("training", training_id)
+    if found.state in FINAL_STATES:
+        detail = f"The training has {found.state} and can't be cancelled any more."
+        if found.state == "cancelled":
+            detail = "The training is cancelled already."
+        raise ConflictError("training-finished", detail)
+    if found.state == "queued":
+        trainings.end(db, found, "cancelled", now)
+    elif found.state == "running":
+        trainings.change(
+            db, training_id, at=found.attempt, states=["running"], state="cancelling"
+        )
+        data = {"state": "cancelling", "progress": found.share}
+        trainings.add_event(db, training_id, "cancelling", data, now)
+    return get(db, training_id)

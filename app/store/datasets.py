@@ -1,0 +1,83 @@
+"""Datasets: rows in and out; their bytes are blobs."""
+
+import secrets
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.records import FINAL_STATES, Page, StoredDataset
+from app.store.tables import datasets, trainings
+
+COLUMNS = (
+    datasets.c.id,
+    datasets.c.name,
+    datasets.c.blob,
+    datasets.c.n_bytes,
+    datasets.c.n_rows,
+    datasets.c.columns,
+    datasets.c.created_at,
+)
+
+
+def make_id() -> str:
+    return f"dat_{secrets.token_hex(12)}"
+
+
+def insert(db: Session, made: StoredDataset) -> None:
+    values = {column.name: getattr(made, column.name) for column in COLUMNS}
+    db.execute(datasets.insert().values(values | {"columns": list(made.columns)}))
+
+
+def get(db: Session, dataset_id: str) -> StoredDataset | None:
+    row = db.execute(sa.select(*COLUMNS).where(datasets.c.id == dataset_id)).first()
+    return None if row is None else read_row(row)
+
+
+def get_locked(db: Session, dataset_id: str) -> StoredDataset | None:
+    """Give a dataset that nobody deletes or begins to use until this one ends."""
+    wanted = sa.select(*COLUMNS).where(datasets.c.id == dataset_id)
+    row = db.execute(wanted.with_for_update()).first()
+    return None if row is None else read_row(row)
+
+
+def page(db: Session, limit: int, after: str | None) -> Page[StoredDataset] | None:
+    """Give some datasets, newest first; None if there is no dataset `after`."""
+    wanted = sa.select(*COLUMNS)
+    if after is not None:
+        last = get(db, after)
+        if last is None:
+            return None
+        place = sa.tuple_(datasets.c.created_at, datasets.c.id)
+        start = (
+            sa.literal(last.created_at, datasets.c.created_at.type),
+            sa.literal(last.id),
+        )
+        wanted = wanted.where(place < sa.tuple_(*start))
+    order = (datasets.c.created_at.desc(), datasets.c.id.desc())
+    rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
+    items = tuple(read_row(row) for row in rows[:limit])
+    return Page(items, items[-1].id if len(rows) > limit else None)
+
+
+def is_in_use(db: Session, dataset_id: str) -> bool:
+    """Whether a training that has not ended uses a dataset."""
+    wanted = sa.select(trainings.c.id).where(
+        trainings.c.dataset_id == dataset_id, trainings.c.state.not_in(FINAL_STATES)
+    )
+    return db.execute(wanted.limit(1)).first() is not None
+
+
+def delete(db: Session, dataset_id: str) -> None:
+    db.execute(datasets.delete().where(datasets.c.id == dataset_id))
+
+
+def named_blobs(db: Session, names: list[str]) -> set[str]:
+    """Give those of some blobs that a row names."""
+    wanted = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
+    return set(db.scalars(wanted))
+
+
+def read_row(row: Any) -> StoredDataset:
+    values = row._asdict()
+    return StoredDataset(**values | {"columns": tuple(values["columns"])})

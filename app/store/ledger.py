@@ -1,0 +1,62 @@
+"""The ledger: rows are appended and read, never changed."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.records import EntryKind, LedgerEntry, Page
+from app.store.tables import ledger
+
+COLUMNS = (
+    ledger.c.id,
+    ledger.c.at,
+    ledger.c.session_id,
+    ledger.c.feature,
+    ledger.c.group,
+    ledger.c.kind,
+    ledger.c.amount,
+    ledger.c.unit,
+)
+
+
+def append(
+    db: Session,
+    *,
+    session_id: str,
+    feature: str,
+    group: str | None,
+    kind: EntryKind,
+    amount: int,
+    unit: str,
+    now: datetime,
+) -> None:
+    """Write a charge or a reversal; the database refuses a second one."""
+    db.execute(
+        ledger.insert().values(
+            at=now,
+            session_id=session_id,
+            feature=feature,
+            group=group,
+            kind=kind,
+            amount=amount,
+            unit=unit,
+        )
+    )
+
+
+def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:
+    """Give every entry of a session, oldest first."""
+    wanted = sa.select(*COLUMNS).where(ledger.c.session_id == session_id)
+    rows = db.execute(wanted.order_by(ledger.c.id))
+    return tuple(LedgerEntry(*row) for row in rows)
+
+
+def page(db: Session, limit: int, before: int | None) -> Page[LedgerEntry]:
+    """Give some entries of all sessions, newest first."""
+    wanted = sa.select(*COLUMNS)
+    if before is not None:
+        wanted = wanted.where(ledger.c.id < before)
+    rows = db.execute(wanted.order_by(ledger.c.id.desc()).limit(limit + 1)).all()
+    items = tuple(LedgerEntry(*row) for row in rows[:limit])
+    return Page(items, str(items[-1].id) if len(rows) > limit else None)

@@ -1,0 +1,106 @@
+"""Stored models: rows in and out. A deleted one keeps its row, unseen by name."""
+
+import secrets
+from datetime import datetime
+from zlib import crc32
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.records import ModelHead, Page, StoredModel
+from app.store.tables import models
+
+WHOLE = (
+    models.c.id,
+    models.c.name,
+    models.c.version,
+    models.c.training_id,
+    models.c.document,
+    models.c.created_at,
+)
+HEAD = tuple(column for column in WHOLE if column.name != "document")
+# Versions of one name are given out by one transaction at a time.
+VERSION_LOCK = 830_412
+
+
+def insert(
+    db: Session, *, name: str, document: str, training_id: str | None, now: datetime
+) -> StoredModel:
+    """Store a model as the next version of its name."""
+    if db.get_bind().dialect.name == "postgresql":
+        keys = {"one": VERSION_LOCK, "other": crc32(name.encode()) - 2**31}
+        db.execute(sa.text("SELECT pg_advisory_xact_lock(:one, :other)"), keys)
+    highest = db.scalar(
+        sa.select(sa.func.max(models.c.version)).where(models.c.name == name)
+    )
+    made = StoredModel(
+        id=f"mdl_{secrets.token_hex(12)}",
+        name=name,
+        version=1 + (highest or 0),
+        training_id=training_id,
+        document=document,
+        created_at=now,
+    )
+    db.execute(models.insert().values(**{c.name: getattr(made, c.name) for c in WHOLE}))
+    return made
+
+
+def get(
+    db: Session, model_id: str, *, is_deleted_too: bool = False
+) -> StoredModel | None:
+    """Give a model, or None."""
+    wanted = sa.select(*WHOLE).where(models.c.id == model_id)
+    row = db.execute(wanted if is_deleted_too else wanted.where(is_present())).first()
+    return None if row is None else StoredModel(*row)
+
+
+def newest(db: Session, name: str) -> ModelHead | None:
+    """Give the newest version of a name."""
+    wanted = sa.select(*HEAD).where(models.c.name == name, is_present())
+    row = db.execute(wanted.order_by(models.c.version.desc()).limit(1)).first()
+    return None if row is None else ModelHead(*row)
+
+
+def get_head(
+    db: Session, model_id: str, *, is_deleted_too: bool = False
+) -> ModelHead | None:
+    """Give a model without its document, or None."""
+    wanted = sa.select(*HEAD).where(models.c.id == model_id)
+    row = db.execute(wanted if is_deleted_too else wanted.where(is_present())).first()
+    return None if row is None else ModelHead(*row)
+
+
+def names(db: Session, model_ids: set[str]) -> dict[str, str]:
+    """Give the names of models by id; of deleted ones too."""
+    wanted = sa.select(models.c.id, models.c.name).where(models.c.id.in_(model_ids))
+    return {row.id: row.name for row in db.execute(wanted)}
+
+
+def page(db: Session, limit: int, after: str | None) -> Page[ModelHead] | None:
+    """Give some models, newest first; None if there is no model `after`."""
+    wanted = sa.select(*HEAD).where(is_present())
+    if after is not None:
+        last = get_head(db, after, is_deleted_too=True)
+        if last is None:
+            return None
+        place = sa.tuple_(models.c.created_at, models.c.id)
+        start = (
+            sa.literal(last.created_at, models.c.created_at.type),
+            sa.literal(last.id),
+        )
+        wanted = wanted.where(place < sa.tuple_(*start))
+    order = (models.c.created_at.desc(), models.c.id.desc())
+    rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
+    items = tuple(ModelHead(*row) for row in rows[:limit])
+    return Page(items, items[-1].id if len(rows) > limit else None)
+
+
+def delete(db: Session, model_id: str, now: datetime) -> bool:
+    """Mark a model as deleted; False if it was not there."""
+    change = models.update().where(models.c.id == model_id, is_present())
+    done = db.execute(change.values(deleted_at=now).returning(models.c.id))
+    return done.first() is not None
+
+
+def is_present() -> sa.ColumnElement[bool]:
+    return models.c.deleted_at.is_(None)

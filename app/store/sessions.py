@@ -1,0 +1,128 @@
+"""Sessions: rows in and out, and the one statement that charges."""
+
+import secrets
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.records import Page, PredictSession, SessionState
+from app.store.tables import sessions
+
+COLUMNS = (
+    sessions.c.id,
+    sessions.c.model_id,
+    sessions.c.state,
+    sessions.c.version,
+    sessions.c.budget_limit,
+    sessions.c.spent,
+    sessions.c.unit,
+    sessions.c.document,
+    sessions.c.created_at,
+    sessions.c.updated_at,
+)
+
+
+def insert(
+    db: Session,
+    *,
+    model_id: str,
+    state: SessionState,
+    budget_limit: int | None,
+    unit: str,
+    document: str,
+    now: datetime,
+) -> PredictSession:
+    made = PredictSession(
+        id=f"ses_{secrets.token_hex(12)}",
+        model_id=model_id,
+        state=state,
+        version=1,
+        budget_limit=budget_limit,
+        spent=0,
+        unit=unit,
+        document=document,
+        created_at=now,
+        updated_at=now,
+    )
+    values = {column.name: getattr(made, column.name) for column in COLUMNS}
+    db.execute(sessions.insert().values(**values))
+    return made
+
+
+def get(db: Session, session_id: str) -> PredictSession | None:
+    row = db.execute(sa.select(*COLUMNS).where(sessions.c.id == session_id)).first()
+    return None if row is None else read_row(row)
+
+
+def get_locked(db: Session, session_id: str) -> PredictSession | None:
+    """Give a session that no other transaction changes until this one ends."""
+    wanted = sa.select(*COLUMNS).where(sessions.c.id == session_id)
+    row = db.execute(wanted.with_for_update()).first()
+    return None if row is None else read_row(row)
+
+
+def charge(db: Session, session_id: str, amount: int) -> bool:
+    """Charge an amount, unless it would pass the budget; one statement."""
+    spent = sessions.c.spent + amount
+    change = sessions.update().where(
+        sessions.c.id == session_id,
+        sa.or_(sessions.c.budget_limit.is_(None), spent <= sessions.c.budget_limit),
+    )
+    done = db.execute(change.values(spent=spent).returning(sessions.c.id))
+    return done.first() is not None
+
+
+def save(
+    db: Session,
+    session_id: str,
+    *,
+    state: SessionState,
+    document: str | None,
+    now: datetime,
+) -> PredictSession:
+    """Store how far a locked session has come; its version grows by 1."""
+    change = sessions.update().where(sessions.c.id == session_id)
+    done = db.execute(
+        change.values(
+            state=state,
+            document=document,
+            version=sessions.c.version + 1,
+            updated_at=now,
+        ).returning(*COLUMNS)
+    )
+    return read_row(done.one())
+
+
+def page(db: Session, limit: int, after: str | None) -> Page[PredictSession] | None:
+    """Give some sessions, newest first; None if there is no session `after`."""
+    wanted = sa.select(*COLUMNS)
+    if after is not None:
+        last = get(db, after)
+        if last is None:
+            return None
+        place = sa.tuple_(sessions.c.created_at, sessions.c.id)
+        start = (
+            sa.literal(last.created_at, sessions.c.created_at.type),
+            sa.literal(last.id),
+        )
+        wanted = wanted.where(place < sa.tuple_(*start))
+    order = (sessions.c.created_at.desc(), sessions.c.id.desc())
+    rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
+    items = tuple(read_row(row) for row in rows[:limit])
+    return Page(items, items[-1].id if len(rows) > limit else None)
+
+
+def is_model_in_use(db: Session, model_id: str, idle_since: datetime) -> bool:
+    """Whether a model has sessions that wait for results or are not yet expired."""
+    is_running = sa.and_(sessions.c.state == "open", sessions.c.updated_at > idle_since)
+    wanted = sa.select(sessions.c.id).where(
+        sessions.c.model_id == model_id,
+        sa.or_(sessions.c.state == "waiting", is_running),
+    )
+    return db.execute(wanted.limit(1)).first() is not None
+
+
+def read_row(row: Any) -> PredictSession:
+    return PredictSession(*row)

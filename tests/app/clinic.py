@@ -1,0 +1,81 @@
+"""Small models to ask over HTTP, and how answers to them are written."""
+
+from typing import Any
+
+from core.codec import model_to_json
+from core.types import (
+    Catalogue,
+    ClassLabel,
+    Ensemble,
+    Feature,
+    Group,
+    Model,
+    PolicyName,
+    Stump,
+)
+
+Json = dict[str, Any]
+
+UNIT = 1_000_000
+
+CLINIC = Catalogue(
+    features=(
+        Feature("age", cost=UNIT, label="Age", unit="years"),
+        Feature("sex", "category", cost=500_000, categories=("female", "male")),
+        Feature("chol", cost=5_170_000, group="blood"),
+        Feature("fbs", "boolean", cost=3_100_000, group="blood"),
+        Feature("ecg", cost=15_500_000),
+        Feature("echo1", group="echo", cost=0),
+        Feature("echo2", group="echo", cost=0),
+    ),
+    groups=(Group("blood", fee=2_100_000), Group("echo", price=9 * UNIT)),
+    cost_unit="CAD",
+)
+
+
+def clinic(policy: PolicyName = "ordered") -> Ensemble:
+    """A model that reads every feature, a group and a bundle among them."""
+    return Ensemble(
+        catalogue=CLINIC,
+        classes=(ClassLabel("0", "healthy"), ClassLabel("1", "ill")),
+        hypotheses=(
+            Stump(0, 50.5, 1),
+            Stump(1, 1.0, 1, is_category=True),
+            Stump(2, 240.5, 1),
+            Stump(3, 0.5, 1),
+            Stump(5, 1.5, 1),
+            Stump(4, 2.5, -1),
+            Stump(6, 3.5, 1),
+            Stump(0, 60.5, 1),
+        ),
+        alphas=(1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3),
+        priors=(0.5, 0.5),
+        algorithm="adaboost_rs" if policy == "sample" else "adaboost_bt",
+        policy=policy,
+    )
+
+
+def many(n_features: int) -> Ensemble:
+    """A model with one stump on each of many features that cost 1."""
+    return Ensemble(
+        catalogue=Catalogue(tuple(Feature(f"f{i}") for i in range(n_features))),
+        classes=(ClassLabel("0", "no"), ClassLabel("1", "yes")),
+        hypotheses=tuple(Stump(i, 0.5, 1) for i in range(n_features)),
+        alphas=(1.0,) * n_features,
+        priors=(0.5, 0.5),
+        algorithm="adaboost_bt",
+        policy="ordered",
+    )
+
+
+def model_json(ensemble: Ensemble, name: str) -> Json:
+    return model_to_json(Model(name, ensemble, "disease"))
+
+
+OUTCOMES = ("ordered", "unavailable", "refused", "unknown")
+
+
+def said(feature: str, value: Any) -> Json:
+    if value in OUTCOMES and isinstance(value, str):
+        return {"feature": feature, "outcome": value}
+    return {"feature": feature, "outcome": "value", "value": value}

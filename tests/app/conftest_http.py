@@ -1,0 +1,70 @@
+"""An application over a fresh database, as fixtures.
+
+A plugin of the tests that name it: `pytest_plugins = ["tests.app.conftest_http"]`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.settings import Settings
+from core.types import Ensemble
+from tests.app.clinic import Json, clinic, model_json, said
+
+Put = Callable[..., str]
+Start = Callable[..., Json]
+Answer = Callable[..., Any]
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    return create_app(settings)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, raise_server_exceptions=False) as made:
+        yield made
+
+
+@pytest.fixture
+def put(client: TestClient) -> Put:
+    """Import a model and give its id."""
+
+    def import_model(ensemble: Ensemble | None = None, name: str = "clinic") -> str:
+        response = client.post("/models", json=model_json(ensemble or clinic(), name))
+        assert response.status_code == 201, response.text
+        return str(response.json()["id"])
+
+    return import_model
+
+
+@pytest.fixture
+def start(client: TestClient, put: Put) -> Start:
+    """Start a session with a clinic's model."""
+
+    def start_session(budget: float | None = None, **more: Any) -> Json:
+        if "model" not in more:
+            more["model"] = put()
+        response = client.post("/predict", json={"budget": budget, **more})
+        assert response.status_code == 201, response.text
+        made: Json = response.json()
+        return made
+
+    return start_session
+
+
+@pytest.fixture
+def answer(client: TestClient) -> Answer:
+    """Send answers given as (feature, outcome or value) and give the response."""
+
+    def send(session: Json, *given: tuple[str, Any], headers: Any = None) -> Any:
+        answers = [said(feature, value) for feature, value in given]
+        path = f"/predict/{session['id']}/answers"
+        return client.post(path, json={"answers": answers}, headers=headers)
+
+    return send

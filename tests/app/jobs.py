@@ -1,0 +1,173 @@
+"""Trainings for tests: started through the service, worked on in this process."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from app.documents import model_text
+from app.ingest import read_columns
+from app.records import StoredTraining, TrainingEvent
+from app.service import attempts, datasets, trainings
+from app.settings import Settings
+from app.store import models
+from app.store.blobs import Blobs
+from app.store.engine import transaction
+from app.store.queue import Queue
+from app.store.tables import checkpoints
+from app.worker import Worker
+from core.check import check_table
+from core.specs import read_spec
+from core.training import train
+
+Spec = dict[str, Any]
+
+
+def noisy_table(n_rows: int = 120) -> bytes:
+    """A table on which boosting never gets perfect, so that it takes its time."""
+    random = np.random.default_rng(7)
+    values = random.normal(size=(n_rows, 3)).round(3)
+    noise = random.normal(size=n_rows)
+    rows = [
+        ",".join(map(str, [*row, int(row.sum() + noise[idx] > 0)]))
+        for idx, row in enumerate(values)
+    ]
+    return "\n".join(["a,b,c,y", *rows, ""]).encode()
+
+
+def noisy_spec(rounds: int) -> Spec:
+    return {
+        "name": "noisy",
+        "target": "y",
+        "params": {"rounds": rounds},
+        "validation": {"folds": 2},
+    }
+
+
+def undisturbed(table: bytes, spec: Spec) -> str:
+    """MODEL.json as a training makes it that nothing interrupts."""
+    wanted = read_spec(spec)
+    checked = check_table(read_columns(BytesIO(table), wanted.text_columns), wanted)
+    training = train(
+        checked.dataset,
+        wanted.boost,
+        name=wanted.name,
+        target=wanted.target,
+        folds=wanted.folds,
+        seed=wanted.seed,
+        error_costs=checked.error_costs,
+    )
+    while True:
+        try:
+            next(training)
+        except StopIteration as end:
+            return model_text(end.value)
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """A database with its uploads and queue, and short ways to use them."""
+
+    settings: Settings
+    engine: sa.Engine
+    blobs: Blobs
+    queue: Queue
+
+    def start(self, table: bytes, spec: Spec) -> StoredTraining:
+        upload = datasets.read("table.csv", BytesIO(table))
+        raw = trainings.parse_spec(json.dumps(spec).encode())
+        order = trainings.check(raw, upload.table)
+        with transaction(self.engine) as db:
+            dataset = datasets.store(db, self.blobs, upload, now())
+            return trainings.start(db, self.queue, order, dataset.id, now())
+
+    def worker(self, **settings: Any) -> Worker:
+        return Worker(
+            self.settings.model_copy(update=settings),
+            self.engine,
+            self.blobs,
+            self.queue,
+            threading.Event(),
+        )
+
+    def get(self, training_id: str) -> StoredTraining:
+        with transaction(self.engine, is_read=True) as db:
+            return trainings.get(db, training_id)
+
+    def cancel(self, training_id: str) -> StoredTraining:
+        with transaction(self.engine) as db:
+            return trainings.cancel(db, training_id, now())
+
+    def events(self, training_id: str, after: int = 0) -> tuple[TrainingEvent, ...]:
+        with transaction(self.engine, is_read=True) as db:
+            return trainings.events(db, {training_id: after})[training_id]
+
+    def document(self, training_id: str) -> str:
+        """MODEL.json of a training that has succeeded."""
+        model_id = self.get(training_id).model_id
+        assert model_id is not None
+        with transaction(self.engine, is_read=True) as db:
+            stored = models.get(db, model_id)
+        assert stored is not None
+        assert stored.training_id == training_id
+        return stored.document
+
+    def n_checkpoints(self) -> int:
+        with transaction(self.engine, is_read=True) as db:
+            return db.scalar(sa.select(sa.func.count()).select_from(checkpoints)) or 0
+
+    def begin(self, training_id: str, attempt: int) -> attempts.Run:
+        """Claim an attempt as a worker does, and load its work."""
+        with transaction(self.engine) as db:
+            claimed = attempts.claim(db, training_id, attempt, "wrk_test", now())
+            assert claimed is not None
+            blob = attempts.find_blob(db, claimed)
+        work = attempts.read_work(self.blobs, blob, claimed)
+        with transaction(self.engine, is_read=True) as db:
+            return attempts.resume(db, claimed, work)
+
+    def advance(
+        self, training_id: str, attempt: int, run: attempts.Run, n_rounds: int = 1
+    ) -> bool:
+        """Store some rounds of a run as one step."""
+        steps = [run.pull(0.0) for _ in range(n_rounds)]
+        rounds: dict[int, list[Any]] = {}
+        for step in steps:
+            for part, added in step.rounds.items():
+                rounds.setdefault(part, []).extend(added)
+        with transaction(self.engine) as db:
+            step = replace(steps[-1], rounds=rounds)
+            return attempts.advance(db, training_id, attempt, step, now())
+
+    def sweep(self, max_attempts: int = 3) -> list[tuple[str, str]]:
+        """Sweep as if every worker had been silent for long."""
+        late = now() + timedelta(hours=1)
+        with transaction(self.engine) as db:
+            return attempts.sweep(db, self.queue, late, 30.0, max_attempts)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def wait(is_so: Callable[[], Any], timeout_s: float = 40.0) -> Any:
+    """Give what is true once it is; a deadline, not a pause."""
+    deadline = now() + timedelta(seconds=timeout_s)
+    pause = threading.Event()
+    while not (found := is_so()):
+        assert now() < deadline, "it did not become so in time"
+        pause.wait(0.02)
+    return found
+
+
+def lines(text: str) -> Iterator[dict[str, Any]]:
+    """Parse a worker's log."""
+    for line in text.splitlines():
+        if line.startswith("{"):
+            yield json.loads(line)

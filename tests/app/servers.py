@@ -1,0 +1,62 @@
+"""Servers that a test may kill: one address, one process after another.
+
+They are forked from a process that has imported the application, so that one starts
+in a moment; the socket is opened before, so that no request comes too early.
+"""
+
+import multiprocessing
+import socket
+from contextlib import suppress
+from multiprocessing.context import ForkServerProcess
+
+import uvicorn
+
+from app.main import create_app
+from app.settings import Settings
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.app.preloaded"])
+
+
+class Server:
+    """One address, served by one process after another."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        # With the protocol named, asyncio switches off Nagle's algorithm.
+        kind = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self.listener = socket.socket(*kind)
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(512)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.process = self.start()
+
+    def start(self) -> ForkServerProcess:
+        process = CONTEXT.Process(target=serve, args=(self.listener, self.settings))
+        process.start()
+        return process
+
+    def kill(self) -> None:
+        """End the server as a power failure would, and start the next one."""
+        self.process.kill()
+        self.process.join()
+        self.process = self.start()
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.join(10)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        self.listener.close()
+
+
+def serve(listener: socket.socket, settings: Settings) -> None:
+    config = uvicorn.Config(
+        create_app(settings),
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=2,
+    )
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])

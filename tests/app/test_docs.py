@@ -1,0 +1,110 @@
+"""What docs/ says of the code, compared with the code."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.http.errors import KINDS
+from app.main import create_app
+from app.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of each line of each table."""
+    lines = (line for line in text.splitlines() if line.startswith("| "))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def same_default(written: str, default: object) -> bool:
+    if isinstance(default, int | float):
+        return float(written) == default
+    return written.strip("`") == ("none" if default is None else str(default))
+
+
+def test_each_setting_is_listed_with_its_default_and_meaning() -> None:
+    listed = {row[0]: row[1:] for row in rows(OPERATIONS) if "ASKLESS_" in row[0]}
+
+    fields = {f"`ASKLESS_{k.upper()}`": v for k, v in Settings.model_fields.items()}
+
+    assert list(listed) == list(fields)
+    for name, (default, meaning) in listed.items():
+        assert same_default(default, fields[name].default), name
+        assert meaning == fields[name].description
+
+
+def test_each_endpoint_is_named(tmp_path: Path) -> None:
+    paths = create_app(Settings(home=tmp_path)).openapi()["paths"]
+    endpoints = [
+        f"{method.upper()} {path}"
+        for path, methods in paths.items()
+        for method in methods
+        if method in METHODS
+    ]
+
+    missing = [one for one in endpoints if f"`{one}`" not in API]
+
+    assert len(endpoints) > 20
+    assert missing == []
+
+
+def test_each_type_of_problem_is_listed_with_its_status() -> None:
+    listed = {row[0]: row[1] for row in rows(API) if "/problems/" in row[0]}
+
+    assert listed == {
+        f"`/problems/{kind}`": str(one.status) for kind, one in KINDS.items()
+    }
+
+
+def logged(source: str) -> Iterator[str]:
+    """The events that a module logs under a fixed name."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        called = ast.unparse(node.func)
+        first = node.args[0]
+        if called in ("log", "logs.log", "LOGGER.exception") and isinstance(
+            first, ast.Constant
+        ):
+            yield str(first.value)
+
+
+def test_each_log_event_is_explained() -> None:
+    sources = [path.read_text("utf-8") for path in (ROOT / "app").rglob("*.py")]
+    events = {event for source in sources for event in logged(source)}
+
+    assert len(events) > 8
+    assert [event for event in sorted(events) if f"`{event}`" not in OPERATIONS] == []
+
+
+@pytest.mark.parametrize("name", ["api.md", "operations.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+def test_dockerfile_needs_nothing_from_a_registry_but_its_base() -> None:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+    assert "ARG PYTHON_IMAGE=python:3.12-slim" in text
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"${PYTHON_IMAGE}"}
+    assert "syntax=" not in text
+
+
+def test_compose_publishes_on_this_machine_alone() -> None:
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+
+    published = re.findall(r'ports: \["([^"]+)"\]', text)
+
+    assert len(published) == text.count("ports:")
+    assert all(one.startswith("127.0.0.1:") for one in published)

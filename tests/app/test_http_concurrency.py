@@ -1,0 +1,216 @@
+"""Many answers at once, and servers that die: nothing is lost or charged twice."""
+
+import json
+import random
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import UTC, datetime
+from functools import partial
+from threading import Barrier
+from time import monotonic
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from app.settings import Settings
+from app.store import ledger, sessions
+from app.store.engine import create_engine, transaction
+from tests.app.clinic import Json, many, model_json, said
+from tests.app.servers import CONTEXT, Server
+
+N_CALLERS = 200
+DEADLINE_S = 60.0
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[Server]:
+    made = Server(settings)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def caller(server: Server) -> Iterator[httpx.Client]:
+    limits = httpx.Limits(max_connections=None)
+    with httpx.Client(
+        base_url=server.url, timeout=DEADLINE_S, limits=limits, trust_env=False
+    ) as made:
+        yield made
+
+
+def begin(caller: httpx.Client, n_features: int, budget: float | None) -> Json:
+    raw = model_json(many(n_features), "many")
+    assert caller.post("/models", json=raw).status_code == 201
+    stop = {"certain": False}
+    body = {"model": "many", "budget": budget, "stop": stop}
+    session: Json = caller.post("/predict", json=body).json()
+    return session
+
+
+def at_once(calls: list[Callable[[], httpx.Response]]) -> list[httpx.Response]:
+    """Make all calls in the same moment."""
+    barrier = Barrier(len(calls))
+
+    def run(call: Callable[[], httpx.Response]) -> httpx.Response:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def accounts(engine: sa.Engine, session_id: str) -> tuple[int, int]:
+    """What was spent by the session's row, and by the ledger."""
+    with transaction(engine, is_read=True) as db:
+        session = sessions.get(db, session_id)
+        entries = ledger.of_session(db, session_id)
+    assert session is not None
+    return session.spent, sum(entry.amount for entry in entries)
+
+
+def test_of_many_answers_at_once_as_many_are_taken_as_the_budget_pays(
+    caller: httpx.Client, engine: sa.Engine
+) -> None:
+    session = begin(caller, N_CALLERS, budget=100.5)
+    path = f"/predict/{session['id']}/answers"
+    bodies = [{"answers": [said(f"f{i}", 1)]} for i in range(N_CALLERS)]
+
+    responses = at_once([partial(caller.post, path, json=body) for body in bodies])
+
+    statuses = Counter(response.status_code for response in responses)
+    after = caller.get(f"/predict/{session['id']}").json()
+    assert statuses == {200: 100, 409: 100}
+    assert accounts(engine, session["id"]) == (100_000_000, 100_000_000)
+    assert len(after["answers"]) == 100
+    assert after["version"] == 101
+
+
+def test_the_same_answers_at_once_are_charged_once_and_none_is_lost(
+    caller: httpx.Client, engine: sa.Engine
+) -> None:
+    session = begin(caller, 50, budget=None)
+    path = f"/predict/{session['id']}/answers"
+    bodies = [{"answers": [said(f"f{i % 50}", i % 50)]} for i in range(N_CALLERS)]
+
+    responses = at_once([partial(caller.post, path, json=body) for body in bodies])
+
+    after = caller.get(f"/predict/{session['id']}").json()
+    assert {response.status_code for response in responses} == {200}
+    assert accounts(engine, session["id"]) == (50_000_000, 50_000_000)
+    assert {one["feature"]: one["value"] for one in after["answers"]} == {
+        f"f{i}": i for i in range(50)
+    }
+    assert after["version"] == 51
+
+
+def test_versions_of_one_name_imported_at_once_all_differ(
+    caller: httpx.Client,
+) -> None:
+    raw = model_json(many(1), "same")
+
+    made = at_once([partial(caller.post, "/models", json=raw) for _ in range(40)])
+
+    assert sorted(one.json()["version"] for one in made) == list(range(1, 41))
+
+
+def charge_often(url: str, session_id: str, number: int, n_times: int) -> int:
+    """Charge 1 micro-unit again and again; give how often it was accepted."""
+    engine, n_taken = create_engine(url), 0
+    for time in range(n_times):
+        with transaction(engine) as db:
+            sessions.get_locked(db, session_id)
+            if sessions.charge(db, session_id, 1):
+                n_taken += 1
+                ledger.append(
+                    db,
+                    session_id=session_id,
+                    feature=f"{number}.{time}",
+                    group=None,
+                    kind="charge",
+                    amount=1,
+                    unit="",
+                    now=datetime.now(UTC),
+                )
+    engine.dispose()
+    return n_taken
+
+
+def test_four_processes_never_charge_past_the_budget(
+    caller: httpx.Client, engine: sa.Engine, database_url: str
+) -> None:
+    session = begin(caller, 1, budget=0.001)
+    tasks = [(database_url, session["id"], number, 300) for number in range(4)]
+
+    with CONTEXT.Pool(4) as pool:
+        taken = pool.starmap(charge_often, tasks)
+
+    assert sum(taken) == 1000
+    assert accounts(engine, session["id"]) == (1000, 1000)
+
+
+def insist(url: str, path: str, body: Json) -> httpx.Response:
+    """Send a request until an answer comes back."""
+    end = monotonic() + DEADLINE_S
+    while True:
+        try:
+            return httpx.post(url + path, json=body, timeout=5, trust_env=False)
+        except httpx.TransportError:
+            assert monotonic() < end, "no answer in time"
+
+
+def hang_up_after_commit(
+    server: Server, engine: sa.Engine, session_id: str, path: str, body: Json
+) -> None:
+    """Send a request, kill the server once its commit is seen, read no response."""
+    before, _ = accounts(engine, session_id)
+    content = json.dumps(body).encode()
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(content)}\r\n\r\n"
+    )
+    end = monotonic() + DEADLINE_S
+    with socket.create_connection(server.listener.getsockname()) as caller:
+        caller.sendall(head.encode() + content)
+        while accounts(engine, session_id)[0] == before:
+            assert monotonic() < end, "no commit in time"
+        server.kill()
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_an_answer_survives_the_death_of_the_server(
+    server: Server, caller: httpx.Client, engine: sa.Engine
+) -> None:
+    session = begin(caller, 15, budget=15)
+    path = f"/predict/{session['id']}/answers"
+    bodies = [{"answers": [said(f"f{number}", number)]} for number in range(15)]
+    moments = random.Random(0)
+    times = []
+    for _ in range(5):
+        started = monotonic()
+        insist(server.url, path, bodies[0])
+        times.append(monotonic() - started)
+
+    last: Any = None
+    with ThreadPoolExecutor(1) as pool:
+        for body in bodies[1:10]:
+            sent = pool.submit(insist, server.url, path, body)
+            wait([sent], timeout=moments.uniform(0, min(times)))
+            server.kill()
+            assert sent.result().status_code == 200
+    for body in bodies[10:]:
+        hang_up_after_commit(server, engine, session["id"], path, body)
+        last = insist(server.url, path, body)
+        assert last.status_code == 200
+
+    assert {one["feature"]: one["value"] for one in last.json()["answers"]} == {
+        f"f{number}": number for number in range(15)
+    }
+    assert accounts(engine, session["id"]) == (15_000_000, 15_000_000)
+    assert last.json()["version"] == 16
+    with transaction(engine, is_read=True) as db:
+        entries = ledger.of_session(db, session["id"])
+    assert len(entries) == 15

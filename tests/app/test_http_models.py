@@ -1,0 +1,275 @@
+"""Models over HTTP: import, export, card, curve, plan, deletion."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.documents import model_text
+from app.http.deps import get_now
+from core import anytime
+from core.types import Curve, Model, StopRule
+from tests.app.clinic import CLINIC, UNIT, Json, clinic, many, model_json, said
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+Put = Callable[..., str]
+Start = Callable[..., Json]
+only_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+
+
+def test_an_export_is_the_very_file_that_was_imported(client: TestClient) -> None:
+    text = model_text(Model("clinic", clinic(), "disease"))
+    headers = {"Content-Type": "application/json"}
+
+    made = client.post("/models", content=text, headers=headers)
+    exported = client.get(made.headers["location"] + "/export")
+
+    assert made.status_code == 201
+    assert exported.content == text.encode()
+
+
+def test_versions_count_up_within_a_name(client: TestClient, put: Put) -> None:
+    ids = [put(many(1), name) for name in ("a", "a", "b")]
+
+    versions = [client.get(f"/models/{one}").json()["version"] for one in ids]
+
+    assert versions == [1, 2, 1]
+
+
+def test_models_are_paged_newest_first(client: TestClient, put: Put) -> None:
+    made = [put(many(1), name) for name in ("a", "b", "c")]
+
+    first = client.get("/models?limit=2").json()
+    rest = client.get(f"/models?limit=2&after={first['next']}").json()
+
+    assert [one["id"] for one in first["items"] + rest["items"]] == made[::-1]
+    assert rest["next"] is None
+
+
+@only_sqlite
+def test_the_card_gives_the_catalogue_in_units(client: TestClient, put: Put) -> None:
+    model = client.get(f"/models/{put()}").json()
+
+    assert model["features"][2] == {
+        "name": "chol",
+        "label": "chol",
+        "type": "number",
+        "unit": None,
+        "cost": 5.17,
+        "group": "blood",
+        "categories": [],
+        "used": True,
+    }
+    assert model["groups"] == [
+        {"name": "blood", "label": None, "fee": 2.1, "price": None},
+        {"name": "echo", "label": None, "fee": None, "price": 9.0},
+    ]
+    assert (model["positive"], model["policy"]) == ("1", "ordered")
+
+
+@only_sqlite
+def test_the_curve_is_given_in_units(client: TestClient) -> None:
+    curve = Curve(
+        budgets=(0, 2 * UNIT, None),
+        errors=(0.5, 0.3, 0.2),
+        errors_calibrated=(0.4, 0.3, 0.2),
+        mean_spends=(0.0, 1.5e6, 3e6),
+        max_spends=(0, 2 * UNIT, 4 * UNIT),
+        n_samples=10,
+    )
+    text = model_text(Model("curved", clinic(), "disease", curve=curve))
+    made = client.post("/models", json=json.loads(text))
+
+    shown = client.get(made.headers["location"] + "/curve").json()
+
+    assert shown["budgets"] == [0.0, 2.0, None]
+    assert shown["error_calibrated"] == [0.4, 0.3, 0.2]
+    assert shown["mean_spend"] == [0.0, 1.5, 3.0]
+    assert shown["max_spend"] == [0.0, 2.0, 4.0]
+
+
+@only_sqlite
+def test_a_model_without_validation_has_no_curve(client: TestClient, put: Put) -> None:
+    assert client.get(f"/models/{put()}/curve").status_code == 404
+
+
+@only_sqlite
+@pytest.mark.parametrize("budget", [None, 0, 1.5, 14.0, 25.87, 60.0])
+def test_a_plan_is_what_a_session_buys(
+    client: TestClient, put: Put, budget: float | None
+) -> None:
+    ensemble = clinic()
+    query = "" if budget is None else f"?budget={budget}"
+    limit = None if budget is None else int(budget * UNIT)
+    state = anytime.start(ensemble, limit, stop=StopRule(certain=False))
+    asked: list[tuple[str, float]] = []
+    while (question := anytime.next_question(ensemble, state)) is not None:
+        name = CLINIC.features[question.feature_idx].name
+        asked.append((name, question.price / UNIT))
+        for idx in question.feature_idxs:
+            state = anytime.observe(ensemble, state, idx, "value", 1.0)
+
+    plan = client.get(f"/models/{put()}/plan{query}").json()
+
+    assert [(one["feature"], one["price"]) for one in plan["purchases"]] == asked
+    assert plan["total"] == state.spent / UNIT
+    assert budget is None or plan["total"] <= budget
+
+
+def test_a_model_with_an_open_session_is_not_deleted(
+    client: TestClient, put: Put, start: Start
+) -> None:
+    model_id = put()
+    session = start(60.0, model=model_id)
+
+    refused = client.delete(f"/models/{model_id}")
+    client.post(f"/predict/{session['id']}/stop")
+    deleted = client.delete(f"/models/{model_id}")
+
+    assert refused.status_code == 409
+    assert refused.json()["type"] == "/problems/model-in-use"
+    assert deleted.status_code == 204
+    assert client.get(f"/models/{model_id}").status_code == 404
+    assert client.get("/models").json()["items"] == []
+
+
+def test_a_model_that_waits_for_results_is_in_use(
+    client: TestClient, put: Put, start: Start
+) -> None:
+    model_id = put(many(1), "one")
+    session = start(None, model=model_id)
+    ordered = {"answers": [said("f0", "ordered")]}
+    client.post(f"/predict/{session['id']}/answers", json=ordered)
+
+    assert client.delete(f"/models/{model_id}").status_code == 409
+
+
+@only_sqlite
+def test_an_expired_session_does_not_keep_a_model(
+    app: FastAPI, client: TestClient, put: Put, start: Start
+) -> None:
+    model_id = put()
+    start(60.0, model=model_id)
+    app.dependency_overrides[get_now] = lambda: datetime.now(UTC) + timedelta(days=8)
+
+    assert client.delete(f"/models/{model_id}").status_code == 204
+
+
+@only_sqlite
+def test_a_session_outlives_its_deleted_model(
+    client: TestClient, put: Put, start: Start
+) -> None:
+    model_id = put()
+    session = start(60.0, model=model_id)
+    client.post(f"/predict/{session['id']}/stop")
+    client.delete(f"/models/{model_id}")
+
+    shown = client.get(f"/predict/{session['id']}")
+    refused = client.post("/predict", json={"model": "clinic", "budget": 1})
+
+    assert shown.json()["model"]["name"] == "clinic"
+    assert refused.status_code == 404
+
+
+def test_a_deleted_version_number_is_not_given_again(
+    client: TestClient, put: Put
+) -> None:
+    client.delete(f"/models/{put(many(1), 'a')}")
+
+    version = client.get(f"/models/{put(many(1), 'a')}").json()["version"]
+
+    assert version == 2
+
+
+def broken(path: tuple[Any, ...], value: Any) -> Json:
+    raw = model_json(clinic(), "clinic")
+    place: Any = raw
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return raw
+
+
+@only_sqlite
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        (("format",), "SECRET", "model.format"),
+        (("version",), 99, "model.version"),
+        (("name",), "", "model.name"),
+        (("name",), "SECRET" * 50, "model.name"),
+        (("name",), "SECRET\x00", "model.name"),
+        (("cost_unit",), "SECRET" * 50, "model.cost_unit"),
+        (("features", 0, "name"), "SECRET" * 50, "model.features[0].name"),
+        (("features", 0, "cost_micros"), True, "model.features[0].cost_micros"),
+        (("features", 0, "cost_micros"), -1, "model.features[0].cost_micros"),
+        (("features", 0, "cost_micros"), 2**61, "model.features"),
+        (("stumps", 0, "feature"), 99, "model.stumps[0].feature"),
+        (("stumps", 0, "cut"), "SECRET", "model.stumps[0].cut"),
+        (("priors",), [0.5, 0.6], "model.priors"),
+        (("stumps",), None, "model.stumps"),
+        (("features",), [], "model.features"),
+    ],
+)
+def test_a_wrong_model_is_refused_and_not_stored(
+    client: TestClient, path: tuple[Any, ...], value: Any, field: str
+) -> None:
+    response = client.post("/models", json=broken(path, value))
+
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["field"] == field
+    assert "SECRET" not in response.text
+    assert client.get("/models").json()["items"] == []
+
+
+@only_sqlite
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"3",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"card": NaN}',
+        b'{"card": 1e400}',
+        b'{"card": -Infinity}',
+        b'{"card": ' + b"9" * 5000 + b"}",
+    ],
+)
+def test_what_is_no_json_of_a_model_is_refused(client: TestClient, body: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+
+    response = client.post("/models", content=body, headers=headers)
+
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+@only_sqlite
+def test_half_a_character_is_refused(client: TestClient) -> None:
+    text = json.dumps(broken(("card",), {"note": "\ud800"}))
+    headers = {"Content-Type": "application/json"}
+
+    response = client.post("/models", content=text, headers=headers)
+
+    assert response.status_code == 422
+
+
+@only_sqlite
+def test_a_model_without_a_single_stump_predicts_the_majority(
+    put: Put, start: Start
+) -> None:
+    empty = replace(clinic(), hypotheses=(), alphas=(), priors=(0.25, 0.75))
+
+    session = start(5.0, model=put(empty))
+
+    assert session["state"] == "closed"
+    assert session["prediction"]["label"] == "1"

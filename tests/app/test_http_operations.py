@@ -1,0 +1,203 @@
+"""The ledger, readiness, metrics, and the API's own documentation."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import IntegrityError
+
+from app.http.errors import KINDS
+from app.main import create_app
+from app.settings import Settings
+from app.store.engine import transaction
+from app.store.tables import ledger, sessions
+from tests.app.clinic import Json
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+Start = Callable[..., Json]
+Answer = Callable[..., Any]
+only_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+
+
+def test_the_ledger_of_all_sessions_is_paged_newest_first(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    one, other = start(60.0), start(60.0)
+    answer(one, ("age", 63), ("sex", "male"))
+    answer(other, ("chol", 233))
+
+    first = client.get("/ledger?limit=2").json()
+    rest = client.get(f"/ledger?limit=2&after={first['next']}").json()
+
+    items = first["items"] + rest["items"]
+    assert [item["feature"] for item in items] == ["chol", "sex", "age"]
+    assert rest["next"] is None
+    assert {key: items[0][key] for key in items[0] if key not in ("id", "at")} == {
+        "session": other["id"],
+        "feature": "chol",
+        "group": "blood",
+        "kind": "charge",
+        "amount": 7.27,
+        "unit": "CAD",
+    }
+
+
+@pytest.mark.parametrize("change", [ledger.update().values(amount=0), ledger.delete()])
+def test_the_ledger_can_not_be_changed(
+    engine: sa.Engine, start: Start, answer: Answer, change: Any
+) -> None:
+    answer(start(60.0), ("age", 63))
+
+    refused = pytest.raises(sa.exc.DBAPIError, match="append-only")
+    with refused, transaction(engine) as db:
+        db.execute(change)
+
+
+def test_the_database_itself_holds_the_budget(engine: sa.Engine, start: Start) -> None:
+    start(60.0)
+
+    refused = pytest.raises(IntegrityError, match="within_budget")
+    with refused, transaction(engine) as db:
+        db.execute(sessions.update().values(spent=60_000_001))
+
+
+def wait_until_ready(client: TestClient) -> Any:
+    for _ in range(100_000):
+        response = client.get("/readyz")
+        if response.status_code == 200:
+            return response
+    raise AssertionError(response.text)
+
+
+def test_a_served_database_becomes_ready(client: TestClient) -> None:
+    response = wait_until_ready(client)
+
+    assert response.json()["checks"] == {
+        "database": "ok",
+        "migrations": "ok",
+        "kernels": "ok",
+    }
+
+
+@only_sqlite
+def test_kernels_that_are_not_warm_are_not_ready(
+    app: FastAPI, client: TestClient
+) -> None:
+    wait_until_ready(client)
+    app.state.is_warm.clear()
+
+    response = client.get("/readyz")
+
+    assert response.status_code == 503
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["checks"]["kernels"] == "failing"
+
+
+def test_a_database_without_its_tables_is_alive_and_not_ready(
+    empty_url: str, tmp_path: Any
+) -> None:
+    app = create_app(Settings(home=tmp_path, database_url=empty_url))
+
+    with TestClient(app) as client:
+        alive, ready = client.get("/livez"), client.get("/readyz")
+
+    assert alive.json() == {"status": "alive"}
+    assert ready.status_code == 503
+    assert ready.json()["checks"]["migrations"] == "failing"
+
+
+def test_a_database_that_is_away_is_alive_and_not_ready(tmp_path: Any) -> None:
+    url = "postgresql://nobody@127.0.0.1:1/none"
+    app = create_app(Settings(home=tmp_path, database_url=url))
+
+    with TestClient(app, raise_server_exceptions=False) as client:
+        alive, ready = client.get("/livez"), client.get("/readyz")
+        models = client.get("/models")
+
+    assert alive.status_code == 200
+    assert ready.json()["checks"]["database"] == "failing"
+    assert models.status_code == 503
+
+
+@only_sqlite
+def test_metrics_count_requests_and_charges(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    answer(start(60.0), ("chol", 233))
+
+    text = client.get("/metrics").text
+
+    route = 'route="/predict/{id}/answers",status="200"'
+    assert f'askless_requests_total{{method="POST",{route}}} 1.0' in text
+    assert "askless_charged_units_total 7.27" in text
+
+
+def has_examples(schema: Json) -> bool:
+    return "examples" in schema or all(
+        "examples" in one or "$ref" in json.dumps(one)
+        for one in schema.get("properties", {}).values()
+    )
+
+
+@only_sqlite
+def test_every_schema_has_examples_and_every_reference_a_target(
+    client: TestClient,
+) -> None:
+    document = client.get("/openapi.json").json()
+
+    schemas = document["components"]["schemas"]
+    used = set(re.findall(r'#/components/schemas/([^"]+)"', json.dumps(document)))
+    assert used - set(schemas) == set()
+    assert [name for name, one in schemas.items() if not has_examples(one)] == []
+    assert "HTTPValidationError" not in schemas
+
+
+@only_sqlite
+def test_every_call_documents_its_problems(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+
+    bare = [
+        (path, method)
+        for path, calls in paths.items()
+        for method, call in calls.items()
+        if "application/problem+json" not in json.dumps(call["responses"])
+    ]
+    assert bare == []
+    assert "/predict/{id}/answers" in paths
+
+
+@only_sqlite
+def test_the_documentation_asks_no_other_site(client: TestClient) -> None:
+    page = client.get("/docs")
+
+    addresses = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(addresses) == 3
+    assert all(address.startswith("/docs-assets/") for address in addresses)
+    assert {client.get(address).status_code for address in addresses} == {200}
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+
+
+@only_sqlite
+def test_every_problem_is_documented_at_its_address(client: TestClient) -> None:
+    listed = client.get("/problems").text
+
+    for kind, one in KINDS.items():
+        page = client.get(f"/problems/{kind}")
+        assert page.status_code == 200
+        assert str(one.status) in page.text
+        assert f"/problems/{kind}" in listed
+
+
+@only_sqlite
+def test_the_first_page_points_to_what_there_is(client: TestClient) -> None:
+    addresses = re.findall(r'href="([^"]+)"', client.get("/").text)
+
+    assert "/docs" in addresses
+    assert {client.get(address).status_code for address in addresses} == {200}

@@ -1,0 +1,462 @@
+"""Sessions over HTTP: every rule of charging, every state."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.http.deps import get_now
+from core import anytime
+from core.errors import ClosedError, OverBudgetError
+from core.prices import from_micros
+from tests.app.clinic import CLINIC, OUTCOMES, UNIT, Json, clinic, many, said
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+Put = Callable[..., str]
+Start = Callable[..., Json]
+Answer = Callable[..., Any]
+
+
+def charges(client: TestClient, session: Json) -> list[tuple[str, float]]:
+    entries = client.get(f"/predict/{session['id']}/ledger").json()["items"]
+    return [(entry["feature"], entry["amount"]) for entry in entries]
+
+
+def test_a_new_session_asks_and_charges_nothing(
+    client: TestClient, start: Start
+) -> None:
+    session = start(60.0)
+
+    assert session["state"] == "open"
+    assert session["budget"] == {
+        "limit": 60.0,
+        "spent": 0.0,
+        "remaining": 60.0,
+        "unit": "CAD",
+    }
+    assert session["question"]["feature"] == "age"
+    assert session["question"]["price"] == 1.0
+    assert charges(client, session) == []
+
+
+def test_an_answer_is_charged_and_written_to_the_ledger(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+
+    after = answer(session, ("age", 63)).json()
+
+    assert after["budget"]["spent"] == 1.0
+    assert after["budget"]["remaining"] == 59.0
+    assert after["version"] == session["version"] + 1
+    assert after["answers"] == [
+        {"feature": "age", "outcome": "value", "value": 63, "charged": 1.0}
+    ]
+    assert charges(client, session) == [("age", 1.0)]
+
+
+def test_the_first_charged_member_of_a_group_pays_its_fee_once(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+
+    answer(session, ("chol", 233), ("fbs", False))
+
+    assert charges(client, session) == [("chol", 7.27), ("fbs", 3.1)]
+
+
+def test_a_bundle_is_paid_once_and_its_members_become_pending(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+
+    after = answer(session, ("echo2", 4.0)).json()
+
+    assert charges(client, session) == [("echo2", 9.0), ("echo1", 0.0)]
+    assert after["pending"] == ["echo1"]
+
+
+@pytest.mark.parametrize("outcome", ["unavailable", "refused", "unknown"])
+def test_what_brings_no_value_charges_nothing_and_is_not_asked_again(
+    client: TestClient, start: Start, answer: Answer, outcome: str
+) -> None:
+    session = start(60.0)
+
+    after = answer(session, ("age", outcome)).json()
+
+    assert after["budget"]["spent"] == 0.0
+    assert after["question"]["feature"] == "sex"
+    assert charges(client, session) == []
+
+
+def test_a_correction_to_a_value_charges_the_price_now(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+    answer(session, ("fbs", "unavailable"))
+    answer(session, ("chol", 233))
+
+    answer(session, ("fbs", True))
+
+    assert charges(client, session) == [("chol", 7.27), ("fbs", 3.1)]
+
+
+def test_any_other_correction_charges_nothing(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+    answer(session, ("age", 63))
+
+    after = answer(session, ("age", 36)).json()
+
+    assert after["answers"][0]["value"] == 36
+    assert after["answers"][0]["charged"] == 1.0
+    assert charges(client, session) == [("age", 1.0)]
+
+
+def test_an_order_is_charged_and_its_result_is_free(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+
+    ordered = answer(session, ("chol", "ordered")).json()
+    arrived = answer(session, ("chol", 233)).json()
+
+    assert ordered["pending"] == ["chol"]
+    assert arrived["pending"] == []
+    assert charges(client, session) == [("chol", 7.27)]
+
+
+@pytest.mark.parametrize("outcome", ["unavailable", "refused"])
+def test_an_order_that_fails_stays_charged(
+    client: TestClient, start: Start, answer: Answer, outcome: str
+) -> None:
+    session = start(60.0)
+    answer(session, ("chol", "ordered"))
+
+    after = answer(session, ("chol", outcome)).json()
+
+    assert after["budget"]["spent"] == 7.27
+    assert charges(client, session) == [("chol", 7.27)]
+
+
+def test_known_values_are_free_and_pay_no_fee(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0, known={"chol": 233, "sex": "male"})
+
+    after = answer(session, ("fbs", True)).json()
+
+    assert [one["outcome"] for one in session["answers"]] == ["known", "known"]
+    assert after["budget"]["spent"] == 5.2
+    assert charges(client, session) == [("fbs", 5.2)]
+
+
+def test_one_answer_too_dear_fails_the_whole_request(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(6.0)
+
+    refused = answer(session, ("age", 63), ("chol", 233))
+
+    assert refused.status_code == 409
+    problem = refused.json()
+    assert problem["type"] == "/problems/over-budget"
+    assert problem["feature"] == "chol"
+    assert (problem["price"], problem["remaining"]) == (7.27, 5.0)
+    assert client.get(f"/predict/{session['id']}").json() == session
+    assert charges(client, session) == []
+
+
+def test_the_same_request_again_changes_nothing(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+    given = (("age", 63), ("chol", "ordered"))
+
+    first = answer(session, *given).json()
+    second = answer(session, *given)
+
+    assert second.status_code == 200
+    assert second.json() == first
+    assert len(charges(client, session)) == 2
+
+
+def test_the_answer_that_closed_a_session_can_be_sent_again(
+    client: TestClient, start: Start, put: Put, answer: Answer
+) -> None:
+    session = start(5.0, model=put(many(1), "one"))
+
+    first = answer(session, ("f0", 1))
+    second = answer(session, ("f0", 1))
+
+    assert first.json()["state"] == "closed"
+    assert (second.status_code, second.json()) == (200, first.json())
+    assert charges(client, session) == [("f0", 1.0)]
+
+
+def test_another_affordable_feature_than_the_one_asked_may_be_answered(
+    start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+
+    after = answer(session, ("ecg", 2.0))
+
+    assert after.status_code == 200
+    assert after.json()["question"]["feature"] == "age"
+
+
+def test_a_category_that_training_did_not_see_is_legal_and_kept(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+
+    after = answer(session, ("sex", "other")).json()
+    changed = answer(session, ("sex", "diverse")).json()
+
+    assert after["answers"][0]["value"] == "other"
+    assert changed["answers"][0]["value"] == "diverse"
+    assert charges(client, session) == [("sex", 0.5)]
+
+
+def test_a_session_waits_while_results_are_pending(
+    start: Start, put: Put, answer: Answer
+) -> None:
+    session = start(None, model=put(many(2), "two"), stop={"certain": False})
+
+    waiting = answer(session, ("f0", "ordered"), ("f1", 0)).json()
+    closed = answer(session, ("f0", 1)).json()
+
+    assert (waiting["state"], waiting["question"]) == ("waiting", None)
+    assert waiting["pending"] == ["f0"]
+    assert (closed["state"], closed["stop_reason"]) == ("closed", "all_known")
+
+
+def test_a_waiting_session_takes_no_further_feature(
+    start: Start, put: Put, answer: Answer
+) -> None:
+    session = start(1.0, model=put(many(2), "two"), stop={"certain": False})
+    answer(session, ("f0", "ordered"))
+
+    refused = answer(session, ("f1", 1))
+
+    assert refused.status_code == 409
+    assert refused.json()["type"] == "/problems/session-closed"
+
+
+def test_stop_closes_or_waits_and_may_be_repeated(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+    answer(session, ("age", "ordered"))
+    path = f"/predict/{session['id']}/stop"
+
+    stopped = client.post(path).json()
+    again = client.post(path).json()
+    closed = answer(session, ("age", 63)).json()
+    refused = answer(session, ("age", 64))
+
+    assert (stopped["state"], stopped["stop_reason"]) == ("waiting", "client_stopped")
+    assert again == stopped
+    assert (closed["state"], closed["question"]) == ("closed", None)
+    assert refused.status_code == 409
+
+
+def test_should_stop_advises_and_the_session_goes_on(
+    start: Start, answer: Answer
+) -> None:
+    session = start(None, stop={"certain": False, "confidence": 0.5})
+
+    after = answer(session, ("age", 63))
+
+    assert (session["should_stop"], session["stop_reason"]) == (True, "confident")
+    assert session["question"]["feature"] == "age"
+    assert after.status_code == 200
+
+
+def test_max_questions_closes(start: Start, answer: Answer) -> None:
+    session = start(None, stop={"certain": False, "max_questions": 1})
+
+    after = answer(session, ("age", 63)).json()
+
+    assert (after["state"], after["stop_reason"]) == ("closed", "max_questions")
+
+
+def test_erasing_keeps_the_amounts_and_nothing_else(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+    answer(session, ("chol", 233))
+
+    first = client.delete(f"/predict/{session['id']}")
+    second = client.delete(f"/predict/{session['id']}")
+    left = client.get(f"/predict/{session['id']}").json()
+    refused = answer(session, ("chol", 233))
+
+    assert (first.status_code, second.status_code) == (204, 204)
+    assert (left["state"], left["answers"], left["prediction"]) == ("closed", [], None)
+    assert left["budget"]["spent"] == 7.27
+    assert charges(client, session) == [("chol", 7.27)]
+    assert refused.status_code == 409
+
+
+def test_an_idle_session_expires(
+    app: FastAPI, client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+    week = timedelta(days=8)
+    app.dependency_overrides[get_now] = lambda: datetime.now(UTC) + week
+
+    seen = client.get(f"/predict/{session['id']}").json()
+    listed = client.get("/predict").json()["items"]
+    refused = answer(session, ("age", 63))
+
+    assert (seen["state"], seen["stop_reason"]) == ("closed", "expired")
+    assert [one["state"] for one in listed] == ["closed"]
+    assert refused.status_code == 409
+    assert charges(client, session) == []
+
+
+def test_if_match_refuses_another_version(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+    tag = client.get(f"/predict/{session['id']}").headers["etag"]
+
+    taken = answer(session, ("age", 63), headers={"If-Match": tag})
+    refused = answer(session, ("sex", "male"), headers={"If-Match": tag})
+
+    assert taken.status_code == 200
+    assert refused.status_code == 412
+    assert refused.json()["type"] == "/problems/version-mismatch"
+
+
+def test_a_name_means_its_newest_version(start: Start, put: Put) -> None:
+    put(many(1), "clinic")
+    newest = put(clinic(), "clinic")
+
+    session = start(60.0, model="clinic")
+
+    assert session["model"] == {"id": newest, "name": "clinic"}
+
+
+def test_sessions_are_paged_newest_first(client: TestClient, start: Start) -> None:
+    made = [start(60.0)["id"]]
+    made += [start(60.0, model="clinic")["id"] for _ in range(2)]
+
+    first = client.get("/predict?limit=2").json()
+    rest = client.get(f"/predict?limit=2&after={first['next']}").json()
+
+    seen = [one["id"] for one in first["items"] + rest["items"]]
+    assert seen == made[::-1]
+    assert rest["next"] is None
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize("budget", [None, 14.0])
+def test_a_session_over_http_equals_the_same_in_core(
+    client: TestClient,
+    put: Put,
+    policy: Any,
+    budget: float | None,
+) -> None:
+    ensemble = clinic(policy)
+    put(ensemble)
+    limit = None if budget is None else int(budget * UNIT)
+    for seed in range(4):
+        body = {"model": "clinic", "budget": budget, "seed": seed}
+        session = client.post("/predict", json=body).json()
+        state = anytime.start(ensemble, limit, seed)
+        random = Random(seed)
+        for _ in range(9):
+            assert shown(session) == expected(ensemble, state)
+            idx = random.randrange(len(CLINIC.features))
+            if state.next_feature_idx is not None and random.random() < 0.7:
+                idx = state.next_feature_idx
+            feature, given = CLINIC.features[idx], said_at_random(idx, random)
+            try:
+                value = given.get("value")
+                if feature.type == "category" and value is not None:
+                    value = float(feature.categories.index(value))
+                state = anytime.observe(
+                    ensemble,
+                    state,
+                    idx,
+                    given["outcome"],
+                    None if value is None else float(value),
+                )
+                status = 200
+            except (ClosedError, OverBudgetError):
+                status = 409
+            path = f"/predict/{session['id']}/answers"
+            response = client.post(path, json={"answers": [given]})
+            assert response.status_code == status
+            if status == 200:
+                session = response.json()
+
+
+def said_at_random(idx: int, random: Random) -> Json:
+    feature = CLINIC.features[idx]
+    if random.random() < 0.3:
+        return said(feature.name, random.choice(OUTCOMES))
+    if feature.type == "category":
+        return said(feature.name, random.choice(feature.categories))
+    if feature.type == "boolean":
+        return said(feature.name, random.random() < 0.5)
+    return said(feature.name, random.choice([0, 2, 3.25, 45, 70, 300]))
+
+
+def shown(session: Json) -> Json:
+    question, prediction = session["question"], session["prediction"]
+    by_label = {one["label"]: one["probability"] for one in prediction["classes"]}
+    return {
+        "question": None if question is None else question["feature"],
+        "price": None if question is None else question["price"],
+        "number": None if question is None else question["number"],
+        "alternatives": None if question is None else question["alternatives"],
+        "spent": session["budget"]["spent"],
+        "label": prediction["label"],
+        "margin": prediction["margin"],
+        "probabilities": [by_label["0"], by_label["1"]],
+        "n_draws": prediction["n_draws"],
+        "hoeffding_p": prediction["hoeffding_p"],
+        "reason": session["stop_reason"],
+        "is_open": session["state"] == "open",
+        "is_closed": session["state"] == "closed",
+        "pending": session["pending"],
+    }
+
+
+def expected(ensemble: Any, state: Any) -> Json:
+    features = ensemble.catalogue.features
+    question = anytime.next_question(ensemble, state)
+    forecast = anytime.forecast(ensemble, state)
+    asked: Json = dict.fromkeys(("question", "price", "number", "alternatives"))
+    if question is not None:
+        asked = {
+            "question": features[question.feature_idx].name,
+            "price": from_micros(question.price),
+            "number": question.number,
+            "alternatives": [
+                {"feature": features[idx].name, "price": from_micros(price)}
+                for idx, price in question.alternatives
+            ],
+        }
+    return {
+        **asked,
+        "spent": from_micros(state.spent),
+        "label": ensemble.classes[forecast.label].label,
+        "margin": forecast.margin,
+        "probabilities": list(forecast.probabilities),
+        "n_draws": forecast.n_draws,
+        "hoeffding_p": forecast.hoeffding_p,
+        "reason": state.stop_reason,
+        "is_open": not state.is_ended,
+        "is_closed": anytime.is_closed(state),
+        "pending": [features[idx].name for idx in state.pending],
+    }

@@ -1,0 +1,402 @@
+"""Bad input: each status is a problem document that echoes nothing."""
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import OperationalError
+
+from app.http.deps import get_read_db
+from app.settings import Settings
+from tests.app.clinic import Json, clinic, model_json
+
+pytest_plugins = ["tests.app.conftest_http"]
+pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+
+Put = Callable[..., str]
+Start = Callable[..., Json]
+Answer = Callable[..., Any]
+
+JSON = {"Content-Type": "application/json"}
+SECRET = "SECRET"
+
+
+def assert_problem(response: Any, status: int, kind: str) -> Json:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    assert SECRET not in response.text
+    problem: Json = response.json()
+    assert problem["type"] == f"/problems/{kind}"
+    assert problem["status"] == status
+    assert problem["request_id"] == response.headers["x-request-id"]
+    return problem
+
+
+def fields(problem: Json) -> list[str]:
+    return [one["field"] for one in problem["errors"]]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/nowhere"),
+        ("GET", "/models/SECRET"),
+        ("GET", "/models/SECRET/curve"),
+        ("GET", "/models/SECRET/plan"),
+        ("GET", "/models/SECRET/export"),
+        ("DELETE", "/models/SECRET"),
+        ("GET", "/predict/SECRET"),
+        ("GET", "/predict/SECRET/ledger"),
+        ("POST", "/predict/SECRET/stop"),
+        ("DELETE", "/predict/SECRET"),
+        ("GET", "/problems/SECRET"),
+        ("GET", "/docs-assets/SECRET"),
+        ("GET", "/predict/%00"),
+    ],
+)
+def test_what_is_not_there_is_404(client: TestClient, method: str, path: str) -> None:
+    assert_problem(client.request(method, path), 404, "not-found")
+
+
+def test_an_unknown_model_is_404(client: TestClient) -> None:
+    response = client.post("/predict", json={"model": SECRET, "budget": 1})
+
+    assert_problem(response, 404, "not-found")
+
+
+def test_a_wrong_method_is_405_and_says_which_are_right(client: TestClient) -> None:
+    response = client.put("/predict")
+
+    assert_problem(response, 405, "method-not-allowed")
+    assert "POST" in response.headers["allow"]
+
+
+@pytest.mark.parametrize("path", ["/predict", "/predict/x/answers", "/models"])
+@pytest.mark.parametrize("kind", ["text/plain", "text/csv", None])
+def test_another_type_of_body_is_415(
+    client: TestClient, path: str, kind: str | None
+) -> None:
+    headers = {} if kind is None else {"Content-Type": kind}
+
+    response = client.post(path, content=b"{}", headers=headers)
+
+    assert_problem(response, 415, "unsupported-media-type")
+
+
+def chunks(n_bytes: int) -> Iterator[bytes]:
+    for _ in range(n_bytes // 1000):
+        yield b" " * 1000
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize(
+    "path", ["/predict", "/models", "/predict/x/answers", "/predict/x/stop", "/nowhere"]
+)
+def test_a_body_over_its_limit_is_413(
+    client: TestClient, app: FastAPI, path: str, is_chunked: bool
+) -> None:
+    size = app.state.settings.max_upload_bytes + 1000
+    body: Any = chunks(size) if is_chunked else b" " * size
+
+    response = client.post(path, content=body, headers=JSON)
+
+    if is_chunked and path in ("/nowhere", "/predict/x/stop"):
+        assert_problem(response, 404, "not-found")  # The body is never read.
+    else:
+        assert_problem(response, 413, "too-large")
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Any) -> Settings:
+    return Settings(
+        home=tmp_path,
+        database_url=database_url,
+        max_body_bytes=20_000,
+        max_upload_bytes=200_000,
+    )
+
+
+def test_an_upload_may_be_larger_than_other_bodies(client: TestClient) -> None:
+    raw = {**model_json(clinic(), "large"), "card": {"note": "x" * 50_000}}
+
+    assert client.post("/models", json=raw).status_code == 201
+
+
+WRONG_STARTS = [
+    (b"", "body"),
+    (b"{", "body"),
+    (b"[]", "body"),
+    (b'"SECRET"', "body"),
+    (b"\xff", "body"),
+    (b'{"budget": ' + b"9" * 5000 + b"}", "body"),
+    (b"[" * 9000, "body"),
+    (b'{"budget": 1}', "model"),
+    (b'{"model": "clinic"}', "budget"),
+    (b'{"model": "", "budget": 1}', "model"),
+    (b'{"model": "a\\u0000SECRET", "budget": 1}', "model"),
+    (b'{"model": "\\ud800", "budget": 1}', "model"),
+    (b'{"model": 3, "budget": 1}', "model"),
+    (b'{"model": "clinic", "budget": NaN}', "budget"),
+    (b'{"model": "clinic", "budget": Infinity}', "budget"),
+    (b'{"model": "clinic", "budget": 1e400}', "budget"),
+    (b'{"model": "clinic", "budget": -1}', "budget"),
+    (b'{"model": "clinic", "budget": true}', "budget"),
+    (b'{"model": "clinic", "budget": "SECRET"}', "budget"),
+    (b'{"model": "clinic", "budget": 0.1234567}', "budget"),
+    (b'{"model": "clinic", "budget": 1e10}', "budget"),
+    (b'{"model": "clinic", "budget": 1, "buget": "SECRET"}', "buget"),
+    (b'{"model": "clinic", "budget": 1, "<SECRET>": 1}', "(a name that is not shown)"),
+    (b'{"model": "clinic", "budget": 1, "policy": "SECRET"}', "policy"),
+    (b'{"model": "clinic", "budget": 1, "seed": 1.5}', "seed"),
+    (b'{"model": "clinic", "budget": 1, "seed": true}', "seed"),
+    (b'{"model": "clinic", "budget": 1, "seed": -1}', "seed"),
+    (b'{"model": "clinic", "budget": 1, "seed": 1e400}', "seed"),
+    (b'{"model": "clinic", "budget": 1, "stop": {"confidence": 2}}', "stop.confidence"),
+    (
+        b'{"model": "clinic", "budget": 1, "stop": {"confidence": true}}',
+        "stop.confidence",
+    ),
+    (b'{"model": "clinic", "budget": 1, "stop": {"certain": 1}}', "stop.certain"),
+    (
+        b'{"model": "clinic", "budget": 1, "stop": {"max_questions": 1e400}}',
+        "stop.max_questions",
+    ),
+    (b'{"model": "clinic", "budget": 1, "known": {"age": NaN}}', "known.age"),
+    (b'{"model": "clinic", "budget": 1, "known": {"age": 1e400}}', "known.age"),
+    (b'{"model": "clinic", "budget": 1, "known": {"age": true}}', "known.age"),
+    (b'{"model": "clinic", "budget": 1, "known": {"age": "SECRET"}}', "known.age"),
+    (b'{"model": "clinic", "budget": 1, "known": {"age": null}}', "known.age"),
+    (b'{"model": "clinic", "budget": 1, "known": {"age": ["SECRET"]}}', "known.age"),
+    (b'{"model": "clinic", "budget": 1, "known": {"fbs": 2}}', "known.fbs"),
+    (b'{"model": "clinic", "budget": 1, "known": {"sex": 1}}', "known.sex"),
+    (b'{"model": "clinic", "budget": 1, "known": {"sex": ""}}', "known.sex"),
+    (b'{"model": "clinic", "budget": 1, "known": {"sex": "\\ud800"}}', "known.sex"),
+    (b'{"model": "clinic", "budget": 1, "known": {"sex": "\\u0000"}}', "known.sex"),
+    (b'{"model": "clinic", "budget": 1, "known": {"nope": 1}}', "known.nope"),
+]
+
+
+@pytest.mark.parametrize(("body", "field"), WRONG_STARTS)
+def test_a_wrong_start_is_refused_with_its_field(
+    client: TestClient, put: Put, body: bytes, field: str
+) -> None:
+    put()
+
+    response = client.post("/predict", content=body, headers=JSON)
+
+    problem = assert_problem(response, 422, "invalid-request")
+    assert fields(problem) == [field]
+    assert client.get("/predict").json()["items"] == []
+
+
+def test_every_broken_rule_is_told_at_once(client: TestClient, put: Put) -> None:
+    put()
+    known = {"age": SECRET, "fbs": SECRET, "nope": 1, "chol": 3}
+
+    response = client.post(
+        "/predict", json={"model": "clinic", "budget": 1, "known": known}
+    )
+
+    problem = assert_problem(response, 422, "invalid-request")
+    assert fields(problem) == ["known.age", "known.fbs", "known.nope"]
+
+
+WRONG_ANSWERS = [
+    (b"{}", "answers"),
+    (b'{"answers": []}', "answers"),
+    (b'{"answers": [3]}', "answers[0]"),
+    (b'{"answers": [{"outcome": "value", "value": 1}]}', "answers[0].feature"),
+    (b'{"answers": [{"feature": "age"}]}', "answers[0].outcome"),
+    (b'{"answers": [{"feature": "age", "outcome": "SECRET"}]}', "answers[0].outcome"),
+    (b'{"answers": [{"feature": "age", "outcome": "value"}]}', "answers[0].value"),
+    (
+        b'{"answers": [{"feature": "age", "outcome": "refused", "value": 1}]}',
+        "answers[0].value",
+    ),
+    (
+        b'{"answers": [{"feature": "nope", "outcome": "value", "value": 1}]}',
+        "answers[0].feature",
+    ),
+    (
+        b'{"answers": [{"feature": "age", "outcome": "value", "value": NaN}]}',
+        "answers[0].value",
+    ),
+    (
+        b'{"answers": [{"feature": "age", "outcome": "value", "value": 1e400}]}',
+        "answers[0].value",
+    ),
+    (
+        b'{"answers": [{"feature": "age", "outcome": "value", "value": '
+        + b"9" * 400
+        + b"}]}",
+        "answers[0].value",
+    ),
+    (
+        b'{"answers": [{"feature": "age", "outcome": "value", "value": true}]}',
+        "answers[0].value",
+    ),
+    (
+        b'{"answers": [{"feature": "age", "outcome": "value", "value": "SECRET"}]}',
+        "answers[0].value",
+    ),
+    (
+        b'{"answers": [{"feature": "fbs", "outcome": "value", "value": 3}]}',
+        "answers[0].value",
+    ),
+    (
+        b'{"answers": [{"feature": "sex", "outcome": "value", "value": 3}]}',
+        "answers[0].value",
+    ),
+    (
+        b'{"answers": [{"feature": "age", "outcome": "value", "value": 1},'
+        b' {"feature": "age", "outcome": "value", "value": 2}]}',
+        "answers[1].feature",
+    ),
+    (b'{"answers": [{"feature": "age", "outcome": "refused"}], "x": 1}', "x"),
+]
+
+
+@pytest.mark.parametrize(("body", "field"), WRONG_ANSWERS)
+def test_a_wrong_answer_is_refused_and_changes_nothing(
+    client: TestClient, start: Start, body: bytes, field: str
+) -> None:
+    session = start(60.0)
+    path = f"/predict/{session['id']}"
+
+    response = client.post(f"{path}/answers", content=body, headers=JSON)
+
+    problem = assert_problem(response, 422, "invalid-request")
+    assert fields(problem) == [field]
+    assert client.get(path).json() == session
+    assert client.get(f"{path}/ledger").json()["items"] == []
+
+
+def test_a_right_answer_beside_a_wrong_one_is_not_taken(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+
+    response = answer(session, ("age", 63), ("fbs", SECRET))
+
+    problem = assert_problem(response, 422, "invalid-request")
+    assert fields(problem) == ["answers[1].value"]
+    assert client.get(f"/predict/{session['id']}").json() == session
+
+
+def test_what_the_state_forbids_is_409(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(1.0)
+    model_id = session["model"]["id"]
+
+    assert_problem(answer(session, ("chol", 3)), 409, "over-budget")
+    assert_problem(client.delete(f"/models/{model_id}"), 409, "model-in-use")
+    client.post(f"/predict/{session['id']}/stop")
+    assert_problem(answer(session, ("age", 3)), 409, "session-closed")
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/models?limit=0", "limit"),
+        ("/models?limit=201", "limit"),
+        ("/models?limit=SECRET", "limit"),
+        ("/models?after=SECRET", "after"),
+        ("/predict?after=SECRET", "after"),
+        ("/predict?after=%00", "after"),
+        ("/ledger?after=SECRET", "after"),
+    ],
+)
+def test_a_wrong_page_is_refused(client: TestClient, path: str, field: str) -> None:
+    problem = assert_problem(client.get(path), 422, "invalid-request")
+
+    assert fields(problem) == [field]
+
+
+@pytest.mark.parametrize("budget", ["SECRET", "NaN", "1e400", "true", "-1", "", "[1]"])
+def test_a_plan_needs_an_amount(client: TestClient, put: Put, budget: str) -> None:
+    response = client.get(f"/models/{put()}/plan?budget={budget}")
+
+    problem = assert_problem(response, 422, "invalid-request")
+    assert fields(problem) == ["budget"]
+
+
+def test_a_wrong_if_match_is_refused(start: Start, answer: Answer) -> None:
+    headers = {"If-Match": SECRET}
+
+    response = answer(start(60.0), ("age", 3), headers=headers)
+
+    assert_problem(response, 422, "invalid-request")
+
+
+def test_a_crash_is_500_and_tells_nothing(app: FastAPI, client: TestClient) -> None:
+    def crash() -> NoReturn:
+        raise RuntimeError(SECRET)
+
+    app.add_api_route("/crash", crash, response_model=None)
+
+    assert_problem(client.get("/crash"), 500, "internal")
+
+
+def test_a_database_that_does_not_answer_is_503(
+    app: FastAPI, client: TestClient
+) -> None:
+    def fail() -> NoReturn:
+        raise OperationalError(SECRET, {}, Exception(SECRET))
+
+    app.dependency_overrides[get_read_db] = fail
+
+    response = client.get("/models")
+
+    assert_problem(response, 503, "unavailable")
+    assert response.headers["retry-after"] == "2"
+
+
+def test_a_request_keeps_the_id_it_came_with(client: TestClient) -> None:
+    response = client.get("/nowhere", headers={"X-Request-ID": "mine-1"})
+
+    assert response.json()["request_id"] == "mine-1"
+
+
+def test_an_id_that_is_no_id_is_replaced(client: TestClient) -> None:
+    response = client.get("/nowhere", headers={"X-Request-ID": f"{SECRET} <b>"})
+
+    assert_problem(response, 404, "not-found")
+
+
+def test_the_log_tells_charges_and_no_value(
+    caplog: pytest.LogCaptureFixture, start: Start, answer: Answer
+) -> None:
+    caplog.set_level(logging.INFO, "askless")
+    session = start(60.0)
+
+    answer(session, ("chol", 233.125), ("sex", SECRET))
+
+    lines = [
+        record.fields  # type: ignore[attr-defined]
+        for record in caplog.records
+        if record.getMessage() == "http.request"
+    ]
+    last = lines[-1]
+    assert last["route"] == "/predict/{id}/answers"
+    assert (last["session"], last["status"]) == (session["id"], 200)
+    assert (last["charged"], last["remaining"]) == (7.77, 52.23)
+    assert last["ms"] > 0
+    assert "233.125" not in str(lines)
+    assert SECRET not in str(lines)
+
+
+def test_a_failed_answer_is_logged_with_its_session(
+    caplog: pytest.LogCaptureFixture, start: Start, answer: Answer
+) -> None:
+    session = start(1.0)
+    caplog.set_level(logging.INFO, "askless")
+
+    answer(session, ("chol", 3))
+
+    line = caplog.records[-1].fields  # type: ignore[attr-defined]
+    assert (line["session"], line["status"]) == (session["id"], 409)
+    assert "charged" not in line

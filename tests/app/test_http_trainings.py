@@ -1,0 +1,382 @@
+"""Datasets and trainings over HTTP."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.http.schemas.trainings import SPEC_EXAMPLE, TrainingSpec
+from app.http.watch import Events, Watch
+from app.records import TrainingEvent
+from app.server import Server
+from core.specs import read_spec
+from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, undisturbed
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+Json = dict[str, Any]
+
+
+def form(table: bytes, spec: Spec | str) -> Json:
+    text = spec if isinstance(spec, str) else json.dumps(spec)
+    return {"files": {"dataset": ("heart.csv", table)}, "data": {"spec": text}}
+
+
+def test_upload_is_trained_on_and_followed(
+    client: TestClient, jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    response = client.post("/train", **form(table, spec))
+    assert response.status_code == 202
+    started = response.json()
+    assert response.headers["location"] == f"/train/{started['id']}"
+    assert (started["state"], started["progress"]) == ("queued", 0.0)
+
+    jobs.worker().train(started["id"], 1)
+
+    ended = client.get(f"/train/{started['id']}").json()
+    assert (ended["state"], ended["progress"]) == ("succeeded", 1.0)
+    assert ended["spec"] == spec
+    exported = client.get(f"/models/{ended['model_id']}/export")
+    assert exported.text == undisturbed(table, spec)
+    listed = client.get("/train").json()
+    assert [one["id"] for one in listed["items"]] == [started["id"]]
+
+
+def test_spec_may_be_a_file_of_the_form(
+    client: TestClient, table: bytes, spec: Spec
+) -> None:
+    files = {"dataset": ("d.csv", table), "spec": ("s.json", json.dumps(spec))}
+
+    assert client.post("/train", files=files).status_code == 202
+
+
+def test_dataset_is_uploaded_once_and_trained_on_often(
+    client: TestClient, jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    response = client.post("/datasets", files={"dataset": ("heart.csv", table)})
+    assert response.status_code == 201
+    dataset = response.json()
+    assert response.headers["location"] == f"/datasets/{dataset['id']}"
+    assert dataset["name"] == "heart.csv"
+    assert (dataset["n_rows"], dataset["n_bytes"]) == (40, len(table))
+    assert dataset["columns"] == ["age", "chol", "disease"]
+    assert client.get(f"/datasets/{dataset['id']}").json() == dataset
+    assert client.get("/datasets").json() == {"items": [dataset], "next": None}
+
+    order = {"dataset_id": dataset["id"], **spec}
+    ids = [client.post("/train", json=order).json()["id"] for _ in range(2)]
+    refused = client.delete(f"/datasets/{dataset['id']}")
+    assert refused.status_code == 409
+    assert refused.json()["type"] == "/problems/dataset-in-use"
+
+    for training_id in ids:
+        jobs.worker().train(training_id, 1)
+    assert client.delete(f"/datasets/{dataset['id']}").status_code == 204
+    assert client.get(f"/datasets/{dataset['id']}").status_code == 404
+    assert list(jobs.blobs.names(before=datetime.max.replace(tzinfo=UTC))) == []
+    assert client.get(f"/train/{ids[0]}").json()["dataset_id"] is None
+    assert client.post("/train", json=order).status_code == 404
+
+
+def test_validation_tells_everything_and_stores_nothing(
+    client: TestClient, table: bytes, spec: Spec
+) -> None:
+    good = client.post("/train?validate_only=true", **form(table, spec))
+    assert good.status_code == 200
+    assert good.json()["valid"]
+    assert good.json()["features"] == ["age", "chol"]
+    assert good.json()["rows"] == 40
+    assert good.json()["warnings"]
+
+    wrong = spec | {"target": "", "seed": -1, "colour": "red"}
+    bad = client.post("/train?validate_only=true", **form(table + b"1\n", wrong))
+    assert bad.status_code == 200
+    assert not bad.json()["valid"]
+    fields = {one["field"] for one in bad.json()["errors"]}
+    assert fields >= {"target", "seed", "spec", "table"}
+    assert "red" not in bad.text
+
+    for noun in ("train", "datasets"):
+        assert client.get(f"/{noun}").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("", "spec"),
+        ("{", "spec"),
+        ("[]", "spec"),
+        ('{"target": "disease", "seed": NaN}', "spec"),
+        ('{"target": "disease", "name": "a\\u0000"}', "spec"),
+        ('{"target": "disease", "name": "a\\ud800"}', "spec"),
+        ('{"target": ' + "[" * 60 + "]" * 60 + "}", "spec"),
+        ("[" * 50_000, "spec"),
+        ('{"target": "disease", "seed": ' + "9" * 5000 + "}", "spec"),
+        ('{"target": "disease", "name": "a\\nb"}', "name"),
+        ('{"target": "nothing"}', "target"),
+        ('{"target": "disease", "params": {"tau": 1e400}}', "params.tau"),
+        ('{"target": "disease", "params": {"rounds": true}}', "params.rounds"),
+        ('{"target": "disease", "costs": {"age": -1}}', "costs.age"),
+    ],
+)
+def test_wrong_spec_is_refused_and_nothing_is_stored(
+    client: TestClient, table: bytes, text: str, field: str
+) -> None:
+    response = client.post("/train", **form(table, text))
+
+    assert response.status_code == 422, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    assert field in {one["field"] for one in response.json()["errors"]}
+    for noun in ("train", "datasets"):
+        assert client.get(f"/{noun}").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ({"data": {"spec": "{}"}, "files": {"other": ("a", b"a")}}, 422),
+        ({"files": {"dataset": ("a.csv", b"a,b\n1,2\n")}}, 422),
+        ({"files": {"dataset": ("a.csv", b"")}, "data": {"spec": "{}"}}, 422),
+        ({"json": {"target": "disease"}}, 422),
+        ({"json": {"target": "disease", "dataset_id": 7}}, 422),
+        ({"json": {"target": "disease", "dataset_id": "dat_none"}}, 404),
+        ({"content": b"x", "headers": {"Content-Type": "text/plain"}}, 415),
+        ({"content": b"x"}, 415),
+        (
+            {
+                "content": b"garbage",
+                "headers": {"Content-Type": "multipart/form-data; boundary=x"},
+            },
+            422,
+        ),
+        (
+            {"content": b"x", "headers": {"Content-Type": "multipart/form-data"}},
+            422,
+        ),
+    ],
+)
+def test_wrong_body_is_refused(client: TestClient, request_: Json, status: int) -> None:
+    response = client.post("/train", **request_)
+
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_dataset_that_is_no_table_is_refused(client: TestClient) -> None:
+    response = client.post("/datasets", files={"dataset": ("a.csv", b"a,a\n1,2\n")})
+
+    assert response.status_code == 422
+    assert client.post("/datasets", json={}).status_code == 415
+    assert client.get("/datasets").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/train/trn_none"),
+        ("GET", "/train/trn_none/events"),
+        ("POST", "/train/trn_none/cancel"),
+        ("GET", "/datasets/dat_none"),
+        ("DELETE", "/datasets/dat_none"),
+    ],
+)
+def test_what_is_not_there_is_404(client: TestClient, method: str, path: str) -> None:
+    response = client.request(method, path)
+
+    assert response.status_code == 404
+    assert response.json()["type"] == "/problems/not-found"
+
+
+def test_training_is_cancelled_once(
+    client: TestClient, table: bytes, spec: Spec
+) -> None:
+    training_id = client.post("/train", **form(table, spec)).json()["id"]
+
+    first = client.post(f"/train/{training_id}/cancel")
+    second = client.post(f"/train/{training_id}/cancel")
+
+    assert (first.status_code, first.json()["state"]) == (200, "cancelled")
+    assert second.status_code == 409
+    assert second.json()["type"] == "/problems/training-finished"
+
+
+def test_failed_training_shows_its_problem(
+    client: TestClient, jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    started = client.post("/train", **form(table, spec)).json()
+    jobs.blobs.remove(started["dataset_id"])
+    jobs.worker().train(started["id"], 1)
+
+    ended = client.get(f"/train/{started['id']}").json()
+
+    assert ended["state"] == "failed"
+    assert ended["error"]["type"] == "/problems/training-failed"
+
+
+def sent(text: str) -> list[tuple[int, str, Json]]:
+    """Parse a stream of events."""
+    found = []
+    for block in text.strip().split("\n\n"):
+        lines = [line for line in block.splitlines() if not line.startswith(":")]
+        fields = dict(line.split(": ", 1) for line in lines)
+        if fields:
+            data = json.loads(fields["data"])
+            found.append((int(fields["id"]), fields["event"], data))
+    return found
+
+
+def test_events_resume_after_the_last_one_seen(
+    client: TestClient, jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training_id = client.post("/train", **form(table, spec)).json()["id"]
+    jobs.worker(step_s=0.0001).train(training_id, 1)
+    path = f"/train/{training_id}/events"
+
+    response = client.get(path)
+    rest = client.get(path, headers={"Last-Event-ID": "3"})
+    none = client.get(path, headers={"Last-Event-ID": "999"})
+
+    assert response.headers["content-type"].startswith("text/event-stream")
+    events = sent(response.text)
+    assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
+    assert events[0][1] == "queued"
+    assert events[-1][1] == "succeeded"
+    assert events[-1][2]["model_id"].startswith("mdl_")
+    assert sent(rest.text) == events[3:]
+    assert sent(none.text) == []
+    wrong = client.get(path, headers={"Last-Event-ID": "x"})
+    assert wrong.status_code == 422
+
+
+@pytest.fixture
+def served(app: FastAPI) -> Iterator[tuple[str, Server]]:
+    """A real server: the test client reads a stream only once it has ended."""
+    config = uvicorn.Config(
+        app,
+        port=0,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=10,
+    )
+    server = Server(config)
+    started = threading.Event()
+    ready = server.startup
+
+    async def startup(sockets: Any = None) -> None:
+        await ready(sockets)
+        started.set()
+
+    server.startup = startup  # type: ignore[method-assign]  # a hook for this test
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert started.wait(30)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}", server
+    server.should_exit = True
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+@pytest.mark.slow
+def test_stream_follows_a_training_while_it_runs(
+    served: tuple[str, Server], jobs: Jobs
+) -> None:
+    url, _ = served
+    training = jobs.start(noisy_table(), noisy_spec(300))
+    worker = threading.Thread(
+        target=jobs.worker(step_s=0.01).train, args=(training.id, 1)
+    )
+    path = f"{url}/train/{training.id}/events"
+    blocks: list[str] = []
+    last = 0
+
+    with httpx.stream("GET", path, timeout=30) as stream:
+        worker.start()
+        for line in stream.iter_lines():
+            blocks.append(line)
+            if line.startswith("id: "):
+                last = int(line[4:])
+            if line == "" and last == 4:
+                break
+    headers = {"Last-Event-ID": str(last)}
+    with httpx.stream("GET", path, headers=headers, timeout=30) as stream:
+        blocks += list(stream.iter_lines())
+    worker.join()
+
+    events = sent("\n".join(blocks))
+    assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
+    assert events[-1][1] == "succeeded"
+
+
+@pytest.mark.slow
+def test_stopping_server_ends_its_streams(
+    served: tuple[str, Server], jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    url, server = served
+    training = jobs.start(table, spec)
+
+    with httpx.stream("GET", f"{url}/train/{training.id}/events", timeout=30) as stream:
+        found = stream.iter_lines()
+        assert "queued" in next(found)
+        server.handle_exit(15, None)
+        rest = list(found)
+
+    assert "event: succeeded" not in rest
+
+
+class Source:
+    """Events that a test appends to, and how often they were asked for."""
+
+    def __init__(self) -> None:
+        self.events: list[TrainingEvent] = []
+        self.n_fetches = 0
+
+    def add(self, kind: str) -> None:
+        number = len(self.events) + 1
+        self.events.append(TrainingEvent(number, datetime.now(UTC), kind, {}))
+
+    def fetch(self, numbers: dict[str, int]) -> Events:
+        self.n_fetches += 1
+        return {key: tuple(self.events[number:]) for key, number in numbers.items()}
+
+
+def test_all_streams_of_a_process_share_one_poller() -> None:
+    source = Source()
+    watch = Watch(source.fetch, lambda: False)
+
+    async def follow(after: int) -> list[int]:
+        return [event.number async for event in watch.follow("trn_1", after)]
+
+    async def follow_many() -> list[list[int]]:
+        source.add("queued")
+        streams = [asyncio.create_task(follow(after)) for after in (0, 0, 1, 2)]
+        more = [asyncio.create_task(follow(0)) for _ in range(50)]
+        while source.n_fetches < 1:
+            await asyncio.sleep(0)
+        source.add("running")
+        source.add("cancelled")
+        return list(await asyncio.gather(*streams, *more))
+
+    found = asyncio.run(follow_many())
+
+    assert found[:4] == [[1, 2, 3], [1, 2, 3], [2, 3], [3]]
+    assert source.n_fetches <= 3
+    assert watch.followed == {}
+
+
+def test_documented_spec_is_the_one_that_is_read() -> None:
+    spec = read_spec(SPEC_EXAMPLE)
+
+    assert spec.name == "heart-cleveland"
+    everything = dict.fromkeys(TrainingSpec.model_fields)
+    with pytest.raises(ValueError, match="target") as caught:
+        read_spec(everything)
+    assert "unknown field" not in str(caught.value)

@@ -1,0 +1,224 @@
+"""The database itself: migrations, constraints, and the race to charge."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.script import ScriptDirectory
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.store import models, sessions
+from app.store.engine import create_engine, transaction
+from app.store.migrate import config, is_current, migrate
+from app.store.tables import ledger as ledger_rows
+from app.store.tables import metadata
+from app.store.tables import sessions as session_rows
+from app.store.tables import trainings as training_rows
+
+ROOT = Path(__file__).resolve().parents[2]
+NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+OURS = set(metadata.tables)
+
+
+def tables(url: str) -> set[str]:
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    return set(sa.inspect(engine).get_table_names())
+
+
+def test_migrations_go_up_down_and_up_again(empty_url: str) -> None:
+    migrate(empty_url)
+    assert tables(empty_url) >= OURS
+
+    command.downgrade(config(empty_url), "base")
+    assert not tables(empty_url) & OURS
+
+    migrate(empty_url)
+    assert tables(empty_url) >= OURS
+
+
+def test_migrating_twice_changes_nothing(database_url: str, engine: sa.Engine) -> None:
+    migrate(database_url)
+
+    assert is_current(engine)
+
+
+def test_database_without_migrations_is_not_current(empty_url: str) -> None:
+    engine = create_engine(empty_url)
+    assert not is_current(engine)
+    engine.dispose()
+
+
+def test_migrations_make_the_declared_tables_and_leave_the_queues(
+    database_url: str,
+) -> None:
+    checked = config(database_url)
+    checked.stdout = StringIO()
+
+    command.check(checked)
+
+
+def test_migrations_have_one_head() -> None:
+    assert len(ScriptDirectory.from_config(config("")).get_heads()) == 1
+
+
+def add_session(db: Session, limit: int | None) -> str:
+    model = models.insert(db, name="m", document="{}", training_id=None, now=NOW)
+    return sessions.insert(
+        db,
+        model_id=model.id,
+        state="open",
+        budget_limit=limit,
+        unit="CAD",
+        document="{}",
+        now=NOW,
+    ).id
+
+
+@pytest.fixture
+def session_id(engine: sa.Engine) -> str:
+    with transaction(engine) as db:
+        return add_session(db, 100)
+
+
+def add_charge(db: Session, session_id: str, amount: int = 10) -> None:
+    db.execute(
+        ledger_rows.insert().values(
+            at=NOW,
+            session_id=session_id,
+            feature="age",
+            group=None,
+            kind="charge",
+            amount=amount,
+            unit="CAD",
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "change", [sa.update(ledger_rows).values(amount=0), sa.delete(ledger_rows)]
+)
+def test_ledger_is_append_only(
+    engine: sa.Engine, session_id: str, change: sa.Update | sa.Delete
+) -> None:
+    with transaction(engine) as db:
+        add_charge(db, session_id)
+
+    with (
+        pytest.raises(sa.exc.DBAPIError, match="append-only"),
+        transaction(engine) as db,
+    ):
+        db.execute(change)
+
+    with transaction(engine, is_read=True) as db:
+        assert db.scalars(sa.select(ledger_rows.c.amount)).all() == [10]
+
+
+def test_feature_is_charged_once_in_a_session(
+    engine: sa.Engine, session_id: str
+) -> None:
+    with transaction(engine) as db:
+        add_charge(db, session_id)
+
+    with pytest.raises(IntegrityError), transaction(engine) as db:
+        add_charge(db, session_id)
+
+
+def test_negative_charge_is_impossible(engine: sa.Engine, session_id: str) -> None:
+    with pytest.raises(IntegrityError), transaction(engine) as db:
+        add_charge(db, session_id, -1)
+
+
+@pytest.mark.parametrize(
+    "values", [{"spent": 101}, {"spent": -1}, {"state": "asleep"}, {"model_id": "x"}]
+)
+def test_impossible_session_is_refused(
+    engine: sa.Engine, session_id: str, values: dict[str, object]
+) -> None:
+    with pytest.raises(IntegrityError), transaction(engine) as db:
+        db.execute(session_rows.update().values(values))
+
+    with transaction(engine, is_read=True) as db:
+        found = sessions.get(db, session_id)
+    assert found is not None
+    assert (found.state, found.spent) == ("open", 0)
+
+
+@pytest.mark.parametrize(
+    "values", [{"state": "asleep"}, {"share": 1.5}, {"dataset_id": "x"}]
+)
+def test_impossible_training_is_refused(
+    engine: sa.Engine, values: dict[str, object]
+) -> None:
+    row = {
+        "id": "trn_1",
+        "name": "m",
+        "state": "queued",
+        "spec": {},
+        "warnings": [],
+        "share": 0.0,
+        "attempt": 0,
+        "created_at": NOW,
+    }
+
+    with pytest.raises(IntegrityError), transaction(engine) as db:
+        db.execute(training_rows.insert().values(row | values))
+
+
+def test_reading_transaction_can_not_write(engine: sa.Engine, session_id: str) -> None:
+    with (
+        pytest.raises(sa.exc.DBAPIError),
+        transaction(engine, is_read=True) as db,
+    ):
+        sessions.charge(db, session_id, 1)
+
+    with transaction(engine) as db:
+        assert sessions.charge(db, session_id, 1)
+
+
+CHARGE = """
+import sys
+from datetime import UTC, datetime
+from app.store import sessions
+from app.store.engine import create_engine, transaction
+from app.store.tables import ledger
+
+url, session_id, number = sys.argv[1:]
+engine = create_engine(url)
+for count in range(300):
+    with transaction(engine) as db:
+        if sessions.charge(db, session_id, 1):
+            values = {"session_id": session_id, "kind": "charge", "amount": 1}
+            values |= {"at": datetime.now(UTC), "unit": "CAD"}
+            values |= {"feature": f"{number}-{count}"}
+            db.execute(ledger.insert().values(values))
+"""
+
+
+@pytest.mark.slow
+def test_racing_charges_are_neither_lost_nor_past_the_budget(
+    database_url: str, engine: sa.Engine
+) -> None:
+    with transaction(engine) as db:
+        session_id = add_session(db, 777)
+
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", CHARGE, database_url, session_id, str(number)],
+            cwd=ROOT,
+        )
+        for number in range(4)
+    ]
+    codes = [racer.wait(120) for racer in racers]
+
+    assert codes == [0] * 4
+    with transaction(engine, is_read=True) as db:
+        found = sessions.get(db, session_id)
+        charged = db.scalar(sa.select(sa.func.sum(ledger_rows.c.amount)))
+    assert found is not None
+    assert found.spent == charged == 777

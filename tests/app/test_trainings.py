@@ -1,0 +1,474 @@
+"""Datasets and trainings below HTTP; the worker's code runs in this process."""
+
+import json
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from app.errors import ConflictError, NotFoundError, SupersededError
+from app.service import attempts, datasets, trainings
+from app.store.blobs import Blobs
+from app.store.engine import transaction
+from app.store.tables import datasets as dataset_rows
+from app.store.tables import models as model_rows
+from app.store.tables import trainings as training_rows
+from core.errors import RefusedError
+from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
+
+
+def count(jobs: Jobs, table: sa.Table) -> int:
+    with transaction(jobs.engine, is_read=True) as db:
+        return db.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+
+
+def test_worker_makes_the_model_of_an_undisturbed_training(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+
+    outcome = jobs.worker().train(training.id, 1)
+
+    assert outcome == "succeeded"
+    assert jobs.document(training.id) == undisturbed(table, spec)
+    ended = jobs.get(training.id)
+    assert (ended.state, ended.share, ended.error) == ("succeeded", 1.0, None)
+
+
+def test_events_are_numbered_from_one_and_end_with_the_state(jobs: Jobs) -> None:
+    training = jobs.start(noisy_table(), noisy_spec(40))
+    jobs.worker(step_s=0.0001).train(training.id, 1)
+
+    events = jobs.events(training.id)
+
+    assert [event.number for event in events] == list(range(1, len(events) + 1))
+    assert [event.type for event in events[:2]] == ["queued", "running"]
+    assert {event.type for event in events[2:-1]} == {"progress"}
+    assert events[-1].type == "succeeded"
+    shares = [event.data["progress"] for event in events]
+    assert shares == sorted(shares)
+    assert jobs.events(training.id, after=3) == events[3:]
+
+
+def test_checkpoints_go_with_the_result(jobs: Jobs) -> None:
+    training = jobs.start(noisy_table(), noisy_spec(40))
+    run = jobs.begin(training.id, 1)
+    jobs.advance(training.id, 1, run)
+    assert jobs.n_checkpoints() == 1
+    jobs.sweep()
+
+    jobs.worker().train(training.id, 2)
+
+    assert jobs.n_checkpoints() == 0
+
+
+@pytest.mark.parametrize("n_rounds", [1, 30, 31, 75])
+def test_takeover_makes_the_same_model_to_the_byte(jobs: Jobs, n_rounds: int) -> None:
+    table, spec = noisy_table(), noisy_spec(30)
+    training = jobs.start(table, spec)
+    run = jobs.begin(training.id, 1)
+    jobs.advance(training.id, 1, run, n_rounds)
+
+    assert jobs.sweep() == [(training.id, "queued")]
+    outcome = jobs.worker(step_s=0.001).train(training.id, 2)
+
+    assert outcome == "succeeded"
+    assert jobs.document(training.id) == undisturbed(table, spec)
+
+
+def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
+    table, spec = noisy_table(), noisy_spec(20)
+    training = jobs.start(table, spec)
+    old = jobs.begin(training.id, 1)
+    jobs.advance(training.id, 1, old)
+    jobs.sweep()
+
+    with pytest.raises(SupersededError):
+        jobs.advance(training.id, 1, old)
+    new = jobs.begin(training.id, 2)
+    with pytest.raises(SupersededError):
+        jobs.advance(training.id, 1, old)
+    model = old.pull(60.0).model
+    assert model is not None
+    with pytest.raises(SupersededError), transaction(jobs.engine) as db:
+        attempts.save(db, training.id, 1, model, now())
+    with pytest.raises(SupersededError), transaction(jobs.engine) as db:
+        attempts.fail(db, training.id, 1, attempts.internal(), now())
+    with pytest.raises(SupersededError), transaction(jobs.engine) as db:
+        attempts.release(db, jobs.queue, training.id, 1, now())
+    with transaction(jobs.engine) as db:
+        assert not attempts.beat(db, training.id, 1, now())
+
+    assert jobs.get(training.id).state == "running"
+    assert count(jobs, model_rows) == 0
+    assert jobs.advance(training.id, 2, new)
+
+
+def test_attempt_is_claimed_once(jobs: Jobs, table: bytes, spec: Spec) -> None:
+    training = jobs.start(table, spec)
+    jobs.begin(training.id, 1)
+
+    outcomes = [jobs.worker().train(training.id, attempt) for attempt in (1, 2, 3)]
+
+    assert outcomes == ["skipped"] * 3
+    assert jobs.get(training.id).attempt == 1
+
+
+def test_saving_twice_changes_nothing(jobs: Jobs, table: bytes, spec: Spec) -> None:
+    training = jobs.start(table, spec)
+    run = jobs.begin(training.id, 1)
+    model = run.pull(60.0).model
+    assert model is not None
+
+    for _ in range(2):
+        with transaction(jobs.engine) as db:
+            assert attempts.save(db, training.id, 1, model, now())
+
+    assert count(jobs, model_rows) == 1
+    assert [event.type for event in jobs.events(training.id)].count("succeeded") == 1
+
+
+def test_model_is_the_next_version_of_its_name(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    for _ in range(2):
+        training = jobs.start(table, spec)
+        jobs.worker().train(training.id, 1)
+
+    with transaction(jobs.engine, is_read=True) as db:
+        versions = db.scalars(sa.select(model_rows.c.version)).all()
+    assert sorted(versions) == [1, 2]
+
+
+def test_queued_training_is_cancelled_at_once(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+
+    assert jobs.cancel(training.id).state == "cancelled"
+
+    assert jobs.worker().train(training.id, 1) == "skipped"
+    assert jobs.events(training.id)[-1].type == "cancelled"
+
+
+def test_running_training_is_cancelled_at_its_next_step(jobs: Jobs) -> None:
+    training = jobs.start(noisy_table(), noisy_spec(50))
+    run = jobs.begin(training.id, 1)
+    assert jobs.advance(training.id, 1, run)
+
+    assert jobs.cancel(training.id).state == "cancelling"
+    assert jobs.cancel(training.id).state == "cancelling"
+    assert not jobs.advance(training.id, 1, run)
+
+    assert jobs.get(training.id).state == "cancelled"
+    assert jobs.n_checkpoints() == 0
+
+
+def test_cancelled_while_the_last_step_runs_makes_no_model(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    model = jobs.begin(training.id, 1).pull(60.0).model
+    assert model is not None
+    jobs.cancel(training.id)
+
+    with transaction(jobs.engine) as db:
+        assert not attempts.save(db, training.id, 1, model, now())
+
+    assert jobs.get(training.id).state == "cancelled"
+    assert count(jobs, model_rows) == 0
+
+
+def test_training_that_has_ended_is_not_cancelled(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    jobs.worker().train(training.id, 1)
+
+    with pytest.raises(ConflictError) as caught:
+        jobs.cancel(training.id)
+
+    assert caught.value.kind == "training-finished"
+
+
+def test_released_training_goes_on_where_it_was(jobs: Jobs) -> None:
+    table, spec = noisy_table(), noisy_spec(30)
+    training = jobs.start(table, spec)
+    worker = jobs.worker()
+    worker.stop.set()
+
+    assert worker.train(training.id, 1) == "released"
+    assert jobs.get(training.id).state == "queued"
+    assert jobs.worker().train(training.id, 2) == "succeeded"
+
+    assert jobs.document(training.id) == undisturbed(table, spec)
+
+
+def test_releasing_is_no_loss_of_a_worker(jobs: Jobs) -> None:
+    training = jobs.start(noisy_table(), noisy_spec(30))
+    stopping = jobs.worker()
+    stopping.stop.set()
+    for attempt in range(1, 6):
+        assert stopping.train(training.id, attempt) == "released"
+
+    assert jobs.worker().train(training.id, 6) == "succeeded"
+
+
+def test_third_lost_worker_fails_the_training(jobs: Jobs) -> None:
+    training = jobs.start(noisy_table(), noisy_spec(30))
+    swept = []
+    for attempt in (1, 2, 3):
+        run = jobs.begin(training.id, attempt)
+        jobs.advance(training.id, attempt, run)
+        swept += jobs.sweep(max_attempts=3)
+
+    assert [state for _, state in swept] == ["queued", "queued", "failed"]
+    ended = jobs.get(training.id)
+    assert ended.error is not None
+    assert ended.error["type"] == "/problems/worker-lost"
+    assert jobs.n_checkpoints() == 0
+
+
+def test_live_worker_is_not_swept(jobs: Jobs, table: bytes, spec: Spec) -> None:
+    training = jobs.start(table, spec)
+    jobs.begin(training.id, 1)
+
+    with transaction(jobs.engine) as db:
+        assert attempts.sweep(db, jobs.queue, now(), 30.0, 3) == []
+
+
+def test_cancelling_training_of_a_lost_worker_is_cancelled(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    jobs.begin(training.id, 1)
+    jobs.cancel(training.id)
+
+    assert jobs.sweep() == [(training.id, "cancelled")]
+
+
+def test_training_taken_but_never_claimed_is_enqueued_anew(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    schema = "dbos." if jobs.engine.dialect.name == "postgresql" else ""
+    with transaction(jobs.engine) as db:
+        # What a worker leaves that dies between the queue and its claim.
+        db.execute(
+            sa.text(
+                f"UPDATE {schema}workflow_status SET status = 'PENDING', "
+                "started_at_epoch_ms = 1000"
+            )
+        )
+
+    assert jobs.sweep() == [(training.id, "queued")]
+    assert jobs.sweep() == []
+
+    waiting = jobs.queue.list_workflows(status="ENQUEUED")
+    assert [one.workflow_id for one in waiting] == [f"{training.id}.2"]
+    assert jobs.worker().train(training.id, 1) == "skipped"
+    assert jobs.worker().train(training.id, 2) == "succeeded"
+
+
+def test_data_that_no_longer_fits_fails_with_the_refusals(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    jobs.blobs.write(training.dataset_id or "", BytesIO(b"age,disease\n1,secret\n"))
+
+    assert jobs.worker().train(training.id, 1) == "failed"
+
+    error = jobs.get(training.id).error
+    assert error is not None
+    assert error["type"] == "/problems/invalid-request"
+    assert any(one["field"] == "features" for one in error["errors"])
+    assert "secret" not in json.dumps(error)
+
+
+def test_missing_blob_fails_with_a_reason(jobs: Jobs, table: bytes, spec: Spec) -> None:
+    training = jobs.start(table, spec)
+    jobs.blobs.remove(training.dataset_id or "")
+
+    assert jobs.worker().train(training.id, 1) == "failed"
+
+    error = jobs.get(training.id).error
+    assert error is not None
+    assert error["type"] == "/problems/training-failed"
+    assert "dataset" in error["detail"]
+
+
+class BrokenBlobs(Blobs):
+    """An object store that fails in a way nobody foresaw."""
+
+    def open(self, name: str) -> Any:
+        raise RuntimeError(f"secret of {name}")
+
+
+def test_unforeseen_failure_tells_its_reason_to_the_log_alone(
+    jobs: Jobs,
+    table: bytes,
+    spec: Spec,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    training = jobs.start(table, spec)
+    worker = jobs.worker()
+    worker.blobs = BrokenBlobs(jobs.settings.blobs_url)
+
+    assert worker.train(training.id, 1) == "failed"
+
+    ended = jobs.get(training.id)
+    assert ended.error is not None
+    assert ended.error["type"] == "/problems/internal"
+    assert "secret" not in json.dumps(ended.error)
+    assert "secret" in caplog.text
+
+
+def test_training_and_its_place_in_the_queue_are_stored_together(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    upload = datasets.read("table.csv", BytesIO(table))
+    order = trainings.check(spec, upload.table)
+
+    def start_and_fail() -> None:
+        with transaction(jobs.engine) as db:
+            dataset = datasets.store(db, jobs.blobs, upload, now())
+            trainings.start(db, jobs.queue, order, dataset.id, now())
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        start_and_fail()
+
+    assert count(jobs, training_rows) == 0
+    assert jobs.queue.list_workflows() == []
+
+
+def test_dataset_in_use_is_not_deleted(jobs: Jobs, table: bytes, spec: Spec) -> None:
+    training = jobs.start(table, spec)
+    dataset_id = training.dataset_id or ""
+
+    with pytest.raises(ConflictError) as caught, transaction(jobs.engine) as db:
+        datasets.delete(db, dataset_id)
+    assert caught.value.kind == "dataset-in-use"
+    jobs.worker().train(training.id, 1)
+    with transaction(jobs.engine) as db:
+        datasets.delete(db, dataset_id)
+
+    assert jobs.get(training.id).dataset_id is None
+    assert jobs.document(training.id)
+
+
+def test_deleted_dataset_is_not_trained_on(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    upload = datasets.read("table.csv", BytesIO(table))
+    order = trainings.check(spec, upload.table)
+    with transaction(jobs.engine) as db:
+        dataset = datasets.store(db, jobs.blobs, upload, now())
+    with transaction(jobs.engine) as db:
+        datasets.delete(db, dataset.id)
+
+    with pytest.raises(NotFoundError), transaction(jobs.engine) as db:
+        trainings.start(db, jobs.queue, order, dataset.id, now())
+
+
+@dataclass
+class WritingStream(BytesIO):
+    """A stream during whose reading somebody else writes to the database."""
+
+    jobs: Jobs
+    n_writes: int = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        with transaction(self.jobs.engine) as db:
+            db.execute(sa.delete(dataset_rows).where(dataset_rows.c.id == "none"))
+        self.n_writes += 1
+        return super().read(size)
+
+
+def test_uploads_are_parsed_before_their_transaction_begins(
+    jobs: Jobs, table: bytes
+) -> None:
+    stream = WritingStream(jobs)
+    stream.write(table)
+    stream.seek(0)
+
+    with transaction(jobs.engine) as db:
+        made = datasets.create(db, jobs.blobs, "table.csv", stream, now())
+
+    assert stream.n_writes > 1
+    with jobs.blobs.open(made.blob) as stored:
+        assert stored.read() == table
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"a,b\n", b"a,a\n1,2\n", b"a,b\n1,2,3\n", b"PAR1", b"\xff\xfe\n\xff\n"],
+)
+def test_what_is_no_table_is_not_stored(jobs: Jobs, content: bytes) -> None:
+    with pytest.raises(RefusedError), transaction(jobs.engine) as db:
+        datasets.create(db, jobs.blobs, "table.csv", BytesIO(content), now())
+
+    assert count(jobs, dataset_rows) == 0
+    assert list(jobs.blobs.names(before=datetime.max.replace(tzinfo=UTC))) == []
+
+
+def test_orphaned_uploads_are_removed_once_they_are_old(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    for name in ("dat_orphan", "dat_fresh"):
+        jobs.blobs.write(name, BytesIO(table))
+    for name in ("dat_orphan", training.dataset_id or ""):
+        os.utime(f"{jobs.blobs.root}/{name}", (1, 1))
+
+    jobs.worker().remove_orphans()
+
+    left = set(jobs.blobs.names(before=datetime.max.replace(tzinfo=UTC)))
+    assert left == {training.dataset_id, "dat_fresh"}
+
+
+def test_pages_are_newest_first_and_whole(jobs: Jobs, table: bytes, spec: Spec) -> None:
+    started = [jobs.start(table, spec).id for _ in range(3)]
+    seen, after = [], None
+    for _ in range(3):
+        with transaction(jobs.engine, is_read=True) as db:
+            page = trainings.page(db, 1, after)
+        seen += [one.id for one in page.items]
+        after = page.next
+
+    assert seen == started[::-1]
+    assert after is None
+    with (
+        pytest.raises(RefusedError),
+        transaction(jobs.engine, is_read=True) as db,
+    ):
+        trainings.page(db, 1, "trn_none")
+
+
+def test_succeeded_without_a_model_is_impossible(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+
+    with pytest.raises(IntegrityError), transaction(jobs.engine) as db:
+        db.execute(
+            sa.update(training_rows)
+            .where(training_rows.c.id == training.id)
+            .values(state="succeeded")
+        )
+
+
+def test_stored_spec_reads_as_it_was_given(table: bytes) -> None:
+    text = b"""{"target": "disease", "positive": 1, "params": {"rounds": 5, "tau": 0.1},
+               "costs": {"age": 999999999.999999}, "validation": null}"""
+
+    upload = datasets.read("table.csv", BytesIO(table))
+    order = trainings.check(trainings.parse_spec(text), upload.table)
+
+    assert order.spec["costs"] == {"age": 999999999.999999}
+    assert order.spec["params"] == {"rounds": 5, "tau": 0.1}

@@ -1,0 +1,212 @@
+"""The worker as a process of its own: killed, stopped, suspended, told to end."""
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from app.settings import Settings
+from app.store.engine import transaction
+from app.store.tables import trainings as training_rows
+from app.worker import run
+from tests.app.jobs import Jobs, lines, noisy_spec, noisy_table, undisturbed, wait
+
+pytestmark = pytest.mark.slow
+
+# Workers are forked from a process that has their imports: these take seconds.
+STARTER = multiprocessing.get_context("forkserver")
+STARTER.set_forkserver_preload(["app.worker", "core.kernels"])
+TABLE = noisy_table()
+SPEC = noisy_spec(3500)
+
+
+@cache
+def expected() -> str:
+    return undisturbed(TABLE, SPEC)
+
+
+def run_logged(settings: Settings, log: Path) -> None:
+    """Be a worker whose log is a file."""
+    with log.open("w") as stream:
+        os.dup2(stream.fileno(), sys.stderr.fileno())
+    run(settings)
+
+
+@dataclass
+class Process:
+    """One worker process and its log."""
+
+    process: Any
+    log: Path
+
+    def lines(self) -> list[dict[str, Any]]:
+        return list(lines(self.log.read_text())) if self.log.exists() else []
+
+    def events(self) -> list[str]:
+        return [line["event"] for line in self.lines()]
+
+    @property
+    def executor_id(self) -> str | None:
+        for line in self.lines():
+            if line["event"] == "worker.ready":
+                return str(line["executor_id"])
+        return None
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.process.pid, number)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
+Launch = Callable[..., list[Process]]
+
+
+@pytest.fixture
+def launch(jobs: Jobs, tmp_path: Path) -> Iterator[Launch]:
+    """Start workers and wait until they are ready; they end with the test."""
+    made: list[Process] = []
+
+    def launch(n_workers: int = 1, **settings: object) -> list[Process]:
+        given = jobs.settings.model_copy(
+            update={"step_s": 0.05, "heartbeat_timeout_s": 1.5} | settings
+        )
+        begun = []
+        for _ in range(n_workers):
+            log = tmp_path / f"worker{len(made)}.log"
+            process = STARTER.Process(target=run_logged, args=(given, log))
+            process.start()
+            begun.append(Process(process, log))
+            made.append(begun[-1])
+        for process in begun:
+            wait(lambda process=process: process.executor_id)
+        return begun
+
+    yield launch
+    for process in made:
+        with suppress(ProcessLookupError):
+            process.send(signal.SIGCONT)
+        process.kill()
+
+
+def owner(jobs: Jobs, training_id: str, workers: list[Process]) -> Process | None:
+    """Give the worker that a training is with."""
+    with transaction(jobs.engine, is_read=True) as db:
+        executor_id = db.scalar(
+            sa.select(training_rows.c.executor_id).where(
+                training_rows.c.id == training_id, training_rows.c.state == "running"
+            )
+        )
+    return next((one for one in workers if one.executor_id == executor_id), None)
+
+
+def wait_for_share(jobs: Jobs, training_id: str, share: float) -> None:
+    wait(lambda: jobs.get(training_id).share >= share)
+
+
+def wait_for_state(jobs: Jobs, training_id: str, state: str) -> None:
+    wait(lambda: jobs.get(training_id).state == state)
+
+
+def test_killed_workers_are_replaced_and_the_model_is_the_same(
+    jobs: Jobs, launch: Launch
+) -> None:
+    workers = launch(4, max_attempts=10)
+    training = jobs.start(TABLE, SPEC)
+
+    for share in (0.05, 0.4, 0.75):
+        wait_for_share(jobs, training.id, share)
+        running = owner(jobs, training.id, workers)
+        assert running is not None
+        running.kill()
+        workers.remove(running)
+    wait_for_state(jobs, training.id, "succeeded")
+
+    assert jobs.document(training.id) == expected()
+    events = jobs.events(training.id)
+    assert [event.type for event in events].count("lost") >= 3
+    # Never two at once: once an attempt has begun, no earlier one stores a step.
+    told = [event.data["attempt"] for event in events if "attempt" in event.data]
+    assert told == sorted(told)
+    # Nothing is computed twice but what was on its way.
+    shares = [event.data["progress"] for event in events]
+    assert shares == sorted(shares)
+
+
+def test_worker_cancels_hands_back_and_ends_cleanly(jobs: Jobs, launch: Launch) -> None:
+    (worker,) = launch()
+    first, second = (jobs.start(TABLE, SPEC) for _ in range(2))
+
+    wait_for_share(jobs, first.id, 0.01)
+    jobs.cancel(first.id)
+    wait_for_state(jobs, first.id, "cancelled")
+    wait_for_share(jobs, second.id, 0.2)
+    worker.process.terminate()
+    worker.process.join(30)
+
+    assert worker.process.exitcode == 0
+    handed = jobs.get(second.id)
+    assert (handed.state, handed.attempt) == ("queued", 1)
+    assert worker.events()[-3:] == [
+        "worker.stopping",
+        "training.released",
+        "worker.stopped",
+    ]
+    launch()
+    wait_for_state(jobs, second.id, "succeeded")
+    assert jobs.document(second.id) == expected()
+    assert "lost" not in [event.type for event in jobs.events(second.id)]
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_suspended_worker_writes_nothing_once_it_wakes(
+    jobs: Jobs, launch: Launch
+) -> None:
+    workers = launch(2, step_s=0.3)
+    training = jobs.start(TABLE, SPEC)
+    wait_for_share(jobs, training.id, 0.01)
+    sleeper = owner(jobs, training.id, workers)
+    assert sleeper is not None
+
+    sleeper.send(signal.SIGSTOP)
+    wait_for_state(jobs, training.id, "succeeded")
+    events = jobs.events(training.id)
+    sleeper.send(signal.SIGCONT)
+    wait(lambda: "training.superseded" in sleeper.events())
+
+    assert jobs.events(training.id) == events
+    assert jobs.document(training.id) == expected()
+    # And it is of use again.
+    (other,) = (one for one in workers if one is not sleeper)
+    other.kill()
+    wait_for_state(jobs, jobs.start(TABLE, noisy_spec(5)).id, "succeeded")
+    assert sleeper.events()[-1] == "training.succeeded"
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_training_that_kills_three_workers_fails(jobs: Jobs, launch: Launch) -> None:
+    workers = launch(4)
+    training = jobs.start(TABLE, SPEC)
+
+    for attempt in (1, 2, 3):
+        wait(lambda attempt=attempt: jobs.get(training.id).attempt == attempt)
+        running = wait(lambda: owner(jobs, training.id, workers))
+        running.kill()
+        workers.remove(running)
+    wait_for_state(jobs, training.id, "failed")
+
+    error = jobs.get(training.id).error
+    assert error is not None
+    assert error["type"] == "/problems/worker-lost"
+    (last,) = workers
+    assert last.process.is_alive()

@@ -11,6 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 CORE_COVERAGE ?= 100
+# Files stay whole: their fixtures are dear.
+PARALLEL ?= -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -23,8 +25,8 @@ demo: $(STAMP) ## Train on the built-in example, play a session, then serve the 
 	@ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless} $(BIN)/askless demo
 
 test: $(STAMP) ## Run the tests, then those of core again uncompiled for coverage.
-	$(BIN)/python -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core -m "not slow" \
+	$(BIN)/python -m pytest $(PARALLEL)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core $(PARALLEL) -m "not slow" \
 		--cov --cov-report=term-missing --cov-fail-under=$(CORE_COVERAGE)
 
 check: $(STAMP) ## Check format, lint and types.

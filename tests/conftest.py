@@ -18,7 +18,7 @@ settings.register_profile(
     "askless",
     deadline=None,
     derandomize="CI" in os.environ,
-    max_examples=60 if IS_COMPILED else 20,
+    max_examples=60 if IS_COMPILED else 12,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("askless")

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from app.errors import ConflictError, NotFoundError
 from app.http.schemas.common import to_units
+from app.logs import LOGGER
 from core.errors import ClosedError, OverBudgetError, RefusedError
 
 MEDIA_TYPE = "application/problem+json"
@@ -212,8 +213,10 @@ def on_unavailable(request: Request, error: Exception) -> Problem:
 
 
 def on_crash(request: Request, error: Exception) -> Problem:
-    del error
-    return problem(id_of(request), "internal")
+    request_id = id_of(request)
+    fields = {"request_id": request_id}
+    LOGGER.error("http.crashed", exc_info=error, extra={"fields": fields})
+    return problem(request_id, "internal")
 
 
 HANDLERS: dict[int | type[Exception], Any] = {

@@ -21,7 +21,14 @@ from app.store.blobs import Blobs
 from app.store.engine import create_engine
 from app.store.migrate import migrate
 from app.store.queue import Queue, make_client
+from core.kernels import warm_up
 from tests.app.jobs import Jobs
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_kernels() -> None:
+    """Compile before any server does so in a thread, beside the requests."""
+    warm_up()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import AdaBoostClassifier
@@ -124,6 +124,8 @@ def test_every_round_is_the_best_by_the_naive_formulas(rule, dataset, tau):
 
     rounds = run(dataset, rule, **params)
 
+    # Rounding decides whether a stump on the very clip is perfect.
+    assume(all(abs(added.edge - MAX_EDGE) > 1e-11 for added in rounds))
     choices = [astuple(added.hypothesis) for added in rounds]
     expected = run_naive(dataset, rule, choices=choices, **params)
     for added, twin in zip(rounds, expected, strict=True):

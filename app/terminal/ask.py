@@ -20,6 +20,8 @@ HELP = """   an answer         the value itself: {example}
    undo              take the last answer back (what was charged stays charged)
    stop              end here   ·   help"""
 
+COMMANDS = ("help", "list", "undo")
+
 OUTCOMES: dict[str, Outcome] = {
     "not available": "unavailable",
     "unavailable": "unavailable",
@@ -44,6 +46,7 @@ def run_session(
     Over a pipe a wrong answer raises, so that a script does not go on unawares.
     """
     asked: int | None = -1
+    doubted = ""
     while True:
         question = anytime.next_question(ensemble, state)
         is_advised = state.stop_reason is not None and not goes_on
@@ -65,6 +68,11 @@ def run_session(
             if state.stop_reason is None or question is not None:
                 state = anytime.stop(state)
             break
+        if is_terminal and line != doubted and is_unseen(ensemble, question, line):
+            # It would be charged; a slip of the finger should not be.
+            console.print("   Training saw no such category. To keep it, repeat it.")
+            doubted = line
+            continue
         try:
             before, state = state, take_line(ensemble, state, question, line, console)
         except (RefusedError, OverBudgetError, ClosedError) as error:
@@ -76,6 +84,17 @@ def run_session(
                 say_standing(console, ensemble, state)
     say_end(console, ensemble, state)
     return state
+
+
+def is_unseen(ensemble: Ensemble, question: Question | None, line: str) -> bool:
+    """Whether a line answers with a category that training did not see."""
+    if question is None or not line:
+        return False
+    feature = ensemble.catalogue.features[question.feature_idx]
+    is_word = line.lower() in COMMANDS or line.lower() in OUTCOMES
+    is_named = line.partition("=")[0].strip() in ensemble.catalogue.feature_idxs
+    is_answer = not is_word and not ("=" in line and is_named)
+    return feature.type == "category" and is_answer and line not in feature.categories
 
 
 def prompt(ensemble: Ensemble, question: Question | None) -> str:

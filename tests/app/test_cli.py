@@ -5,9 +5,13 @@ import sys
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from app import cli
+from app.terminal.ask import run_session
+from core import anytime
 from core.codec import model_from_json
+from core.types import UNSEEN
 
 ROWS = 80
 
@@ -341,3 +345,37 @@ def test_new_categories_are_warned_about_and_charged(place, model, run):
 
     assert "did not see" in finished.err
     assert "10.5" in out.read_text()
+
+
+def test_slip_in_a_category_is_not_charged_on_a_terminal(model):
+    ensemble = model_from_json(json.loads(model.read_text())).ensemble
+    lines = iter(["0.7", "purple", "list", "red", "stop"])
+    said = io.StringIO()
+
+    state = run_session(
+        ensemble,
+        anytime.start(ensemble, None),
+        Console(file=said),
+        lambda _prompt: next(lines),
+        is_terminal=True,
+        goes_on=True,
+    )
+
+    assert "Training saw no such category" in said.getvalue()
+    assert [answer.value for answer in state.history] == [0.7, 1.0]
+
+
+def test_new_category_can_be_kept_by_repeating_it(model):
+    ensemble = model_from_json(json.loads(model.read_text())).ensemble
+    lines = iter(["0.7", "purple", "purple", "stop"])
+
+    state = run_session(
+        ensemble,
+        anytime.start(ensemble, None),
+        Console(file=io.StringIO()),
+        lambda _prompt: next(lines),
+        is_terminal=True,
+        goes_on=True,
+    )
+
+    assert state.history[-1].value == UNSEEN

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -20,16 +21,24 @@ from rich.markup import escape
 
 from app import documents, logs
 from app.ingest import read_columns
+from app.memory import available_bytes
 from app.settings import Settings
-from app.terminal import show
+from app.terminal import selected, show
 from app.terminal.ask import run_session, say_error
 from app.terminal.demo import demo_training, load_demo, run_demo
 from core import anytime
-from core.check import check_rows, check_table, check_targets, parse_answer
+from core.answers import check_policy, parse_answer
+from core.check import (
+    check_rows,
+    check_table,
+    check_targets,
+)
 from core.errors import CoreError, Refusal, RefusedError
-from core.evaluate import evaluate, probabilities, walk
-from core.forecasts import decide_all
+from core.evaluate import class_probabilities, evaluate, walk
+from core.forecasts import decide
 from core.prices import from_micros, to_micros
+from core.selection import SelectionLearner, SelectionMethod, SelectionParams, select
+from core.specs import Reader
 from core.training import train
 from core.types import Curve, Dataset, Ensemble, Model, PolicyName, StopRule
 
@@ -47,7 +56,8 @@ Spec = Annotated[Path, typer.Option(help="Training spec, JSON.")]
 ModelFile = Annotated[Path, typer.Argument(help="MODEL.json that `train` wrote.")]
 Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]
 Policy = Annotated[
-    str | None, typer.Option(help="ordered or sample; by default the model's.")
+    str | None,
+    typer.Option(help="ordered, sample or cascade; by default the model's."),
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")]
@@ -184,7 +194,8 @@ def end_with_parent() -> None:
 def check(data: Data, spec: Spec) -> None:
     """Check a table and a spec together; write nothing."""
     wanted = documents.load_spec(spec)
-    checked = check_table(read_columns(data, wanted.text_columns), wanted)
+    columns = read_columns(data, wanted.text_columns)
+    checked = check_table(columns, wanted, available_bytes())
     for warning in checked.warnings:
         errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
     dataset = checked.dataset
@@ -203,7 +214,8 @@ def train_command(
 ) -> None:
     """Train a model on a table with prices."""
     wanted = documents.load_spec(spec)
-    checked = check_table(read_columns(data, wanted.text_columns), wanted)
+    columns = read_columns(data, wanted.text_columns)
+    checked = check_table(columns, wanted, available_bytes())
     for warning in checked.warnings:
         errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
     if not out.parent.is_dir():
@@ -216,6 +228,8 @@ def train_command(
         folds=wanted.folds,
         seed=wanted.seed,
         error_costs=checked.error_costs,
+        selection=wanted.selection,
+        auto=wanted.auto,
     )
     model = show.pull(training, "training")
     documents.write_whole(out, documents.model_text(model))
@@ -223,6 +237,38 @@ def train_command(
     if model.curve is not None:
         output.print(show.curve_table(model.curve, wanted.cost_unit))
     output.print(f"wrote {escape(str(out))}")
+
+
+@app.command(name="select")
+def select_command(
+    data: Data,
+    spec: Spec,
+    method: Annotated[
+        str | None, typer.Option(help="fs2boost, ifs2boost or sfs; else the spec's.")
+    ] = None,
+    learner: Annotated[
+        str | None, typer.Option(help="knn or stump; else the spec's.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Select the features that are worth knowing, one by one; write nothing."""
+    wanted = documents.load_spec(spec)
+    params = parse_selection(wanted.selection or SelectionParams(), method, learner)
+    wanted = replace(wanted, selection=params)
+    columns = read_columns(data, wanted.text_columns)
+    checked = check_table(columns, wanted, available_bytes())
+    for warning in checked.warnings:
+        errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
+    catalogue = checked.dataset.catalogue
+    found = show.pull(select(checked.dataset, params), "selection")
+    if as_json:
+        told = selected.selection_json(catalogue, params, found)
+        sys.stdout.write(json.dumps(told) + "\n")
+        return
+    output.print(selected.path_table(catalogue, found))
+    if found.feature_idxs:
+        output.print(selected.subset_table(catalogue, found))
+    output.print(escape(selected.summary(catalogue, found)))
 
 
 @app.command(name="evaluate")
@@ -271,8 +317,8 @@ def predict(
     columns = read_columns(data, text_features(ensemble))
     values = warned_values(columns, ensemble)
     walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True)
-    positives = probabilities(ensemble, walks, chosen)[:, 0]
-    labels = decide_all(ensemble, positives).astype(int)
+    chances = class_probabilities(ensemble, walks, chosen)[:, 0]
+    labels = decide(ensemble, chances)
     names = [feature.name for feature in ensemble.catalogue.features]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -280,11 +326,10 @@ def predict(
     for row, label in enumerate(labels):
         ranks = walks.ranks[row]
         asked = sorted((rank, idx) for idx, rank in enumerate(ranks) if rank > 0)
-        probability = positives[row] if label == 1 else 1 - positives[row]
         writer.writerow(
             [
                 ensemble.classes[label].label,
-                f"{probability:.6f}",
+                f"{chances[row, label]:.6f}",
                 f"{from_micros(int(walks.spent[row, 0])):.6f}".rstrip("0").rstrip("."),
                 ";".join(names[idx] for _, idx in asked),
             ]
@@ -346,10 +391,27 @@ def parse_budget(text: str, option: str) -> int | None:
 def parse_policy(text: str | None, ensemble: Ensemble) -> PolicyName:
     if text is None:
         return ensemble.policy
-    if text not in ("ordered", "sample"):
-        rule = "must be ordered or sample"
-        raise RefusedError([Refusal("--policy", rule, repr(text))])
-    return text  # type: ignore[return-value]  # one of the two
+    return check_policy(text, ensemble, "--policy")
+
+
+def parse_selection(
+    params: SelectionParams, method: str | None, learner: str | None
+) -> SelectionParams:
+    """The spec's, with what options say instead."""
+    reader = Reader()
+    chosen = replace(
+        params,
+        method=reader.choice(
+            params.method if method is None else method, "--method", SelectionMethod
+        ),
+        learner=reader.choice(
+            params.learner if learner is None else learner,
+            "--learner",
+            SelectionLearner,
+        ),
+    )
+    reader.finish()
+    return chosen
 
 
 def parse_known(entries: list[str], ensemble: Ensemble) -> dict[int, float]:

@@ -19,7 +19,7 @@ import httpx
 Json = dict[str, Any]
 Value = bool | int | float | str
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
-Policy = Literal["ordered", "sample"]
+Policy = Literal["ordered", "sample", "cascade"]
 
 RETRIED_STATUSES = (502, 503, 504)
 NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)

@@ -31,7 +31,16 @@ def load_spec(path: Path) -> TrainingSpec:
 
 
 def load_model(path: Path) -> Model:
-    return model_from_json(read_json(path))
+    return read_model(read_json(path))
+
+
+def read_model(raw: object) -> Model:
+    """Read a model that sessions can use."""
+    model = model_from_json(raw)
+    if model.ensemble.is_multilabel:
+        rule = "must be false: a session predicts one class"
+        raise RefusedError([Refusal("model.is_multilabel", rule)])
+    return model
 
 
 def model_text(model: Model) -> str:

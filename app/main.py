@@ -29,7 +29,7 @@ from app.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine
 from app.store.queue import make_client
-from core.kernels import warm_up
+from core.warm import warm_up
 
 DESCRIPTION = """Predict from few features. A session asks for one feature at a time,
 each with its price, predicts after every answer, and never charges more than its

@@ -8,6 +8,7 @@ STOP_WORDS = {
     "certain": "no answer that is still affordable can change the prediction",
     "confident": "the prediction is as certain as was asked for",
     "all_known": "every feature that the model reads is answered",
+    "rejected_early": "a stage of the cascade has rejected the case",
     "max_questions": "the agreed number of questions is reached",
     "client_stopped": "stopped on request",
     "expired": "the session expired",
@@ -32,10 +33,10 @@ def percent(share: float) -> str:
 
 def why(ensemble: Ensemble, question: Question) -> str:
     """Why this feature is asked next, and what its price is made of."""
-    plural = "s" if question.n_hypotheses != 1 else ""
+    word = "weak hypothesis" if question.n_hypotheses == 1 else "weak hypotheses"
     reason = (
         f"It carries {percent(question.share)} of the vote that is still open, "
-        f"in {question.n_hypotheses} stump{plural}."
+        f"in {question.n_hypotheses} {word}."
     )
     return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
 

@@ -25,7 +25,7 @@ from app.store import queue
 from app.store.blobs import Blobs
 from app.store.engine import create_engine, transaction
 from core.errors import RefusedError
-from core.kernels import warm_up
+from core.warm import warm_up
 
 POLLING_S = 0.25
 # The longest wait for a step to end, beyond which the process is likely to be killed.

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from core import forecasts, kernels
+from core import forecasts
 from core.errors import AnswerError, ClosedError, OverBudgetError, Refusal
 from core.policies import POLICIES
 from core.policies.ordered import find_plan
+from core.policies.sampled import find_waiting
 from core.prices import price
-from core.session_arrays import SessionArrays, paid_by, session_arrays
+from core.session_arrays import paid_by, session_arrays
 from core.stopping import is_certain, is_confident
 from core.types import (
     NO_GROUP,
@@ -57,7 +58,8 @@ def start(
     known : mapping of int to float, optional
         Values known beforehand by feature; free, and they pay no fee.
     policy : str, optional
-        `ordered` or `sample`; that of the ensemble's algorithm by default.
+        `ordered`, `sample`, or of a cascade `cascade`; that of the ensemble's
+        algorithm by default.
     stop : StopRule, optional
 
     Returns
@@ -255,41 +257,29 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     catalogue = ensemble.catalogue
     arrays = session_arrays(ensemble, state)
     group_idx = int(catalogue.group_idxs[feature_idx])
-    is_open = is_open_hypothesis(ensemble, state, arrays)
-    reads = ensemble.feature_idxs == feature_idx
-    alphas = np.abs(ensemble.signed_alphas)
-    others = dict.fromkeys(
-        ensemble.feature_idxs[arrays_open(ensemble, arrays)].tolist()
-    )
+    waiting_for = find_waiting(ensemble, arrays)
+    is_open = waiting_for >= 0
+    if state.policy != "sample":
+        # The plan, and the hypothesis after it if it is the one that asks.
+        length = find_plan(ensemble, arrays).length
+        is_open[max(length, int(np.argmax(waiting_for == feature_idx)) + 1) :] = False
+    alphas = ensemble.alpha_array
+    others = dict.fromkeys(waiting_for[waiting_for >= 0].tolist())
+    starts, _ = ensemble.readers
+    is_affordable = arrays.is_affordable
     return Question(
         number=count_questions(ensemble, state) + 1,
         feature_idx=feature_idx,
         feature_idxs=(feature_idx, *bundle_members(ensemble, state, feature_idx)),
         price=int(arrays.prices[feature_idx]),
         is_group_paid=group_idx != NO_GROUP and bool(arrays.is_group_paid[group_idx]),
-        n_hypotheses=int(reads.sum()),
-        share=float(alphas[is_open & reads].sum() / alphas[is_open].sum()),
+        n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx]),
+        share=float(
+            alphas[is_open & (waiting_for == feature_idx)].sum() / alphas[is_open].sum()
+        ),
         alternatives=tuple(
             (idx, int(arrays.prices[idx]))
             for idx in others
-            if idx != feature_idx and arrays.is_affordable[idx]
+            if idx != feature_idx and is_affordable[idx]
         ),
     )
-
-
-def arrays_open(ensemble: Ensemble, arrays: SessionArrays) -> np.ndarray:
-    """Which hypotheses read a feature that has no answer yet."""
-    is_open: np.ndarray = arrays.status[ensemble.feature_idxs] == kernels.OPEN
-    return is_open
-
-
-def is_open_hypothesis(
-    ensemble: Ensemble, state: State, arrays: SessionArrays
-) -> np.ndarray:
-    """Which hypotheses of the plan (`sample`: of all) still wait for their feature."""
-    is_open = arrays_open(ensemble, arrays)
-    if state.policy == "ordered":
-        is_open = is_open & (
-            np.arange(is_open.size) < find_plan(ensemble, arrays).length
-        )
-    return is_open

@@ -1,33 +1,101 @@
 """The one boosting loop: a generator that yields one `Round` per round.
 
-What differs between algorithms is the rule. To cancel, stop pulling.
+What differs between algorithms is the rule; which hypotheses there are is the
+learner's, and which features are looked at the search's. To cancel, stop pulling.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from core.binning import Binned
-from core.learners.stump import Candidates, find_stumps, make_stump, reweight
-from core.prices import Paid, pay, price, rule_costs, smallest_cost
+from core.hypotheses import Hypothesis
+from core.learners.choice import MIN_EDGE, Found, Scorer, choose
+from core.learners.product import find_product
+from core.learners.stump import Candidates, find_stumps, make_stump
+from core.learners.tree import find_tree
+from core.learners.weights import Weights, make_weights
+from core.prices import Paid, buy, rule_costs, smallest_cost
 from core.rules import MAX_EDGE, RULES, View
-from core.types import Catalogue, FloatArray, Memory, Round
+from core.search import Search, SearchName, make_search
+from core.types import (
+    Catalogue,
+    Dataset,
+    FloatArray,
+    IntArray,
+    Memory,
+    Round,
+)
 
-MIN_EDGE = 1e-12
+LearnerName = Literal["stump", "tree", "product"]
+LabelWeights = Literal["balanced", "uniform"]
 
 
 @dataclass(frozen=True, slots=True)
 class BoostParams:
-    """The parameters of a boosting run; `cost_floor` in micro-units."""
+    """The parameters of a boosting run; `cost_floor` in micro-units.
+
+    `leaves` are those of a tree and `factors` those of a product; `search_size` is
+    the k of the searches `lazy` and `ucb`, and `seed` that of the draws of `lazy`.
+    `label_weights`: see `initial_weights`. `stages`, `detection` and `false_alarm` are
+    those of a cascade.
+    """
 
     algorithm: str = "adaboost_bt_smoothed"
     rounds: int = 300
     tau: float = 1.0
     switch: float = 0.1
     cost_floor: int | None = None
+    learner: LearnerName = "stump"
+    leaves: int = 8
+    factors: int = 3
+    search: SearchName = "all"
+    search_size: int = 20
+    seed: int = 0
+    label_weights: LabelWeights = "balanced"
+    stages: int = 3
+    detection: float = 0.99
+    false_alarm: float = 0.5
+
+
+def initial_weights(
+    dataset: Dataset, label_weights: LabelWeights = "balanced"
+) -> FloatArray:
+    """Signed weights before the first round.
+
+    Returns
+    -------
+    float64 array, shape (n_samples, n_channels)
+        Of two classes D(i) y(i). Of K classes, `balanced` gives half of D(i) to the
+        class of the row and shares the other half among the others (Kegl and
+        Busa-Fekete 2009, eq. 2); `uniform` gives D(i)/K to each, and so does a
+        multi-label dataset always. Times +1 where the row is of the class, else -1.
+        For K = 2 both would give each channel the mirrored weights of the other, so
+        one channel says it all.
+    """
+    weights = dataset.weights[:, None]
+    n_classes = len(dataset.classes)
+    if dataset.is_multilabel or (label_weights == "uniform" and n_classes > 2):
+        return weights * dataset.class_signs / n_classes
+    if n_classes == 2:
+        return weights * dataset.signs[:, None]
+    signs = dataset.class_signs
+    shares = np.where(signs > 0, 0.5, 0.5 / (n_classes - 1))
+    return weights * signs * shares
+
+
+def training_bytes(n_samples: int, n_features: int, n_channels: int) -> int:
+    """Most bytes that a training takes beside the columns as they were read.
+
+    Per cell the value twice (whole and a fold's rows) and its codes; per row and
+    channel the weights, their signs and one copy for a product or a fold.
+    """
+    n_cells = n_samples * n_features
+    return n_cells * (2 * 8 + 2) + n_samples * (4 * 8 * n_channels + 8 * 8)
 
 
 def boost(
@@ -37,71 +105,184 @@ def boost(
     params: BoostParams,
     done: Sequence[Round] = (),
 ) -> Iterator[Round]:
-    """Boost stumps, one round at a time.
+    """Boost weak hypotheses, one round at a time.
 
     Parameters
     ----------
     binned : Binned
-    signed_weights : float64 array, shape (n_samples,)
-        Initial weight of each row times its class, the absolute values summing
-        to 1. Not mutated.
+    signed_weights : float64 array, shape (n_samples, n_channels) or (n_samples,)
+        Initial weight of each row (and class) times +1 or -1 for its class, the
+        absolute values summing to 1; see `initial_weights`. Not mutated.
     catalogue : Catalogue
     params : BoostParams
     done : sequence of Round
-        Rounds of an interrupted run, to go on after: their reweighting is repeated,
-        so that the rest is the same to the bit.
+        Rounds of an interrupted run, to go on after, so that the rest is the same to
+        the bit: their reweighting is repeated, and where the search has learnt from
+        the edges found, their finding too.
 
     Yields
     ------
     Round
-        Until `params.rounds`, or no stump has an edge above 1e-12, or one is
-        perfect (which is the last to be added).
+        Until `params.rounds`, or no hypothesis has an edge above 1e-12, or one is
+        perfect (which is the last to be added). A search that looks at some features
+        only looks at all of them before it gives up.
 
     Notes
     -----
     alpha = 1/2 ln((1 + gamma)/(1 - gamma)), gamma clipped at 1 - 1e-9. With missing
     values gamma = W+ - W- and Z <= sqrt(1 - gamma^2) (Schapire and Singer 1999);
-    `speedboost` takes alpha = 1/2 ln(W+/W-). None of the choices depends on a
-    budget, so one run serves every budget: Algorithm 1 of Huang et al. (2015) with
-    budget B is the longest prefix whose features B can pay.
+    `speedboost` takes alpha = 1/2 ln(W+/W-). Of several classes it is AdaBoost.MH
+    (Kegl and Busa-Fekete 2009, Figure 1). None of the choices depends on a budget, so
+    one run serves every budget: Algorithm 1 of Huang et al. (2015) with budget B is
+    the longest prefix whose features B can pay.
     """
-    weights = signed_weights.copy()
-    paid, spent, memory = Paid(), 0, Memory()
-    for earlier in done:
-        reweight(binned, earlier.hypothesis, earlier.alpha, weights)
-        paid = pay(catalogue, paid, [earlier.hypothesis.feature_idx])
-        spent, memory = earlier.spent, earlier.memory
     if done and is_perfect(done[-1]):
         return
-    is_free = smallest_cost(catalogue) == 0 and params.cost_floor is None
-    rule = RULES["adaboost" if is_free else params.algorithm]
-    for number in range(len(done) + 1, params.rounds + 1):
-        candidates = find_stumps(binned, weights)
-        view = View(
-            edges=candidates.edges,
-            presents=candidates.presents,
-            costs=rule_costs(catalogue, group_mask(catalogue, paid), params.cost_floor),
-            is_paid=feature_mask(catalogue, paid),
-            spent=spent,
-            tau=params.tau,
-            switch=params.switch,
-            memory=memory,
+    channels = signed_weights.reshape(signed_weights.shape[0], -1)
+    weights = make_weights(binned, channels, is_partial=params.search != "all")
+    search = make_search(
+        params.search, binned.codes.shape[0], params.search_size, params.seed
+    )
+    buyer = Buyer(catalogue, params)
+    for number in range(1, params.rounds + 1):
+        search.begin(number)
+        is_repeated = number <= len(done)
+        found = None
+        if not is_repeated or search.has_memory:
+            found = find_hypothesis(binned, weights, params, search, buyer.scorer())
+            if found is None:
+                return
+        if is_repeated:
+            added = done[number - 1]
+            buyer.take(added.hypothesis, added.memory)
+            weights.apply(added.hypothesis, added.alpha)
+            continue
+        assert found is not None, "looked for in every new round"
+        buyer.take(found.hypothesis)
+        alpha = find_alpha(found, buyer.rule.uses_presents)
+        z = weights.apply(found.hypothesis, alpha)
+        added = Round(
+            number, found.hypothesis, found.edge, alpha, z, buyer.spent, buyer.memory
         )
-        scores, memory = rule.score(view)
-        scores = np.where(candidates.edges > MIN_EDGE, scores, -np.inf)
-        if scores.size == 0 or not np.isfinite(scores.max()):
-            return
-        feature_idx = int(np.argmax(scores))
-        alpha = find_alpha(candidates, feature_idx, rule.uses_presents)
-        stump = make_stump(binned, candidates, feature_idx)
-        z = reweight(binned, stump, alpha, weights)
-        spent += price(catalogue, paid, feature_idx)
-        paid = pay(catalogue, paid, [feature_idx])
-        edge = float(candidates.edges[feature_idx])
-        added = Round(number, stump, edge, alpha, z, spent, memory)
         yield added
         if is_perfect(added):
             return
+
+
+def find_hypothesis(
+    binned: Binned,
+    weights: Weights,
+    params: BoostParams,
+    search: Search,
+    scorer: Scorer,
+) -> Found | None:
+    """Find what the rule buys among what the learner makes and the search looks at."""
+
+    def learnt(candidates: Candidates) -> Candidates:
+        search.reward(candidates.feature_idxs, candidates.edges)
+        return candidates
+
+    roots = learnt(weights.find_stumps(search.pick()))
+    if params.search != "all" and roots.edges.max(initial=0.0) <= MIN_EDGE:
+        roots = weights.find_stumps(np.arange(binned.codes.shape[0]))
+    if params.learner == "stump":
+        return find_stump(binned, weights, roots, scorer)
+    signed = weights.signed
+
+    def find_in_leaf(rows: IntArray, votes: tuple[int, ...]) -> Candidates:
+        return learnt(find_stumps(binned, signed, search.pick(), rows, votes))
+
+    def find_factor(signed_weights: FloatArray) -> Candidates:
+        return learnt(weights.find_stumps_for(signed_weights, search.pick()))
+
+    if params.learner == "tree":
+        return find_tree(binned, signed, roots, find_in_leaf, scorer, params.leaves)
+    return find_product(binned, signed, roots, find_factor, scorer, params.factors)
+
+
+def find_stump(
+    binned: Binned, weights: Weights, candidates: Candidates, scorer: Scorer
+) -> Found | None:
+    """Find the stump that the rule buys; None where there is none."""
+    position, _ = choose(candidates, scorer)
+    if position < 0:
+        return None
+    # Reading the weights costs a pass over the rows, which known votes save.
+    signed = None if candidates.votes is not None else weights.signed
+    return Found(
+        make_stump(binned, candidates, position, signed),
+        float(candidates.edges[position]),
+        float(candidates.presents[position]),
+    )
+
+
+class Buyer:
+    """Weighs candidates by the rule, and remembers what was bought.
+
+    `spent` is the price of all features so far, in micro-units.
+    """
+
+    def __init__(self, catalogue: Catalogue, params: BoostParams) -> None:
+        self.catalogue = catalogue
+        self.params = params
+        is_free = smallest_cost(catalogue) == 0 and params.cost_floor is None
+        self.rule = RULES["adaboost" if is_free else params.algorithm]
+        self.paid, self.spent, self.memory = Paid(), 0, Memory()
+        self.is_paid = np.zeros(len(catalogue.features), dtype=np.bool_)
+        self.is_group_paid = np.zeros(len(catalogue.groups), dtype=np.bool_)
+        # Without groups the costs of stumps never change.
+        self._costs: FloatArray | None = None
+        if not catalogue.groups:
+            self._costs = rule_costs(
+                catalogue, np.zeros(0, np.bool_), params.cost_floor
+            )
+
+    def scorer(self) -> Scorer:
+        """Give the rule's scores for the candidates of one round."""
+        is_paid, is_group_paid = self.is_paid, self.is_group_paid
+        is_first = True
+
+        def score(
+            feature_idxs: IntArray,
+            edges: FloatArray,
+            presents: FloatArray,
+            already: tuple[int, ...],
+        ) -> FloatArray:
+            nonlocal is_first
+            costs = self._costs
+            if costs is None or already:
+                costs = rule_costs(
+                    self.catalogue, is_group_paid, self.params.cost_floor, already
+                )
+            all_paid = is_paid[feature_idxs]
+            if already:
+                all_paid = all_paid & is_paid[list(already)].all()
+            view = View(
+                edges=edges,
+                presents=presents,
+                costs=costs[feature_idxs],
+                is_paid=all_paid,
+                spent=self.spent,
+                tau=self.params.tau,
+                switch=self.params.switch,
+                memory=self.memory,
+                is_refining=not is_first,
+            )
+            scores, memory = self.rule.score(view)
+            if is_first:
+                self.memory, is_first = memory, False
+            return scores
+
+        return score
+
+    def take(self, hypothesis: Hypothesis, memory: Memory | None = None) -> None:
+        """Buy the features of a hypothesis; `memory` is that of a repeated round."""
+        amount, self.paid = buy(self.catalogue, self.paid, hypothesis.feature_idxs)
+        self.spent += amount
+        idxs = list(hypothesis.feature_idxs)
+        self.is_paid[idxs] = True
+        self.is_group_paid[list(self.paid.group_idxs)] = True
+        self.memory = memory or self.memory
 
 
 def is_perfect(added: Round) -> bool:
@@ -109,22 +290,7 @@ def is_perfect(added: Round) -> bool:
     return added.edge >= MAX_EDGE
 
 
-def find_alpha(candidates: Candidates, feature_idx: int, uses_presents: bool) -> float:
-    """Vote of a stump: 1/2 ln((p + gamma)/(p - gamma)), p the weight it stands on."""
-    present = float(candidates.presents[feature_idx]) if uses_presents else 1.0
-    ratio = min(float(candidates.edges[feature_idx]) / present, MAX_EDGE)
-    return float(np.arctanh(ratio))
-
-
-def feature_mask(catalogue: Catalogue, paid: Paid) -> np.ndarray:
-    """Which features are paid, as a mask; (n_features,)."""
-    mask = np.zeros(len(catalogue.features), dtype=np.bool_)
-    mask[list(paid.feature_idxs)] = True
-    return mask
-
-
-def group_mask(catalogue: Catalogue, paid: Paid) -> np.ndarray:
-    """Which groups' fees are paid, as a mask; (n_groups,)."""
-    mask = np.zeros(len(catalogue.groups), dtype=np.bool_)
-    mask[list(paid.group_idxs)] = True
-    return mask
+def find_alpha(found: Found, uses_presents: bool) -> float:
+    """Vote of a hypothesis: 1/2 ln((p + gamma)/(p - gamma)), p what it stands on."""
+    present = found.present if uses_presents else 1.0
+    return float(np.arctanh(min(found.edge / present, MAX_EDGE)))

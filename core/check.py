@@ -5,17 +5,24 @@ Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 import numpy as np
-import numpy.typing as npt
 
-from core.binning import MAX_CODES
-from core.errors import AnswerError, Refusal, RefusedError
-from core.specs import TrainingSpec, describe
+from core.boosting import training_bytes
+from core.columns import (
+    Column,
+    Columns,
+    as_text,
+    cell_refusal,
+    column_warnings,
+    infer_type,
+    read_feature,
+    unknown_column,
+)
+from core.errors import Refusal, RefusedError
+from core.selection import selection_bytes
+from core.specs import TrainingSpec
 from core.types import (
     UNSEEN,
     Catalogue,
@@ -23,17 +30,12 @@ from core.types import (
     Dataset,
     Ensemble,
     Feature,
-    FeatureType,
     FloatArray,
     IntArray,
+    count_channels,
 )
 
-Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
-Columns = Mapping[str, Column]
-
-TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y"})
-FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n"})
-MAX_EXAMPLES = 3
+MAX_CLASSES = 1000
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,9 @@ class Checked:
     warnings: tuple[str, ...]
 
 
-def check_table(columns: Columns, spec: TrainingSpec) -> Checked:
+def check_table(
+    columns: Columns, spec: TrainingSpec, memory: int | None = None
+) -> Checked:
     """Turn a table into a dataset as a training spec wants it.
 
     Rows are numbered from 1, the header not counted.
@@ -55,6 +59,8 @@ def check_table(columns: Columns, spec: TrainingSpec) -> Checked:
     columns : mapping of str to array
         All of one length.
     spec : TrainingSpec
+    memory : int, optional
+        Bytes that training may take; None: no limit.
 
     Returns
     -------
@@ -65,7 +71,8 @@ def check_table(columns: Columns, spec: TrainingSpec) -> Checked:
     RefusedError
         With every broken rule: a missing or one-class target, no rows, unknown
         features, cells that are not of their feature's type, infinities, more than
-        254 categories, weights or groups that are missing or negative.
+        254 categories, weights or groups that are missing or negative, more cells
+        than memory holds.
     """
     refusals: list[Refusal] = []
     warnings: list[str] = []
@@ -107,6 +114,14 @@ def check_table(columns: Columns, spec: TrainingSpec) -> Checked:
     refusals += wrong
     error_costs, wrong = lay_error_costs(spec, classes)
     refusals += wrong
+    if spec.boost.algorithm == "cascade" and len(classes) > 2:
+        refusals.append(Refusal("algorithm", "a cascade has two classes"))
+    needed = training_bytes(
+        n_rows, len(read), count_channels(len(classes), is_multilabel=False)
+    )
+    if spec.selection is not None:
+        needed = max(needed, selection_bytes(n_rows))
+    refusals += refuse_size(needed, memory)
     if refusals:
         raise RefusedError(refusals)
     used = {spec.target, spec.weight, spec.group_by, *(f.name for f in typed)}
@@ -129,6 +144,14 @@ def check_table(columns: Columns, spec: TrainingSpec) -> Checked:
         rule = "must have two classes among the rows of positive weight"
         raise RefusedError([Refusal(spec.target, rule)])
     return Checked(dataset, error_costs, tuple(warnings))
+
+
+def refuse_size(needed: int, memory: int | None) -> list[Refusal]:
+    """Refuse a table whose training would take more memory than there is."""
+    if memory is None or needed <= memory:
+        return []
+    rule = f"training must fit the memory; it needs {needed / 1e9:.1f} GB"
+    return [Refusal("table", rule, f"{memory / 1e9:.1f} GB")]
 
 
 def check_rows(columns: Columns, ensemble: Ensemble) -> tuple[FloatArray, list[str]]:
@@ -183,71 +206,6 @@ def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray
     return np.array([positions[str(label)] for label in labels], np.int64)
 
 
-def check_answer(feature: Feature, value: object) -> float:
-    """Turn one answer into a value as in `Dataset.values`.
-
-    Parameters
-    ----------
-    feature : Feature
-    value : object
-        A finite number, a boolean (or 0 or 1), or a category as text; a category
-        that training did not see is legal.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    AnswerError
-    """
-    if feature.type == "category":
-        if not isinstance(value, str) or not value:
-            raise AnswerError(
-                [Refusal(feature.name, "must be a text", describe(value))]
-            )
-        try:
-            return float(feature.categories.index(value))
-        except ValueError:
-            return UNSEEN
-    if feature.type == "boolean":
-        if isinstance(value, bool) or value in (0, 1):
-            return float(bool(value))
-        rule = "must be true or false"
-        raise AnswerError([Refusal(feature.name, rule, describe(value))])
-    try:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        number = float(value) if is_number else math.nan  # type: ignore[arg-type]  # a number by then
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        rule = "must be a finite number"
-        raise AnswerError([Refusal(feature.name, rule, describe(value))])
-    return number
-
-
-def parse_answer(feature: Feature, text: str) -> float:
-    """Turn an answer written as text into a value; see `check_answer`."""
-    if feature.type == "number":
-        try:
-            return check_answer(feature, float(text))
-        except ValueError:
-            rule = "must be a finite number"
-            raise AnswerError([Refusal(feature.name, rule, describe(text))]) from None
-    if feature.type == "boolean":
-        word = text.strip().lower()
-        if word in TRUE_WORDS | FALSE_WORDS:
-            return float(word in TRUE_WORDS)
-    return check_answer(feature, text)
-
-
-def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
-    """Refuse a name that no column has, with the nearest that one has."""
-    near = get_close_matches(name, list(columns), n=1)
-    hint = f"; the nearest is {near[0]!r}" if near else ""
-    return Refusal(role, f"must be a column of the table{hint}", repr(name))
-
-
 def choose_features(
     columns: Columns, spec: TrainingSpec
 ) -> tuple[list[Feature], list[Refusal]]:
@@ -282,53 +240,20 @@ def choose_features(
     return features, refusals
 
 
-def as_text(column: Column) -> list[str | None]:
-    """Give cells as text; whole numbers without a decimal point."""
-    if column.dtype == np.object_:
-        return list(column)
-    return [
-        None if math.isnan(value) else f"{value:.0f}" if value % 1 == 0 else repr(value)
-        for value in column.tolist()
-    ]
-
-
-def cell_refusal(
-    name: str, rule: str, rows: list[int], cells: list[str | None]
-) -> Refusal:
-    """Refuse cells of a column, naming the first few rows."""
-    shown = [f"{describe(cells[row])} in row {row + 1}" for row in rows[:MAX_EXAMPLES]]
-    more = len(rows) - len(shown)
-    tail = f" and {more} more" if more else ""
-    return Refusal(f"column {name}", rule, ", ".join(shown) + tail)
-
-
-def infer_type(column: Column) -> FeatureType:
-    """Guess a feature's type: 0 and 1 or yes and no are boolean, text is category."""
-    if column.dtype != np.object_:
-        is_binary = np.isnan(column) | (column == 0) | (column == 1)
-        return "boolean" if is_binary.all() and not np.isnan(column).all() else "number"
-    present = {cell for cell in column if cell is not None}
-    if present and all(parse_boolean(cell) is not None for cell in present):
-        return "boolean"
-    if all(parse_number(cell) is not None for cell in present):
-        return "number"
-    return "category"
-
-
 def read_target(
     column: Column, spec: TrainingSpec
 ) -> tuple[tuple[ClassLabel, ...], IntArray, list[Refusal]]:
-    """Read the classes; the second is the positive one."""
+    """Read the classes in the order of their labels; of two the second is positive."""
     cells = as_text(column)
     refusals = []
     missing = [row for row, cell in enumerate(cells) if cell is None]
     if missing:
         refusals.append(cell_refusal(spec.target, "must not be empty", missing, cells))
     labels = sorted({cell for cell in cells if cell is not None})
-    if len(labels) != 2:
+    if not 2 <= len(labels) <= MAX_CLASSES:
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
         found = f"{len(labels)} ({shown})" if labels else "none"
-        rule = "must have exactly two classes"
+        rule = f"must have 2 to {MAX_CLASSES} classes"
         return (
             (),
             np.zeros(len(cells), np.int64),
@@ -348,94 +273,17 @@ def read_target(
             for label in given
             if label not in labels
         ]
-    if spec.positive == labels[0]:
+    if len(labels) > 2 and spec.positive is not None:
+        rule = "must be left out where there are more than two classes"
+        refusals.append(Refusal("positive", rule, repr(spec.positive)))
+    elif spec.positive == labels[0]:
         labels.reverse()
     classes = tuple(
         ClassLabel(label, spec.displays.get(label, label)) for label in labels
     )
-    targets = np.array([cell == labels[1] for cell in cells], np.int64)
+    positions = {label: position for position, label in enumerate(labels)}
+    targets = np.array([positions.get(cell or "", 0) for cell in cells], np.int64)
     return classes, targets, refusals
-
-
-def read_feature(
-    feature: Feature, column: Column
-) -> tuple[Feature, FloatArray, list[Refusal]]:
-    """Read a column by its feature's type; a category's values are learnt once."""
-    if feature.type == "category":
-        return read_category(feature, as_text(column))
-    if column.dtype == np.object_:
-        parse = parse_boolean if feature.type == "boolean" else parse_number
-        parsed = [parse(cell) for cell in column]
-        wrong = [row for row, value in enumerate(parsed) if value is None]
-        values = np.array([math.nan if v is None else v for v in parsed], np.float64)
-    else:
-        values = np.asarray(column, np.float64)
-        is_wrong = np.zeros(values.size, np.bool_)
-        if feature.type == "boolean":
-            is_wrong = ~np.isnan(values) & (values != 0) & (values != 1)
-        wrong = np.flatnonzero(is_wrong).tolist()
-    refusals = []
-    if wrong:
-        rule = (
-            "must be a number" if feature.type == "number" else "must be true or false"
-        )
-        refusals.append(cell_refusal(feature.name, rule, wrong, as_text(column)))
-    infinite = np.flatnonzero(np.isinf(values)).tolist()
-    if infinite:
-        refusals.append(
-            cell_refusal(
-                feature.name, "must be finite", infinite, [str(v) for v in values]
-            )
-        )
-    return feature, values, refusals
-
-
-def read_category(
-    feature: Feature, cells: list[str | None]
-) -> tuple[Feature, FloatArray, list[Refusal]]:
-    """Read a category column; without known categories those present are learnt."""
-    if not feature.categories:
-        present = sorted({cell for cell in cells if cell is not None})
-        if len(present) > MAX_CODES:
-            rule = f"must have at most {MAX_CODES} categories"
-            wrong = Refusal(f"column {feature.name}", rule, str(len(present)))
-            return feature, np.zeros(len(cells)), [wrong]
-        feature = replace(feature, categories=tuple(present))
-    codes = {category: float(code) for code, category in enumerate(feature.categories)}
-    values = [math.nan if c is None else codes.get(c, UNSEEN) for c in cells]
-    return feature, np.array(values, np.float64), []
-
-
-def parse_number(cell: str | None) -> float | None:
-    """Read a number as text; None where it is none."""
-    if cell is None:
-        return math.nan
-    try:
-        return float(cell) if "_" not in cell else None
-    except ValueError:
-        return None
-
-
-def parse_boolean(cell: str | None) -> float | None:
-    """Read a boolean as text; None where it is none."""
-    if cell is None:
-        return math.nan
-    word = cell.strip().lower()
-    return float(word in TRUE_WORDS) if word in TRUE_WORDS | FALSE_WORDS else None
-
-
-def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
-    """Say what is odd about a column although it is legal."""
-    present = values[~np.isnan(values)]
-    if present.size == 0:
-        return [f"{feature.name}: every value is missing, so it is never bought"]
-    n_distinct = np.unique(present).size
-    if n_distinct == 1:
-        return [f"{feature.name}: constant, so it is never bought"]
-    is_whole = feature.type == "number" and bool(np.all(present % 1 == 0))
-    if n_distinct == values.size > 20 and (is_whole or feature.type == "category"):
-        return [f"{feature.name}: looks like an identifier, each row has its own value"]
-    return []
 
 
 def read_weights(

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, get_args
 
+from core.algorithms import ALGORITHMS
+from core.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
 from core.nodes import MAX_FLOAT, Node
-from core.rules import RULES
 from core.types import (
     Answer,
     Calibration,
+    Cascade,
     Catalogue,
     Charge,
     ClassLabel,
@@ -27,15 +30,19 @@ from core.types import (
     Outcome,
     PolicyName,
     Round,
+    Stage,
     State,
     StopReason,
     StopRule,
-    Stump,
+    count_channels,
 )
 
 MODEL_FORMAT = "askless-model"
 STATE_FORMAT = "askless-state"
-VERSION = 1
+MODEL_VERSION = 2
+STATE_VERSION = 1
+MAX_STUMPS = 100_000
+STAGE_SHARES = ("detection", "false_alarm", "chance_reaching", "chance_rejected")
 
 Json = dict[str, Any]
 
@@ -46,7 +53,7 @@ def model_to_json(model: Model) -> Json:
     catalogue = ensemble.catalogue
     return {
         "format": MODEL_FORMAT,
-        "version": VERSION,
+        "version": MODEL_VERSION,
         "name": model.name,
         "target": model.target,
         "algorithm": ensemble.algorithm,
@@ -78,18 +85,30 @@ def model_to_json(model: Model) -> Json:
             {"label": one.label, "display": one.display} for one in ensemble.classes
         ],
         "priors": list(ensemble.priors),
-        "stumps": [
-            {"feature": h.feature_idx, "cut": h.cut, "vote": h.vote, "alpha": alpha}
-            for h, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
+        "hypotheses": [
+            {**hypothesis_to_json(hypothesis), "alpha": alpha}
+            for hypothesis, alpha in zip(
+                ensemble.hypotheses, ensemble.alphas, strict=True
+            )
         ],
+        "is_multilabel": ensemble.is_multilabel,
+        "cascade": None
+        if ensemble.cascade is None
+        else {
+            "stages": [asdict(stage) for stage in ensemble.cascade.stages],
+            "chance_passed": ensemble.cascade.chance_passed,
+        },
         "calibrations": {
-            policy: {
-                "offset": one.offset,
-                "drift": one.drift,
-                "slope_unknown": one.slope_unknown,
-                "slope_known": one.slope_known,
-            }
-            for policy, one in ensemble.calibrations
+            policy: [
+                {
+                    "offset": one.offset,
+                    "drift": one.drift,
+                    "slope_unknown": one.slope_unknown,
+                    "slope_known": one.slope_known,
+                }
+                for one in channels
+            ]
+            for policy, channels in ensemble.calibrations
         },
         "error_costs": None
         if ensemble.error_costs is None
@@ -97,6 +116,28 @@ def model_to_json(model: Model) -> Json:
         "curve": None if model.curve is None else curve_to_json(model.curve),
         "card": dict(model.card),
     }
+
+
+def hypothesis_to_json(hypothesis: Hypothesis) -> Json:
+    """Give a weak hypothesis as JSON-able values; children as positions or null."""
+    if isinstance(hypothesis, Stump):
+        return {
+            "kind": "stump",
+            "feature": hypothesis.feature_idx,
+            "cut": hypothesis.cut,
+            "votes": list(hypothesis.votes),
+        }
+    stumps = [hypothesis_to_json(stump) for stump in hypothesis.stumps]
+    if isinstance(hypothesis, Product):
+        return {"kind": "product", "stumps": stumps}
+    children = [
+        [None if child == LEAF else child for child in pair]
+        for pair in hypothesis.children
+    ]
+    tree: Json = {"kind": "tree", "stumps": stumps, "children": children}
+    if hypothesis.below_votes is not None:
+        tree["below_votes"] = [list(votes) for votes in hypothesis.below_votes]
+    return tree
 
 
 def curve_to_json(curve: Curve) -> Json:
@@ -120,7 +161,9 @@ def model_from_json(raw: object) -> Model:
         Naming the first field that is missing, of the wrong type or out of range.
     """
     top = Node(raw, "model")
-    top.expect_format(MODEL_FORMAT, VERSION)
+    if top.get("version") == 1:
+        top = Node(upgrade_model(top), "model")
+    top.expect_format(MODEL_FORMAT, MODEL_VERSION)
     groups = tuple(read_group(node) for node in top.nodes("groups"))
     names = {group.name for group in groups}
     features = tuple(read_feature(node, names) for node in top.nodes("features"))
@@ -146,25 +189,36 @@ def model_from_json(raw: object) -> Model:
         ClassLabel(node.text("label"), node.text("display"))
         for node in top.nodes("classes")
     )
-    top.require(len(classes) == 2, "classes", "must be two")
-    priors = tuple(top.numbers("priors", 0, 1))
+    is_multilabel = top.get("is_multilabel") is not None and top.flag("is_multilabel")
+    top.require(len(classes) >= 2, "classes", "must be at least two")
+    priors = tuple(top.numbers("priors", 0, 1 + 1e-9))
+    is_whole = is_multilabel or math.isclose(sum(priors), 1, abs_tol=1e-6)
     top.require(
-        len(priors) == 2 and math.isclose(sum(priors), 1, abs_tol=1e-6),
+        len(priors) == len(classes) and is_whole,
         "priors",
-        "must be two that sum to 1",
+        "must be one per class, and sum to 1",
     )
-    stumps = top.nodes("stumps")
-    algorithm = top.choice("algorithm", tuple(RULES))
+    n_channels = count_channels(len(classes), is_multilabel)
+    hypotheses = top.nodes("hypotheses")
     ensemble = Ensemble(
         catalogue=Catalogue(features, groups, top.text("cost_unit")),
         classes=classes,
-        hypotheses=tuple(read_stump(node, features) for node in stumps),
-        alphas=tuple(node.number("alpha", 1e-300, 1e6) for node in stumps),
+        hypotheses=tuple(
+            read_hypothesis(node, features, n_channels) for node in hypotheses
+        ),
+        alphas=tuple(node.number("alpha", 1e-300, 1e6) for node in hypotheses),
         priors=priors,
-        algorithm=algorithm,
+        algorithm=top.choice("algorithm", tuple(ALGORITHMS)),
         policy=top.choice("policy", get_args(PolicyName)),
-        calibrations=read_calibrations(top.node("calibrations")),
-        error_costs=read_error_costs(top),
+        calibrations=read_calibrations(top.node("calibrations"), n_channels),
+        error_costs=read_error_costs(top, len(classes)),
+        is_multilabel=is_multilabel,
+        cascade=read_cascade(top, len(hypotheses), n_channels),
+    )
+    top.require(
+        (ensemble.policy == "cascade") <= (ensemble.cascade is not None),
+        "policy",
+        "must not be cascade where there is none",
     )
     curve = None if top.get("curve") is None else read_curve(top.node("curve"))
     return Model(
@@ -206,7 +260,91 @@ def read_feature(node: Node, groups: set[str]) -> Feature:
     )
 
 
-def read_stump(node: Node, features: Sequence[Feature]) -> Stump:
+def upgrade_model(top: Node) -> Json:
+    """Give a document of version 1 (two classes, stumps only) as one of version 2."""
+    top.expect_format(MODEL_FORMAT, 1)
+    calibrations = top.node("calibrations").raw
+    return {
+        **top.raw,
+        "version": 2,
+        "hypotheses": [
+            {**node.raw, "kind": "stump", "votes": [node.get("vote")]}
+            for node in top.nodes("stumps")
+        ],
+        "calibrations": {
+            name: [one] for name, one in calibrations.items() if one is not None
+        },
+    }
+
+
+def read_hypothesis(
+    node: Node, features: Sequence[Feature], n_channels: int
+) -> Hypothesis:
+    """Read a weak hypothesis; its features, categories and children must exist."""
+    kind = node.choice("kind", ("stump", "tree", "product"))
+    if kind == "stump":
+        return read_stump(node, features, n_channels)
+    stumps = tuple(
+        read_stump(one, features, n_channels) for one in node.nodes("stumps")
+    )
+    node.require(1 <= len(stumps) <= MAX_STUMPS, "stumps", f"must be 1 to {MAX_STUMPS}")
+    if kind == "product":
+        return Product(stumps)
+    below_votes = None
+    if node.get("below_votes") is not None:
+        rows = node.items("below_votes")
+        node.require(
+            len(rows) == len(stumps), "below_votes", "must be one for each stump"
+        )
+        below_votes = tuple(
+            read_votes(Node({"votes": row}, f"{node.where}.below_votes"), n_channels)
+            for row in rows
+        )
+    return Tree(stumps, read_children(node, len(stumps)), below_votes)
+
+
+def read_cascade(top: Node, n_hypotheses: int, n_channels: int) -> Cascade | None:
+    """Read a cascade, where there is one; its stages part the hypotheses in order."""
+    if top.get("cascade") is None:
+        return None
+    node = top.node("cascade")
+    stages = tuple(
+        Stage(
+            length=one.integer("length", 1, n_hypotheses),
+            threshold=one.number("threshold", -1e12, 1e12),
+            **{name: one.number(name, 0, 1 + 1e-9) for name in STAGE_SHARES},
+        )
+        for one in node.nodes("stages")
+    )
+    lengths = [stage.length for stage in stages]
+    is_parted = lengths == sorted(set(lengths)) and lengths[-1:] == [
+        n_hypotheses
+    ] * bool(n_hypotheses)
+    rule = "must end one after the other, the last with the hypotheses"
+    node.require(is_parted and n_channels == 1, "stages", rule)
+    return Cascade(stages, node.number("chance_passed", 0, 1))
+
+
+def read_children(node: Node, n_stumps: int) -> tuple[tuple[int, int], ...]:
+    """Read where a tree goes on: each stump but the root is the child of one before."""
+    pairs = node.items("children")
+    rule = "must give two places for each stump: null, or a later stump, each once"
+    children: list[tuple[int, int]] = []
+    for position, pair in enumerate(pairs):
+        is_pair = isinstance(pair, list) and len(pair) == 2
+        node.require(is_pair, "children", rule)
+        for child in pair:
+            is_later = type(child) is int and position < child < n_stumps
+            node.require(child is None or is_later, "children", rule)
+        above, below = (LEAF if child is None else child for child in pair)
+        children.append((above, below))
+    named = sorted(child for pair in children for child in pair if child != LEAF)
+    is_tree = len(children) == n_stumps and named == list(range(1, n_stumps))
+    node.require(is_tree, "children", rule)
+    return tuple(children)
+
+
+def read_stump(node: Node, features: Sequence[Feature], n_channels: int) -> Stump:
     """Read a stump; its feature and its category must exist."""
     feature_idx = node.integer("feature", 0, len(features) - 1)
     feature = features[feature_idx]
@@ -214,34 +352,45 @@ def read_stump(node: Node, features: Sequence[Feature]) -> Stump:
     cut = node.number("cut", -MAX_FLOAT, MAX_FLOAT)
     if is_category:
         cut = float(node.integer("cut", 0, len(feature.categories) - 1))
-    vote = node.integer("vote", -1, 1)
-    node.require(vote != 0, "vote", "must be -1 or 1")
-    return Stump(feature_idx, cut, vote, is_category)
+    return Stump(feature_idx, cut, read_votes(node, n_channels), is_category)
+
+
+def read_votes(node: Node, n_channels: int) -> tuple[int, ...]:
+    """Read one vote per channel."""
+    votes = tuple(node.items("votes"))
+    is_signs = all(type(vote) is int and vote in (-1, 1) for vote in votes)
+    rule = f"must be {n_channels} of -1 or 1"
+    node.require(is_signs and len(votes) == n_channels, "votes", rule)
+    return votes
 
 
 def read_calibrations(
-    node: Node,
-) -> tuple[tuple[PolicyName, Calibration], ...]:
-    """Read the calibration of each policy that has one."""
+    node: Node, n_channels: int
+) -> tuple[tuple[PolicyName, tuple[Calibration, ...]], ...]:
+    """Read the calibrations of each policy that has them, one per channel."""
     policies: tuple[PolicyName, ...] = get_args(PolicyName)
-    return tuple(
-        (
-            policy,
-            Calibration(
-                offset=one.number("offset", -1e6, 1e6),
-                drift=one.number("drift", -1e6, 1e6),
-                slope_unknown=one.number("slope_unknown", 0, 1e6),
-                slope_known=one.number("slope_known", 0, 1e6),
-            ),
-        )
-        for policy in policies
-        if node.get(policy) is not None
-        for one in [node.node(policy)]
+    calibrations = []
+    for policy in policies:
+        if node.get(policy) is not None:
+            channels = tuple(read_calibration(one) for one in node.nodes(policy))
+            rule = f"must be {n_channels}"
+            node.require(len(channels) == n_channels, policy, rule)
+            calibrations.append((policy, channels))
+    return tuple(calibrations)
+
+
+def read_calibration(node: Node) -> Calibration:
+    """Read one calibration."""
+    return Calibration(
+        offset=node.number("offset", -1e6, 1e6),
+        drift=node.number("drift", -1e6, 1e6),
+        slope_unknown=node.number("slope_unknown", 0, 1e6),
+        slope_known=node.number("slope_known", 0, 1e6),
     )
 
 
-def read_error_costs(top: Node) -> tuple[tuple[float, ...], ...] | None:
-    """Read the two by two costs of errors, where given."""
+def read_error_costs(top: Node, n_classes: int) -> tuple[tuple[float, ...], ...] | None:
+    """Read the costs of errors, one row and column per class, where given."""
     rows = top.get("error_costs")
     if rows is None:
         return None
@@ -249,8 +398,9 @@ def read_error_costs(top: Node) -> tuple[tuple[float, ...], ...] | None:
         tuple(Node({"row": row}, "error_costs").numbers("row", 0, 1e12))
         for row in top.items("error_costs")
     )
-    is_square = len(costs) == 2 and all(len(row) == 2 for row in costs)
-    top.require(is_square, "error_costs", "must be two rows of two numbers")
+    is_square = {len(costs), *map(len, costs)} == {n_classes}
+    rule = f"must be {n_classes} rows of {n_classes} numbers"
+    top.require(is_square, "error_costs", rule)
     return costs
 
 
@@ -284,7 +434,7 @@ def state_to_json(state: State, catalogue: Catalogue) -> Json:
     names = [feature.name for feature in catalogue.features]
     return {
         "format": STATE_FORMAT,
-        "version": VERSION,
+        "version": STATE_VERSION,
         "policy": state.policy,
         "budget_micros": state.budget,
         "seed": state.seed,
@@ -335,7 +485,7 @@ def state_from_json(raw: object, catalogue: Catalogue) -> State:
         Naming the first field that is missing, of the wrong type or out of range.
     """
     top = Node(raw, "state")
-    top.expect_format(STATE_FORMAT, VERSION)
+    top.expect_format(STATE_FORMAT, STATE_VERSION)
     n_features = len(catalogue.features)
     outcomes: list[Any] = [None] * n_features
     values = [math.nan] * n_features
@@ -402,9 +552,7 @@ def rounds_to_json(rounds: Sequence[Round]) -> list[Json]:
     return [
         {
             "number": one.number,
-            "feature": one.hypothesis.feature_idx,
-            "cut": one.hypothesis.cut,
-            "vote": one.hypothesis.vote,
+            "hypothesis": hypothesis_to_json(one.hypothesis),
             "edge": one.edge,
             "alpha": one.alpha,
             "z": one.z,
@@ -416,7 +564,9 @@ def rounds_to_json(rounds: Sequence[Round]) -> list[Json]:
     ]
 
 
-def rounds_from_json(raw: object, catalogue: Catalogue) -> tuple[Round, ...]:
+def rounds_from_json(
+    raw: object, catalogue: Catalogue, n_channels: int
+) -> tuple[Round, ...]:
     """Read rounds of boosting over a catalogue whose categories are known.
 
     Raises
@@ -427,7 +577,7 @@ def rounds_from_json(raw: object, catalogue: Catalogue) -> tuple[Round, ...]:
     return tuple(
         Round(
             number=node.integer("number", 1, 2**31),
-            hypothesis=read_stump(node, catalogue.features),
+            hypothesis=read_round_hypothesis(node, catalogue.features, n_channels),
             edge=node.number("edge", 0, 1 + 1e-9),
             alpha=node.number("alpha", 0, 1e6),
             z=node.number("z", 0, 1e6),
@@ -438,6 +588,16 @@ def rounds_from_json(raw: object, catalogue: Catalogue) -> tuple[Round, ...]:
         )
         for node in Node({"rounds": raw}, "checkpoint").nodes("rounds")
     )
+
+
+def read_round_hypothesis(
+    node: Node, features: Sequence[Feature], n_channels: int
+) -> Hypothesis:
+    """Read a round's hypothesis; one stored before trees holds a stump."""
+    if node.get("hypothesis") is not None:
+        return read_hypothesis(node.node("hypothesis"), features, n_channels)
+    stump = {**node.raw, "votes": [node.get("vote")]}
+    return read_stump(Node(stump, node.where), features, n_channels)
 
 
 def feature_position(node: Node, name: str, catalogue: Catalogue) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,23 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
     check_random_state,
+    column_or_1d,
     validate_data,
 )
 
 from core.binning import bin_values
-from core.boosting import BoostParams, boost
+from core.boosting import (
+    BoostParams,
+    LabelWeights,
+    LearnerName,
+    boost,
+    initial_weights,
+)
 from core.evaluate import evaluate, walk
-from core.forecasts import positive_probabilities, raw_votes
+from core.forecasts import label_chances, label_votes, probabilities, raw_votes
 from core.prices import to_micros
 from core.rules import RULES
+from core.search import SearchName
 from core.training import make_ensemble
 from core.types import (
     Catalogue,
@@ -39,7 +47,7 @@ Budget = float | int | None
 
 
 class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
-    """Boosted stumps that predict under a budget on what their features cost.
+    """Boosted weak hypotheses that predict under a budget on what features cost.
 
     Parameters
     ----------
@@ -54,20 +62,31 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     rounds : int
     tau : float
         Of `adaboost_bt_smoothed` and `hybrid`.
-    learner : {"stump"}
-    search : {"all"}
+    learner : {"stump", "tree", "product"}
+    search : {"all", "lazy", "ucb"}
+        Which features a round looks at.
     random_state : int, RandomState or None
-        Seeds the draws of `adaboost_rs` at prediction.
+        Seeds the search `lazy` and the draws of `adaboost_rs` at prediction.
+    leaves : int
+        Of a tree, at least 2.
+    factors : int
+        Of a product, at least 1.
+    search_size : int
+        How many features `lazy` and `ucb` look at, at least 1.
+    label_weights : {"balanced", "uniform"}
+        Initial weights of several classes; see `core.boosting.initial_weights`.
 
     Attributes
     ----------
-    classes_ : array, shape (2,)
+    classes_ : array, shape (n_classes,)
     ensemble_ : core.types.Ensemble
     n_features_in_ : int
 
     Notes
     -----
-    Missing values (NaN) are allowed: a stump abstains on them. Only two classes.
+    Missing values (NaN) are allowed: a stump abstains on them. Several classes are
+    boosted by AdaBoost.MH; y may also be an indicator matrix (n_samples, n_classes) of
+    0 and 1, where a row may belong to several classes at once (multi-label).
     """
 
     def __init__(
@@ -80,6 +99,10 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         learner: str = "stump",
         search: str = "all",
         random_state: int | np.random.RandomState | None = None,
+        leaves: int = 8,
+        factors: int = 3,
+        search_size: int = 20,
+        label_weights: str = "balanced",
     ) -> None:
         self.algorithm = algorithm
         self.costs = costs
@@ -89,102 +112,148 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         self.learner = learner
         self.search = search
         self.random_state = random_state
+        self.leaves = leaves
+        self.factors = factors
+        self.search_size = search_size
+        self.label_weights = label_weights
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that values may be missing and that there are two classes."""
+        """Say that values may be missing, and rows of several classes at once."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
         return tags
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> BudgetedBoostingClassifier:
-        """Train on rows X (n_samples, n_features) with classes y (n_samples,).
+        """Train on rows X (n_samples, n_features) with classes y.
+
+        y : array, shape (n_samples,) or (n_samples, n_classes) of 0 and 1
 
         Raises
         ------
         ValueError
-            For wrong parameters, more or fewer than two classes, infinities.
+            For wrong parameters, fewer than two classes, infinities.
         """
         self._check_params()
+        if hasattr(y, "toarray"):
+            y = y.toarray()
         X, y = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite="allow-nan"
+            self,
+            X,
+            y,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            multi_output=True,
         )
-        check_classification_targets(y)
-        self.classes_, targets = np.unique(y, return_inverse=True)
-        if type_of_target(y) != "binary" and self.classes_.size > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y)}."
-            )
-        if self.classes_.size < 2:
-            raise ValueError(
-                "BudgetedBoostingClassifier needs two classes, found 1 class"
-            )
+        y = self._read_classes(y)
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         is_weighty = weights > 0
-        if np.unique(targets[is_weighty]).size < 2:
-            raise ValueError("Both classes need rows of positive weight; found 1 class")
+        if y.ndim == 1 and np.unique(y[is_weighty]).size < 2:
+            raise ValueError("Two classes need rows of positive weight; found 1 class")
         dataset = Dataset(
             catalogue=self._catalogue(),
             classes=tuple(ClassLabel(str(c), str(c)) for c in self.classes_),
             values=np.ascontiguousarray(X[is_weighty]),
-            targets=targets[is_weighty].astype(np.int64),
+            targets=y[is_weighty],
             weights=weights[is_weighty] / weights[is_weighty].sum(),
         )
+        random = check_random_state(self.random_state)
+        self._seed = int(random.randint(2**31))
         params = BoostParams(
-            algorithm=self.algorithm, rounds=int(self.rounds), tau=float(self.tau)
+            algorithm=self.algorithm,
+            rounds=int(self.rounds),
+            tau=float(self.tau),
+            learner=self.learner,  # type: ignore[arg-type]  # checked
+            leaves=int(self.leaves),
+            factors=int(self.factors),
+            search=self.search,  # type: ignore[arg-type]  # checked
+            search_size=int(self.search_size),
+            seed=self._seed,
+            label_weights=self.label_weights,  # type: ignore[arg-type]  # checked
         )
+        signed_weights = initial_weights(dataset, params.label_weights)
         rounds = list(
-            boost(
-                bin_values(dataset),
-                dataset.signs * dataset.weights,
-                dataset.catalogue,
-                params,
-            )
+            boost(bin_values(dataset), signed_weights, dataset.catalogue, params)
         )
         self.ensemble_: Ensemble = make_ensemble(dataset, params, rounds)
-        self._seed = int(check_random_state(self.random_state).randint(2**31))
         return self
+
+    def _read_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Set `classes_`; give class positions, or the indicators as integers."""
+        check_classification_targets(y)
+        if type_of_target(y) == "multilabel-indicator":
+            self.classes_ = np.arange(y.shape[1])
+            return np.asarray(y, dtype=np.int64)
+        y = column_or_1d(y, warn=True)
+        self.classes_, targets = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(
+                "BudgetedBoostingClassifier needs two classes, found 1 class"
+            )
+        return targets.astype(np.int64)
 
     def predict(self, X: npt.ArrayLike, budget: Budget = None) -> npt.NDArray[Any]:
         """Predict the class of each row, reading no more features than budget pays.
 
         budget : float, optional
             In the unit of the costs; None: unlimited.
+
+        Returns
+        -------
+        array, shape (n_samples,); multi-label (n_samples, n_classes) of 0 and 1
         """
         margins, _ = self._walk(X, budget)
+        if self.ensemble_.is_multilabel:
+            indicators: npt.NDArray[Any] = label_votes(self.ensemble_, margins)
+            return indicators.astype(np.int64)
         votes = raw_votes(self.ensemble_, margins * self.ensemble_.alpha_sums[-1])
-        classes: npt.NDArray[Any] = self.classes_[votes.astype(np.int64)]
+        classes: npt.NDArray[Any] = self.classes_[votes]
         return classes
 
     def predict_proba(self, X: npt.ArrayLike, budget: Budget = None) -> FloatArray:
-        """1/(1 + exp(-2F)) per row and class, uncalibrated; (n_samples, 2)."""
+        """Probability per row and class, uncalibrated; (n_samples, n_classes).
+
+        1/(1 + exp(-2F)) of two classes and of each label of a multi-label ensemble,
+        exp(F_l)/sum_k exp(F_k) of several classes.
+        """
         margins, shares = self._walk(X, budget)
-        positives = positive_probabilities(self.ensemble_, "ordered", margins, shares)
-        return np.column_stack((1.0 - positives, positives))
+        if self.ensemble_.is_multilabel:
+            return label_chances(self.ensemble_, margins, shares)
+        return probabilities(self.ensemble_, "ordered", margins, shares)
 
     def error_curve(
         self, X: npt.ArrayLike, y: npt.ArrayLike, budgets: Sequence[Budget]
     ) -> Curve:
         """Error and spend on rows X with classes y under each budget."""
         values = self._values(X)
-        positions = {label: idx for idx, label in enumerate(self.classes_.tolist())}
-        labels = np.asarray(y).tolist()
-        if not set(labels) <= set(positions):
-            raise ValueError(f"y must hold only the classes {self.classes_}")
+        if self.ensemble_.is_multilabel:
+            targets = self._indicators(y, values.shape[0])
+        else:
+            positions = {one: idx for idx, one in enumerate(self.classes_.tolist())}
+            labels = np.asarray(y).tolist()
+            if not set(labels) <= set(positions):
+                raise ValueError(f"y must hold only the classes {self.classes_}")
+            targets = np.array([positions[label] for label in labels], np.int64)
         dataset = Dataset(
             catalogue=self.ensemble_.catalogue,
             classes=self.ensemble_.classes,
             values=values,
-            targets=np.array([positions[label] for label in labels], np.int64),
+            targets=targets,
             weights=np.full(values.shape[0], 1.0 / values.shape[0]),
         )
         limits = [None if b is None else to_micros(b) for b in budgets]
         return evaluate(self.ensemble_, dataset, limits, seed=self._seed)
+
+    def _indicators(self, y: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int64]:
+        given = np.asarray(y)
+        shape = (n_rows, self.classes_.size)
+        if given.shape != shape or not np.isin(given, (0, 1)).all():
+            raise ValueError(f"y must hold 0 and 1 only and have the shape {shape}")
+        return given.astype(np.int64)
 
     def _walk(self, X: npt.ArrayLike, budget: Budget) -> tuple[FloatArray, FloatArray]:
         values = self._values(X)
@@ -203,15 +272,24 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     def _check_params(self) -> None:
         for name, choices in (
             ("algorithm", tuple(RULES)),
-            ("learner", ("stump",)),
-            ("search", ("all",)),
+            ("learner", get_args(LearnerName)),
+            ("search", get_args(SearchName)),
+            ("label_weights", get_args(LabelWeights)),
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(
                     f"{name} must be one of {choices}, got {getattr(self, name)!r}"
                 )
-        if int(self.rounds) < 1:
-            raise ValueError(f"rounds must be at least 1, got {self.rounds!r}")
+        for name, least in (
+            ("rounds", 1),
+            ("leaves", 2),
+            ("factors", 1),
+            ("search_size", 1),
+        ):
+            if int(getattr(self, name)) < least:
+                raise ValueError(
+                    f"{name} must be at least {least}, got {getattr(self, name)!r}"
+                )
         if not 0 <= float(self.tau) <= 1:
             raise ValueError(f"tau must be from 0 to 1, got {self.tau!r}")
 

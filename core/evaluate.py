@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from core import kernels
-from core.forecasts import TIE, decide_all, positive_probabilities, raw_votes
+from core.forecasts import (
+    TIE,
+    decide,
+    label_votes,
+    probabilities,
+    raw_votes,
+    stage_chances,
+    stage_votes,
+)
+from core.hypotheses import Hypothesis, lay_paths
 from core.policies.sampled import MAX_DRAWS, N_BLOCK, uniforms
 from core.prices import total_cost
 from core.session_arrays import UNLIMITED
@@ -27,10 +36,13 @@ from core.types import (
 class Walks:
     """How the session of every row ends under every budget; (n_rows, n_budgets).
 
-    `margins` and `shares` as in `Forecast`; `is_full` where the forecast is the full
-    vote of what is known although the policy samples; `spent` in micro-units. `ranks`
+    `margins` (n_rows, n_budgets, n_channels) are votes divided by the alpha that voted
+    (`sample`: by the draws), `shares` that alpha by all alpha; `is_full` where the
+    forecast is the full vote of what is known although the policy samples; `spent` in
+    micro-units. `ranks`
     (n_rows, n_features): the order of asking under the largest budget, 0: not asked;
-    under budget b the features of rank 1 to `n_asked`.
+    under budget b the features of rank 1 to `n_asked`. `stages`: see
+    `core.policies.cascade.count_passed`.
     """
 
     margins: FloatArray
@@ -39,6 +51,7 @@ class Walks:
     spent: IntArray
     n_asked: IntArray
     ranks: IntArray
+    stages: IntArray
 
 
 def walk(
@@ -74,8 +87,10 @@ def walk(
     limits = np.array([UNLIMITED if b is None else b for b in budgets], np.int64)
     order = np.argsort(limits, kind="stable")
     ascending = limits[order]
-    if (policy or ensemble.policy) == "ordered" or not ensemble.hypotheses:
-        walks = walk_ordered(ensemble, values, ascending)
+    chosen = policy or ensemble.policy
+    if chosen != "sample" or not ensemble.hypotheses:
+        is_staged = chosen == "cascade"
+        walks = walk_ordered(ensemble, values, ascending, is_staged=is_staged)
     else:
         walks = walk_sampled(ensemble, values, ascending, seed, needs_ranks)
     back = np.argsort(order, kind="stable")
@@ -86,36 +101,109 @@ def walk(
         walks.spent[:, back],
         walks.n_asked[:, back],
         walks.ranks,
+        walks.stages[:, back],
     )
 
 
-def walk_ordered(ensemble: Ensemble, values: FloatArray, budgets: IntArray) -> Walks:
-    """Walk with the policy `ordered`; budgets ascending."""
-    catalogue = ensemble.catalogue
+def walk_ordered(
+    ensemble: Ensemble,
+    values: FloatArray,
+    budgets: IntArray,
+    *,
+    is_staged: bool = False,
+) -> Walks:
+    """Walk with the policy `ordered`, or `cascade` (`is_staged`); budgets ascending."""
+    catalogue, paths = ensemble.catalogue, ensemble.paths
     shape = (values.shape[0], budgets.size)
-    votes, alphas = np.zeros(shape), np.zeros(shape)
+    votes, alphas = np.zeros((*shape, ensemble.n_channels)), np.zeros(shape)
     spent, n_asked = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    ranks = np.zeros(values.shape, np.int64)
+    stages, ranks = np.zeros(shape, np.int64), np.zeros(values.shape, np.int64)
+    n_stages = ensemble.stage_ends.size if is_staged else 0
     kernels.walk_ordered(
         np.ascontiguousarray(values),
         budgets,
-        ensemble.feature_idxs,
-        ensemble.cuts,
-        ensemble.is_category,
-        ensemble.signed_alphas,
+        paths.roots,
+        paths.nodes,
+        paths.cuts,
+        ensemble.alpha_array,
+        ensemble.weighted_votes,
         catalogue.costs,
         catalogue.group_idxs,
         catalogue.fees,
         catalogue.is_bundle,
+        ensemble.stage_ends[:n_stages],
+        ensemble.thresholds[:n_stages],
         votes,
         alphas,
         spent,
         n_asked,
+        stages,
         ranks,
     )
-    margins = np.divide(votes, alphas, out=np.zeros(shape), where=alphas > 0)
-    shares = alphas / max(float(ensemble.alpha_sums[-1]), TIE)
-    return Walks(margins, shares, np.ones(shape, np.bool_), spent, n_asked, ranks)
+    return Walks(
+        margins=divide(votes, alphas),
+        shares=alphas / max(float(ensemble.alpha_sums[-1]), TIE),
+        is_full=np.ones(shape, np.bool_),
+        spent=spent,
+        n_asked=n_asked,
+        ranks=ranks,
+        stages=stages,
+    )
+
+
+def hypothesis_votes(
+    hypothesis: Hypothesis, values: FloatArray, n_channels: int
+) -> FloatArray:
+    """Votes of one hypothesis, +1, -1 or 0, on every row; (n_rows, n_channels)."""
+    paths = lay_paths([hypothesis], n_channels)
+    votes, alphas = np.zeros((values.shape[0], n_channels)), np.zeros(values.shape[0])
+    kernels.add_votes(
+        values,
+        1,
+        paths.roots,
+        paths.nodes,
+        paths.cuts,
+        np.ones(1),
+        paths.votes,
+        votes,
+        alphas,
+    )
+    return votes
+
+
+def divide(votes: FloatArray | IntArray, totals: FloatArray | IntArray) -> FloatArray:
+    """Votes (..., n_channels) divided by totals (...); 0 where the total is."""
+    totals = totals[..., None]
+    return np.divide(votes, totals, out=np.zeros(votes.shape), where=totals > 0)
+
+
+def full_votes(
+    ensemble: Ensemble, values: FloatArray, length: int | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Votes of every row by the first hypotheses, all by default.
+
+    Returns
+    -------
+    votes : float64 array, shape (n_rows, n_channels)
+        sum(alpha h(x)).
+    alphas : float64 array, shape (n_rows,)
+        Sum of the alphas that voted.
+    """
+    paths = ensemble.paths
+    votes = np.zeros((values.shape[0], ensemble.n_channels))
+    alphas = np.zeros(values.shape[0])
+    kernels.add_votes(
+        values,
+        len(ensemble.hypotheses) if length is None else length,
+        paths.roots,
+        paths.nodes,
+        paths.cuts,
+        ensemble.alpha_array,
+        ensemble.weighted_votes,
+        votes,
+        alphas,
+    )
+    return votes, alphas
 
 
 def walk_sampled(
@@ -130,20 +218,24 @@ def walk_sampled(
     Under a budget that pays everything the draws only decide the order, and the end
     is that of `ordered`.
     """
-    catalogue = ensemble.catalogue
+    catalogue, paths = ensemble.catalogue, ensemble.paths
     n_rows, n_features = values.shape
     full = walk_ordered(ensemble, values, budgets)
     is_free = budgets >= total_cost(catalogue)
     n_walked = budgets.size if needs_ranks else int((~is_free).sum())
     shape = (n_rows, n_walked)
-    votes, draws = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    votes = np.zeros((*shape, ensemble.n_channels), np.int64)
+    draws, alphas = np.zeros(shape, np.int64), np.zeros(shape)
     spent, n_asked = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     ranks = np.zeros((n_rows, n_features), np.int64)
     statuses = np.zeros((n_rows, n_features), np.int64)
     for row in range(n_rows if n_walked else 0):
         generator = uniforms(seed, row)
         totals = np.zeros(5, np.int64)
+        ballots = np.zeros(ensemble.n_channels, np.int64)
         is_group_paid = np.zeros(len(catalogue.groups), np.bool_)
+        is_done, has_vote = np.zeros((2, len(ensemble.hypotheses)), np.bool_)
+        known_alpha = np.zeros(1)
         has_ended, n_drawn = False, 0
         while not has_ended and n_drawn < MAX_DRAWS:
             has_ended = kernels.walk_sampled(
@@ -151,20 +243,26 @@ def walk_sampled(
                 budgets[:n_walked],
                 generator.random(N_BLOCK),
                 ensemble.alpha_sums,
-                ensemble.feature_idxs,
-                ensemble.cuts,
-                ensemble.is_category,
-                ensemble.signed_alphas,
+                paths.roots,
+                paths.nodes,
+                paths.cuts,
+                ensemble.alpha_array,
+                ensemble.weighted_votes,
                 catalogue.costs,
                 catalogue.group_idxs,
                 catalogue.fees,
                 catalogue.is_bundle,
-                ensemble.is_used,
+                *ensemble.readers,
                 statuses[row],
                 is_group_paid,
+                is_done,
+                has_vote,
+                known_alpha,
                 totals,
+                ballots,
                 votes[row],
                 draws[row],
+                alphas[row],
                 spent[row],
                 n_asked[row],
                 ranks[row],
@@ -174,21 +272,19 @@ def walk_sampled(
             left = slice(int(totals[4]), None)
             draws[row, left], spent[row, left] = -1, totals[2]
             n_asked[row, left] = totals[3]
-    return finish_sampled(
-        ensemble,
-        full,
-        Walks(
-            margins=np.divide(votes, draws, out=np.zeros(shape), where=draws > 0),
-            shares=np.where(
-                draws > 0, shares_known(ensemble, values, ranks, n_asked), 0.0
-            ),
-            is_full=draws < 0,
-            spent=spent,
-            n_asked=n_asked,
-            ranks=ranks,
-        ),
-        np.where(statuses == kernels.KNOWN, values, np.nan),
+    total = float(ensemble.alpha_sums[-1])
+    shares = np.where(draws > 0, alphas / total, 0.0)
+    sampled = Walks(
+        divide(votes, draws),
+        shares,
+        draws < 0,
+        spent,
+        n_asked,
+        ranks,
+        np.zeros(shape, np.int64),
     )
+    known_values = np.where(statuses == kernels.KNOWN, values, np.nan)
+    return finish_sampled(ensemble, full, sampled, known_values)
 
 
 def finish_sampled(
@@ -198,71 +294,35 @@ def finish_sampled(
     known_values: FloatArray,
 ) -> Walks:
     """Fill in the full vote where sessions know all, and the budgets not walked."""
-    n_walked = sampled.margins.shape[1]
-    votes = np.zeros(known_values.shape[0])
-    kernels.add_votes(
-        known_values,
-        ensemble.feature_idxs,
-        ensemble.cuts,
-        ensemble.is_category,
-        ensemble.signed_alphas,
-        votes,
-    )
-    total = float(ensemble.alpha_sums[-1])
-    alphas = alpha_by_feature(ensemble)
-    known_alphas = (~np.isnan(known_values)) @ alphas
-    margins = np.divide(
-        votes, known_alphas, out=np.zeros_like(votes), where=known_alphas > 0
-    )
+    n_walked = sampled.spent.shape[1]
+    votes, alphas = full_votes(ensemble, known_values)
+    margins = divide(votes, alphas)[:, None]
+    shares = (alphas / float(ensemble.alpha_sums[-1]))[:, None]
     is_full = sampled.is_full
+    margins = np.where(is_full[..., None], margins, sampled.margins)
+    shares = np.where(is_full, shares, sampled.shares)
     return Walks(
-        np.hstack(
-            (
-                np.where(is_full, margins[:, None], sampled.margins),
-                full.margins[:, n_walked:],
-            )
-        ),
-        np.hstack(
-            (
-                np.where(is_full, (known_alphas / total)[:, None], sampled.shares),
-                full.shares[:, n_walked:],
-            )
-        ),
+        np.hstack((margins, full.margins[:, n_walked:])),
+        np.hstack((shares, full.shares[:, n_walked:])),
         np.hstack((is_full, full.is_full[:, n_walked:])),
         np.hstack((sampled.spent, full.spent[:, n_walked:])),
         np.hstack((sampled.n_asked, full.n_asked[:, n_walked:])),
         sampled.ranks,
+        full.stages,
     )
 
 
-def alpha_by_feature(ensemble: Ensemble) -> FloatArray:
-    """Sum of alpha over the hypotheses on each feature; (n_features,)."""
-    alphas = np.zeros(len(ensemble.catalogue.features))
-    np.add.at(alphas, ensemble.feature_idxs, np.abs(ensemble.signed_alphas))
-    return alphas
-
-
-def shares_known(
-    ensemble: Ensemble, values: FloatArray, ranks: IntArray, n_asked: IntArray
-) -> FloatArray:
-    """Share of the ensemble's alpha whose feature is known; (n_rows, n_budgets)."""
-    alphas = alpha_by_feature(ensemble) / max(float(ensemble.alpha_sums[-1]), TIE)
-    is_there = (ranks > 0) & ~np.isnan(values)
-    shares = np.empty(n_asked.shape)
-    for idx in range(n_asked.shape[1]):
-        shares[:, idx] = (is_there & (ranks <= n_asked[:, idx, None])) @ alphas
-    return shares
-
-
-def probabilities(
+def class_probabilities(
     ensemble: Ensemble, walks: Walks, policy: PolicyName | None = None
 ) -> FloatArray:
-    """Probability of the positive class at the end of each walk."""
-    ordered = positive_probabilities(ensemble, "ordered", walks.margins, walks.shares)
+    """Probability of each class at the end of each walk; (..., n_classes)."""
+    if (policy or ensemble.policy) == "cascade":
+        return stage_chances(ensemble, walks.stages)
+    ordered = probabilities(ensemble, "ordered", walks.margins, walks.shares)
     if (policy or ensemble.policy) == "ordered":
         return ordered
-    sampled = positive_probabilities(ensemble, "sample", walks.margins, walks.shares)
-    return np.where(walks.is_full, ordered, sampled)
+    sampled = probabilities(ensemble, "sample", walks.margins, walks.shares)
+    return np.where(walks.is_full[..., None], ordered, sampled)
 
 
 def evaluate(
@@ -288,17 +348,26 @@ def evaluate(
     -------
     Curve
         Weighted by the rows' weights. `errors` are those of the raw vote,
-        `errors_calibrated` those of the label decided from the probability.
+        `errors_calibrated` those of the label decided from the probability; of a
+        multi-label dataset both are the Hamming loss of the votes.
     """
     walks = walk(ensemble, dataset.values, budgets, policy, seed)
-    total = float(ensemble.alpha_sums[-1])
-    votes = raw_votes(ensemble, walks.margins * total)
-    labels = decide_all(ensemble, probabilities(ensemble, walks, policy))
-    targets, weights = dataset.targets[:, None], dataset.weights
+    weights = dataset.weights
+    if ensemble.is_multilabel:
+        is_wrong = label_votes(ensemble, walks.margins) != dataset.targets[:, None]
+        errors = errors_calibrated = weights @ is_wrong.mean(axis=-1)
+    else:
+        targets = dataset.targets[:, None]
+        votes = raw_votes(ensemble, walks.margins * ensemble.alpha_sums[-1])
+        if (policy or ensemble.policy) == "cascade":
+            votes = stage_votes(ensemble, walks.stages)
+        labels = decide(ensemble, class_probabilities(ensemble, walks, policy))
+        errors = weights @ (votes != targets)
+        errors_calibrated = weights @ (labels != targets)
     return Curve(
         budgets=tuple(budgets),
-        errors=tuple((weights @ (votes != targets)).tolist()),
-        errors_calibrated=tuple((weights @ (labels != targets)).tolist()),
+        errors=tuple(errors.tolist()),
+        errors_calibrated=tuple(errors_calibrated.tolist()),
         mean_spends=tuple((weights @ walks.spent).tolist()),
         max_spends=tuple(walks.spent.max(axis=0, initial=0).tolist()),
         n_samples=dataset.n_samples,

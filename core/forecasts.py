@@ -3,189 +3,318 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from core import kernels
+from core.policies.cascade import count_passed
 from core.policies.ordered import find_plan
 from core.policies.sampled import count_draws
 from core.session_arrays import SessionArrays
-from core.types import Calibration, Ensemble, FloatArray, Forecast, PolicyName, State
+from core.types import (
+    BoolArray,
+    Ensemble,
+    FloatArray,
+    Forecast,
+    IntArray,
+    PolicyName,
+    State,
+)
 
 TIE = 1e-12
+MAX_LOGIT = 40.0
 
 
 def forecast(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Forecast:
     """Predict from a session as far as it has come.
 
-    Policy `ordered`: margin = sum(alpha h) over the known part of the plan / sum of
+    Policy `ordered`: margins = sum(alpha h) over what is known of the plan / sum of
     the plan's alpha. Policy `sample`: votes / draws that could vote, until the session
     is `certain` or `all_known`; from then on the full vote.
 
     Returns
     -------
     Forecast
-        With nothing known or a tie: the majority class and the priors.
-        `hoeffding_p` = exp(-N m^2/2) for N draws (Reyzin 2010, Corollary 3,
-        one-sided): for fixed N a bound on the chance of such a lead if the full vote
-        pointed the other way; not a probability of error.
+        With nothing known or a tie: the majority class, and with nothing known (of
+        two classes also on a tie) the priors. `hoeffding_p` = exp(-N m^2/2) for N
+        draws (Reyzin 2010, Corollary 3, one-sided), times K - 1 for K classes (union
+        bound): for fixed N a bound on the chance of such a lead if the full vote
+        pointed elsewhere; not a probability of error.
     """
     if state.policy == "sample" and not state.is_decided:
         return sampled_forecast(ensemble, state, arrays)
-    votes = hypothesis_votes(ensemble, arrays.values)
-    alphas = np.abs(ensemble.signed_alphas)
-    status = arrays.status[ensemble.feature_idxs]
-    if state.policy == "ordered":
-        is_planned = np.arange(votes.size) < find_plan(ensemble, arrays).length
-    else:
-        is_planned = arrays.is_affordable[ensemble.feature_idxs] | (
-            status != kernels.OPEN
-        )
-    is_planned &= status != kernels.GONE
-    known = float(alphas[is_planned & (status == kernels.KNOWN)].sum())
-    planned = float(alphas[is_planned].sum())
-    score = float(votes[is_planned].sum())
-    return make_forecast(
+    length, is_counted = len(ensemble.hypotheses), arrays.is_countable
+    if state.policy != "sample":
+        length = find_plan(ensemble, arrays).length
+        is_counted = np.ones(is_counted.size, np.bool_)
+    votes, known, planned = tally(ensemble, arrays, length, is_counted)
+    found = make_forecast(
         ensemble,
         "ordered",
-        score / planned if planned else 0.0,
+        votes / planned if planned else votes,
         known / float(ensemble.alpha_sums[-1]) if known else 0.0,
-        score=score,
+        scores=votes,
     )
+    if state.policy == "cascade":
+        passed = np.array(count_passed(ensemble, arrays))
+        chances = stage_chances(ensemble, passed)
+        return replace(
+            found,
+            label=int(decide(ensemble, chances)),
+            vote=int(stage_votes(ensemble, passed)),
+            probabilities=tuple(chances.tolist()),
+        )
+    return found
+
+
+def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
+    """Probability of each class from the stages passed; (...) -> (..., 2).
+
+    Shares of held-out rows that came as far (`passed` as from
+    `core.policies.cascade.count_passed`).
+    """
+    cascade = ensemble.cascade
+    assert cascade is not None, "the policy needs one"
+    reaching = [stage.chance_reaching for stage in cascade.stages]
+    rejected = [stage.chance_rejected for stage in cascade.stages]
+    chances = np.array([*reaching, cascade.chance_passed, *rejected[::-1]])[passed]
+    return np.stack((1.0 - chances, chances), axis=-1)
+
+
+def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
+    """Class by the stages: the first once rejected, the second once all are passed.
+
+    In between the more probable one.
+    """
+    between = decide(
+        replace(ensemble, error_costs=None), stage_chances(ensemble, passed)
+    )
+    n_stages = ensemble.stage_ends.size
+    # Without any stage nothing was passed.
+    is_through = (passed == n_stages) & (n_stages > 0)
+    votes: IntArray = np.where(passed < 0, 0, np.where(is_through, 1, between))
+    return votes
+
+
+def tally(
+    ensemble: Ensemble, arrays: SessionArrays, length: int, is_counted: BoolArray
+) -> tuple[FloatArray, float, float]:
+    """Votes of the first hypotheses, the alpha that has voted and that has or may.
+
+    `is_counted` (n_features,) marks the features that may still be read.
+    """
+    paths = ensemble.paths
+    votes, alphas = np.zeros(ensemble.n_channels), np.zeros(2)
+    kernels.tally(
+        arrays.values,
+        arrays.status,
+        is_counted,
+        length,
+        paths.roots,
+        paths.nodes,
+        paths.cuts,
+        ensemble.alpha_array,
+        ensemble.weighted_votes,
+        votes,
+        alphas,
+    )
+    known, planned = alphas.tolist()
+    return votes, known, planned
 
 
 def sampled_forecast(
     ensemble: Ensemble, state: State, arrays: SessionArrays
 ) -> Forecast:
     """Forecast of the policy `sample` from the draws so far."""
-    is_known = arrays.status[ensemble.feature_idxs] == kernels.KNOWN
-    alphas = np.abs(ensemble.signed_alphas)
-    ballots = np.sign(hypothesis_votes(ensemble, arrays.values))
+    positions = current_votes(ensemble, arrays)
+    ballots = ensemble.paths.votes[positions]
     counts = count_draws(ensemble, state)
-    n_draws = int(counts @ np.abs(ballots))
+    n_draws = int(counts @ (positions > 0))
     if n_draws == 0:
-        return make_forecast(ensemble, "sample", 0.0, 0.0, 0)
-    margin = float(counts @ ballots) / n_draws
-    share = float(alphas[is_known].sum() / alphas.sum())
-    return make_forecast(ensemble, "sample", margin, share, n_draws)
+        none = np.zeros(ensemble.n_channels)
+        return make_forecast(ensemble, "sample", none, 0.0, n_draws=0)
+    known = float(ensemble.alpha_array[positions > 0].sum())
+    share = known / float(ensemble.alpha_sums[-1])
+    margins = counts @ ballots / n_draws
+    return make_forecast(ensemble, "sample", margins, share, n_draws=n_draws)
+
+
+def current_votes(ensemble: Ensemble, arrays: SessionArrays) -> IntArray:
+    """Vote that each hypothesis has come to, 0: none; (n_hypotheses,)."""
+    paths = ensemble.paths
+    ends = np.empty(paths.roots.size, dtype=np.int64)
+    kernels.follow_all(
+        arrays.values, arrays.status, paths.roots, paths.nodes, paths.cuts, ends
+    )
+    heres = paths.nodes[np.maximum(ends, 0), 4]
+    positions: IntArray = np.where(ends >= 0, heres, ~ends)
+    return positions
 
 
 def make_forecast(
     ensemble: Ensemble,
     policy: PolicyName,
-    margin: float,
+    margins: FloatArray,
     share: float,
+    *,
     n_draws: int | None = None,
-    score: float | None = None,
+    scores: FloatArray | None = None,
 ) -> Forecast:
-    """Decide a label from a margin in [-1, 1] and the share of alpha known."""
-    scores = None if score is None else np.array([score])
-    positive = float(
-        positive_probabilities(
-            ensemble, policy, np.array([margin]), np.array([share]), scores
-        )[0]
-    )
+    """Decide a label from margins (n_channels,) and the share of alpha known."""
+    shares = np.array(share)
+    chances = probabilities(ensemble, policy, margins, shares, scores)
+    lead = find_lead(margins)
+    hoeffding_p = None
+    if n_draws is not None:
+        n_rivals = len(ensemble.classes) - 1
+        hoeffding_p = min(1.0, n_rivals * math.exp(-n_draws * lead**2 / 2))
     return Forecast(
-        label=decide(ensemble, positive),
-        vote=raw_vote(ensemble, margin * float(ensemble.alpha_sums[-1])),
-        probabilities=(1.0 - positive, positive),
-        margin=margin,
+        label=int(decide(ensemble, chances)),
+        vote=int(raw_votes(ensemble, margins * ensemble.alpha_sums[-1])),
+        probabilities=tuple(chances.tolist()),
+        margin=lead,
         share=share,
         n_draws=n_draws,
-        hoeffding_p=None if n_draws is None else math.exp(-n_draws * margin**2 / 2),
+        hoeffding_p=hoeffding_p,
     )
 
 
-def hypothesis_votes(ensemble: Ensemble, values: FloatArray) -> FloatArray:
-    """Alpha h(x) of every hypothesis on one row, 0 where the value is missing."""
-    read = values[ensemble.feature_idxs]
-    is_above = np.where(
-        ensemble.is_category, read == ensemble.cuts, read > ensemble.cuts
-    )
-    votes = np.where(is_above, ensemble.signed_alphas, -ensemble.signed_alphas)
-    is_silent = np.isnan(read) | (ensemble.is_category & (read < 0))
-    return np.where(is_silent, 0.0, votes)
+def find_lead(margins: FloatArray) -> float:
+    """`Forecast.margin` from the margins of one row, (n_channels,)."""
+    if margins.size == 1:
+        return float(margins[0])
+    second, first = np.sort(margins)[-2:].tolist()
+    return float(first - second) / 2
 
 
-def raw_vote(ensemble: Ensemble, vote: float) -> int:
-    """Class position of a vote sum(alpha h); the majority class on a tie.
+def class_scores(votes: FloatArray) -> FloatArray:
+    """Votes (..., n_channels) as one score per class, (..., n_classes)."""
+    if votes.shape[-1] > 1:
+        return votes
+    return np.concatenate((-votes, votes), axis=-1)
 
-    What rounding could have made counts as a tie.
+
+def raw_votes(ensemble: Ensemble, votes: FloatArray) -> IntArray:
+    """Class position of votes sum(alpha h), (..., n_channels) -> (...).
+
+    What rounding could have made counts as a tie, which goes to the class of the
+    larger prior, then of the higher position.
     """
-    if abs(vote) <= TIE * float(ensemble.alpha_sums[-1]):
-        return ensemble.majority
-    return 1 if vote > 0 else 0
+    tolerance = 2.0 * TIE * float(ensemble.alpha_sums[-1])
+    return argbest(ensemble, class_scores(votes), tolerance)
 
 
-def raw_votes(ensemble: Ensemble, votes: FloatArray) -> np.ndarray:
-    """`raw_vote` for many votes."""
-    is_tie = np.abs(votes) <= TIE * ensemble.alpha_sums[-1]
-    return np.where(is_tie, ensemble.majority, votes > 0)
+def argbest(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray:
+    """Class of the largest gain, (..., n_classes) -> (...); ties as in `raw_votes`."""
+    is_best = gains >= gains.max(axis=-1, keepdims=True) - tolerance
+    preference = ensemble.preference
+    best: IntArray = preference[np.argmax(is_best[..., preference], axis=-1)]
+    return best
 
 
-def positive_probabilities(
+def probabilities(
     ensemble: Ensemble,
     policy: PolicyName,
     margins: FloatArray,
     shares: FloatArray,
     scores: FloatArray | None = None,
 ) -> FloatArray:
-    """Probability of the positive class, calibrated on held-out rows.
+    """Probability of each class, calibrated on held-out rows.
 
-    A margin of 0 gives the prior. Without a calibration 1/(1 + exp(-2F)), F the
-    `scores` sum(alpha h) over known features, by default the margin times the alpha
-    known (Friedman, Hastie and Tibshirani 2000).
+    Parameters
+    ----------
+    ensemble : Ensemble
+    policy : str
+    margins : float64 array, shape (..., n_channels)
+    shares : float64 array, shape (...)
+        Of the ensemble's alpha that is known.
+    scores : float64 array, shape (..., n_channels), optional
+        F = sum(alpha h) over known features; by default the margins times the alpha
+        known. Needed without a calibration only.
+
+    Returns
+    -------
+    float64 array, shape (..., n_classes)
+        Margins that are all 0 give the priors. Calibrated chances of more than two
+        classes are those of each against the rest, divided by their sum (Zadrozny and
+        Elkan 2002). Without a calibration exp(F_l)/sum_k exp(F_k), of two classes
+        1/(1 + exp(-2F)) (Friedman, Hastie and Tibshirani 2000).
     """
     if scores is None:
-        scores = margins * shares * ensemble.alpha_sums[-1]
-    smooth = smooth_probabilities(ensemble, policy, margins, shares, scores)
-    return np.where(np.abs(margins) <= TIE, ensemble.priors[1], smooth)
+        scores = margins * shares[..., None] * ensemble.alpha_sums[-1]
+    if ensemble.n_channels > 1 and policy not in ensemble.calibration_arrays:
+        chances = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    else:
+        chances = channel_chances(ensemble, policy, margins, shares, scores)
+    smooth = share_out(chances)
+    is_tie = (np.abs(margins) <= TIE).all(axis=-1, keepdims=True)
+    return np.where(is_tie, np.array(ensemble.priors), smooth)
 
 
-def smooth_probabilities(
+def share_out(chances: FloatArray) -> FloatArray:
+    """Chances by channel as probabilities by class, which sum to 1."""
+    if chances.shape[-1] == 1:
+        return np.concatenate((1.0 - chances, chances), axis=-1)
+    shared: FloatArray = chances / chances.sum(axis=-1, keepdims=True)
+    return shared
+
+
+def channel_chances(
     ensemble: Ensemble,
     policy: PolicyName,
     margins: FloatArray,
     shares: FloatArray,
     scores: FloatArray,
 ) -> FloatArray:
-    """`positive_probabilities` without the step to the prior at a tie."""
-    calibration = dict(ensemble.calibrations).get(policy)
+    """Chance of each channel's class against the rest; (..., n_channels)."""
+    coefficients = ensemble.calibration_arrays.get(policy)
     logits = 2.0 * scores
-    if calibration is not None:
-        logits = calibrated_logits(calibration, margins, shares)
-    probabilities: FloatArray = 1.0 / (1.0 + np.exp(-np.clip(logits, -40.0, 40.0)))
-    return probabilities
+    if coefficients is not None:
+        logits = calibrated_logits(coefficients, margins, shares)
+    chances: FloatArray = 1.0 / (1.0 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
+    return chances
 
 
-def smooth_probability(
-    ensemble: Ensemble, margin: float, share: float, score: float
-) -> float:
-    """One of `smooth_probabilities` for the deterministic vote."""
-    one = [np.array([number]) for number in (margin, share, score)]
-    return float(smooth_probabilities(ensemble, "ordered", *one)[0])
+def label_chances(
+    ensemble: Ensemble, margins: FloatArray, shares: FloatArray
+) -> FloatArray:
+    """Chance of each label of a multi-label ensemble, 1/(1 + exp(-2F)).
+
+    Where nothing is known of a label, or its votes tie, its prior.
+    """
+    scores = margins * shares[..., None] * ensemble.alpha_sums[-1]
+    chances = channel_chances(ensemble, "ordered", margins, shares, scores)
+    return np.where(np.abs(margins) <= TIE, np.array(ensemble.priors), chances)
+
+
+def label_votes(ensemble: Ensemble, margins: FloatArray) -> BoolArray:
+    """Which labels a multi-label ensemble votes for; ties as their priors say."""
+    is_likely = np.array(ensemble.priors) > 0.5
+    votes: BoolArray = np.where(np.abs(margins) <= TIE, is_likely, margins > 0)
+    return votes
 
 
 def calibrated_logits(
-    calibration: Calibration, margins: FloatArray, shares: FloatArray
+    coefficients: FloatArray, margins: FloatArray, shares: FloatArray
 ) -> FloatArray:
-    """Log odds of the positive class, as `Calibration` gives them."""
-    slopes = calibration.slope_unknown * (1 - shares) + calibration.slope_known * shares
-    return calibration.offset + calibration.drift * shares + slopes * margins
+    """Log odds of each channel's class, as its `Calibration` gives them.
+
+    coefficients: (4, n_channels), see `Ensemble.calibration_arrays`.
+    """
+    offset, drift, unknown, known = coefficients
+    shares = shares[..., None]
+    slopes = unknown * (1 - shares) + known * shares
+    logits: FloatArray = offset + drift * shares + slopes * margins
+    return logits
 
 
-def decide(ensemble: Ensemble, positive: float) -> int:
-    """Give the class to act on for a probability of the positive class."""
-    return int(decide_all(ensemble, np.array([positive]))[0])
+def decide(ensemble: Ensemble, chances: FloatArray) -> IntArray:
+    """Most probable class, or the one of least expected cost; ties as in `raw_votes`.
 
-
-def decide_all(ensemble: Ensemble, positives: FloatArray) -> np.ndarray:
-    """Most probable class, or the one of least expected cost; majority on a tie."""
+    Probabilities (..., n_classes) -> class positions (...).
+    """
     if ensemble.error_costs is None:
-        gains = 2.0 * positives - 1.0
-    else:
-        costs = ensemble.error_costs
-        cost_of_first = positives * costs[1][0] + (1 - positives) * costs[0][0]
-        cost_of_second = positives * costs[1][1] + (1 - positives) * costs[0][1]
-        gains = cost_of_first - cost_of_second
-    return np.where(np.abs(gains) <= TIE, ensemble.majority, gains > 0)
+        return argbest(ensemble, chances, TIE)
+    gains = -(chances @ np.array(ensemble.error_costs))
+    return argbest(ensemble, gains, TIE)

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
-from core import kernels
+from core.evaluate import full_votes
+from core.forecasts import class_scores
 from core.types import Dataset, Ensemble, FloatArray
 
 
 def margins(ensemble: Ensemble, dataset: Dataset) -> FloatArray:
-    """Normalised margins y sum(alpha h(x)) / sum(alpha) (Schapire et al. 1998).
+    """Normalised margins of the rows' votes (Schapire et al. 1998).
 
     Parameters
     ----------
@@ -22,19 +23,18 @@ def margins(ensemble: Ensemble, dataset: Dataset) -> FloatArray:
     Returns
     -------
     float64 array, shape (n_samples,)
-        In [-1, 1]; positive where the vote is right; 0 without a hypothesis.
+        In [-1, 1]; positive where the vote is right; 0 without a hypothesis. Of two
+        classes y sum(alpha h(x)) / sum(alpha); of more half the lead of the row's
+        class over the best other one.
     """
-    votes = np.zeros(dataset.n_samples)
-    kernels.add_votes(
-        dataset.values,
-        ensemble.feature_idxs,
-        ensemble.cuts,
-        ensemble.is_category,
-        ensemble.signed_alphas,
-        votes,
-    )
     total = float(ensemble.alpha_sums[-1])
-    return dataset.signs * votes / total if total else votes
+    votes, _ = full_votes(ensemble, dataset.values)
+    scores = class_scores(votes / total if total else votes)
+    rows = np.arange(dataset.n_samples)
+    own = scores[rows, dataset.targets]
+    scores[rows, dataset.targets] = -np.inf
+    leads: FloatArray = (own - scores.max(axis=1)) / 2
+    return leads
 
 
 def margin_distribution(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -88,15 +88,30 @@ def price(catalogue: Catalogue, paid: Paid, feature_idx: int) -> int:
     return feature.cost + int(catalogue.fees[group_idx])
 
 
-def rule_costs(
-    catalogue: Catalogue, is_group_paid: BoolArray, cost_floor: int | None = None
-) -> FloatArray:
-    """c(h) of the stump on each feature, as the rules of training weigh it.
+def buy(
+    catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]
+) -> tuple[int, Paid]:
+    """Give what features charge one after the other, and what is paid then."""
+    total = 0
+    for feature_idx in feature_idxs:
+        total += price(catalogue, paid, feature_idx)
+        paid = pay(catalogue, paid, [feature_idx])
+    return total, paid
 
-    The catalogue cost, paid or not (Huang et al. 2015, section 4), plus the fee of a
-    group not yet paid; for a member of a bundle the bundle's price, paid or not. A
-    zero counts as `cost_floor`, or without one as the catalogue's smallest positive
-    cost (Huang et al. leave zero costs open: they would win every round).
+
+def rule_costs(
+    catalogue: Catalogue,
+    is_group_paid: BoolArray,
+    cost_floor: int | None = None,
+    already: Sequence[int] = (),
+) -> FloatArray:
+    """c(h) as the rules of training weigh it, for h on each feature in turn.
+
+    The catalogue costs of its features, paid or not (Huang et al. 2015, section 4),
+    each once, plus the fees of groups not yet paid; for members of a bundle the
+    bundle's price, paid or not. A sum of zero counts as `cost_floor`, or without one
+    as the catalogue's smallest positive cost (Huang et al. leave zero costs open:
+    they would win every round).
 
     Parameters
     ----------
@@ -104,6 +119,8 @@ def rule_costs(
     is_group_paid : bool array, shape (n_groups,)
     cost_floor : int, optional
         In micro-units, positive.
+    already : sequence of int
+        Features that the hypothesis reads besides (trees and products).
 
     Returns
     -------
@@ -111,10 +128,17 @@ def rule_costs(
         In micro-units; all zero where every cost of the catalogue is zero.
     """
     costs = catalogue.costs.astype(np.float64)
+    read = list(already)
+    base = float(costs[read].sum())
+    costs[read] = 0.0
     if catalogue.groups:
         is_due = catalogue.is_bundle | ~is_group_paid
         dues = np.append(np.where(is_due, catalogue.fees, 0), 0)
+        groups = np.unique(catalogue.group_idxs[read])
+        base += float(dues[groups].sum())
+        dues[groups] = 0
         costs += dues[catalogue.group_idxs]
+    costs += base
     floor = cost_floor or smallest_cost(catalogue)
     return np.where(costs > 0, costs, float(floor))
 

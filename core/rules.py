@@ -1,7 +1,8 @@
-"""Which stump to buy in a round: one pure function per algorithm, and `RULES`.
+"""Which hypothesis to buy in a round: one pure function per algorithm, and `RULES`.
 
-Every rule scores the best stump of each feature; the largest score is bought, of
-equal scores the lowest feature.
+Every rule scores one candidate per feature: the best stump on it, or the best tree
+or product that it could complete. The largest score is bought, of equal scores the
+lowest feature.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from core.types import BoolArray, FloatArray, Memory, PolicyName
 
 @dataclass(frozen=True)
 class View:
-    """What a rule may look at; arrays (n_features,).
+    """What a rule may look at; arrays (n_candidates,).
 
-    `edges` are gamma >= 0, `presents` the weight of the rows that have the feature,
-    `costs` c(h) > 0 and `spent` the price of all features so far, in micro-units.
+    `edges` are gamma >= 0, `presents` the weight of the rows on which the hypothesis
+    votes, `costs` c(h) > 0 and `spent` the price of all features so far, in
+    micro-units; `is_paid` tells whether all its features are paid. `is_refining` while
+    a tree or product is being completed, after its first stump was scored.
     """
 
     edges: FloatArray
@@ -30,6 +33,7 @@ class View:
     tau: float = 1.0
     switch: float = 0.1
     memory: Memory = Memory()
+    is_refining: bool = False
 
 
 Scores = tuple[FloatArray, Memory]
@@ -78,8 +82,11 @@ def hybrid(view: View) -> Scores:
 
     Huang et al. (2015), section 4, leave the threshold open. Here the quality of a
     round is q_t, the largest -ln(1 - gamma^2)/c(h) over stumps on unpaid features;
-    the switch comes as soon as q_t < switch * q_1.
+    the switch comes as soon as q_t < switch * q_1. A tree is completed by the rule
+    that its root was chosen by.
     """
+    if view.is_refining:
+        return smoothed(view) if view.memory.is_smoothing else greedy(view)
     unpaid = np.where(view.is_paid, 0.0, log_gains(view.edges) / view.costs)
     quality = float(unpaid.max(initial=0.0))
     first = view.memory.first_quality or quality

@@ -52,6 +52,12 @@ class SessionArrays:
         affordable: BoolArray = self.prices <= self.remaining
         return affordable
 
+    @property
+    def is_countable(self) -> BoolArray:
+        """Which features are not out of reach: affordable, or asked already."""
+        countable: BoolArray = self.is_affordable | (self.status != kernels.OPEN)
+        return countable
+
 
 def paid_by(catalogue: Catalogue, state: State) -> Paid:
     """Give what the charges of a session have paid for."""

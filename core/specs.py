@@ -7,19 +7,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
-from core.boosting import BoostParams
+from core.algorithms import ALGORITHMS
+from core.boosting import BoostParams, LabelWeights, LearnerName
 from core.errors import Refusal, RefusedError
 from core.prices import AMOUNT_RULE, to_micros
-from core.rules import RULES
+from core.search import SearchName
+from core.selection import SelectionLearner, SelectionMethod, SelectionParams
+from core.tuning import USERS, AutoName
 from core.types import Feature, FeatureType, Group
 
 MAX_ROUNDS = 100_000
 MAX_FOLDS = 50
 MAX_NAME = 200
+MAX_LEAVES = 64
+MAX_FACTORS = 8
+MAX_STAGES = 50
+
+# Stands for a parameter to be chosen on held-out rows; of at most so many rounds.
+AUTO = "auto"
+AUTO_ROUNDS = 1000
+MAX_SEARCH_SIZE = 1_000_000
+MAX_SELECTION_ROUNDS = 10_000
+MAX_NEIGHBOURS = 10_000
+MIN_SIGNIFICANCE = 1e-6
 
 T = TypeVar("T")
 
@@ -31,7 +45,7 @@ class TrainingSpec:
     `features` None: every column but the target, with `costs` where given, else 1.
     Features in `untyped` take the type that their column suggests. `members` are
     those that groups name themselves. `folds` 0: no validation, hence neither curve
-    nor calibration.
+    nor calibration. `selection` None: every feature may be read.
     """
 
     target: str
@@ -50,6 +64,8 @@ class TrainingSpec:
     weight: str | None = None
     group_by: str | None = None
     error_costs: Mapping[str, Mapping[str, float]] | None = None
+    selection: SelectionParams | None = None
+    auto: frozenset[AutoName] = frozenset()
 
     @property
     def text_columns(self) -> frozenset[str]:
@@ -100,6 +116,7 @@ def read_spec(raw: object) -> TrainingSpec:
             "weight",
             "group_by",
             "error_costs",
+            "selection",
         ),
     )
     groups, members = read_groups(reader, or_else(top.get("groups"), []))
@@ -110,6 +127,13 @@ def read_spec(raw: object) -> TrainingSpec:
     }
     if features is not None and costs:
         reader.refuse("costs", "stand either in features or in costs, not in both")
+    seed = reader.integer(top.get("seed", 0), "seed", 0, 2**63 - 1)
+    boost, auto = read_params(
+        reader,
+        top.get("algorithm", BoostParams().algorithm),
+        top.get("params"),
+        seed,
+    )
     spec = TrainingSpec(
         target=reader.text(top.get("target", "target"), "target"),
         name=reader.text(top.get("name", "model"), "name"),
@@ -126,14 +150,14 @@ def read_spec(raw: object) -> TrainingSpec:
         costs=costs,
         groups=groups,
         members=members,
-        boost=read_params(
-            reader, top.get("algorithm", BoostParams().algorithm), top.get("params")
-        ),
-        seed=reader.integer(top.get("seed", 0), "seed", 0, 2**63 - 1),
+        boost=boost,
+        auto=auto,
+        seed=seed,
         folds=read_folds(reader, top.get("validation", {})),
         weight=reader.optional(reader.text, top.get("weight"), "weight"),
         group_by=reader.optional(reader.text, top.get("group_by"), "group_by"),
         error_costs=read_error_costs(reader, top.get("error_costs")),
+        selection=read_selection(reader, top.get("selection")),
     )
     check_roles(reader, spec)
     reader.finish()
@@ -237,20 +261,26 @@ def place(
     return replace(feature, cost=0)
 
 
-def read_params(reader: Reader, algorithm: object, raw: object) -> BoostParams:
-    """Read the algorithm and its parameters."""
-    if not isinstance(algorithm, str) or algorithm not in RULES:
-        rule = f"must be one of {', '.join(RULES)}"
+def read_params(
+    reader: Reader, algorithm: object, raw: object, seed: int
+) -> tuple[BoostParams, frozenset[AutoName]]:
+    """Read the algorithm and its parameters, and which of them are to be chosen."""
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        rule = f"must be one of {', '.join(ALGORITHMS)}"
         reader.refuse("algorithm", rule, repr(algorithm))
         algorithm = BoostParams().algorithm
-    given = reader.mapping(
-        or_else(raw, {}), "params", optional=("rounds", "tau", "switch", "cost_floor")
-    )
+    names = [one.name for one in fields(BoostParams)]
+    named = [name for name in names if name not in ("algorithm", "seed")]
+    given = reader.mapping(or_else(raw, {}), "params", optional=named)
     default = BoostParams()
+    auto = read_auto(reader, algorithm, given)
+    given = {name: value for name, value in given.items() if name not in auto}
+    if "rounds" in auto:
+        given["rounds"] = AUTO_ROUNDS
     floor = reader.optional(reader.amount, given.get("cost_floor"), "params.cost_floor")
     if floor == 0 and given.get("cost_floor") is not None:
         reader.refuse("params.cost_floor", "must be positive", "0")
-    return BoostParams(
+    params = BoostParams(
         algorithm=algorithm,
         rounds=reader.integer(
             given.get("rounds", default.rounds), "params.rounds", 1, MAX_ROUNDS
@@ -260,7 +290,54 @@ def read_params(reader: Reader, algorithm: object, raw: object) -> BoostParams:
             given.get("switch", default.switch), "params.switch", 0, 1
         ),
         cost_floor=floor or None,
+        learner=reader.choice(
+            given.get("learner", default.learner), "params.learner", LearnerName
+        ),
+        leaves=reader.integer(
+            given.get("leaves", default.leaves), "params.leaves", 2, MAX_LEAVES
+        ),
+        factors=reader.integer(
+            given.get("factors", default.factors), "params.factors", 1, MAX_FACTORS
+        ),
+        search=reader.choice(
+            given.get("search", default.search), "params.search", SearchName
+        ),
+        search_size=reader.integer(
+            given.get("search_size", default.search_size),
+            "params.search_size",
+            1,
+            MAX_SEARCH_SIZE,
+        ),
+        seed=seed,
+        stages=reader.integer(
+            given.get("stages", default.stages), "params.stages", 1, MAX_STAGES
+        ),
+        detection=reader.number(
+            given.get("detection", default.detection), "params.detection", 0.5, 1
+        ),
+        false_alarm=reader.number(
+            given.get("false_alarm", default.false_alarm), "params.false_alarm", 0, 1
+        ),
+        label_weights=reader.choice(
+            given.get("label_weights", default.label_weights),
+            "params.label_weights",
+            LabelWeights,
+        ),
     )
+    return params, auto
+
+
+def read_auto(
+    reader: Reader, algorithm: str, given: Mapping[str, object]
+) -> frozenset[AutoName]:
+    """Read which parameters are "auto", to be chosen on held-out rows."""
+    names: tuple[AutoName, ...] = get_args(AutoName)
+    auto = frozenset(name for name in names if given.get(name) == AUTO)
+    for name in sorted(auto):
+        if algorithm not in USERS[name]:
+            rule = f"can be chosen for {', '.join(USERS[name])} only"
+            reader.refuse(f"params.{name}", rule, repr(AUTO))
+    return auto
 
 
 def read_folds(reader: Reader, raw: object) -> int:
@@ -285,6 +362,41 @@ def read_error_costs(reader: Reader, raw: object) -> dict[str, dict[str, float]]
         }
         for true, row in reader.mapping(raw, "error_costs").items()
     }
+
+
+def read_selection(reader: Reader, raw: object) -> SelectionParams | None:
+    """Read how features are selected before training; null is not at all."""
+    if raw is None:
+        return None
+    names = ("method", "learner", "rounds", "n_neighbours", "significance")
+    given = reader.mapping(raw, "selection", optional=names)
+    default = SelectionParams()
+    return SelectionParams(
+        method=reader.choice(
+            given.get("method", default.method), "selection.method", SelectionMethod
+        ),
+        learner=reader.choice(
+            given.get("learner", default.learner), "selection.learner", SelectionLearner
+        ),
+        rounds=reader.integer(
+            given.get("rounds", default.rounds),
+            "selection.rounds",
+            1,
+            MAX_SELECTION_ROUNDS,
+        ),
+        n_neighbours=reader.integer(
+            given.get("n_neighbours", default.n_neighbours),
+            "selection.n_neighbours",
+            1,
+            MAX_NEIGHBOURS,
+        ),
+        significance=reader.number(
+            given.get("significance", default.significance),
+            "selection.significance",
+            MIN_SIGNIFICANCE,
+            1 - MIN_SIGNIFICANCE,
+        ),
+    )
 
 
 def check_roles(reader: Reader, spec: TrainingSpec) -> None:
@@ -383,6 +495,14 @@ class Reader:
         except ValueError as error:
             self.refuse(where, str(error), describe(raw))
             return 0
+
+    def choice(self, raw: object, where: str, literal: object) -> Any:
+        """Read one of the strings of a `Literal`."""
+        choices = get_args(literal)
+        if raw not in choices:
+            self.refuse(where, f"must be one of {', '.join(choices)}", describe(raw))
+            return choices[0]
+        return raw
 
     def integer(self, raw: object, where: str, least: int, most: int) -> int:
         """Read an integer within bounds."""

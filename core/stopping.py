@@ -5,10 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from core import kernels
-from core.forecasts import TIE, decide, raw_vote, smooth_probability
+from core.forecasts import (
+    TIE,
+    channel_chances,
+    decide,
+    raw_votes,
+    share_out,
+    stage_chances,
+    stage_votes,
+    tally,
+)
+from core.policies.cascade import count_passed
 from core.policies.ordered import find_plan
 from core.session_arrays import SessionArrays
-from core.types import Ensemble, Forecast, State
+from core.types import Ensemble, FloatArray, Forecast, State
 
 
 def is_confident(state: State, forecast: Forecast) -> bool:
@@ -23,66 +33,188 @@ def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
     """Whether no answer still affordable can change the vote, nor the label.
 
     Each open feature still individually affordable contributes the least and the
-    greatest of its summed votes over all values and "missing". Exact for the vote of
-    stumps without a budget, sound otherwise: a plan that grows because a feature is
-    missing is allowed for. The label is decided from a calibrated probability, which
-    is monotone in the margin and in the share known for a fixed other, so the
-    corners of the reachable box decide.
+    greatest of its summed votes over all values and "missing"; trees and products
+    contribute theirs one by one. Exact for the vote of stumps of two classes without a
+    budget, sound otherwise: a plan that grows because a feature is missing is allowed
+    for. Of more classes the winner must keep its lead over each other one, a bound on
+    the difference of the two votes.
+
+    The label is decided from calibrated chances. Each is monotone in its channel's
+    margin and, for a fixed margin, in the share known, so the corners of the
+    reachable box decide.
     """
-    low, high, alpha_known = vote_bounds(ensemble, state, arrays)
-    if raw_vote(ensemble, low) != raw_vote(ensemble, high):
-        return False
     total = float(ensemble.alpha_sums[-1])
     if total == 0:
         return True
-    shares = (alpha_known / total, 1.0)
-    corners = [
-        smooth_probability(ensemble, margin, share, score)
-        for margin, score in zip(
-            reachable_margins(low, high, alpha_known, total), (low, high), strict=True
+    if state.policy == "cascade":
+        return is_stage_certain(ensemble, state, arrays)
+    length, is_counted = len(ensemble.hypotheses), arrays.is_countable
+    if state.policy == "ordered":
+        length = find_plan(ensemble, arrays).length
+        is_counted = np.ones(is_counted.size, np.bool_)
+    votes, known, _ = tally(ensemble, arrays, length, is_counted)
+    bounds = Bounds(ensemble, state, arrays, length)
+    if ensemble.n_channels == 1:
+        low, high = bounds.of(ensemble.weighted_votes[:, 0])
+        if len(set(raw_votes(ensemble, np.array([[low], [high]])).tolist())) > 1:
+            return False
+        lows, highs = np.array([low]), np.array([high])
+    else:
+        winner = int(raw_votes(ensemble, votes))
+        if not keeps_lead(bounds, winner, TIE * total):
+            return False
+        pairs = [bounds.of(votes) for votes in ensemble.weighted_votes.T]
+        lows, highs = np.array(pairs).T
+    return is_label_fixed(ensemble, lows, highs, known)
+
+
+def is_stage_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
+    """Whether the stages still to come can change neither the vote nor the label.
+
+    The votes of each stage are bounded over all answers that are still affordable: they
+    say which stages may be passed, and which may reject. A session may end within any
+    stage that can be reached.
+    """
+    passed = count_passed(ensemble, arrays)
+    bounds = Bounds(ensemble, state, arrays, find_plan(ensemble, arrays).length)
+    tolerance = TIE * float(ensemble.alpha_sums[-1])
+    starts = [0, *ensemble.stage_ends[:-1].tolist()]
+    owners = ensemble.paths.owners
+    reachable = [passed]
+    for stage in range(passed, ensemble.stage_ends.size if passed >= 0 else passed):
+        is_inside = (owners >= starts[stage]) & (owners < ensemble.stage_ends[stage])
+        scores = np.where(is_inside, ensemble.weighted_votes[:, 0], 0.0)
+        low, high = bounds.of(scores)
+        threshold = float(ensemble.thresholds[stage])
+        if low < threshold + tolerance:
+            reachable.append(-1 - stage)
+        if high < threshold - tolerance:
+            break
+        reachable.append(stage + 1)
+    ends = np.array(reachable)
+    labels = decide(ensemble, stage_chances(ensemble, ends))
+    return (
+        len(set(labels.tolist())) == len(set(stage_votes(ensemble, ends).tolist())) == 1
+    )
+
+
+class Bounds:
+    """Least and greatest final scores of a session."""
+
+    def __init__(
+        self, ensemble: Ensemble, state: State, arrays: SessionArrays, start: int
+    ) -> None:
+        self.ensemble = ensemble
+        self.arrays = arrays
+        self.start = start
+        self.is_prefix = state.policy != "sample"
+        self.is_affordable = arrays.is_affordable
+
+    def of(self, scores: FloatArray) -> tuple[float, float]:
+        """Least and greatest sum of what votes count for, (n_votes,)."""
+        ensemble, arrays, paths = self.ensemble, self.arrays, self.ensemble.paths
+        bounds = np.empty(2)
+        kernels.bound_votes(
+            arrays.values,
+            arrays.status,
+            self.is_affordable,
+            paths.roots,
+            paths.nodes,
+            paths.cuts,
+            np.ascontiguousarray(scores),
+            ensemble.segment_starts,
+            ensemble.segment_cuts,
+            self.start,
+            self.is_prefix,
+            bounds,
         )
-        for share in shares
-    ]
-    if low <= TIE * total and high >= -TIE * total:
-        # A tie, which the prior decides, and the margins just beside it.
-        corners.append(ensemble.priors[1])
-        corners += [smooth_probability(ensemble, 0.0, share, 0.0) for share in shares]
-    return len({decide(ensemble, positive) for positive in corners}) == 1
+        low, high = bounds.tolist()
+        return low, high
+
+
+def keeps_lead(bounds: Bounds, winner: int, tolerance: float) -> bool:
+    """Whether the winning class of several stays ahead, whatever the answers.
+
+    Within the tolerance of a tie it must be the one that ties prefer.
+    """
+    ensemble = bounds.ensemble
+    preference, votes = ensemble.preference.tolist(), ensemble.weighted_votes
+    for rival in range(ensemble.n_channels):
+        if rival == winner:
+            continue
+        low, _ = bounds.of(votes[:, winner] - votes[:, rival])
+        is_preferred = preference.index(winner) < preference.index(rival)
+        if low < 3 * tolerance and not (is_preferred and low >= -tolerance):
+            return False
+    return True
+
+
+def is_label_fixed(
+    ensemble: Ensemble, lows: FloatArray, highs: FloatArray, known: float
+) -> bool:
+    """Whether every forecast that answers can lead to has one label.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    lows, highs : float64 array, shape (n_channels,)
+        Least and greatest vote of each channel.
+    known : float
+        Alpha that has voted already.
+    """
+    total = float(ensemble.alpha_sums[-1])
+    shares = np.array((known / total, 1.0))
+    least, greatest = reachable_margins(lows, highs, known, total)
+    # (n_corners, n_channels): each margin and share at its least and greatest.
+    margins = np.array([least, least, greatest, greatest])
+    scores = np.array([lows, lows, highs, highs])
+    corners = channel_chances(ensemble, "ordered", margins, np.tile(shares, 2), scores)
+    if ensemble.n_channels == 1:
+        labels = set(decide(ensemble, share_out(corners)).tolist())
+    elif "ordered" in ensemble.calibration_arrays:
+        labels = labels_within(ensemble, corners.min(axis=0), corners.max(axis=0))
+    elif ensemble.error_costs is None:
+        # The label is the vote, which keeps its lead.
+        labels = {int(raw_votes(ensemble, (lows + highs) / 2))}
+    else:
+        most = highs.max()
+        labels = labels_within(ensemble, np.exp(lows - most), np.exp(highs - most))
+    if ((lows <= TIE * total) & (highs >= -TIE * total)).all():
+        # A tie, which the priors decide, and the margins just beside it.
+        none = np.zeros((2, ensemble.n_channels))
+        beside = channel_chances(ensemble, "ordered", none, shares, none)
+        labels |= set(decide(ensemble, share_out(beside)).tolist())
+        labels.add(int(decide(ensemble, np.array(ensemble.priors))))
+    return len(labels) == 1
 
 
 def reachable_margins(
-    low: float, high: float, alpha_known: float, total: float
-) -> tuple[float, float]:
+    lows: FloatArray, highs: FloatArray, known: float, total: float
+) -> tuple[FloatArray, FloatArray]:
     """Extremes of vote/plan alpha when the plan holds between known and all alpha."""
-    smallest = max(alpha_known, abs(low), abs(high), TIE)
+    smallest_low = np.maximum(np.maximum(known, np.abs(lows)), TIE)
+    smallest_high = np.maximum(np.maximum(known, np.abs(highs)), TIE)
     return (
-        low / (smallest if low < 0 else total),
-        high / (total if high < 0 else smallest),
+        lows / np.where(lows < 0, smallest_low, total),
+        highs / np.where(highs < 0, total, smallest_high),
     )
 
 
-def vote_bounds(
-    ensemble: Ensemble, state: State, arrays: SessionArrays
-) -> tuple[float, float, float]:
-    """Least and greatest final vote, and the alpha of the plan already known."""
-    bounds = np.empty(2)
-    is_prefix = state.policy == "ordered"
-    plan_length = find_plan(ensemble, arrays).length if is_prefix else 0
-    kernels.bound_votes(
-        arrays.values,
-        arrays.status,
-        arrays.is_affordable,
-        ensemble.feature_idxs,
-        ensemble.cuts,
-        ensemble.is_category,
-        ensemble.signed_alphas,
-        ensemble.segment_starts,
-        ensemble.segment_cuts,
-        plan_length,
-        is_prefix,
-        bounds,
-    )
-    stop = plan_length if is_prefix else len(ensemble.hypotheses)
-    is_known = arrays.status[ensemble.feature_idxs[:stop]] == kernels.KNOWN
-    alpha_known = float(np.abs(ensemble.signed_alphas[:stop])[is_known].sum())
-    return float(bounds[0]), float(bounds[1]), alpha_known
+def labels_within(
+    ensemble: Ensemble, least: FloatArray, greatest: FloatArray
+) -> set[int]:
+    """Labels that chances between two bounds can lead to; of several classes.
+
+    One if that of the middle costs less than each other one even where the chances
+    favour the other most; else all classes. (Costs are linear in the chances, and
+    dividing these by their sum doesn't change which is least.)
+    """
+    n_classes = least.size
+    label = int(decide(ensemble, share_out((least + greatest) / 2)))
+    costs = 1.0 - np.eye(n_classes)
+    if ensemble.error_costs is not None:
+        costs = np.array(ensemble.error_costs)
+    excess = costs - costs[:, [label]]
+    smallest = (np.where(excess > 0, least[:, None], greatest[:, None]) * excess).sum(0)
+    is_dearer = np.delete(smallest, label) > n_classes * TIE * max(1.0, costs.max())
+    return {label} if is_dearer.all() else set(range(n_classes))

@@ -1,19 +1,27 @@
 """A whole training: folds for honest figures, then the ensemble on every row.
 
-A generator that yields after every round; to cancel, stop pulling.
+A generator that yields after every round, also of those that only choose features or
+parameters; to cancel, stop pulling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 
+from core.algorithms import ALGORITHMS
+from core.baselines import BASELINES, grow, out_of_bag_error
 from core.binning import bin_values
-from core.boosting import BoostParams, boost
-from core.rules import RULES
+from core.boosting import BoostParams, boost, initial_weights
+from core.cascade import grow_cascade, lay_cascade
+from core.errors import Refusal, RefusedError
+from core.selection import Selection, SelectionParams, select, selection_to_json
+from core.tuning import AutoName, tune
 from core.types import (
+    Cascade,
     Dataset,
     Ensemble,
     Model,
@@ -21,20 +29,33 @@ from core.types import (
 )
 from core.validation import make_folds, validate
 
+# Of each part, or of what a selection leaves of it; guesses, for progress bars only.
+SELECTION_SHARE = 0.5
+TUNING_SHARE = 0.7
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One more round. `part` counts the folds from 0, the last part is the whole."""
+Chosen = TypeVar("Chosen")
 
-    part: int
-    n_parts: int
-    added: Round
-    n_rounds: int
+
+class Shared(Protocol):
+    """Progress of what a part begins with."""
 
     @property
     def share(self) -> float:
-        """How much of the training is done, 0 to 1."""
-        return (self.part + self.added.number / self.n_rounds) / self.n_parts
+        """How much of it is done, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One more round; `added` is None while features or parameters are chosen.
+
+    `part` counts the folds from 0, the last part is the whole. `share` of the training
+    is done, 0 to 1.
+    """
+
+    part: int
+    n_parts: int
+    added: Round | None
+    share: float
 
 
 Training = Generator[Progress, None, Model]
@@ -49,6 +70,8 @@ def train(
     folds: int = 5,
     seed: int = 0,
     error_costs: tuple[tuple[float, ...], ...] | None = None,
+    selection: SelectionParams | None = None,
+    auto: frozenset[AutoName] = frozenset(),
     done: Mapping[int, Sequence[Round]] | None = None,
 ) -> Training:
     """Train a model; the generator's return value is the `Model`.
@@ -59,12 +82,16 @@ def train(
     params : BoostParams
     name, target : str
     folds : int
-        Of the validation, 0 for none. Fewer where a class (or the number of units
-        that stay together) has fewer members.
+        Of the validation, 0 for none. Fewer where classes (or the units that stay
+        together) have fewer members; see `make_folds`.
     seed : int
         Decides the folds.
     error_costs : tuple of tuple of float, optional
         As in `Ensemble`.
+    selection : SelectionParams, optional
+        How to select the features that may be read; without it all of them.
+    auto : frozenset of {"rounds", "tau", "switch"}
+        Parameters to choose on held-out rows; see `core.tuning.tune`.
     done : mapping of int to sequence of Round, optional
         Rounds by part of an interrupted run; the model comes out the same.
 
@@ -72,11 +99,28 @@ def train(
     ------
     Progress
 
+    Raises
+    ------
+    RefusedError
+        For a multi-label dataset (curves and calibrations are of one class per row),
+        for a cascade of more than two classes or one whose rates can't be met, and
+        for parameters of the selection that are out of range.
+
     Notes
     -----
     The curve and the calibration come from held-out rows only; in the curve each
     fold is labelled by a calibration fitted on the other folds.
+
+    Features are selected, and parameters chosen, anew in each part from the rows that
+    it trains on, so that the curve counts what that costs in error; the card tells
+    those of all rows. The catalogue stays whole: the columns not selected are blanked
+    for training, and no learner reads a column without a value. From no feature at
+    all comes an ensemble without hypotheses, which says the largest class.
     """
+    if dataset.is_multilabel:
+        raise RefusedError([Refusal("target", "must be one class per row")])
+    if params.algorithm == "cascade" and len(dataset.classes) > 2:
+        raise RefusedError([Refusal("algorithm", "a cascade has two classes")])
     fold_idxs = make_folds(dataset, folds, seed)
     n_parts = len(fold_idxs) + 1
     everything = np.arange(dataset.n_samples)
@@ -85,14 +129,10 @@ def train(
         rows = everything
         if part < len(fold_idxs):
             rows = np.setdiff1d(everything, fold_idxs[part])
-        rounds = list((done or {}).get(part, ()))
         taken = dataset.take(rows)
-        binned = bin_values(taken)
-        for added in boost(
-            binned, taken.signs * taken.weights, taken.catalogue, params, rounds
-        ):
-            rounds.append(added)
-            yield Progress(part, n_parts, added, params.rounds)
+        rounds, chosen, selected = yield from train_part(
+            taken, params, selection, auto, done or {}, part, n_parts
+        )
         ensembles.append(make_ensemble(taken, params, rounds, error_costs))
     *held_out, whole = ensembles
     curve = None
@@ -101,7 +141,115 @@ def train(
         curve, calibrations = validate(whole, held_out, rows_by_fold, seed)
         whole = replace(whole, calibrations=calibrations)
     card = make_card(dataset, whole, len(fold_idxs), seed)
-    return Model(name, whole, target, asdict(params), curve, card)
+    if is_bagged(params.algorithm):
+        error = out_of_bag_error(dataset, whole, rounds, params.seed)
+        card["out_of_bag_error"] = error
+    if selection is not None:
+        assert selected is not None, "made anew for the whole"
+        card["selection"] = selection_to_json(dataset.catalogue, selection, selected)
+    if auto:
+        card["chosen"] = {name: getattr(chosen, name) for name in sorted(auto)}
+    return Model(name, whole, target, asdict(chosen), curve, card)
+
+
+def train_part(
+    dataset: Dataset,
+    params: BoostParams,
+    selection: SelectionParams | None,
+    auto: frozenset[AutoName],
+    done: Mapping[int, Sequence[Round]],
+    part: int,
+    n_parts: int,
+) -> Generator[Progress, None, tuple[list[Round], BoostParams, Selection | None]]:
+    """Select, choose and train on the rows of one part, after the rounds that are done.
+
+    A fold that is finished selects nothing again; the whole does, for its card.
+    """
+    rounds = list(done.get(part, ()))
+    is_whole = part == n_parts - 1
+    if not is_whole and is_finished(params, done, part):
+        return rounds, params, None
+    selected = None
+    share_before = 0.0
+    if selection is not None:
+        share_before = SELECTION_SHARE
+        choosing = select(dataset, selection)
+        selected = yield from follow(choosing, 0.0, share_before, part, n_parts)
+        if not selected.feature_idxs:
+            return rounds, params, selected
+        dataset = blank(dataset, selected)
+    if auto:
+        tuning = tune(dataset, params, auto)
+        room = TUNING_SHARE * (1.0 - share_before)
+        params = yield from follow(tuning, share_before, room, part, n_parts)
+        share_before += room
+    for added in grow_ensemble(dataset, params, tuple(rounds), is_strict=is_whole):
+        rounds.append(added)
+        share = added.number / most_rounds(params)
+        share = share_before + (1.0 - share_before) * share
+        yield Progress(part, n_parts, added, (part + share) / n_parts)
+    return rounds, params, selected
+
+
+def is_finished(
+    params: BoostParams, done: Mapping[int, Sequence[Round]], part: int
+) -> bool:
+    """Whether a part has all its rounds already; parts are trained in order."""
+    if part < max(done, default=0):
+        return True
+    rounds = done.get(part, ())
+    return bool(rounds) and rounds[-1].number >= most_rounds(params)
+
+
+def most_rounds(params: BoostParams) -> int:
+    """Most rounds that an algorithm trains."""
+    if params.algorithm == "cascade":
+        return params.stages * params.rounds
+    if params.algorithm in BASELINES and not is_bagged(params.algorithm):
+        return 1
+    return params.rounds
+
+
+def follow(
+    choosing: Generator[Shared, None, Chosen],
+    share_before: float,
+    room: float,
+    part: int,
+    n_parts: int,
+) -> Generator[Progress, None, Chosen]:
+    """Pass on the progress of a choice of features or parameters, and what it chose."""
+    while True:
+        try:
+            tried = next(choosing)
+        except StopIteration as end:
+            chosen: Chosen = end.value
+            return chosen
+        share = share_before + room * tried.share
+        yield Progress(part, n_parts, None, (part + share) / n_parts)
+
+
+def blank(dataset: Dataset, selection: Selection) -> Dataset:
+    """Leave the values of the selected features only, the rest missing."""
+    values = np.full_like(dataset.values, np.nan)
+    idxs = list(selection.feature_idxs)
+    values[:, idxs] = dataset.values[:, idxs]
+    return replace(dataset, values=values)
+
+
+def grow_ensemble(
+    dataset: Dataset, params: BoostParams, done: Sequence[Round], *, is_strict: bool
+) -> Iterator[Round]:
+    """Yield the rounds of any algorithm after those that are done.
+
+    `is_strict`: see `core.cascade.grow_cascade`; a fold may miss rates that the whole
+    reaches.
+    """
+    if params.algorithm in BASELINES:
+        return grow(dataset, params, done)
+    if params.algorithm == "cascade":
+        return grow_cascade(dataset, params, done, is_strict=is_strict)
+    weights = initial_weights(dataset, params.label_weights)
+    return boost(bin_values(dataset), weights, dataset.catalogue, params, done)
 
 
 def make_ensemble(
@@ -111,17 +259,29 @@ def make_ensemble(
     error_costs: tuple[tuple[float, ...], ...] | None = None,
 ) -> Ensemble:
     """Gather rounds into an ensemble."""
-    positive = float(dataset.weights @ dataset.targets)
+    priors = dataset.weights @ (dataset.class_signs > 0)
+    cascade = None
+    if params.algorithm == "cascade":
+        cascade = lay_cascade(dataset, params, rounds)
+        if not rounds:
+            cascade = Cascade((), float(priors[1]))
     return Ensemble(
         catalogue=dataset.catalogue,
         classes=dataset.classes,
         hypotheses=tuple(added.hypothesis for added in rounds),
         alphas=tuple(added.alpha for added in rounds),
-        priors=(1.0 - positive, positive),
+        priors=tuple(priors.tolist()),
         algorithm=params.algorithm,
-        policy=RULES[params.algorithm].policy,
+        policy=ALGORITHMS[params.algorithm],
         error_costs=error_costs,
+        is_multilabel=dataset.is_multilabel,
+        cascade=cascade,
     )
+
+
+def is_bagged(algorithm: str) -> bool:
+    """Whether trees of an algorithm leave rows out that can judge them."""
+    return algorithm in BASELINES and BASELINES[algorithm].is_bagged
 
 
 def make_card(

@@ -12,19 +12,23 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from core.hypotheses import Hypothesis, Paths, Stump, lay_paths
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 CodeArray = npt.NDArray[np.uint8]
+BallotArray = npt.NDArray[np.int8]
 BoolArray = npt.NDArray[np.bool_]
 
 FeatureType = Literal["number", "boolean", "category"]
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
-PolicyName = Literal["ordered", "sample"]
+PolicyName = Literal["ordered", "sample", "cascade"]
 StopReason = Literal[
     "budget_exhausted",
     "certain",
     "confident",
     "all_known",
+    "rejected_early",
     "max_questions",
     "client_stopped",
     "expired",
@@ -32,7 +36,7 @@ StopReason = Literal[
 
 NO_GROUP = -1
 
-# A category never seen in training: it is charged, and every stump abstains on it.
+# A category never seen in training: it is charged, and no stump can read it.
 UNSEEN = -1.0
 
 
@@ -143,8 +147,10 @@ class Dataset:
     `values` is float64 (n_samples, n_features): numbers as they are, booleans 0 or
     1, categories as codes into `Feature.categories` (`UNSEEN` for any other, in
     rows that training did not see), NaN where missing. `targets`
-    holds class positions; of two classes the second is the positive one. `weights`
-    are positive and sum to 1. `units` numbers the rows that belong together.
+    holds class positions; of two classes the second is the positive one. Where a row
+    may belong to several classes at once (multi-label) it is (n_samples, n_classes), 1
+    for each that the row belongs to, else 0. `weights` are positive and sum to 1.
+    `units` numbers the rows that belong together.
     """
 
     catalogue: Catalogue
@@ -160,9 +166,23 @@ class Dataset:
         return int(self.values.shape[0])
 
     @property
+    def is_multilabel(self) -> bool:
+        """Whether a row may belong to several classes at once, or to none."""
+        return self.targets.ndim == 2
+
+    @property
     def signs(self) -> FloatArray:
-        """-1 for the first class, +1 for the second; (n_samples,)."""
+        """-1 for the first of two classes, +1 for the second; (n_samples,)."""
         signs: FloatArray = np.where(self.targets == 1, 1.0, -1.0)
+        return signs
+
+    @property
+    def class_signs(self) -> FloatArray:
+        """+1 for each class that a row belongs to, else -1; (n_samples, n_classes)."""
+        belongs = self.targets
+        if not self.is_multilabel:
+            belongs = self.targets[:, None] == np.arange(len(self.classes))
+        signs: FloatArray = np.where(belongs == 1, 1.0, -1.0)
         return signs
 
     def take(self, row_idxs: IntArray) -> Dataset:
@@ -178,26 +198,11 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Stump:
-    """A weak hypothesis on one feature.
-
-    It votes `vote` where the value exceeds `cut` (numbers, booleans) or equals the
-    category code `cut` (`is_category`), -`vote` otherwise, 0 where it is missing or a
-    category never seen in training.
-    """
-
-    feature_idx: int
-    cut: float
-    vote: int
-    is_category: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Calibration:
-    """Coefficients of the logistic model of the positive class.
+    """Coefficients of the logistic model of a channel's class.
 
     logit p = offset + drift*s + m*(slope_unknown*(1 - s) + slope_known*s), with m
-    the margin and s the share of the whole ensemble's alpha that is known.
+    the channel's margin and s the share of the whole ensemble's alpha that is known.
     """
 
     offset: float
@@ -206,44 +211,75 @@ class Calibration:
     slope_known: float
 
 
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of a cascade: the hypotheses up to `length`, after the stage before.
+
+    A row whose vote by them is below `threshold` is rejected. The rest is measured
+    on held-out rows that reached the stage: the share of the second class that passes,
+    of the first that passes, and the share of the second class among all that
+    reached it and among those rejected.
+    """
+
+    length: int
+    threshold: float
+    detection: float
+    false_alarm: float
+    chance_reaching: float
+    chance_rejected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade:
+    """Stages in order, and the chance of the second class after the last of them."""
+
+    stages: tuple[Stage, ...]
+    chance_passed: float
+
+
 @dataclass(frozen=True)
 class Ensemble(Derived):
     """The mathematical result of training.
 
-    `priors` are the class shares of the training weight. `error_costs[i][j]` is
-    what it costs to say class j where class i is true.
+    `priors` are the class shares of the training weight. `calibrations` give, by
+    policy, one calibration per channel. `error_costs[i][j]` is what it costs to say
+    class j where class i is true.
     """
 
     catalogue: Catalogue
     classes: tuple[ClassLabel, ...]
-    hypotheses: tuple[Stump, ...]
+    hypotheses: tuple[Hypothesis, ...]
     alphas: tuple[float, ...]
     priors: tuple[float, ...]
     algorithm: str
     policy: PolicyName
-    calibrations: tuple[tuple[PolicyName, Calibration], ...] = ()
+    calibrations: tuple[tuple[PolicyName, tuple[Calibration, ...]], ...] = ()
     error_costs: tuple[tuple[float, ...], ...] | None = None
+    is_multilabel: bool = False
+    cascade: Cascade | None = None
+
+    @property
+    def n_channels(self) -> int:
+        """Numbers in a vote: 1 for two classes, else one per class."""
+        return count_channels(len(self.classes), self.is_multilabel)
 
     @cached_property
-    def feature_idxs(self) -> IntArray:
-        """Feature each stump reads; (n_hypotheses,)."""
-        return np.array([h.feature_idx for h in self.hypotheses], dtype=np.int64)
+    def paths(self) -> Paths:
+        """The hypotheses as kernels follow them."""
+        return lay_paths(self.hypotheses, self.n_channels)
 
     @cached_property
-    def cuts(self) -> FloatArray:
-        """Threshold or category code of each stump; (n_hypotheses,)."""
-        return np.array([h.cut for h in self.hypotheses], dtype=np.float64)
+    def weighted_votes(self) -> FloatArray:
+        """Each vote of `paths` times its hypothesis' alpha; (n_votes, n_channels)."""
+        if not self.hypotheses:
+            return np.zeros((1, self.n_channels))
+        votes: FloatArray = self.paths.votes * self.alpha_array[self.paths.owners, None]
+        return votes
 
     @cached_property
-    def signed_alphas(self) -> FloatArray:
-        """Alpha times the vote above the cut; (n_hypotheses,)."""
-        votes = np.array([h.vote for h in self.hypotheses], dtype=np.float64)
-        return votes * np.array(self.alphas, dtype=np.float64)
-
-    @cached_property
-    def is_category(self) -> BoolArray:
-        """Which stumps compare with a category; (n_hypotheses,)."""
-        return np.array([h.is_category for h in self.hypotheses], dtype=np.bool_)
+    def alpha_array(self) -> FloatArray:
+        """The alphas; (n_hypotheses,)."""
+        return np.array(self.alphas, dtype=np.float64)
 
     @cached_property
     def alpha_sums(self) -> FloatArray:
@@ -255,23 +291,48 @@ class Ensemble(Derived):
     def is_used(self) -> BoolArray:
         """Which features some hypothesis reads; (n_features,)."""
         is_used = np.zeros(len(self.catalogue.features), dtype=np.bool_)
-        is_used[self.feature_idxs] = True
+        is_used[self.paths.nodes[:, 0]] = True
         return is_used
 
     @cached_property
-    def segments(self) -> tuple[FloatArray, ...]:
-        """Per feature one value from each segment between its stumps' cuts.
+    def first_uses(self) -> tuple[int, ...]:
+        """The features that are read, in the order in which hypotheses need them."""
+        return tuple(dict.fromkeys(self.paths.nodes[:, 0].tolist()))
 
-        A category that no cut names is infinity, where there is one.
+    @cached_property
+    def readers(self) -> tuple[IntArray, IntArray]:
+        """Hypotheses by the feature they read: where each part starts, and all.
+
+        (n_features + 1,) and one entry for each pair of hypothesis and feature.
         """
-        segments = []
-        for idx, feature in enumerate(self.catalogue.features):
-            cuts = np.unique(self.cuts[self.feature_idxs == idx])
-            if feature.type == "category":
-                has_rest = cuts.size < len(feature.categories)
-                segments.append(np.append(cuts, [np.inf] * has_rest))
-            else:
-                segments.append(np.append(cuts, np.inf))
+        parts: list[list[int]] = [[] for _ in self.catalogue.features]
+        for position, hypothesis in enumerate(self.hypotheses):
+            for feature_idx in hypothesis.feature_idxs:
+                parts[feature_idx].append(position)
+        starts = np.cumsum([0, *(len(part) for part in parts)])
+        return starts, np.array([h for part in parts for h in part], np.int64)
+
+    @cached_property
+    def segments(self) -> tuple[FloatArray, ...]:
+        """Per feature one value from each segment between the cuts of its stumps.
+
+        A tree or product of one stump is one here.
+
+        A category that no cut names is infinity, where there is one. Nothing where a
+        feature has no stump.
+        """
+        cuts_by_feature: dict[int, list[float]] = {}
+        for one in self.hypotheses:
+            stumps = (one,) if isinstance(one, Stump) else one.stumps
+            if len(stumps) == 1:
+                stump = stumps[0]
+                cuts_by_feature.setdefault(stump.feature_idx, []).append(stump.cut)
+        segments = [np.empty(0)] * len(self.catalogue.features)
+        for feature_idx, its_cuts in cuts_by_feature.items():
+            feature = self.catalogue.features[feature_idx]
+            cuts = np.unique(np.array(its_cuts, dtype=np.float64))
+            has_rest = feature.type != "category" or cuts.size < len(feature.categories)
+            segments[feature_idx] = np.append(cuts, [np.inf] * has_rest)
         return tuple(segments)
 
     @cached_property
@@ -284,10 +345,43 @@ class Ensemble(Derived):
         """All `segments`, one after the other."""
         return np.concatenate(self.segments)
 
+    @cached_property
+    def stage_ends(self) -> IntArray:
+        """Where each stage of the cascade ends; empty without one; (n_stages,)."""
+        stages = self.cascade.stages if self.cascade else ()
+        return np.array([stage.length for stage in stages], dtype=np.int64)
+
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """Least vote that passes each stage of the cascade; (n_stages,)."""
+        stages = self.cascade.stages if self.cascade else ()
+        return np.array([stage.threshold for stage in stages], dtype=np.float64)
+
+    @cached_property
+    def calibration_arrays(self) -> dict[PolicyName, FloatArray]:
+        """Offsets, drifts and both slopes by policy; (4, n_channels)."""
+        return {
+            policy: np.array(
+                [(c.offset, c.drift, c.slope_unknown, c.slope_known) for c in channels]
+            ).T.copy()
+            for policy, channels in self.calibrations
+        }
+
+    @cached_property
+    def preference(self) -> IntArray:
+        """Class positions as ties prefer them: larger prior, then higher position."""
+        priors = np.array(self.priors)
+        return np.lexsort((np.arange(priors.size), priors))[::-1].copy()
+
     @property
     def majority(self) -> int:
-        """Position of the majority class of training; the positive one on a tie."""
-        return int(len(self.priors) - 1 - np.argmax(self.priors[::-1]))
+        """Position of the majority class of training; on a tie the last of them."""
+        return int(self.preference[0])
+
+
+def count_channels(n_classes: int, is_multilabel: bool) -> int:
+    """How many numbers a vote has: 1 for two classes, else one per class."""
+    return 1 if n_classes == 2 and not is_multilabel else n_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +401,7 @@ class Round:
     """
 
     number: int
-    hypothesis: Stump
+    hypothesis: Hypothesis
     edge: float
     alpha: float
     z: float
@@ -410,7 +504,9 @@ class Question:
 class Forecast:
     """What is predicted from what is known so far.
 
-    `vote` is the class position of the raw vote, `label` the one to act on.
+    `vote` is the class position of the raw vote, `label` the one to act on. `margin`
+    of two classes is that of the second, in [-1, 1]; of more classes half the lead of
+    the first over the next, in [0, 1].
     """
 
     label: int

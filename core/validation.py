@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.calibration import fit_calibration
-from core.evaluate import evaluate, walk
-from core.forecasts import hypothesis_votes
-from core.prices import Paid, pay, price
+from core.evaluate import divide, evaluate, full_votes, walk
+from core.prices import Paid, buy
 from core.types import (
+    UNSEEN,
+    BoolArray,
     Calibration,
     Curve,
     Dataset,
@@ -30,14 +31,19 @@ MAX_CALIBRATION_ROWS = 2000
 def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
     """Part the rows into folds, each class spread evenly, units kept whole.
 
+    There are fewer folds where the second largest class has fewer rows (or units), so
+    that at least two classes are always left to train on.
+
     Returns
     -------
     list of int64 array
         Row positions of each fold, ascending; empty where fewer than 2 are possible.
     """
     generator = np.random.default_rng(seed)
+    n_classes = len(dataset.classes)
     if dataset.units is None:
-        n_folds = min(folds, int(np.bincount(dataset.targets, minlength=2).min()))
+        counts = np.bincount(dataset.targets, minlength=n_classes)
+        n_folds = min(folds, int(np.sort(counts)[-2]))
         if n_folds < 2:
             return []
         order = generator.permutation(dataset.n_samples)
@@ -45,20 +51,27 @@ def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
         fold_of = np.empty(dataset.n_samples, dtype=np.int64)
         fold_of[order] = np.arange(dataset.n_samples) % n_folds
     else:
-        # Units dealt out in the order of their share of positives: each fold gets
-        # its part, and what remains to train on has both classes.
-        n_units = int(dataset.units.max()) + 1
-        positives = np.bincount(dataset.units, dataset.targets, n_units)
-        shares = positives / np.bincount(dataset.units, minlength=n_units)
-        n_folds = min(folds, int((shares > 0).sum()), int((shares < 1).sum()))
+        # Units dealt out in the order of their shares of the classes: each fold gets
+        # its part, and what remains to train on has two classes.
+        shares = unit_shares(dataset.units, dataset.targets, n_classes)
+        n_folds = min(folds, int(np.sort((shares > 0).sum(axis=0))[-2]))
         if n_folds < 2:
             return []
-        order = generator.permutation(n_units)
-        order = order[np.argsort(shares[order], kind="stable")]
-        unit_fold = np.empty(n_units, dtype=np.int64)
-        unit_fold[order] = np.arange(n_units) % n_folds
+        order = generator.permutation(shares.shape[0])
+        order = order[np.lexsort(shares[order, :0:-1].T)]
+        unit_fold = np.empty(order.size, dtype=np.int64)
+        unit_fold[order] = np.arange(order.size) % n_folds
         fold_of = unit_fold[dataset.units]
     return [np.flatnonzero(fold_of == fold) for fold in range(n_folds)]
+
+
+def unit_shares(units: IntArray, targets: IntArray, n_classes: int) -> FloatArray:
+    """Share of each class among the rows of each unit; (n_units, n_classes)."""
+    n_units = int(units.max()) + 1
+    counts = np.bincount(units * n_classes + targets, minlength=n_units * n_classes)
+    counts = counts.reshape(n_units, n_classes)
+    shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
+    return shares
 
 
 def prefix_spends(ensemble: Ensemble) -> list[int]:
@@ -66,8 +79,8 @@ def prefix_spends(ensemble: Ensemble) -> list[int]:
     catalogue, paid, spends = ensemble.catalogue, Paid(), []
     spent = 0
     for hypothesis in ensemble.hypotheses:
-        spent += price(catalogue, paid, hypothesis.feature_idx)
-        paid = pay(catalogue, paid, [hypothesis.feature_idx])
+        amount, paid = buy(catalogue, paid, hypothesis.feature_idxs)
+        spent += amount
         spends.append(spent)
     return spends
 
@@ -86,18 +99,35 @@ def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
 
 @dataclass(frozen=True)
 class Observed:
-    """Forecasts on held-out rows; arrays (n_forecasts,)."""
+    """Forecasts on held-out rows.
+
+    `margins` (n_forecasts, n_channels), `shares`, `targets` and `weights`
+    (n_forecasts,).
+    """
 
     margins: FloatArray
     shares: FloatArray
     targets: IntArray
     weights: FloatArray
 
-    def fit(self) -> Calibration | None:
-        """Fit the calibration; None where one class is missing."""
+    def fit(self) -> tuple[Calibration, ...] | None:
+        """Fit a calibration per channel; None where less than two classes are."""
         if np.unique(self.targets).size < 2:
             return None
-        return fit_calibration(self.margins, self.shares, self.targets, self.weights)
+        n_channels = self.margins.shape[1]
+        positives = [1] if n_channels == 1 else range(n_channels)
+        return tuple(
+            self._fit_channel(margins, self.targets == positive)
+            for margins, positive in zip(self.margins.T, positives, strict=True)
+        )
+
+    def _fit_channel(self, margins: FloatArray, is_positive: BoolArray) -> Calibration:
+        if not is_positive.any():
+            # A class without a row here: less probable than one row would make it.
+            chance = 1.0 / (self.targets.size + 2)
+            return Calibration(float(np.log(chance / (1 - chance))), 0.0, 0.0, 0.0)
+        targets = is_positive.astype(np.int64)
+        return fit_calibration(margins, self.shares, targets, self.weights)
 
 
 def join(parts: Sequence[Observed]) -> Observed:
@@ -110,7 +140,7 @@ def join(parts: Sequence[Observed]) -> Observed:
     )
 
 
-Calibrations = tuple[tuple[PolicyName, Calibration], ...]
+Calibrations = tuple[tuple[PolicyName, tuple[Calibration, ...]], ...]
 
 
 def validate(
@@ -181,52 +211,58 @@ def observe_ordered(ensemble: Ensemble, rows: Dataset) -> Observed:
     """Forecasts of `ordered` sessions at several budgets and stages of each.
 
     A missing value is passed over as in a session; that the plan then grows is left
-    out here.
+    out here, and so is that a tree is asked along its path only.
     """
-    ballots = np.sign([hypothesis_votes(ensemble, values) for values in rows.values])
-    alphas = np.abs(ensemble.signed_alphas)
-    total = max(float(alphas.sum()), 1e-300)
-    first_uses = list(dict.fromkeys(ensemble.feature_idxs.tolist()))
-    rank = np.full(len(ensemble.catalogue.features), len(first_uses))
-    rank[first_uses] = np.arange(len(first_uses))
-    hypothesis_rank = rank[ensemble.feature_idxs]
+    features = ensemble.catalogue.features
+    first_uses = np.array(ensemble.first_uses, dtype=np.int64)
+    rank = np.full(len(features), first_uses.size)
+    rank[first_uses] = np.arange(first_uses.size)
+    needed = [int(rank[list(h.feature_idxs)].max()) for h in ensemble.hypotheses]
+    is_category = np.array([one.type == "category" for one in features])
     spends = prefix_spends(ensemble)
+    total = max(float(ensemble.alpha_sums[-1]), 1e-300)
     margins, shares = [], []
     for budget in purchase_budgets(ensemble, MAX_STAGES):
         length = len(spends)
         if budget is not None:
             length = int(np.searchsorted(spends, budget, side="right"))
-        n_planned = int(hypothesis_rank[:length].max(initial=-1)) + 1
+        n_planned = max(needed[:length], default=-1) + 1
         stages = np.linspace(1, n_planned, min(n_planned, MAX_STAGES))
         for n_known in stages.round().astype(int):
-            asked = np.where(hypothesis_rank[:length] < n_known, alphas[:length], 0)
-            known = np.abs(ballots[:, :length]) @ asked
-            plan = alphas[:length].sum() - asked.sum() + known
-            lead = ballots[:, :length] @ asked
-            margins.append(
-                np.divide(lead, plan, out=np.zeros_like(lead), where=plan > 0)
-            )
+            is_known = rank < n_known
+            values = np.where(is_known, rows.values, np.nan)
+            votes, known = full_votes(ensemble, values, length)
+            # What could still vote: all but the paths that ended without a vote.
+            is_silent = np.isnan(values) | (is_category & (values == UNSEEN))
+            whole = np.where(is_known & is_silent, np.nan, 0.0)
+            _, plan = full_votes(ensemble, whole, length)
+            margins.append(divide(votes, np.maximum(plan, known)))
             shares.append(known / total)
-    return gather(margins, shares, rows)
+    return gather(margins, shares, rows, ensemble.n_channels)
 
 
 def observe_sampled(ensemble: Ensemble, rows: Dataset, seed: int) -> Observed:
     """Forecasts of `sample` sessions where they end under several budgets."""
     if not ensemble.hypotheses:
-        return gather([], [], rows)
+        return gather([], [], rows, ensemble.n_channels)
     budgets = [b for b in purchase_budgets(ensemble, MAX_STAGES) if b is not None]
     walks = walk(ensemble, rows.values, budgets, "sample", seed)
-    return gather(list(walks.margins.T), list(walks.shares.T), rows)
+    margins = list(np.moveaxis(walks.margins, 1, 0))
+    return gather(margins, list(walks.shares.T), rows, ensemble.n_channels)
 
 
 def gather(
-    margins: list[FloatArray], shares: list[FloatArray], rows: Dataset
+    margins: list[FloatArray],
+    shares: list[FloatArray],
+    rows: Dataset,
+    n_channels: int,
 ) -> Observed:
     """Stack the forecasts of each stage; a row's weight is spread over its stages."""
     n_stages = len(margins)
     if n_stages == 0:
         empty = np.empty(0)
-        return Observed(empty, empty, np.empty(0, np.int64), empty)
+        none = np.empty((0, n_channels))
+        return Observed(none, empty, np.empty(0, np.int64), empty)
     return Observed(
         np.concatenate(margins),
         np.concatenate(shares),

@@ -39,6 +39,8 @@ class Round(NamedTuple):
 
 
 class End(NamedTuple):
+    """How a session ends; `alpha` is that of the stumps that voted."""
+
     vote: float
     alpha: float
     spent: int
@@ -83,6 +85,8 @@ def best_stump(values, signs, weights, is_category):
     """Try every cut and both votes; the lowest cut wins a tie."""
     present = {value for value in values if value is not None}
     cuts = sorted(present) if is_category else thresholds(values)
+    if len(present) < 2:
+        return Best(0.0, None, 1)
     best = Best(0.0, None, 1)
     for cut in cuts:
         for vote in (1, -1):
@@ -253,8 +257,9 @@ def walk_ordered(stumps, alphas, shop, row, budget):
             spent, new = bought
             asked += new
         if idx in known:
-            vote += alpha * cast(row[idx], cut, sign, is_category)
-            alpha_known += alpha
+            ballot = cast(row[idx], cut, sign, is_category)
+            vote += alpha * ballot
+            alpha_known += alpha * abs(ballot)
     return End(vote, alpha_known, spent, asked)
 
 
@@ -275,9 +280,8 @@ def walk_sampled(stumps, alphas, shop, row, budget, uniforms):
         if idx not in known | gone:
             bought = obtain(shop, row, idx, known, gone, charged, budget, spent)
             if bought is None:
-                return End(
-                    votes, alpha_of(stumps, alphas, known), spent, asked, n_draws, False
-                )
+                voted = alpha_of(stumps, alphas, row, known)
+                return End(votes, voted, spent, asked, n_draws, False)
             spent, new = bought
             asked += new
         if idx in known:
@@ -291,10 +295,14 @@ def walk_sampled(stumps, alphas, shop, row, budget, uniforms):
         for (idx, cut, sign, is_category), alpha in zip(stumps, alphas, strict=True)
         if idx in known
     )
-    return End(full, alpha_of(stumps, alphas, known), spent, asked, n_draws, True)
+    voted = alpha_of(stumps, alphas, row, known)
+    return End(full, voted, spent, asked, n_draws, True)
 
 
-def alpha_of(stumps, alphas, known):
+def alpha_of(stumps, alphas, row, known):
+    """Alpha that has voted: not that of a category never seen."""
     return sum(
-        alpha for stump, alpha in zip(stumps, alphas, strict=True) if stump[0] in known
+        alpha * abs(cast(row[idx], cut, sign, is_category))
+        for (idx, cut, sign, is_category), alpha in zip(stumps, alphas, strict=True)
+        if idx in known
     )

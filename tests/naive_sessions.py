@@ -23,6 +23,11 @@ def full_vote(stumps, row):
     return sum(vote(stump, row[stump[0]]) for stump in stumps)
 
 
+def voted_alpha(stumps, row):
+    """Sum of alpha over the stumps that vote on a row."""
+    return sum(abs(vote(stump, row[stump[0]])) for stump in stumps)
+
+
 def price(feature, costs, groups, fees, paid_groups):
     group = groups[feature]
     is_due = group >= 0 and group not in paid_groups

@@ -7,7 +7,9 @@ Alphas are multiples of 1/8, so that votes add up without rounding.
 import numpy as np
 from hypothesis import strategies as st
 
+from core.hypotheses import Stump
 from core.types import (
+    UNSEEN,
     Calibration,
     Catalogue,
     ClassLabel,
@@ -15,7 +17,6 @@ from core.types import (
     Ensemble,
     Feature,
     Group,
-    Stump,
 )
 from tests import naive
 
@@ -70,10 +71,14 @@ def catalogues(draw, max_features=6, max_groups=2, types=None) -> Catalogue:
     return Catalogue(tuple(features), tuple(groups.values()), "EUR")
 
 
-def cells(feature: Feature, is_missing_allowed=True) -> st.SearchStrategy[float]:
-    """One cell as in `Dataset.values`."""
+def cells(
+    feature: Feature, is_missing_allowed=True, has_unseen=False
+) -> st.SearchStrategy[float]:
+    """One cell as in `Dataset.values`; `has_unseen`: of rows training did not see."""
     if feature.type == "category":
         present = st.integers(0, len(feature.categories) - 1).map(float)
+        if has_unseen:
+            present |= st.just(UNSEEN)
     elif feature.type == "boolean":
         present = st.sampled_from((0.0, 1.0))
     else:
@@ -82,9 +87,13 @@ def cells(feature: Feature, is_missing_allowed=True) -> st.SearchStrategy[float]
 
 
 @st.composite
-def tables(draw, catalogue: Catalogue, min_rows=1, max_rows=12) -> np.ndarray:
+def tables(
+    draw, catalogue: Catalogue, min_rows=1, max_rows=12, has_unseen=False
+) -> np.ndarray:
     """Values of some rows; float64 (n_rows, n_features)."""
-    row = st.tuples(*[cells(feature) for feature in catalogue.features])
+    row = st.tuples(
+        *[cells(feature, has_unseen=has_unseen) for feature in catalogue.features]
+    )
     rows = draw(st.lists(row, min_size=min_rows, max_size=max_rows))
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(catalogue.features))
 
@@ -127,7 +136,7 @@ def stumps(draw, catalogue: Catalogue) -> Stump:
     else:
         cut = draw(st.sampled_from((-1.75, -0.5, 0.5, 1.25, 2.75)))
     vote = draw(st.sampled_from((-1, 1)))
-    return Stump(idx, cut, vote, feature.type == "category")
+    return Stump(idx, cut, (vote,), feature.type == "category")
 
 
 def calibrations() -> st.SearchStrategy[Calibration]:
@@ -160,7 +169,10 @@ def ensembles(
     fitted = ()
     if draw(st.booleans()):
         pair = draw(st.tuples(calibrations(), calibrations()))
-        fitted = tuple(zip(("ordered", "sample"), pair, strict=True))
+        fitted = tuple(
+            (policy, (one,))
+            for policy, one in zip(("ordered", "sample"), pair, strict=True)
+        )
     costs = draw(st.none() | st.tuples(st.integers(1, 9), st.integers(1, 9)))
     if costs is not None:
         costs = ((0.0, float(costs[0])), (float(costs[1]), 0.0))
@@ -185,6 +197,12 @@ def shop_of(catalogue: Catalogue) -> naive.Shop:
         [int(fee) for fee in catalogue.fees],
         [group.is_bundle for group in catalogue.groups],
     )
+
+
+def plain_stump(stump: Stump) -> tuple[int, float, int, bool]:
+    """Give a stump of two classes as `tests.naive` takes it."""
+    (vote,) = stump.votes
+    return stump.feature_idx, stump.cut, vote, stump.is_category
 
 
 def rows_of(values: np.ndarray) -> list[list[float | None]]:

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from app.documents import model_text
 from app.errors import SupersededError
 from app.ingest import read_columns
+from app.memory import available_bytes
 from app.records import StoredTraining
 from app.store import datasets, models, queue, trainings
 from app.store.blobs import Blobs
@@ -22,7 +23,7 @@ from core.check import Checked, check_table
 from core.errors import RefusedError
 from core.specs import TrainingSpec, read_spec
 from core.training import train
-from core.types import Model, Round
+from core.types import Model, Round, count_channels
 
 LOST = "lost"
 Problem = dict[str, Any]
@@ -38,20 +39,32 @@ class Work:
 
 @dataclass(frozen=True)
 class Step:
-    """Rounds by part since the step before; with the last one comes the model."""
+    """Rounds by part since the step before; with the last one comes the model.
 
+    A step inside a selection of features brings no rounds. `part` is where training
+    has come to.
+    """
+
+    part: int
     rounds: dict[int, list[Round]]
     share: float
     model: Model | None
 
 
 class Run:
-    """A training in this process's memory, computed a step at a time."""
+    """A training in this process's memory, computed a step at a time.
 
-    def __init__(self, work: Work, done: dict[int, list[Round]]) -> None:
+    `share` is what earlier attempts came to: it does not fall where a selection that
+    was interrupted is made anew.
+    """
+
+    def __init__(
+        self, work: Work, done: dict[int, list[Round]], share: float = 0.0
+    ) -> None:
         spec = work.spec
-        self.share = 0.0
-        self.rounds = train(
+        self.part = max(done, default=0)
+        self.share = share
+        self.progress = train(
             work.checked.dataset,
             spec.boost,
             name=spec.name,
@@ -59,22 +72,26 @@ class Run:
             folds=spec.folds,
             seed=spec.seed,
             error_costs=work.checked.error_costs,
+            selection=spec.selection,
+            auto=spec.auto,
             done=done,
         )
 
     def pull(self, step_s: float) -> Step:
-        """Compute for a while, at least one round."""
+        """Compute for a while, at least one round or one candidate of a selection."""
         deadline = time.monotonic() + step_s
         added: dict[int, list[Round]] = {}
         while True:
             try:
-                progress = next(self.rounds)
+                progress = next(self.progress)
             except StopIteration as end:
-                return Step(added, 1.0, end.value)
-            added.setdefault(progress.part, []).append(progress.added)
-            self.share = progress.share
+                return Step(self.part, added, 1.0, end.value)
+            if progress.added is not None:
+                added.setdefault(progress.part, []).append(progress.added)
+            self.part = progress.part
+            self.share = max(self.share, progress.share)
             if time.monotonic() >= deadline:
-                return Step(added, self.share, None)
+                return Step(self.part, added, self.share, None)
 
 
 def claim(
@@ -116,19 +133,21 @@ def read_work(blobs: Blobs, blob: str | None, training: StoredTraining) -> Work:
     spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
         columns = read_columns(stream, spec.text_columns)
-    return Work(spec, check_table(columns, spec))
+    return Work(spec, check_table(columns, spec, available_bytes()))
 
 
 def resume(db: Session, training: StoredTraining, work: Work) -> Run:
     """Go on after the rounds that earlier attempts have left."""
-    catalogue = work.checked.dataset.catalogue
-    return Run(work, trainings.get_checkpoint(db, training.id, catalogue))
+    dataset = work.checked.dataset
+    n_channels = count_channels(len(dataset.classes), dataset.is_multilabel)
+    rounds = trainings.get_checkpoint(db, training.id, dataset.catalogue, n_channels)
+    return Run(work, rounds, training.share)
 
 
 def advance(
     db: Session, training_id: str, attempt: int, step: Step, now: datetime
 ) -> bool:
-    """Store a step's rounds; False where the training is cancelled by now."""
+    """Store a step's rounds, if any; False where the training is cancelled by now."""
     found = lock(db, training_id, attempt)
     if found.state == "cancelling":
         trainings.end(db, found, "cancelled", now)
@@ -142,14 +161,14 @@ def advance(
         heartbeat_at=now,
     )
     trainings.add_checkpoint(db, training_id, step.rounds)
-    part, added = max(step.rounds.items())
     data = {
         "state": "running",
         "progress": step.share,
         "attempt": attempt,
-        "part": part,
-        "round": added[-1].number,
+        "part": step.part,
     }
+    if step.part in step.rounds:
+        data["round"] = step.rounds[step.part][-1].number
     trainings.add_event(db, training_id, "progress", data, now)
     return True
 

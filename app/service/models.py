@@ -7,13 +7,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.documents import model_text
+from app.documents import model_text, read_model
 from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Page, StoredModel
 from app.service.loaded import LoadedModels
 from app.store import models, sessions
 from core import anytime
-from core.codec import model_from_json
 from core.errors import Refusal, RefusedError
 from core.policies.ordered import find_plan
 from core.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
@@ -70,7 +69,7 @@ class ModelView:
     features: tuple[FeatureView, ...]
     groups: tuple[GroupView, ...]
     classes: tuple[ClassShare, ...]
-    positive: str
+    positive: str | None
     hypotheses: int
     card: dict[str, Any]
 
@@ -146,7 +145,7 @@ def get(db: Session, loaded: LoadedModels, model_id: str) -> ModelView:
             ClassShare(one.label, one.display, share)
             for one, share in zip(ensemble.classes, ensemble.priors, strict=True)
         ),
-        positive=ensemble.classes[1].label,
+        positive=ensemble.classes[1].label if ensemble.n_channels == 1 else None,
         hypotheses=len(ensemble.hypotheses),
         card=dict(model.card),
     )
@@ -170,7 +169,9 @@ def plan(
     )
     length = find_plan(ensemble, session_arrays(ensemble, state)).length
     catalogue = ensemble.catalogue
-    planned = dict.fromkeys(ensemble.feature_idxs[:length].tolist())
+    planned = dict.fromkeys(
+        idx for one in ensemble.hypotheses[:length] for idx in one.feature_idxs
+    )
     purchases: list[Purchase] = []
     paid, revealed, total = Paid(), set[int](), 0
     for idx in planned:
@@ -213,7 +214,7 @@ def export(db: Session, model_id: str) -> StoredModel:
 
 def import_model(db: Session, raw: object, now: datetime) -> ModelHead:
     """Store a MODEL.json as the next version of its name."""
-    model = model_from_json(raw)
+    model = read_model(raw)
     check_bounds(model)
     text = model_text(model)
     check_text(text)

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from app.errors import ConflictError, NotFoundError
 from app.ingest import read_table, to_columns
+from app.memory import available_bytes
 from app.records import FINAL_STATES, Page, StoredTraining, TrainingEvent
 from app.store import datasets, queue, trainings
 from app.store.blobs import Blobs
@@ -87,7 +88,8 @@ def check(raw: Mapping[str, Any], table: Any) -> Order:
     """Check a spec and a table, as `app.ingest.read_table` gives it."""
     spec = read_spec(raw)
     refuse_names(spec)
-    checked = check_table(to_columns(table, spec.text_columns), spec)
+    columns = to_columns(table, spec.text_columns)
+    checked = check_table(columns, spec, available_bytes())
     plain = {key: to_plain(key, value) for key, value in raw.items()}
     assert read_spec(plain) == spec, "a spec is stored without loss"
     dataset = checked.dataset

@@ -224,7 +224,7 @@ def add_checkpoint(db: Session, training_id: str, rounds: Rounds) -> None:
 
 
 def get_checkpoint(
-    db: Session, training_id: str, catalogue: Catalogue
+    db: Session, training_id: str, catalogue: Catalogue, n_channels: int
 ) -> dict[int, list[Round]]:
     """Give the rounds of a training so far, by part."""
     wanted = (
@@ -235,7 +235,7 @@ def get_checkpoint(
     rounds: dict[int, list[Round]] = {}
     for part, text in db.execute(wanted):
         rounds.setdefault(part, []).extend(
-            rounds_from_json(json.loads(text), catalogue)
+            rounds_from_json(json.loads(text), catalogue, n_channels)
         )
     return rounds
 

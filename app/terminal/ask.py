@@ -8,7 +8,7 @@ from rich.markup import escape
 from app.terminal.transcript import say_end, say_question, say_standing
 from app.wording import STOP_WORDS, money
 from core import anytime
-from core.check import parse_answer
+from core.answers import parse_answer
 from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
 from core.types import Ensemble, Feature, Outcome, Question, State
 

@@ -63,6 +63,8 @@ def demo_training(spec: TrainingSpec, dataset: Dataset) -> Training:
         target=spec.target,
         folds=spec.folds,
         seed=spec.seed,
+        selection=spec.selection,
+        auto=spec.auto,
     )
 
 

@@ -2,7 +2,8 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Protocol, TypeVar
 
 import plotext
 from rich.console import Console
@@ -11,8 +12,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from app.wording import money, percent
-from core.training import Training
 from core.types import Catalogue, Curve, Model
+
+T = TypeVar("T")
 
 PLOT_WIDTH = 76
 PLOT_HEIGHT = 16
@@ -82,7 +84,8 @@ def model_summary(model: Model) -> str:
     ensemble = model.ensemble
     used = int(ensemble.is_used.sum())
     text = (
-        f"{model.name}: {len(ensemble.hypotheses)} stumps by {ensemble.algorithm} "
+        f"{model.name}: {len(ensemble.hypotheses)} weak hypotheses "
+        f"({model.params.get('learner', 'stump')}) by {ensemble.algorithm} "
         f"read {used} of {len(ensemble.catalogue.features)} features"
     )
     if model.curve is not None:
@@ -91,15 +94,22 @@ def model_summary(model: Model) -> str:
     return text
 
 
-def pull(training: Training, what: str) -> Model:
-    """Run a training to its end with a progress bar on a terminal's stderr."""
+class Shared(Protocol):
+    """Progress that says how much is done, 0 to 1."""
+
+    @property
+    def share(self) -> float: ...
+
+
+def pull(work: Generator[Shared, None, T], what: str) -> T:
+    """Run a training or a selection to its end with a bar on a terminal's stderr."""
     with bar(what) as update:
         while True:
             try:
-                progress = next(training)
+                progress = next(work)
             except StopIteration as stop:
-                model: Model = stop.value
-                return model
+                result: T = stop.value
+                return result
             update(progress.share)
 
 

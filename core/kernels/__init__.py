@@ -4,6 +4,28 @@ A kernel calls kernels of its own file only: numba's cache does not notice edits
 elsewhere.
 """
 
+from core.kernels.binning import MISSING, encode
+from core.kernels.channels import (
+    best_channel_stumps,
+    best_channel_stumps_parallel,
+    end_rows,
+    reweight_channels,
+    sum_sides,
+)
+from core.kernels.histograms import (
+    CHUNK,
+    add,
+    add_parallel,
+    cast,
+    move,
+    move_parallel,
+    pack,
+    reweight,
+    scan_columns,
+    scan_columns_parallel,
+    sum_groups,
+    sum_groups_parallel,
+)
 from core.kernels.inference import (
     GONE,
     KNOWN,
@@ -12,32 +34,41 @@ from core.kernels.inference import (
     add_votes,
     bound_votes,
     find_plan,
+    follow_all,
+    tally,
     walk_ordered,
     walk_sampled,
 )
-from core.kernels.training import (
-    MISSING,
-    best_stumps,
-    best_stumps_parallel,
-    encode,
-    reweight,
-)
-from core.kernels.warm import warm_up
 
 __all__ = [
+    "CHUNK",
     "GONE",
     "KNOWN",
     "MISSING",
     "OPEN",
     "PENDING",
+    "add",
+    "add_parallel",
     "add_votes",
-    "best_stumps",
-    "best_stumps_parallel",
+    "best_channel_stumps",
+    "best_channel_stumps_parallel",
     "bound_votes",
+    "cast",
     "encode",
+    "end_rows",
     "find_plan",
+    "follow_all",
+    "move",
+    "move_parallel",
+    "pack",
     "reweight",
+    "reweight_channels",
+    "scan_columns",
+    "scan_columns_parallel",
+    "sum_groups",
+    "sum_groups_parallel",
+    "sum_sides",
+    "tally",
     "walk_ordered",
     "walk_sampled",
-    "warm_up",
 ]

@@ -1,13 +1,14 @@
 """Compiled steps of a session, and of many sessions at once.
 
-An ensemble comes as arrays by hypothesis: `feature_idxs`, `cuts`, `is_category` and
-`signed_alphas` (alpha times the vote above the cut). A feature's status is `OPEN`
-(may be asked), `KNOWN`, `GONE` (asked in vain) or `PENDING` (not back yet).
+Hypotheses come as `roots`, `nodes` and `cuts` (see `core.hypotheses.Paths`), their
+votes as `weighted_votes` (n_votes, n_channels), alpha times +1, -1 or 0, of which the
+first alone is 0. A feature's status is `OPEN` (may be asked), `KNOWN`, `GONE` (asked
+in vain) or `PENDING` (not back yet).
 """
 
 import numpy as np
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inlined, kernel
 
 OPEN = 0
 KNOWN = 1
@@ -16,32 +17,101 @@ PENDING = 3
 
 NO_GROUP = -1
 
-
-@kernel
-def vote(value, cut, is_category, signed_alpha):
-    """Weighted vote of a stump on one value; 0 for NaN and for no known category."""
-    if np.isnan(value) or (is_category and value < 0.0):
-        return 0.0
-    is_above = value == cut if is_category else value > cut
-    return signed_alpha if is_above else -signed_alpha
+# Columns of the array of nodes.
+FEATURE, IS_CATEGORY, ABOVE, BELOW, HERE = range(5)
 
 
-@kernel
-def add_votes(values, feature_idxs, cuts, is_category, signed_alphas, out_votes):
-    """Full vote of every row.
+@inlined
+def step(value, node, nodes, cuts):
+    """Go one step from a node with the value of its feature; see `follow`."""
+    if np.isnan(value) or (nodes[node, IS_CATEGORY] and value < 0.0):
+        return ~nodes[node, HERE]
+    is_above = value == cuts[node] if nodes[node, IS_CATEGORY] else value > cuts[node]
+    return nodes[node, ABOVE] if is_above else nodes[node, BELOW]
 
-    values: (n_rows, n_features). out_votes: (n_rows,).
+
+@inlined
+def follow(values, status, node, nodes, cuts):
+    """Follow a path from a node as far as values are known.
+
+    values, status: (n_features,). Returns the node that waits for its feature, or
+    -1 - v where the path has ended with vote v.
     """
-    for row in range(values.shape[0]):
-        total = 0.0
-        for h in range(feature_idxs.shape[0]):
-            total += vote(
-                values[row, feature_idxs[h]], cuts[h], is_category[h], signed_alphas[h]
-            )
-        out_votes[row] = total
+    while node >= 0:
+        feature_idx = nodes[node, FEATURE]
+        if status[feature_idx] == KNOWN:
+            node = step(values[feature_idx], node, nodes, cuts)
+        elif status[feature_idx] == GONE:
+            node = ~nodes[node, HERE]
+        else:
+            return node
+    return node
 
 
 @kernel
+def follow_all(values, status, roots, nodes, cuts, out_ends):
+    """Follow every hypothesis' path; out_ends: (n_hypotheses,), as from `follow`."""
+    for h in range(roots.shape[0]):
+        out_ends[h] = follow(values, status, roots[h], nodes, cuts)
+
+
+@kernel
+def add_votes(
+    values, length, roots, nodes, cuts, alphas, weighted_votes, out_votes, out_alphas
+):
+    """Full vote of every row by the first hypotheses.
+
+    values: (n_rows, n_features); alphas: (n_hypotheses,). out_votes: (n_rows,
+    n_channels) and out_alphas: (n_rows,), the alpha that voted; both 0 before.
+    """
+    n_channels = weighted_votes.shape[1]
+    for row in range(values.shape[0]):
+        row_values = values[row]
+        for h in range(length):
+            node = roots[h]
+            while node >= 0:
+                node = step(row_values[nodes[node, FEATURE]], node, nodes, cuts)
+            vote = ~node
+            if vote > 0:
+                out_alphas[row] += alphas[h]
+                for channel in range(n_channels):
+                    out_votes[row, channel] += weighted_votes[vote, channel]
+
+
+@kernel
+def tally(
+    values,
+    status,
+    is_counted,
+    length,
+    roots,
+    nodes,
+    cuts,
+    alphas,
+    weighted_votes,
+    out_votes,
+    out_alphas,
+):
+    """Vote of what is known of one row, and of what is still to come.
+
+    Counts the first `length` hypotheses, the one after them if it has a vote already,
+    each only if it has a vote or waits for a feature that `is_counted`; values,
+    status, is_counted: (n_features,). out_votes: (n_channels,), 0 before.
+    out_alphas: (2,), 0 before: the alpha that has a vote, and that has or may get one.
+    """
+    for h in range(min(length + 1, roots.shape[0])):
+        node = follow(values, status, roots[h], nodes, cuts)
+        vote = nodes[node, HERE] if node >= 0 else ~node
+        if vote > 0:
+            out_alphas[0] += alphas[h]
+            out_alphas[1] += alphas[h]
+            for channel in range(out_votes.shape[0]):
+                out_votes[channel] += weighted_votes[vote, channel]
+        elif node >= 0 and h < length and is_counted[nodes[node, FEATURE]]:
+            out_alphas[1] += alphas[h]
+
+
+@inlined
 def price_now(feature_idx, costs, group_idxs, fees, is_group_paid):
     """Price of a feature that was not charged before."""
     group = group_idxs[feature_idx]
@@ -52,35 +122,63 @@ def price_now(feature_idx, costs, group_idxs, fees, is_group_paid):
 
 @kernel
 def find_plan(
-    feature_idxs,
+    values,
     status,
+    roots,
+    nodes,
+    cuts,
     costs,
     group_idxs,
     fees,
     is_group_paid,
     remaining,
-    out_is_planned,
 ):
-    """Longest prefix of the ensemble whose features fit what remains.
+    """Longest prefix of the ensemble that what remains can pay, whatever the answers.
 
-    status, costs, group_idxs: (n_features,); fees, is_group_paid: (n_groups,), the
-    latter overwritten. Returns the length of the prefix and the
-    first open feature in it (-1: none). out_is_planned: (n_features,), False before.
+    values, status, costs, group_idxs: (n_features,); fees, is_group_paid:
+    (n_groups,), the latter overwritten. Of a tree every open feature that its path
+    may still lead to is reserved. Returns the length of the prefix and the first open
+    feature that its paths (or that of the hypothesis after it) need now (-1: none).
     """
     first = -1
-    for h in range(feature_idxs.shape[0]):
-        f = feature_idxs[h]
-        if status[f] == OPEN and not out_is_planned[f]:
+    is_reserved = np.zeros(status.shape[0], np.bool_)
+    stack = np.empty(nodes.shape[0] + 1, np.int64)
+    # Paths of a product meet again: each node is looked at once.
+    seen_for = np.full(nodes.shape[0], -1)
+    for h in range(roots.shape[0]):
+        node = follow(values, status, roots[h], nodes, cuts)
+        if node < 0:
+            continue
+        f = nodes[node, FEATURE]
+        if first < 0 and status[f] == OPEN:
             price = price_now(f, costs, group_idxs, fees, is_group_paid)
-            if price > remaining:
+            if not is_reserved[f] and price > remaining:
                 return h, first
-            remaining -= price
-            if group_idxs[f] != NO_GROUP:
-                is_group_paid[group_idxs[f]] = True
-            if first < 0:
-                first = f
-        out_is_planned[f] = True
-    return feature_idxs.shape[0], first
+            first = f
+        # What its path may read, each feature once; a fee counts with the first.
+        total = 0
+        stack[0] = node
+        n_stacked = 1
+        while n_stacked > 0:
+            n_stacked -= 1
+            node = follow(values, status, stack[n_stacked], nodes, cuts)
+            if node < 0 or seen_for[node] == h:
+                continue
+            seen_for[node] = h
+            f = nodes[node, FEATURE]
+            if status[f] == OPEN and not is_reserved[f]:
+                total += price_now(f, costs, group_idxs, fees, is_group_paid)
+                is_reserved[f] = True
+                if group_idxs[f] != NO_GROUP:
+                    is_group_paid[group_idxs[f]] = True
+            for child in (nodes[node, ABOVE], nodes[node, BELOW]):
+                if child >= 0:
+                    stack[n_stacked] = child
+                    n_stacked += 1
+        if total > remaining:
+            return h, first
+        remaining -= total
+    return roots.shape[0], first
 
 
 @kernel
@@ -88,59 +186,88 @@ def bound_votes(
     values,
     status,
     is_affordable,
-    feature_idxs,
+    roots,
+    nodes,
     cuts,
-    is_category,
-    signed_alphas,
+    scores,
     segment_starts,
     segment_cuts,
     start,
     is_prefix,
     out_bounds,
 ):
-    """Least and greatest vote that the answers still to come can lead to.
+    """Least and greatest score that the answers still to come can lead to.
 
-    A feature whose value is still to come contributes the least and the greatest of
-    its summed votes over all segments between its cuts, and 0 for a missing value.
+    `scores` (n_votes,) is what each vote counts for. Stumps that wait for one feature
+    contribute the least and the greatest of their summed scores over all segments
+    between their cuts, and 0 for a missing value; a tree or a product the least and
+    greatest of the votes that its path may still end in, each on its own.
     For a prefix plan (`is_prefix`) every length from `start` to the first
     hypothesis that can't be afforded counts, since a missing value extends the
     prefix; else the whole ensemble without what can't be afforded.
     values, status, is_affordable: (n_features,); segment_starts: (n_features + 1,)
     into segment_cuts, which holds one value of each segment. out_bounds: (2,).
     """
-    n_hypotheses = feature_idxs.shape[0]
+    n_hypotheses = roots.shape[0]
     sums = np.zeros(segment_cuts.shape[0])
     low = np.zeros(status.shape[0])
     high = np.zeros(status.shape[0])
-    known = 0.0
+    stack = np.empty(nodes.shape[0] + 1, np.int64)
+    seen_for = np.full(nodes.shape[0], -1)
     low_sum = 0.0
     high_sum = 0.0
     least = np.inf
     greatest = -np.inf
     for h in range(n_hypotheses):
         if is_prefix and h >= start:
-            least = min(least, known + low_sum)
-            greatest = max(greatest, known + high_sum)
-        f = feature_idxs[h]
-        if status[f] == KNOWN:
-            known += vote(values[f], cuts[h], is_category[h], signed_alphas[h])
-        elif status[f] == PENDING or (status[f] == OPEN and is_affordable[f]):
+            least = min(least, low_sum)
+            greatest = max(greatest, high_sum)
+        root = roots[h]
+        node = follow(values, status, root, nodes, cuts)
+        if node < 0:
+            low_sum += scores[~node]
+            high_sum += scores[~node]
+            continue
+        f = nodes[node, FEATURE]
+        if status[f] == OPEN and not is_affordable[f]:
+            low_sum += scores[nodes[node, HERE]]
+            high_sum += scores[nodes[node, HERE]]
+            if is_prefix:
+                break
+        elif node == root and nodes[node, ABOVE] < 0 and nodes[node, BELOW] < 0:
             new_low = 0.0
             new_high = 0.0
             for segment in range(segment_starts[f], segment_starts[f + 1]):
-                sums[segment] += vote(
-                    segment_cuts[segment], cuts[h], is_category[h], signed_alphas[h]
-                )
+                vote = ~step(segment_cuts[segment], node, nodes, cuts)
+                sums[segment] += scores[vote]
                 new_low = min(new_low, sums[segment])
                 new_high = max(new_high, sums[segment])
             low_sum += new_low - low[f]
             high_sum += new_high - high[f]
             low[f] = new_low
             high[f] = new_high
-        elif status[f] == OPEN and is_prefix:
-            break
-    out_bounds[0] = min(least, known + low_sum)
-    out_bounds[1] = max(greatest, known + high_sum)
+        else:
+            tree_low = np.inf
+            tree_high = -np.inf
+            stack[0] = node
+            n_stacked = 1
+            while n_stacked > 0:
+                n_stacked -= 1
+                node = follow(values, status, stack[n_stacked], nodes, cuts)
+                vote = nodes[node, HERE] if node >= 0 else ~node
+                tree_low = min(tree_low, scores[vote])
+                tree_high = max(tree_high, scores[vote])
+                if node >= 0 and seen_for[node] != h:
+                    seen_for[node] = h
+                    f = nodes[node, FEATURE]
+                    if status[f] == PENDING or is_affordable[f]:
+                        stack[n_stacked] = nodes[node, ABOVE]
+                        stack[n_stacked + 1] = nodes[node, BELOW]
+                        n_stacked += 2
+            low_sum += tree_low
+            high_sum += tree_high
+    out_bounds[0] = min(least, low_sum)
+    out_bounds[1] = max(greatest, high_sum)
 
 
 @kernel
@@ -187,69 +314,133 @@ def reveal(
 def walk_ordered(
     values,
     budgets,
-    feature_idxs,
+    roots,
+    nodes,
     cuts,
-    is_category,
-    signed_alphas,
+    alphas,
+    weighted_votes,
     costs,
     group_idxs,
     fees,
     is_bundle,
+    stage_ends,
+    thresholds,
     out_votes,
     out_alphas,
     out_spent,
     out_asked,
+    out_stages,
     out_ranks,
 ):
     """Sessions of the policy `ordered` for many rows under many budgets.
 
     values: (n_rows, n_features); budgets ascending: (n_budgets,). A smaller budget
-    stops earlier on the same walk, so one walk serves all. Outputs (n_rows,
-    n_budgets): vote, alpha known, spent, number of features asked; out_ranks
+    stops earlier on the same walk, so one walk serves all. Of a cascade, stage_ends
+    and thresholds (n_stages,) end a walk that falls short of one. Outputs (n_rows,
+    n_budgets): alpha that voted, spent, number of features asked, stages passed (-1
+    less that once rejected); out_votes (n_rows, n_budgets, n_channels); out_ranks
     (n_rows, n_features), 0 before: the order of asking, from 1.
     """
     n_budgets = budgets.shape[0]
+    n_channels = weighted_votes.shape[1]
+    votes = np.zeros(n_channels)
     for row in range(values.shape[0]):
         row_values = values[row]
         status = np.zeros(costs.shape[0], dtype=np.int64)
         is_group_paid = np.zeros(fees.shape[0], dtype=np.bool_)
-        votes = 0.0
+        votes[:] = 0.0
         alpha = 0.0
         spent = np.int64(0)
         n_asked = np.int64(0)
         alive = 0
-        for h in range(feature_idxs.shape[0]):
-            f = feature_idxs[h]
-            if status[f] == OPEN:
+        stage = 0
+        stage_start = 0.0
+        for h in range(roots.shape[0]):
+            node = follow(row_values, status, roots[h], nodes, cuts)
+            while node >= 0 and alive < n_budgets:
+                f = nodes[node, FEATURE]
                 price = price_now(f, costs, group_idxs, fees, is_group_paid)
+                # What the path has come to counts where the budget ends it.
+                here = nodes[node, HERE]
                 while alive < n_budgets and price > budgets[alive] - spent:
-                    out_votes[row, alive] = votes
-                    out_alphas[row, alive] = alpha
+                    for channel in range(n_channels):
+                        out_votes[row, alive, channel] = (
+                            votes[channel] + weighted_votes[here, channel]
+                        )
+                    out_alphas[row, alive] = alpha + (alphas[h] if here > 0 else 0.0)
                     out_spent[row, alive] = spent
                     out_asked[row, alive] = n_asked
+                    out_stages[row, alive] = stage
                     alive += 1
-                if alive == n_budgets:
+                if alive < n_budgets:
+                    spent, n_asked = reveal(
+                        row_values,
+                        f,
+                        group_idxs,
+                        is_bundle,
+                        is_group_paid,
+                        price,
+                        spent,
+                        status,
+                        out_ranks[row],
+                        n_asked,
+                    )
+                    node = follow(row_values, status, node, nodes, cuts)
+            if alive == n_budgets:
+                break
+            if ~node > 0:
+                for channel in range(n_channels):
+                    votes[channel] += weighted_votes[~node, channel]
+                alpha += alphas[h]
+            if stage < stage_ends.shape[0] and h + 1 == stage_ends[stage]:
+                if votes[0] - stage_start < thresholds[stage]:
+                    stage = -1 - stage
                     break
-                spent, n_asked = reveal(
-                    row_values,
-                    f,
-                    group_idxs,
-                    is_bundle,
-                    is_group_paid,
-                    price,
-                    spent,
-                    status,
-                    out_ranks[row],
-                    n_asked,
-                )
-            if status[f] == KNOWN:
-                votes += vote(row_values[f], cuts[h], is_category[h], signed_alphas[h])
-                alpha += abs(signed_alphas[h])
+                stage += 1
+                stage_start = votes[0]
         for budget in range(alive, n_budgets):
-            out_votes[row, budget] = votes
+            out_stages[row, budget] = stage
+            for channel in range(n_channels):
+                out_votes[row, budget, channel] = votes[channel]
             out_alphas[row, budget] = alpha
             out_spent[row, budget] = spent
             out_asked[row, budget] = n_asked
+
+
+@kernel
+def tell_readers(
+    values,
+    status,
+    feature_idx,
+    roots,
+    nodes,
+    cuts,
+    alphas,
+    reader_starts,
+    readers,
+    out_is_done,
+    out_has_vote,
+):
+    """Follow the paths that waited for a feature.
+
+    out_is_done, out_has_vote: (n_hypotheses,), whether a path has ended and whether it
+    has come to a vote. Returns how many have ended newly, and the alpha that has a
+    vote newly.
+    """
+    n_done = 0
+    alpha = 0.0
+    for idx in range(reader_starts[feature_idx], reader_starts[feature_idx + 1]):
+        h = readers[idx]
+        if not out_is_done[h]:
+            node = follow(values, status, roots[h], nodes, cuts)
+            if node < 0:
+                out_is_done[h] = True
+                n_done += 1
+            vote = nodes[node, HERE] if node >= 0 else ~node
+            if vote > 0 and not out_has_vote[h]:
+                out_has_vote[h] = True
+                alpha += alphas[h]
+    return n_done, alpha
 
 
 @kernel
@@ -258,78 +449,106 @@ def walk_sampled(
     budgets,
     uniforms,
     alpha_sums,
-    feature_idxs,
+    roots,
+    nodes,
     cuts,
-    is_category,
-    signed_alphas,
+    alphas,
+    weighted_votes,
     costs,
     group_idxs,
     fees,
     is_bundle,
-    is_used,
+    reader_starts,
+    readers,
     status,
     is_group_paid,
+    is_done,
+    has_vote,
+    known_alpha,
     totals,
+    ballots,
     out_votes,
     out_draws,
+    out_alphas,
     out_spent,
     out_asked,
     out_ranks,
 ):
     """One row's session of the policy `sample`, over one block of draws.
 
-    values: (n_features,); uniforms: (n_draws,) in [0, 1). Between blocks `status`
-    (n_features,), `is_group_paid` (n_groups,) and `totals` (votes, draws counted,
-    spent, asked, budgets done) carry the session on. Returns True once it has ended:
-    every budget is done, or every feature used is known; out_draws is then -1 for
-    the budgets left, whose forecast is the full vote.
+    values: (n_features,); uniforms: (n_draws,) in [0, 1); reader_starts
+    (n_features + 1,) into readers: the hypotheses that read each feature. Between
+    blocks `status` (n_features,), `is_group_paid` (n_groups,), `is_done` and
+    `has_vote` (n_hypotheses,), `known_alpha` (1,), `totals` (hypotheses done, draws
+    counted, spent, asked, budgets done) and `ballots` (n_channels,) carry the session
+    on. Returns True once it has ended: every budget is done, or no hypothesis waits
+    for a feature; out_draws is
+    then -1 for the budgets left, whose forecast is the full vote. out_votes:
+    (n_budgets, n_channels); the others (n_budgets,) but out_ranks (n_features,).
     """
     n_budgets = budgets.shape[0]
-    n_open = 0
-    for f in range(status.shape[0]):
-        if is_used[f] and status[f] == OPEN:
-            n_open += 1
+    n_hypotheses = roots.shape[0]
+    n_channels = ballots.shape[0]
     alive = totals[4]
-    block = 0
-    while n_open > 0 and alive < n_budgets and block < uniforms.shape[0]:
-        target = uniforms[block] * alpha_sums[-1]
-        block += 1
+    drawn = 0
+    while totals[0] < n_hypotheses and alive < n_budgets and drawn < uniforms.shape[0]:
+        target = uniforms[drawn] * alpha_sums[-1]
+        drawn += 1
         h = np.searchsorted(alpha_sums, target, side="right") - 1
-        h = min(h, feature_idxs.shape[0] - 1)
-        f = feature_idxs[h]
-        if status[f] == OPEN:
+        h = min(h, n_hypotheses - 1)
+        node = follow(values, status, roots[h], nodes, cuts)
+        while node >= 0 and alive < n_budgets:
+            f = nodes[node, FEATURE]
             price = price_now(f, costs, group_idxs, fees, is_group_paid)
             while alive < n_budgets and price > budgets[alive] - totals[2]:
-                out_votes[alive] = totals[0]
+                for channel in range(n_channels):
+                    out_votes[alive, channel] = ballots[channel]
                 out_draws[alive] = totals[1]
+                out_alphas[alive] = known_alpha[0]
                 out_spent[alive] = totals[2]
                 out_asked[alive] = totals[3]
                 alive += 1
-            if alive == n_budgets:
-                break
-            totals[2], totals[3] = reveal(
-                values,
-                f,
-                group_idxs,
-                is_bundle,
-                is_group_paid,
-                price,
-                totals[2],
-                status,
-                out_ranks,
-                totals[3],
-            )
-            n_open = 0
-            for other in range(status.shape[0]):
-                if is_used[other] and status[other] == OPEN:
-                    n_open += 1
-        if status[f] == KNOWN:
-            ballot = vote(values[f], cuts[h], is_category[h], signed_alphas[h])
-            if ballot != 0.0:
-                totals[0] += 1 if ballot > 0.0 else -1
-                totals[1] += 1
+            if alive < n_budgets:
+                n_before = totals[3]
+                totals[2], totals[3] = reveal(
+                    values,
+                    f,
+                    group_idxs,
+                    is_bundle,
+                    is_group_paid,
+                    price,
+                    totals[2],
+                    status,
+                    out_ranks,
+                    totals[3],
+                )
+                # One feature, or the members of a bundle.
+                first = f if totals[3] == n_before + 1 else 0
+                last = f if totals[3] == n_before + 1 else status.shape[0] - 1
+                for asked in range(first, last + 1):
+                    if out_ranks[asked] > n_before:
+                        n_done, alpha = tell_readers(
+                            values,
+                            status,
+                            asked,
+                            roots,
+                            nodes,
+                            cuts,
+                            alphas,
+                            reader_starts,
+                            readers,
+                            is_done,
+                            has_vote,
+                        )
+                        totals[0] += n_done
+                        known_alpha[0] += alpha
+                node = follow(values, status, node, nodes, cuts)
+        if alive < n_budgets and ~node > 0:
+            for channel in range(n_channels):
+                ballots[channel] += 1 if weighted_votes[~node, channel] > 0.0 else -1
+            totals[1] += 1
     totals[4] = alive
-    if n_open > 0 and alive < n_budgets:
+    if totals[0] < n_hypotheses and alive < n_budgets:
         return False
     for budget in range(alive, n_budgets):
         out_draws[budget] = -1

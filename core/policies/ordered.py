@@ -4,42 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from core import kernels
 from core.policies.step import Step
 from core.session_arrays import SessionArrays
-from core.types import BoolArray, Ensemble, State
+from core.types import Ensemble, State
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The hypotheses whose features fit the budget: a prefix of the ensemble.
 
     Hypotheses on features that came back without a value are passed over.
-    `is_planned` (n_features,) marks the features read by the prefix.
     """
 
     length: int
     first_open: int | None
-    is_planned: BoolArray
 
 
 def find_plan(ensemble: Ensemble, arrays: SessionArrays) -> Plan:
-    """Longest prefix that what remains can pay (Huang et al. 2015, Algorithm 1)."""
-    catalogue = ensemble.catalogue
-    is_planned = np.zeros(len(catalogue.features), dtype=np.bool_)
+    """Longest prefix that what remains can pay (Huang et al. 2015, Algorithm 1).
+
+    A tree is asked along its path only, but belongs to the plan if what remains pays
+    every feature that the path may still come to. The feature asked may be one of
+    the hypothesis after the plan, whose next step can be paid and whose whole can't.
+    """
+    catalogue, paths = ensemble.catalogue, ensemble.paths
     length, first_open = kernels.find_plan(
-        ensemble.feature_idxs,
+        arrays.values,
         arrays.status,
+        paths.roots,
+        paths.nodes,
+        paths.cuts,
         catalogue.costs,
         catalogue.group_idxs,
         catalogue.fees,
         arrays.is_group_paid.copy(),
         arrays.remaining,
-        is_planned,
     )
-    return Plan(int(length), None if first_open < 0 else int(first_open), is_planned)
+    return Plan(int(length), None if first_open < 0 else int(first_open))
 
 
 def find_next(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Step:

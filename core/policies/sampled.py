@@ -31,13 +31,14 @@ def draw(ensemble: Ensemble, numbers: FloatArray) -> IntArray:
 def find_next(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Step:
     """Draw until a hypothesis needs a feature (Reyzin 2010, Algorithm 2).
 
-    Draws that need nothing unpaid are free. Ends at the first draw whose price
-    exceeds what remains (the paper ends as soon as any could), or when every feature
-    that some hypothesis reads has its answer. After `MAX_DRAWS` draws what was never
-    drawn counts as not needed.
+    Draws that need nothing unpaid are free; a tree is asked step by step along its
+    path. Ends at the first draw whose price exceeds what remains (the paper ends as
+    soon as any could), or when no hypothesis waits for a feature. After `MAX_DRAWS`
+    draws what was never drawn counts as not needed.
     """
-    is_open = arrays.status[ensemble.feature_idxs] == kernels.OPEN
-    if not is_open.any():
+    waiting_for = find_waiting(ensemble, arrays)
+    is_asking_any = waiting_for >= 0
+    if not is_asking_any.any():
         return Step(None, "all_known", state.n_draws)
     generator = uniforms(state.seed, state.stream)
     for start in range(0, MAX_DRAWS, N_BLOCK):
@@ -45,15 +46,31 @@ def find_next(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Step:
         if start + N_BLOCK <= state.n_draws:
             continue
         drawn = draw(ensemble, numbers)
-        is_asking = is_open[drawn]
+        is_asking = is_asking_any[drawn]
         is_asking[: max(state.n_draws - start, 0)] = False
         if is_asking.any():
             position = int(np.argmax(is_asking))
-            feature_idx = int(ensemble.feature_idxs[drawn[position]])
+            feature_idx = int(waiting_for[drawn[position]])
             if arrays.prices[feature_idx] > arrays.remaining:
                 return Step(None, "budget_exhausted", start + position)
             return Step(feature_idx, None, start + position)
     return Step(None, "all_known", MAX_DRAWS)
+
+
+def find_waiting(ensemble: Ensemble, arrays: SessionArrays) -> IntArray:
+    """Open feature that each hypothesis' path has come to; (n_hypotheses,).
+
+    -1 where it has ended, or waits for a result that is pending.
+    """
+    paths = ensemble.paths
+    ends = np.empty(paths.roots.size, dtype=np.int64)
+    kernels.follow_all(
+        arrays.values, arrays.status, paths.roots, paths.nodes, paths.cuts, ends
+    )
+    features = paths.nodes[np.maximum(ends, 0), 0]
+    is_open = (ends >= 0) & (arrays.status[features] == kernels.OPEN)
+    waiting: IntArray = np.where(is_open, features, -1)
+    return waiting
 
 
 def count_draws(ensemble: Ensemble, state: State) -> IntArray:

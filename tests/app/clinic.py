@@ -3,6 +3,7 @@
 from typing import Any
 
 from core.codec import model_to_json
+from core.hypotheses import Stump
 from core.types import (
     Catalogue,
     ClassLabel,
@@ -11,7 +12,6 @@ from core.types import (
     Group,
     Model,
     PolicyName,
-    Stump,
 )
 
 Json = dict[str, Any]
@@ -39,14 +39,14 @@ def clinic(policy: PolicyName = "ordered") -> Ensemble:
         catalogue=CLINIC,
         classes=(ClassLabel("0", "healthy"), ClassLabel("1", "ill")),
         hypotheses=(
-            Stump(0, 50.5, 1),
-            Stump(1, 1.0, 1, is_category=True),
-            Stump(2, 240.5, 1),
-            Stump(3, 0.5, 1),
-            Stump(5, 1.5, 1),
-            Stump(4, 2.5, -1),
-            Stump(6, 3.5, 1),
-            Stump(0, 60.5, 1),
+            Stump(0, 50.5, (1,)),
+            Stump(1, 1.0, (1,), is_category=True),
+            Stump(2, 240.5, (1,)),
+            Stump(3, 0.5, (1,)),
+            Stump(5, 1.5, (1,)),
+            Stump(4, 2.5, (-1,)),
+            Stump(6, 3.5, (1,)),
+            Stump(0, 60.5, (1,)),
         ),
         alphas=(1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3),
         priors=(0.5, 0.5),
@@ -60,7 +60,7 @@ def many(n_features: int) -> Ensemble:
     return Ensemble(
         catalogue=Catalogue(tuple(Feature(f"f{i}") for i in range(n_features))),
         classes=(ClassLabel("0", "no"), ClassLabel("1", "yes")),
-        hypotheses=tuple(Stump(i, 0.5, 1) for i in range(n_features)),
+        hypotheses=tuple(Stump(i, 0.5, (1,)) for i in range(n_features)),
         alphas=(1.0,) * n_features,
         priors=(0.5, 0.5),
         algorithm="adaboost_bt",

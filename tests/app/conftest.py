@@ -21,7 +21,7 @@ from app.store.blobs import Blobs
 from app.store.engine import create_engine
 from app.store.migrate import migrate
 from app.store.queue import Queue, make_client
-from core.kernels import warm_up
+from core.warm import warm_up
 from tests.app.jobs import Jobs
 
 

@@ -62,6 +62,8 @@ def undisturbed(table: bytes, spec: Spec) -> str:
         folds=wanted.folds,
         seed=wanted.seed,
         error_costs=checked.error_costs,
+        selection=wanted.selection,
+        auto=wanted.auto,
     )
     while True:
         try:

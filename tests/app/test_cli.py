@@ -254,7 +254,7 @@ def test_ask_refuses_what_the_budget_does_not_pay(model, run):
         ("--budget", "-1", "--budget: must be a number from 0"),
         ("--budget", "0.0000001", "at most 6 decimals"),
         ("--budget", "nan", "--budget"),
-        ("--policy", "magic", "must be ordered or sample"),
+        ("--policy", "magic", "must be one of ordered, sample for this model"),
         ("--known", "zz=1", "feature of the model"),
     ],
 )
@@ -271,7 +271,7 @@ def test_wrong_option_is_refused(model, run, option, value, words):
     "damage",
     [
         lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"version": 1', '"version": 9'),
+        lambda text: text.replace('"version": 2', '"version": 9'),
         lambda text: text.replace('"feature": 0', '"feature": 77', 1),
         lambda _text: "[]",
         lambda _text: "",

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from app.http.errors import KINDS
+from app.http.schemas.trainings import SpecParams, TrainingSpec
 from app.main import create_app
 from app.settings import Settings
+from core.algorithms import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parents[2]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -108,3 +110,10 @@ def test_compose_publishes_on_this_machine_alone() -> None:
 
     assert len(published) == text.count("ports:")
     assert all(one.startswith("127.0.0.1:") for one in published)
+
+
+def test_every_field_of_a_spec_and_every_algorithm_is_described() -> None:
+    text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
+    fields = [*TrainingSpec.model_fields, *SpecParams.model_fields, *ALGORITHMS]
+
+    assert [name for name in fields if f"`{name}`" not in text] == []

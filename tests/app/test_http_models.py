@@ -210,10 +210,10 @@ def broken(path: tuple[Any, ...], value: Any) -> Json:
         (("features", 0, "cost_micros"), True, "model.features[0].cost_micros"),
         (("features", 0, "cost_micros"), -1, "model.features[0].cost_micros"),
         (("features", 0, "cost_micros"), 2**61, "model.features"),
-        (("stumps", 0, "feature"), 99, "model.stumps[0].feature"),
-        (("stumps", 0, "cut"), "SECRET", "model.stumps[0].cut"),
+        (("hypotheses", 0, "feature"), 99, "model.hypotheses[0].feature"),
+        (("hypotheses", 0, "cut"), "SECRET", "model.hypotheses[0].cut"),
         (("priors",), [0.5, 0.6], "model.priors"),
-        (("stumps",), None, "model.stumps"),
+        (("hypotheses",), None, "model.hypotheses"),
         (("features",), [], "model.features"),
     ],
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core import anytime
 from core.errors import AnswerError, ClosedError, OverBudgetError
+from core.hypotheses import Stump
 from core.types import (
     UNSEEN,
     Answer,
@@ -20,7 +21,6 @@ from core.types import (
     Group,
     State,
     StopRule,
-    Stump,
 )
 from tests import strategies
 
@@ -58,7 +58,7 @@ def make_ensemble(
         catalogue=Catalogue(features, tuple(dict.fromkeys(members.values()))),
         classes=CLASSES,
         hypotheses=tuple(
-            Stump(idx, 0.5, 1 if alpha > 0 else -1) for idx, alpha in hypotheses
+            Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
         ),
         alphas=tuple(abs(alpha) for _, alpha in hypotheses),
         priors=(0.5, 0.5),

@@ -1,8 +1,10 @@
 import json
 import math
-from dataclasses import astuple
+import os
+from dataclasses import astuple, replace
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -11,17 +13,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import AdaBoostClassifier
 
 from core.binning import bin_values
-from core.boosting import BoostParams, boost
-from core.learners.stump import find_stumps, reweight
+from core.boosting import BoostParams, boost, initial_weights
+from core.learners import histograms
+from core.learners import stump as stumps
+from core.learners.stump import find_stumps
+from core.learners.weights import make_weights
 from core.rules import MAX_EDGE, RULES
 from core.types import Catalogue, ClassLabel, Dataset, Feature, Group
 from tests import naive
-from tests.strategies import datasets, rows_of, shop_of
+from tests.strategies import datasets, plain_stump, rows_of, shop_of
 
 UNIT = 1_000_000
 GOLDEN = Path(__file__).parent / "golden" / "boosting.json"
 CLASSES = (ClassLabel("0", "0"), ClassLabel("1", "1"))
 NAN = float("nan")
+IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 every_rule = pytest.mark.parametrize("rule", RULES)
 # adaboost_rs and adaboost_bt train as adaboost does.
@@ -109,7 +115,7 @@ def test_run_equals_the_naive_run(rule, seed):
     rounds = run(dataset, rule, rounds=15, switch=0.4)
 
     expected = run_naive(dataset, rule, rounds=15, switch=0.4)
-    assert [astuple(a.hypothesis) for a in rounds] == [a.stump for a in expected]
+    assert [plain_stump(a.hypothesis) for a in rounds] == [a.stump for a in expected]
     assert [a.spent for a in rounds] == [a.spent for a in expected]
     for name in ("edge", "alpha", "z"):
         assert [getattr(a, name) for a in rounds] == pytest.approx(
@@ -126,7 +132,7 @@ def test_every_round_is_the_best_by_the_naive_formulas(rule, dataset, tau):
 
     # Rounding decides whether a stump on the very clip is perfect.
     assume(all(abs(added.edge - MAX_EDGE) > 1e-11 for added in rounds))
-    choices = [astuple(added.hypothesis) for added in rounds]
+    choices = [plain_stump(added.hypothesis) for added in rounds]
     expected = run_naive(dataset, rule, choices=choices, **params)
     for added, twin in zip(rounds, expected, strict=True):
         idx = added.hypothesis.feature_idx
@@ -148,20 +154,18 @@ def test_bought_stump_has_no_edge_left_on_the_new_weights(rule):
     dataset = shop_table()
     values = np.nan_to_num(dataset.values, nan=4.0)
     dataset = Dataset(dataset.catalogue, CLASSES, values, *astuple(dataset)[3:5])
-    binned, weights = bin_values(dataset), dataset.signs * dataset.weights
+    weights = make_weights(bin_values(dataset), initial_weights(dataset))
     for added in run(dataset, rule, rounds=5):
         stump = added.hypothesis
 
-        reweight(binned, stump, added.alpha, weights)
+        weights.apply(stump, added.alpha)
 
         column = naive.column(rows_of(values), stump.feature_idx)
         edge = naive.edge_of(
             column,
             dataset.signs.tolist(),
-            np.abs(weights).tolist(),
-            stump.cut,
-            stump.vote,
-            stump.is_category,
+            np.abs(weights.signed[:, 0]).tolist(),
+            *plain_stump(stump)[1:],
         )
         assert edge == pytest.approx(0.0, abs=1e-12)
 
@@ -238,6 +242,65 @@ def test_run_stops_after_its_rounds():
     assert [added.number for added in rounds] == [1, 2, 3, 4, 5, 6, 7]
 
 
+def chunky_table(n_classes):
+    """Several chunks of rows where loops are fast, features packed and alone."""
+    n_samples = 5000 if IS_COMPILED else 60
+    generator = np.random.default_rng(n_classes)
+    targets = np.arange(n_samples) % n_classes
+    columns = [
+        np.floor((generator.normal(size=n_samples) + targets / 2) * scale)
+        for scale in (0.5, 1, 2, 30, 60, 200) * 4
+    ]
+    for column in columns[::2]:
+        column[generator.random(n_samples) < 0.1] = NAN
+    weights = generator.random(n_samples) + 0.1
+    dataset = small_table(columns, targets, weights / weights.sum())
+    return replace(dataset, classes=tuple(ClassLabel(c, c) for c in "abc"[:n_classes]))
+
+
+def run_learner(learner, n_classes, done=()):
+    """Twelve rounds over all rows and features, or what is left of them."""
+    dataset = chunky_table(n_classes)
+    binned, weights = bin_values(dataset), initial_weights(dataset)
+    params = BoostParams("speedboost", rounds=12, learner=learner, leaves=4, factors=2)
+    rounds = list(boost(binned, weights, dataset.catalogue, params, done))
+    assert len(rounds) == 12 - len(done)
+    return rounds
+
+
+every_learner = pytest.mark.parametrize("learner", ["stump", "tree", "product"])
+
+
+@every_learner
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounds_after_an_interruption_are_the_same_to_the_bit(learner, n_classes):
+    whole = run_learner(learner, n_classes)
+
+    for n_done in (1, 7, 11):
+        rest = run_learner(learner, n_classes, done=whole[:n_done])
+
+        assert repr(rest) == repr(whole[n_done:])
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="threads belong to compiled kernels")
+@every_learner
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounds_are_the_same_to_the_bit_whatever_the_number_of_threads(
+    learner, n_classes, monkeypatch
+):
+    serial = run_learner(learner, n_classes)
+    for name in ("PARALLEL_ROWS", "PARALLEL_SUMS", "PARALLEL_CELLS"):
+        monkeypatch.setattr(histograms, name, 0)
+    monkeypatch.setattr(stumps, "PARALLEL_CELLS", 0)
+    most = numba.config.NUMBA_NUM_THREADS
+    try:
+        for n_threads in sorted({1, min(2, most)}):
+            numba.set_num_threads(n_threads)
+            assert repr(run_learner(learner, n_classes)) == repr(serial)
+    finally:
+        numba.set_num_threads(most)
+
+
 def test_weights_given_are_not_changed():
     dataset = shop_table()
     signed = dataset.signs * dataset.weights
@@ -251,7 +314,7 @@ def test_weights_given_are_not_changed():
 def test_candidates_of_equal_weights_sum_to_one():
     dataset = small_table([[0, 1, 1, 0]], [0, 1, 1, 0])
 
-    found = find_stumps(bin_values(dataset), dataset.signs * dataset.weights)
+    found = find_stumps(bin_values(dataset), initial_weights(dataset), np.arange(1))
 
     assert found.presents.tolist() == [1.0]
 
@@ -305,7 +368,7 @@ def golden_runs():
     table = shop_table(n_samples=40, seed=4)
     return {
         rule: [
-            {"stump": list(astuple(added.hypothesis)), "spent": added.spent}
+            {"stump": list(plain_stump(added.hypothesis)), "spent": added.spent}
             | {name: getattr(added, name) for name in ("edge", "alpha", "z")}
             for added in run(table, rule, rounds=20, switch=0.3)
         ]

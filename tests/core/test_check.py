@@ -3,15 +3,15 @@ import math
 import numpy as np
 import pytest
 
+from core.answers import check_answer, parse_answer
 from core.check import (
-    check_answer,
     check_rows,
     check_table,
     check_targets,
     infer_type,
-    parse_answer,
 )
 from core.errors import AnswerError, RefusedError
+from core.hypotheses import Stump
 from core.specs import read_spec
 from core.types import (
     UNSEEN,
@@ -19,7 +19,6 @@ from core.types import (
     ClassLabel,
     Ensemble,
     Feature,
-    Stump,
 )
 
 
@@ -64,6 +63,14 @@ def test_positive_class_comes_second():
 
     assert dataset.classes[1] == ClassLabel("no", "fine")
     assert dataset.targets.tolist() == [1, 0, 1, 0]
+
+
+def test_several_classes_stand_in_the_order_of_their_labels():
+    dataset = check(table(y=text("c", "a", "b", "c")), classes={"b": "bad"}).dataset
+
+    assert [one.label for one in dataset.classes] == ["a", "b", "c"]
+    assert [one.display for one in dataset.classes] == ["a", "bad", "c"]
+    assert dataset.targets.tolist() == [2, 0, 1, 2]
 
 
 def test_numeric_target_matches_labels_without_decimals():
@@ -171,14 +178,23 @@ def test_error_costs_follow_the_class_positions():
     assert checked.error_costs == ((0.0, 1.0), (5.0, 0.0))
 
 
+MANY_CLASSES = {"y": number(*range(1001)), "a": number(*range(1001))}
+
+
 @pytest.mark.parametrize(
     ("columns", "spec", "field", "words"),
     [
         ({"a": number(1)}, {}, "target", "must be a column"),
         ({}, {}, "table", "at least one row"),
         ({"y": text(), "a": number()}, {}, "table", "at least one row"),
-        (table(y=text("no", "no", "no", "no")), {}, "target y", "exactly two"),
-        (table(y=text(*"abcdef"), a=number(*range(6))), {}, "target y", "6 (a, b"),
+        (table(y=text("no", "no", "no", "no")), {}, "target y", "2 to 1000 classes"),
+        (MANY_CLASSES, {}, "target y", "1001 (0, 1, 10, 100, 1000, ..."),
+        (
+            table(y=text("a", "b", "c", "a")),
+            {"positive": "b"},
+            "positive",
+            "more than two classes",
+        ),
         (table(y=text("no", None, "yes", "no")), {}, "column y", "not be empty"),
         (table(), {"positive": "maybe"}, "positive", "one of the classes"),
         (table(), {"classes": {"maybe": "x"}}, "classes", "one of the classes"),
@@ -283,7 +299,7 @@ def ensemble():
             )
         ),
         classes=(ClassLabel("0", "no"), ClassLabel("1", "yes")),
-        hypotheses=(Stump(0, 0.5, 1), Stump(1, 0.0, 1, is_category=True)),
+        hypotheses=(Stump(0, 0.5, (1,)), Stump(1, 0.0, (1,), is_category=True)),
         alphas=(1.0, 0.5),
         priors=(0.5, 0.5),
         algorithm="adaboost",

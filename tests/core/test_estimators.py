@@ -99,7 +99,7 @@ def test_weight_zero_rows_do_not_count(cancer):
 def test_weights_that_leave_one_class_are_refused(cancer):
     X, y = cancer
 
-    with pytest.raises(ValueError, match="Both classes"):
+    with pytest.raises(ValueError, match="Two classes need rows"):
         BudgetedBoostingClassifier().fit(X, y, (y == 1).astype(float))
 
 
@@ -158,3 +158,44 @@ def test_names_give_costs_to_columns():
 def test_core_names_nothing_else():
     with pytest.raises(AttributeError):
         _ = core.nothing
+
+
+class Sparse:
+    """What scikit-learn's users pass as a sparse matrix, as far as it matters here."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def toarray(self):
+        return self.array
+
+
+def labels_of(X):
+    return np.column_stack((X[:, 0] > 0, X[:, 1] > 0)).astype(int)
+
+
+def test_sparse_indicators_are_taken_as_dense_ones():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    dense = BudgetedBoostingClassifier(rounds=5).fit(X, labels_of(X))
+
+    sparse = BudgetedBoostingClassifier(rounds=5).fit(X, Sparse(labels_of(X)))
+
+    assert sparse.ensemble_ == dense.ensemble_
+
+
+def test_multilabel_rows_without_any_weight_are_refused():
+    X = np.random.default_rng(0).standard_normal((6, 2))
+
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        BudgetedBoostingClassifier().fit(X, labels_of(X), sample_weight=np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros((40, 3)), np.full((40, 2), 2), np.zeros(40)]
+)
+def test_error_curve_of_labels_wants_their_indicators(wrong):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = BudgetedBoostingClassifier(rounds=5).fit(X, labels_of(X))
+
+    with pytest.raises(ValueError, match=r"have the shape \(40, 2\)"):
+        model.error_curve(X, wrong, budgets=[None])

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import anytime
-from core.evaluate import evaluate, probabilities, walk
+from core.evaluate import class_probabilities, evaluate, walk
+from core.hypotheses import Stump
 from core.policies.sampled import MAX_DRAWS
 from core.prices import total_cost
 from core.types import (
@@ -23,7 +24,6 @@ from core.types import (
     Group,
     State,
     StopRule,
-    Stump,
 )
 from tests import strategies
 
@@ -42,9 +42,9 @@ def make_ensemble(
         catalogue=Catalogue(tuple(features), tuple(groups)),
         classes=CLASSES,
         hypotheses=tuple(
-            Stump(idx, 1.0, 1, is_category=True)
+            Stump(idx, 1.0, (1,), is_category=True)
             if features[idx].type == "category"
-            else Stump(idx, 0.5, 1)
+            else Stump(idx, 0.5, (1,))
             for idx, _ in hypotheses
         ),
         alphas=tuple(alpha for _, alpha in hypotheses),
@@ -96,7 +96,8 @@ def play(ensemble, row, budget, policy, seed, stream) -> tuple[State, list[int]]
 @st.composite
 def tables(draw) -> tuple[Ensemble, np.ndarray]:
     ensemble = draw(strategies.ensembles())
-    return ensemble, draw(strategies.tables(ensemble.catalogue, max_rows=3))
+    values = strategies.tables(ensemble.catalogue, max_rows=3, has_unseen=True)
+    return ensemble, draw(values)
 
 
 @given(tables(), BUDGETS, st.sampled_from(("ordered", "sample")), st.integers(0, 99))
@@ -114,16 +115,15 @@ def test_walk_is_one_session_per_row_and_budget(table, budgets, policy, seed):
     ]
     margins = [[forecast.margin for forecast in row] for row in forecasts]
     shares = [[forecast.share for forecast in row] for row in forecasts]
-    positives = [[forecast.probabilities[1] for forecast in row] for row in forecasts]
+    chances = [[forecast.probabilities for forecast in row] for row in forecasts]
     assert walks.spent.tolist() == [[s.spent for s, _ in row] for row in sessions]
     assert walks.n_asked.tolist() == [
         [len(asked) for _, asked in row] for row in sessions
     ]
-    assert walks.margins == pytest.approx(np.array(margins), abs=1e-9)
-    has_ballot = np.array([[f.n_draws != 0 for f in row] for row in forecasts])
-    assert walks.shares[has_ballot] == pytest.approx(np.array(shares)[has_ballot])
-    assert probabilities(ensemble, walks, policy) == pytest.approx(
-        np.array(positives), abs=1e-9
+    assert walks.margins[..., 0] == pytest.approx(np.array(margins), abs=1e-9)
+    assert walks.shares == pytest.approx(np.array(shares))
+    assert class_probabilities(ensemble, walks, policy) == pytest.approx(
+        np.array(chances), abs=1e-9
     )
 
 
@@ -203,8 +203,9 @@ def test_unseen_category_is_paid_for_and_gives_the_prior(policy, budget):
     walks = walk(ensemble, np.array([[UNSEEN, NAN]]), [budget], policy)
 
     assert walks.spent.tolist() == [[7]]
-    assert walks.margins.tolist() == [[0.0]]
-    assert probabilities(ensemble, walks, policy).tolist() == [[0.75]]
+    assert walks.margins.tolist() == [[[0.0]]]
+    assert walks.shares.tolist() == [[0.0]]
+    assert class_probabilities(ensemble, walks, policy).tolist() == [[[0.25, 0.75]]]
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
@@ -214,7 +215,7 @@ def test_ensemble_without_hypotheses_spends_nothing(policy):
     walks = walk(ensemble, np.zeros((2, 1)), [None], policy)
 
     assert walks.spent.tolist() == [[0], [0]]
-    assert walks.margins.tolist() == [[0.0], [0.0]]
+    assert walks.margins.tolist() == [[[0.0]], [[0.0]]]
 
 
 def test_walk_under_no_budget_has_no_columns():
@@ -225,7 +226,7 @@ def test_walk_under_no_budget_has_no_columns():
         for policy in ("ordered", "sample")
     ]
 
-    assert shapes == [(2, 0), (2, 0)]
+    assert shapes == [(2, 0, 1), (2, 0, 1)]
 
 
 def test_walk_ends_after_the_most_draws_as_a_session_does():
@@ -247,8 +248,8 @@ def test_walk_ends_after_the_most_draws_as_a_session_does():
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 def test_sampling_uses_its_own_calibration_until_all_is_known(policy):
     fitted = (
-        ("ordered", Calibration(0, 0, 1, 1)),
-        ("sample", Calibration(0, 0, 9, 9)),
+        ("ordered", (Calibration(0, 0, 1, 1),)),
+        ("sample", (Calibration(0, 0, 9, 9),)),
     )
     features = [Feature("f0", cost=1), Feature("f1", cost=1)]
     ensemble = make_ensemble(
@@ -257,7 +258,7 @@ def test_sampling_uses_its_own_calibration_until_all_is_known(policy):
 
     walks = walk(ensemble, np.ones((1, 2)), [1, None])
 
-    logits = np.log(1 / probabilities(ensemble, walks) - 1) * -1
+    logits = np.log(1 / class_probabilities(ensemble, walks)[..., 1] - 1) * -1
     assert logits[0] == pytest.approx([1 if policy == "ordered" else 9, 1])
 
 
@@ -350,4 +351,4 @@ def test_walk_reads_rows_that_are_not_contiguous():
 
     walks = walk(ensemble, values, [1])
 
-    assert walks.margins.tolist() == [[1.0], [-1.0]]
+    assert walks.margins.tolist() == [[[1.0]], [[-1.0]]]

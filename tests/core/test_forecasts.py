@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import anytime, forecasts
+from core.evaluate import full_votes
+from core.hypotheses import Stump
 from core.policies import sampled
 from core.types import (
     UNSEEN,
@@ -21,7 +23,6 @@ from core.types import (
     Forecast,
     State,
     StopRule,
-    Stump,
 )
 from tests import strategies
 
@@ -42,7 +43,7 @@ def make_ensemble(
         ),
         classes=CLASSES,
         hypotheses=tuple(
-            Stump(idx, 0.5, 1 if alpha > 0 else -1) for idx, alpha in hypotheses
+            Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
         ),
         alphas=tuple(abs(alpha) for _, alpha in hypotheses),
         priors=priors,
@@ -105,7 +106,9 @@ def test_tie_gives_the_prior_and_the_majority(priors):
         (2, [(0, "value", 1.0), (1, "unavailable")], 6 / 6, 6 / 8),
         (2, [(0, "unavailable")], 0.0, 0.0),
         (None, [(0, "value", 1.0)], 4 / 8, 4 / 8),
-        (None, [(0, "value", math.nan)], 0.0, 4 / 8),
+        # A value that no stump can read leaves its alpha out, however it is missing.
+        (None, [(0, "value", math.nan)], 0.0, 0.0),
+        (None, [(0, "value", math.nan), (1, "value", 0.0)], 2 / 4, 2 / 8),
         (3, [(0, "refused"), (1, "value", 0.0), (2, "value", 0.0)], 0.0, 4 / 8),
     ],
 )
@@ -150,7 +153,9 @@ def test_margin_of_sample_is_votes_over_draws_that_could_vote():
 def test_hoeffding_p_is_the_one_sided_bound(n_draws, margin):
     ensemble = make_ensemble([(0, 1.0)])
 
-    forecast = forecasts.make_forecast(ensemble, "sample", margin, 0.5, n_draws)
+    forecast = forecasts.make_forecast(
+        ensemble, "sample", np.array([margin]), 0.5, n_draws=n_draws
+    )
 
     assert forecast.hoeffding_p == pytest.approx(math.exp(-n_draws * margin**2 / 2))
 
@@ -200,11 +205,12 @@ def test_certain_sample_counts_only_what_can_still_be_paid():
 )
 def test_category_votes_for_its_code_and_against_all_others(value, is_above):
     ensemble = make_ensemble([(0, 1.0)])
-    ensemble = replace(ensemble, hypotheses=(Stump(0, 1.0, 1, is_category=True),))
+    ensemble = replace(ensemble, hypotheses=(Stump(0, 1.0, (1,), is_category=True),))
 
-    votes = forecasts.hypothesis_votes(ensemble, np.array([value]))
+    votes, alphas = full_votes(ensemble, np.array([[value]]))
 
-    assert votes.tolist() == [1.0 if is_above else -1.0]
+    assert votes.tolist() == [[1.0 if is_above else -1.0]]
+    assert alphas.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -212,20 +218,49 @@ def test_category_votes_for_its_code_and_against_all_others(value, is_above):
 )
 def test_missing_value_and_unseen_category_cast_no_vote(value, is_category):
     ensemble = make_ensemble([(0, 1.0)])
-    ensemble = replace(ensemble, hypotheses=(Stump(0, 1.0, 1, is_category),))
+    ensemble = replace(ensemble, hypotheses=(Stump(0, 1.0, (1,), is_category),))
 
-    votes = forecasts.hypothesis_votes(ensemble, np.array([value]))
+    votes, alphas = full_votes(ensemble, np.array([[value]]))
 
-    assert votes.tolist() == [0.0]
+    assert votes.tolist() == [[0.0]]
+    assert alphas.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize("answer", [("unavailable",), ("value", UNSEEN)])
+def test_unseen_category_is_left_out_of_the_forecast_as_a_missing_value_is(
+    policy, answer
+):
+    ensemble = make_ensemble([(0, 4.0), (1, 3.0), (0, 1.0)])
+    features = (
+        Feature("f0", "category", cost=1, categories=("a", "b")),
+        ensemble.catalogue.features[1],
+    )
+    first, second, third = ensemble.hypotheses
+    ensemble = replace(
+        ensemble,
+        catalogue=Catalogue(features),
+        hypotheses=(
+            replace(first, cut=1.0, is_category=True),
+            second,
+            replace(third, cut=0.0, is_category=True),
+        ),
+    )
+
+    state = play(ensemble, None, [(0, *answer), (1, "value", 1.0)], policy=policy)
+    forecast = anytime.forecast(ensemble, state)
+
+    assert (forecast.margin, forecast.share) == (1.0, 3 / 8)
 
 
 def positive_probability(ensemble, margin, share, policy="ordered"):
-    return forecasts.make_forecast(ensemble, policy, margin, share).probabilities[1]
+    margins = np.array([margin])
+    return forecasts.make_forecast(ensemble, policy, margins, share).probabilities[1]
 
 
 @given(strategies.ensembles(), MARGINS, SHARES)
 def test_probabilities_sum_to_one(ensemble, margin, share):
-    forecast = forecasts.make_forecast(ensemble, "ordered", margin, share)
+    forecast = forecasts.make_forecast(ensemble, "ordered", np.array([margin]), share)
 
     assert sum(forecast.probabilities) == pytest.approx(1.0)
     assert min(forecast.probabilities) >= 0.0
@@ -257,7 +292,7 @@ def test_probability_of_a_long_lead_is_finite():
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_calibrated_logit_is_the_formula(margin, share):
     fitted = Calibration(offset=0.5, drift=-1.0, slope_unknown=2.0, slope_known=4.0)
-    ensemble = make_ensemble([(0, 1.0)], calibrations=(("ordered", fitted),))
+    ensemble = make_ensemble([(0, 1.0)], calibrations=(("ordered", (fitted,)),))
 
     probability = positive_probability(ensemble, margin, share)
 
@@ -268,7 +303,7 @@ def test_calibrated_logit_is_the_formula(margin, share):
 def test_each_policy_has_its_own_calibration():
     one, other = Calibration(0, 0, 1, 1), Calibration(0, 0, 3, 3)
     ensemble = make_ensemble(
-        [(0, 1.0)], calibrations=(("ordered", one), ("sample", other))
+        [(0, 1.0)], calibrations=(("ordered", (one,)), ("sample", (other,)))
     )
 
     ordered, sample = (
@@ -309,15 +344,15 @@ def test_error_costs_flip_the_label_and_not_the_vote(error_costs, label):
 def test_label_is_the_majority_where_both_cost_the_same():
     ensemble = make_ensemble([(0, 1.0)], error_costs=((0.0, 3.0), (1.0, 0.0)))
 
-    label = forecasts.decide(ensemble, 0.75)
+    label = forecasts.decide(ensemble, np.array([0.25, 0.75]))
 
     assert label == ensemble.majority
 
 
 @given(strategies.ensembles(), st.lists(MARGINS, min_size=1, max_size=5))
 def test_many_votes_are_decided_as_each(ensemble, margins):
-    votes = np.array(margins) * ensemble.alpha_sums[-1]
+    votes = np.array(margins)[:, None] * ensemble.alpha_sums[-1]
 
     many = forecasts.raw_votes(ensemble, votes)
 
-    assert many.tolist() == [forecasts.raw_vote(ensemble, vote) for vote in votes]
+    assert many.tolist() == [int(forecasts.raw_votes(ensemble, vote)) for vote in votes]

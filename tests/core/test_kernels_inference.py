@@ -1,12 +1,14 @@
 """Each kernel of a session against its twin in plain Python."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.hypotheses import LEAF, Stump, Tree, lay_paths
 from core.kernels import inference as kernels
 from core.policies.sampled import uniforms
 from core.types import Catalogue, Ensemble, Feature
@@ -21,13 +23,12 @@ IS_BUNDLE = np.array([False, True])
 UNLIMITED = int(np.iinfo(np.int64).max)
 
 
-def hypothesis_arrays(ensemble: Ensemble) -> tuple[np.ndarray, ...]:
-    return (
-        ensemble.feature_idxs,
-        ensemble.cuts,
-        ensemble.is_category,
-        ensemble.signed_alphas,
-    )
+def path_arrays(ensemble: Ensemble) -> tuple[np.ndarray, ...]:
+    return ensemble.paths.roots, ensemble.paths.nodes, ensemble.paths.cuts
+
+
+def voting_arrays(ensemble: Ensemble) -> tuple[np.ndarray, ...]:
+    return *path_arrays(ensemble), ensemble.alpha_array, ensemble.weighted_votes
 
 
 def price_arrays(catalogue: Catalogue) -> tuple[np.ndarray, ...]:
@@ -42,14 +43,14 @@ def price_arrays(catalogue: Catalogue) -> tuple[np.ndarray, ...]:
 def plain_stumps(ensemble: Ensemble) -> list[tuple]:
     """Stumps as `naive_sessions` takes them."""
     return [
-        (h.feature_idx, h.cut, h.is_category, h.vote * alpha)
+        (h.feature_idx, h.cut, h.is_category, h.votes[0] * alpha)
         for h, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
     ]
 
 
 def naive_stumps(ensemble: Ensemble) -> list[tuple]:
     """Stumps as `naive` takes them."""
-    return [(h.feature_idx, h.cut, h.vote, h.is_category) for h in ensemble.hypotheses]
+    return [strategies.plain_stump(stump) for stump in ensemble.hypotheses]
 
 
 def naive_row(row: np.ndarray) -> list[float | None]:
@@ -98,29 +99,35 @@ def ascending(budgets: list[int | None]) -> np.ndarray:
     ],
 )
 def test_vote_of_a_stump(value, cut, is_category, expected):
-    assert kernels.vote(value, cut, is_category, 2.0) == expected
+    paths = lay_paths([Stump(0, cut, (1,), is_category)], 1)
+
+    end = kernels.step(value, paths.roots[0], paths.nodes, paths.cuts)
+
+    assert 2.0 * paths.votes[~end].item() == expected
 
 
 @given(strategies.ensembles(), st.data())
 def test_add_votes_sums_every_stump(ensemble, data):
-    values = data.draw(strategies.tables(ensemble.catalogue))
-    votes = np.full(values.shape[0], 9.0)
+    values = data.draw(strategies.tables(ensemble.catalogue, has_unseen=True))
+    length = data.draw(st.integers(0, len(ensemble.hypotheses)))
+    votes, alphas = np.zeros((values.shape[0], 1)), np.zeros(values.shape[0])
 
-    kernels.add_votes(values, *hypothesis_arrays(ensemble), votes)
+    kernels.add_votes(values, length, *voting_arrays(ensemble), votes, alphas)
 
-    stumps = plain_stumps(ensemble)
-    assert votes.tolist() == [
-        naive_sessions.full_vote(stumps, row) for row in values.tolist()
-    ]
+    stumps = plain_stumps(ensemble)[:length]
+    rows = values.tolist()
+    assert votes[:, 0].tolist() == [naive_sessions.full_vote(stumps, r) for r in rows]
+    assert alphas.tolist() == [naive_sessions.voted_alpha(stumps, r) for r in rows]
 
 
 def test_no_stumps_vote_zero(ensemble):
-    none = tuple(array[:0] for array in hypothesis_arrays(ensemble))
-    votes = np.full(2, 9.0)
+    none = replace(ensemble, hypotheses=(), alphas=())
+    votes, alphas = np.zeros((2, 1)), np.zeros(2)
 
-    kernels.add_votes(np.zeros((2, 2)), *none, votes)
+    kernels.add_votes(np.zeros((2, 2)), 0, *voting_arrays(none), votes, alphas)
 
-    assert votes.tolist() == [0.0, 0.0]
+    assert votes.tolist() == [[0.0], [0.0]]
+    assert alphas.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("feature_idx", range(5))
@@ -161,8 +168,8 @@ def sessions(draw, max_features=6, max_hypotheses=10):
 @given(sessions())
 def test_find_plan_is_the_longest_prefix_that_can_be_paid(session):
     ensemble, status, is_group_paid, remaining = session
+    values = np.where(status == kernels.KNOWN, 1.0, NAN)
     catalogue = ensemble.catalogue
-    is_planned = np.zeros(status.size, np.bool_)
     prices = price_arrays(catalogue)[:3]
     expected_length, wanted = naive_sessions.plan(
         plain_stumps(ensemble),
@@ -173,11 +180,10 @@ def test_find_plan_is_the_longest_prefix_that_can_be_paid(session):
     )
 
     length, first = kernels.find_plan(
-        ensemble.feature_idxs, status, *prices, is_group_paid, remaining, is_planned
+        values, status, *path_arrays(ensemble), *prices, is_group_paid, remaining
     )
 
     assert (length, first) == (expected_length, wanted[0] if wanted else -1)
-    assert set(np.flatnonzero(is_planned)) == set(ensemble.feature_idxs[:length])
 
 
 def bounds_of(ensemble, row, status, is_affordable, start):
@@ -187,7 +193,8 @@ def bounds_of(ensemble, row, status, is_affordable, start):
         row,
         status,
         is_affordable,
-        *hypothesis_arrays(ensemble),
+        *path_arrays(ensemble),
+        ensemble.weighted_votes[:, 0].copy(),
         ensemble.segment_starts,
         ensemble.segment_cuts,
         start or 0,
@@ -200,11 +207,12 @@ def bounds_of(ensemble, row, status, is_affordable, start):
 @given(sessions(max_features=3, max_hypotheses=6), st.booleans(), st.data())
 def test_bound_votes_is_exact(session, is_prefix, data):
     ensemble, status, _, _ = session
-    row = data.draw(strategies.tables(ensemble.catalogue, max_rows=1))[0]
+    table = strategies.tables(ensemble.catalogue, max_rows=1, has_unseen=True)
+    row = data.draw(table)[0]
     fits = st.lists(st.booleans(), min_size=status.size, max_size=status.size)
     is_affordable = np.array(data.draw(fits))
     dear = np.flatnonzero((status == kernels.OPEN) & ~is_affordable)
-    lost = np.flatnonzero(np.isin(ensemble.feature_idxs, dear)).tolist()
+    lost = [h for h, one in enumerate(ensemble.hypotheses) if one.feature_idx in dear]
     last_start = min([*lost, len(ensemble.hypotheses)])
     start = data.draw(st.integers(0, last_start)) if is_prefix else None
 
@@ -276,31 +284,42 @@ def ranks_of(asked: list[int], n_features: int) -> list[int]:
     return ranks
 
 
+def ordered_walk(ensemble, values, limits, stage_ends=(), thresholds=()):
+    """Run the kernel over all rows: its outputs."""
+    shape = (values.shape[0], limits.size)
+    votes, alphas = np.full((*shape, 1), 9.0), np.full(shape, 9.0)
+    spent, asked, stages = (np.full(shape, 9) for _ in range(3))
+    ranks = np.zeros(values.shape, np.int64)
+    kernels.walk_ordered(
+        values,
+        limits,
+        *voting_arrays(ensemble),
+        *price_arrays(ensemble.catalogue),
+        np.array(stage_ends, np.int64),
+        np.array(thresholds, np.float64),
+        votes,
+        alphas,
+        spent,
+        asked,
+        stages,
+        ranks,
+    )
+    return votes[:, :, 0], alphas, spent, asked, stages, ranks
+
+
 @given(
     strategies.ensembles(),
     st.lists(strategies.budgets(), min_size=1, max_size=4),
     st.data(),
 )
 def test_walk_ordered_is_one_session_per_row_and_budget(ensemble, budgets, data):
-    values = data.draw(strategies.tables(ensemble.catalogue, max_rows=3))
+    table = strategies.tables(ensemble.catalogue, max_rows=3, has_unseen=True)
+    values = data.draw(table)
     limits = ascending(budgets)
-    shape = (values.shape[0], limits.size)
-    votes, alphas = np.full(shape, 9.0), np.full(shape, 9.0)
-    spent, asked = np.full(shape, 9), np.full(shape, 9)
-    ranks = np.zeros(values.shape, np.int64)
 
-    kernels.walk_ordered(
-        values,
-        limits,
-        *hypothesis_arrays(ensemble),
-        *price_arrays(ensemble.catalogue),
-        votes,
-        alphas,
-        spent,
-        asked,
-        ranks,
-    )
+    votes, alphas, spent, asked, stages, ranks = ordered_walk(ensemble, values, limits)
 
+    assert (stages == 0).all()
     for row, of_row in enumerate(values):
         ends = [
             naive.walk_ordered(
@@ -319,30 +338,121 @@ def test_walk_ordered_is_one_session_per_row_and_budget(ensemble, budgets, data)
         assert ranks[row].tolist() == ranks_of(ends[-1].asked, values.shape[1])
 
 
+def naive_staged(ensemble, row, limit, stage_ends, thresholds):
+    """One session of a cascade: its end, and the stages passed (-1 less: rejected)."""
+    stumps, shop = naive_stumps(ensemble), naive_shop(ensemble.catalogue)
+
+    def walk(length):
+        alphas = ensemble.alphas[:length]
+        return naive.walk_ordered(stumps[:length], alphas, shop, row, limit)
+
+    before = 0.0
+    for stage, (stop, threshold) in enumerate(zip(stage_ends, thresholds, strict=True)):
+        end = walk(stop)
+        if not {stump[0] for stump in stumps[:stop]} <= set(end.asked):
+            return end, stage
+        if end.vote - before < threshold:
+            return end, -1 - stage
+        before = end.vote
+    return walk(len(stumps)), len(stage_ends)
+
+
+@given(
+    strategies.ensembles(),
+    st.lists(strategies.budgets(), min_size=1, max_size=4),
+    st.data(),
+)
+def test_walk_ordered_ends_where_a_stage_rejects(ensemble, budgets, data):
+    table = strategies.tables(ensemble.catalogue, max_rows=3, has_unseen=True)
+    values = data.draw(table)
+    limits = ascending(budgets)
+    positions = st.sets(st.integers(1, len(ensemble.hypotheses)), min_size=1)
+    stage_ends = sorted(data.draw(positions))
+    n_stages = len(stage_ends)
+    eighths = st.lists(st.integers(-24, 24), min_size=n_stages, max_size=n_stages)
+    thresholds = [eighth / 8 for eighth in data.draw(eighths)]
+
+    votes, alphas, spent, asked, stages, ranks = ordered_walk(
+        ensemble, values, limits, stage_ends, thresholds
+    )
+
+    for row, of_row in enumerate(values):
+        pairs = [
+            naive_staged(ensemble, naive_row(of_row), limit, stage_ends, thresholds)
+            for limit in limits.tolist()
+        ]
+        ends = [end for end, _ in pairs]
+        assert stages[row].tolist() == [stage for _, stage in pairs]
+        assert votes[row].tolist() == [end.vote for end in ends]
+        assert alphas[row].tolist() == [end.alpha for end in ends]
+        assert spent[row].tolist() == [end.spent for end in ends]
+        assert asked[row].tolist() == [len(end.asked) for end in ends]
+        assert ranks[row].tolist() == ranks_of(ends[-1].asked, values.shape[1])
+
+
+@pytest.mark.parametrize("status_of_second", [kernels.KNOWN, kernels.GONE])
+def test_alpha_of_a_tree_is_counted_once_however_long_its_path(status_of_second):
+    tree = Tree((Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))), ((1, LEAF), (LEAF, LEAF)))
+    paths = lay_paths([tree], 1)
+    status = np.array([kernels.KNOWN, kernels.OPEN])
+    is_done, has_vote = np.zeros((2, 1), np.bool_)
+
+    def tell(feature_idx):
+        return kernels.tell_readers(
+            np.array([1.0, 1.0]),
+            status,
+            feature_idx,
+            paths.roots,
+            paths.nodes,
+            paths.cuts,
+            np.array([1.5]),
+            np.array([0, 1, 2]),
+            np.array([0, 0]),
+            is_done,
+            has_vote,
+        )
+
+    assert tell(0) == (0, 1.5)
+    status[1] = status_of_second
+    assert tell(1) == (1, 0.0)
+
+
 def sampled_walk(ensemble, row, limits, blocks):
     """Run the kernel block by block: whether it ended, and its outputs."""
-    outputs = [np.full(limits.size, 9) for _ in range(4)]
+    votes, draws, spent, asked = (np.full(limits.size, 9) for _ in range(4))
+    alphas = np.full(limits.size, 9.0)
     ranks, status = np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)
     is_group_paid = np.zeros(len(ensemble.catalogue.groups), np.bool_)
-    totals = np.zeros(5, np.int64)
+    is_done, has_vote = np.zeros((2, len(ensemble.hypotheses)), np.bool_)
+    known_alpha = np.zeros(1)
+    totals, ballots = np.zeros(5, np.int64), np.zeros(1, np.int64)
     for numbers in blocks:
         has_ended = kernels.walk_sampled(
             row,
             limits,
             numbers,
             ensemble.alpha_sums,
-            *hypothesis_arrays(ensemble),
+            *voting_arrays(ensemble),
             *price_arrays(ensemble.catalogue),
-            ensemble.is_used,
+            *ensemble.readers,
             status,
             is_group_paid,
+            is_done,
+            has_vote,
+            known_alpha,
             totals,
-            *outputs,
+            ballots,
+            votes[:, None],
+            draws,
+            alphas,
+            spent,
+            asked,
             ranks,
         )
         if has_ended:
             break
-    return has_ended, *(array.tolist() for array in outputs), ranks.tolist()
+    outputs = (votes, draws, alphas, spent, asked, ranks)
+    return has_ended, *(array.tolist() for array in outputs)
 
 
 @given(
@@ -352,7 +462,8 @@ def sampled_walk(ensemble, row, limits, blocks):
     st.data(),
 )
 def test_walk_sampled_is_one_session_per_budget(ensemble, budgets, seed, data):
-    row = data.draw(strategies.tables(ensemble.catalogue, max_rows=1))[0]
+    table = strategies.tables(ensemble.catalogue, max_rows=1, has_unseen=True)
+    row = data.draw(table)[0]
     numbers = uniforms(seed, 0).random(400)
     limits = ascending(budgets)
     ends = [
@@ -367,7 +478,7 @@ def test_walk_sampled_is_one_session_per_budget(ensemble, budgets, seed, data):
         for limit in limits.tolist()
     ]
 
-    has_ended, votes, draws, spent, asked, ranks = sampled_walk(
+    has_ended, votes, draws, alphas, spent, asked, ranks = sampled_walk(
         ensemble, row, limits, np.split(numbers, [3, 200])
     )
 
@@ -376,6 +487,7 @@ def test_walk_sampled_is_one_session_per_budget(ensemble, budgets, seed, data):
     if has_ended:
         sampled = [end for end in ends if not end.is_full]
         assert votes[: len(sampled)] == [end.vote for end in sampled]
+        assert alphas[: len(sampled)] == [end.alpha for end in sampled]
         assert draws == [-1 if end.is_full else end.n_draws for end in ends]
         assert spent == [end.spent for end in ends]
         assert asked == [len(end.asked) for end in ends]

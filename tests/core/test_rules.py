@@ -197,7 +197,7 @@ def error_of(rounds, dataset):
     for added in rounds:
         values = dataset.values[:, added.hypothesis.feature_idx]
         ballots = np.where(values > added.hypothesis.cut, 1.0, -1.0)
-        votes += added.alpha * added.hypothesis.vote * ballots
+        votes += added.alpha * added.hypothesis.votes[0] * ballots
     return float(dataset.weights @ (np.sign(votes) != dataset.signs))
 
 

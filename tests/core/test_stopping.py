@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import anytime
+from core.hypotheses import LEAF, Stump, Tree
 from core.session_arrays import session_arrays
 from core.stopping import is_certain
 from core.types import (
@@ -20,7 +21,6 @@ from core.types import (
     Group,
     State,
     StopRule,
-    Stump,
 )
 from tests import naive_sessions, strategies
 
@@ -38,7 +38,7 @@ def make_ensemble(
         catalogue=Catalogue(features),
         classes=CLASSES,
         hypotheses=tuple(
-            Stump(idx, 0.5, 1 if alpha > 0 else -1) for idx, alpha in hypotheses
+            Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
         ),
         alphas=tuple(abs(alpha) for _, alpha in hypotheses),
         priors=priors,
@@ -50,7 +50,7 @@ def make_ensemble(
 
 def plain_stumps(ensemble: Ensemble) -> list[tuple]:
     return [
-        (h.feature_idx, h.cut, h.is_category, h.vote * alpha)
+        (h.feature_idx, h.cut, h.is_category, h.votes[0] * alpha)
         for h, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
     ]
 
@@ -265,7 +265,7 @@ def test_fixed_vote_with_an_open_label_is_not_certain():
     fitted = Calibration(offset=0.0, drift=0.0, slope_unknown=4.0, slope_known=4.0)
     ensemble = make_ensemble(
         [(0, 3.0), (1, 2.0)],
-        calibrations=(("ordered", fitted),),
+        calibrations=(("ordered", (fitted,)),),
         error_costs=((0.0, 9.0), (1.0, 0.0)),
     )
 
@@ -279,11 +279,38 @@ def test_fixed_vote_with_an_open_label_is_not_certain():
     assert labels == {0, 1}
 
 
+@pytest.mark.parametrize(
+    ("cost", "reason", "labels"), [(20.0, "certain", {0}), (40.0, None, {0, 1})]
+)
+def test_costly_error_keeps_the_label_of_three_classes_open(cost, reason, labels):
+    ensemble = Ensemble(
+        catalogue=Catalogue((Feature("f0", cost=1), Feature("f1", cost=1))),
+        classes=(*CLASSES, ClassLabel("2", "maybe")),
+        hypotheses=(Stump(0, 0.5, (1, -1, -1)), Stump(1, 0.5, (-1, 1, -1))),
+        alphas=(2.0, 0.5),
+        priors=(0.4, 0.3, 0.3),
+        algorithm="adaboost_bt",
+        policy="ordered",
+        error_costs=((0.0, 1.0, 1.0), (cost, 0.0, 1.0), (1.0, 1.0, 0.0)),
+    )
+
+    state = start_answered(ensemble, None, [(0, 1.0)])
+    reached = {
+        anytime.forecast(ensemble, answer(ensemble, state, 1, value)).label
+        for value in (0.0, 1.0, math.nan)
+    }
+
+    assert state.stop_reason == reason
+    assert reached == labels
+
+
 @pytest.mark.parametrize("offset", [-6.0, 0.0])
 def test_label_is_not_certain_between_the_prior_of_a_tie_and_a_full_margin(offset):
     fitted = Calibration(offset, drift=0.0, slope_unknown=10.0, slope_known=10.0)
     ensemble = make_ensemble(
-        [(0, 1.0), (1, 1.0)], calibrations=(("ordered", fitted),), priors=(0.25, 0.75)
+        [(0, 1.0), (1, 1.0)],
+        calibrations=(("ordered", (fitted,)),),
+        priors=(0.25, 0.75),
     )
 
     state = start_answered(ensemble, None, [(0, 1.0)])
@@ -382,3 +409,26 @@ def test_end_goes_before_advice_and_certain_before_confident(
     state = start_answered(ensemble, budget, answers, stop=rule)
 
     assert state.stop_reason == reason
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_tree_is_bounded_by_what_the_budget_can_still_read_of_it(policy):
+    # Below the root lies a feature that the budget never pays.
+    stumps = (Stump(0, 0.5, (1,)), Stump(1, 0.5, (-1,)))
+    ensemble = Ensemble(
+        Catalogue((Feature("cheap", cost=1), Feature("dear", cost=100))),
+        (ClassLabel("0", "0"), ClassLabel("1", "1")),
+        (Tree(stumps, ((1, LEAF), (LEAF, LEAF))),),
+        (1.0,),
+        (0.5, 0.5),
+        "adaboost",
+        policy,
+    )
+
+    opened = anytime.start(ensemble, 5)
+    answered = anytime.observe(ensemble, opened, 0, "value", 1.0)
+
+    assert opened.next_feature_idx == 0
+    assert opened.stop_reason is None
+    assert answered.stop_reason == "budget_exhausted"
+    assert anytime.forecast(ensemble, answered).label == 1

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.binning import bin_values
-from core.boosting import BoostParams, boost
+from core.boosting import BoostParams, boost, initial_weights
 from core.calibration import fit_calibration
-from core.evaluate import probabilities, walk
+from core.evaluate import class_probabilities, walk
+from core.hypotheses import Stump
 from core.training import train
 from core.types import (
     Calibration,
@@ -19,7 +20,6 @@ from core.types import (
     Feature,
     Group,
     Model,
-    Stump,
 )
 from core.validation import (
     MAX_CALIBRATION_ROWS,
@@ -200,7 +200,7 @@ def test_ensemble_is_that_of_boosting_on_every_row():
     dataset = noisy_table()
     model = trained(dataset)
 
-    signed = dataset.signs * dataset.weights
+    signed = initial_weights(dataset)
     rounds = list(boost(bin_values(dataset), signed, CATALOGUE, BoostParams(rounds=6)))
     assert model.ensemble.hypotheses == tuple(added.hypothesis for added in rounds)
     assert model.ensemble.alphas == tuple(added.alpha for added in rounds)
@@ -307,7 +307,7 @@ def test_budgets_are_where_the_plan_grows(ensemble):
 
 def test_budgets_are_thinned_evenly_between_both_ends(ensemble):
     catalogue = Catalogue(tuple(Feature(f"f{idx}") for idx in range(9)))
-    stumps = tuple(Stump(idx, 0.5, 1) for idx in range(9))
+    stumps = tuple(Stump(idx, 0.5, (1,)) for idx in range(9))
     long = replace(ensemble, catalogue=catalogue, hypotheses=stumps, alphas=(1.0,) * 9)
 
     assert purchase_budgets(long, 5) == (0, 3 * UNIT, 6 * UNIT, 9 * UNIT, None)
@@ -327,7 +327,8 @@ def forecasts_of(slope, n=400, seed=0):
     margins = generator.uniform(-1, 1, n)
     chances = 1 / (1 + np.exp(-slope * margins))
     targets = (generator.random(n) < chances).astype(np.int64)
-    return Observed(margins, generator.uniform(0, 1, n), targets, np.ones(n))
+    shares = generator.uniform(0, 1, n)
+    return Observed(margins[:, None], shares, targets, np.ones(n))
 
 
 @settings(max_examples=15)
@@ -355,7 +356,7 @@ def test_slopes_are_never_negative(rows):
 
 
 def test_calibration_finds_the_slope_of_the_margin():
-    fitted = forecasts_of(slope=4.0, n=4000).fit()
+    (fitted,) = forecasts_of(slope=4.0, n=4000).fit()
 
     assert fitted.slope_unknown == pytest.approx(4.0, abs=0.5)
     assert fitted.slope_known == pytest.approx(4.0, abs=0.5)
@@ -374,7 +375,7 @@ def test_one_common_slope_stands_in_for_a_negative_one():
 
 
 def test_margin_that_misleads_gets_no_slope():
-    fitted = forecasts_of(slope=-4.0).fit()
+    (fitted,) = forecasts_of(slope=-4.0).fit()
 
     assert (fitted.slope_unknown, fitted.slope_known) == (0.0, 0.0)
 
@@ -400,7 +401,7 @@ def test_separable_forecasts_keep_a_finite_slope():
 
 
 def test_forecasts_of_one_class_are_not_calibrated():
-    one = Observed(np.zeros(3), np.ones(3), np.ones(3, np.int64), np.ones(3))
+    one = Observed(np.zeros((3, 1)), np.ones(3), np.ones(3, np.int64), np.ones(3))
 
     assert one.fit() is None
 
@@ -413,9 +414,9 @@ def test_calibrated_probabilities_beat_the_prior_on_new_rows(policy):
     ensemble = trained(dataset, params=BoostParams(rounds=15)).ensemble
     walks = walk(ensemble, fresh.values, [0, 2 * UNIT, None], policy)
 
-    positives = probabilities(ensemble, walks, policy)
+    chances = class_probabilities(ensemble, walks, policy)
 
-    chances = np.where(fresh.targets[:, None] == 1, positives, 1 - positives)
+    chances = chances[np.arange(150), :, fresh.targets]
     losses = -np.log(chances).mean(axis=0)
     prior = -(2 * np.log(2 / 3) + np.log(1 / 3)) / 3
     assert losses[0] == pytest.approx(prior)
@@ -427,12 +428,12 @@ def test_sampled_forecasts_see_the_classes_of_a_sorted_table_in_their_shares():
     ensemble = Ensemble(
         catalogue=Catalogue((Feature("x"),)),
         classes=CLASSES,
-        hypotheses=(Stump(0, 0.5, 1),),
+        hypotheses=(Stump(0, 0.5, (1,)),),
         alphas=(1.0,),
         priors=(0.5, 0.5),
         algorithm="adaboost_rs",
         policy="sample",
-        calibrations=(("sample", Calibration(0.0, 0.0, 1.0, 1.0)),),
+        calibrations=(("sample", (Calibration(0.0, 0.0, 1.0, 1.0),)),),
     )
     targets = np.repeat([0, 1], n // 2)
     rows = Dataset(

@@ -1,22 +1,35 @@
 """Runs last: by then every kernel was called in every way that core calls it."""
 
 import os
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from core import kernels
 from core.anytime import observe, start
-from core.binning import Binned
-from core.boosting import BoostParams
+from core.baselines import BASELINES
+from core.binning import Binned, bin_values, pack
+from core.boosting import BoostParams, LearnerName, boost, initial_weights
 from core.evaluate import walk
-from core.learners.stump import PARALLEL_CELLS, find_stumps
+from core.hypotheses import Stump
+from core.learners import histograms
+from core.learners.weights import make_weights
+from core.search import SearchName
 from core.training import train
-from core.types import Catalogue, Dataset, Feature, Group
+from core.types import Catalogue, ClassLabel, Dataset, Feature, Group, PolicyName
+from core.warm import warm_up
 
+LEARNERS = get_args(LearnerName)
+SEARCHES = get_args(SearchName)
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-STAGES = [import_module(f"core.kernels.{name}") for name in ("training", "inference")]
+STAGES = [
+    import_module(f"core.kernels.{name}")
+    for name in ("binning", "channels", "histograms", "inference")
+]
 
 
 def kernels_of(stage):
@@ -24,44 +37,79 @@ def kernels_of(stage):
     return found.items()
 
 
-def exercise(dataset: Dataset) -> None:
-    """Call every public kernel, with groups and without."""
+def tables_of(dataset: Dataset) -> Iterator[Dataset]:
+    """Give tables with groups or none, of two classes or three."""
     groups = (Group("g", fee=1), Group("b", price=1))
     features = (
         Feature("f0", group="g"),
         Feature("f1", cost=2_000_000),
         Feature("f2", cost=0, group="b"),
     )
-    for catalogue in (Catalogue(features, groups), Catalogue(features[1:2])):
-        n_features = len(catalogue.features)
-        values = np.tile(dataset.values[:, :1], n_features)
+    classes = (*dataset.classes, ClassLabel("2", "maybe"))
+    for catalogue, n_classes in product(
+        (Catalogue(features, groups), Catalogue(features[1:2])), (2, 3)
+    ):
+        values = np.tile(dataset.values[:, :1], (3, len(catalogue.features)))
         values[0, 0] = 1.0
-        table = Dataset(
-            catalogue, dataset.classes, values, dataset.targets, dataset.weights
-        )
-        training = train(table, BoostParams(rounds=3), folds=2)
-        try:
-            while True:
-                next(training)
-        except StopIteration as stop:
-            ensemble = stop.value.ensemble
-        for policy in ("ordered", "sample"):
-            walk(ensemble, values, [0, 1, None], policy, needs_ranks=True)
-            state = start(ensemble, None, policy=policy)
+        targets = np.arange(values.shape[0]) % n_classes
+        weights = np.full(targets.size, 1 / targets.size)
+        yield Dataset(catalogue, classes[:n_classes], values, targets, weights)
+
+
+def exercise(dataset: Dataset) -> None:
+    """Train by each learner, search and algorithm, and play."""
+    for table in tables_of(dataset):
+        for learner in LEARNERS:
+            play(table, BoostParams(rounds=3, learner=learner, leaves=3))
+            for search in SEARCHES:
+                run(table, BoostParams(rounds=3, learner=learner, search=search))
+        for algorithm in BASELINES:
+            play(table, BoostParams(algorithm, rounds=3))
+        if len(table.classes) == 2:
+            params = BoostParams("cascade", rounds=3, stages=1, false_alarm=1.0)
+            play(table, params, ("ordered", "cascade"))
+
+
+def run(table: Dataset, params: BoostParams) -> None:
+    """Boost, and go on after the first round."""
+    binned, weights = bin_values(table), initial_weights(table)
+    rounds = list(boost(binned, weights, table.catalogue, params))
+    list(boost(binned, weights, table.catalogue, params, rounds[:1]))
+
+
+def play(
+    table: Dataset,
+    params: BoostParams,
+    policies: Sequence[PolicyName] = ("ordered", "sample"),
+) -> None:
+    """Train, walk and ask once by each policy."""
+    training = train(table, params, folds=2)
+    try:
+        while True:
+            next(training)
+    except StopIteration as stop:
+        ensemble = stop.value.ensemble
+    for policy in policies:
+        walk(ensemble, table.values, [0, 1, None], policy, needs_ranks=True)
+        state = start(ensemble, None, policy=policy)
+        # A baseline may find nothing to ask for.
+        if not state.is_ended:
             observe(ensemble, state, 0, "value", 1.0)
 
 
-def exercise_large() -> None:
+def exercise_large(n_channels: int) -> None:
     """Search a table so large that all cores take part."""
-    n_samples = PARALLEL_CELLS
-    binned = Binned(
-        codes=np.zeros((1, n_samples), np.uint8),
-        n_codes=np.ones(1, np.int64),
-        is_category=np.zeros(1, np.bool_),
-        has_missing=np.zeros(1, np.bool_),
-        cuts=(np.empty(0),),
-    )
-    find_stumps(binned, np.full(n_samples, 1 / n_samples))
+    n_samples = histograms.PARALLEL_ROWS
+    n_features = histograms.PARALLEL_SUMS // 500
+    codes = np.zeros((n_features, n_samples), np.uint8)
+    n_codes, none = np.full(n_features, 254), np.zeros(n_features, np.bool_)
+    cuts = (np.arange(253.0),) * n_features
+    binned = Binned(codes, n_codes, none, none, cuts, pack(codes, n_codes, none))
+    signed = np.full((n_samples, n_channels), 1 / n_samples / n_channels)
+    for is_partial in (False, True):
+        weights = make_weights(binned, signed, is_partial=is_partial)
+        weights.find_stumps(np.arange(is_partial, n_features))
+        weights.apply(Stump(0, 0.0, (1,) * n_channels), 0.5)
 
 
 def public_counts() -> dict[str, int]:
@@ -75,16 +123,17 @@ def public_counts() -> dict[str, int]:
 
 
 def test_warming_up_compiles_every_public_kernel():
-    kernels.warm_up()
+    warm_up()
 
     assert [name for name, count in public_counts().items() if count == 0] == []
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
 def test_every_public_kernel_has_exactly_one_signature(dataset):
-    kernels.warm_up()
+    warm_up()
     exercise(dataset)
-    exercise_large()
+    exercise_large(n_channels=1)
+    exercise_large(n_channels=3)
 
     counts = public_counts()
 

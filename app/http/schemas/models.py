@@ -54,13 +54,16 @@ class Model(ModelHead):
 
     target: str = Field(examples=["disease"])
     algorithm: str = Field(examples=["adaboost_bt_smoothed"])
-    policy: Literal["ordered", "sample"] = Field(examples=["ordered"])
+    policy: Literal["ordered", "sample", "cascade"] = Field(examples=["ordered"])
     params: dict[str, Any] = Field(examples=[{"rounds": 300, "tau": 1.0}])
     cost_unit: str = Field(examples=["CAD"])
     features: list[ModelFeature]
     groups: list[ModelGroup]
     classes: list[ModelClass]
-    positive: str = Field(examples=["1"], description="The label of that class.")
+    positive: str | None = Field(
+        examples=["1"],
+        description="The label of that class; null of more than two classes.",
+    )
     hypotheses: int = Field(examples=[300])
     card: dict[str, Any] = Field(examples=[{"rows": 303, "folds": 5}])
 
@@ -104,7 +107,7 @@ class Plan(Answer):
 
 IMPORT_EXAMPLE = {
     "format": "askless-model",
-    "version": 1,
+    "version": 2,
     "name": "coin",
     "target": "side",
     "algorithm": "adaboost_bt",
@@ -128,7 +131,10 @@ IMPORT_EXAMPLE = {
         {"label": "1", "display": "heads"},
     ],
     "priors": [0.5, 0.5],
-    "stumps": [{"feature": 0, "cut": 7.5, "vote": 1, "alpha": 0.8}],
+    "hypotheses": [
+        {"kind": "stump", "feature": 0, "cut": 7.5, "votes": [1], "alpha": 0.8}
+    ],
+    "is_multilabel": False,
     "calibrations": {},
     "error_costs": None,
     "curve": None,

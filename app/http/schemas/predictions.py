@@ -21,7 +21,7 @@ MAX_ANSWERS = 1000
 
 State = Literal["open", "waiting", "closed"]
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
-Policy = Literal["ordered", "sample"]
+Policy = Literal["ordered", "sample", "cascade"]
 
 
 class StopWish(Request):

@@ -66,14 +66,93 @@ class SpecGroup(BaseModel):
 
 
 class SpecParams(BaseModel):
-    rounds: int = Field(default=300, ge=1, le=100_000, examples=[300])
-    tau: float = Field(default=1.0, ge=0, le=1, examples=[1.0])
-    switch: float = Field(default=0.1, ge=0, le=1, examples=[0.1])
+    rounds: int | Literal["auto"] = Field(
+        default=300,
+        examples=[300],
+        description='1 to 100,000, or "auto": as held-out rows say, 1,000 at most.',
+    )
+    tau: float | Literal["auto"] = Field(
+        default=1.0, examples=[1.0], description='0 to 1, or "auto".'
+    )
+    switch: float | Literal["auto"] = Field(
+        default=0.1, examples=[0.1], description='0 to 1, or "auto".'
+    )
     cost_floor: float | None = Field(default=None, gt=0, examples=[None])
+    learner: Literal["stump", "tree", "product"] = Field(
+        default="stump", examples=["stump"]
+    )
+    leaves: int = Field(default=8, ge=2, le=64, examples=[8], description="Of a tree.")
+    factors: int = Field(
+        default=3, ge=1, le=8, examples=[3], description="Of a product."
+    )
+    search: Literal["all", "lazy", "ucb"] = Field(
+        default="all",
+        examples=["all"],
+        description="Which features a round looks at: all, some drawn at random, or "
+        "those that paid off so far.",
+    )
+    search_size: int = Field(
+        default=20,
+        ge=1,
+        le=1_000_000,
+        examples=[20],
+        description="How many `lazy` and `ucb` look at.",
+    )
+    stages: int = Field(
+        default=3, ge=1, le=50, examples=[3], description="Most stages of a cascade."
+    )
+    detection: float = Field(
+        default=0.99,
+        ge=0.5,
+        le=1,
+        examples=[0.99],
+        description="Share of the positive class that each stage must keep.",
+    )
+    false_alarm: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        examples=[0.5],
+        description="Share of the other class that each stage may let pass.",
+    )
+    label_weights: Literal["balanced", "uniform"] = Field(
+        default="balanced",
+        examples=["balanced"],
+        description="First weights of more than two classes.",
+    )
 
 
 class SpecValidation(BaseModel):
     folds: int = Field(default=5, ge=0, le=50, examples=[5])
+
+
+class SpecSelection(BaseModel):
+    """Features are selected before training, and no other is ever asked for.
+
+    The selection is made anew for each fold, so that the curve is not flattered. The
+    model's card tells the subset, its cost and the path to it (`selection`).
+    """
+
+    method: Literal["fs2boost", "ifs2boost", "sfs"] = Field(
+        default="fs2boost",
+        examples=["fs2boost"],
+        description="What a feature must do to be added: `fs2boost` and `ifs2boost` "
+        "lower the loss of boosting markedly, `sfs` raise the accuracy.",
+    )
+    learner: Literal["knn", "stump"] = Field(
+        default="knn",
+        examples=["knn"],
+        description="What judges a subset: nearest neighbours or stumps.",
+    )
+    rounds: int = Field(default=50, ge=1, le=10_000, examples=[50])
+    n_neighbours: int = Field(default=10, ge=1, le=10_000, examples=[10])
+    significance: float = Field(
+        default=0.05,
+        ge=1e-6,
+        le=1 - 1e-6,
+        examples=[0.05],
+        description="The smaller, the fewer features.",
+    )
 
 
 class TrainingSpec(BaseModel):
@@ -87,7 +166,9 @@ class TrainingSpec(BaseModel):
 
     target: str = Field(examples=["disease"])
     name: str = Field(default="model", examples=["heart-cleveland"])
-    positive: str | None = Field(default=None, examples=["1"])
+    positive: str | None = Field(
+        default=None, examples=["1"], description="Of two classes only."
+    )
     classes: dict[str, str] = Field(default={}, examples=[{"1": "disease"}])
     cost_unit: str = Field(default="", examples=["CAD"])
     features: list[SpecFeature] | None = None
@@ -103,6 +184,12 @@ class TrainingSpec(BaseModel):
     group_by: str | None = Field(default=None, examples=[None])
     error_costs: dict[str, dict[str, float]] | None = Field(
         default=None, examples=[None]
+    )
+    selection: SpecSelection | None = Field(
+        default=None,
+        examples=[{"method": "fs2boost", "learner": "knn"}],
+        description="Null: every feature may be read. Memory and time grow with the "
+        "square of the rows.",
     )
 
 

@@ -31,6 +31,7 @@ from app.service.predictions.views import (
 )
 from app.store import ledger, models, sessions
 from core import anytime
+from core.answers import check_policy
 from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
 from core.types import Charge, Model, State, StopRule
 
@@ -84,6 +85,8 @@ def start(
     model = loaded.get(db, head.id)
     catalogue = model.ensemble.catalogue
     known, texts = check_known(catalogue, wanted.known)
+    if wanted.policy is not None:
+        check_policy(wanted.policy, model.ensemble, "policy")
     seed = secrets.randbelow(MAX_SEED + 1) if wanted.seed is None else wanted.seed
     rule = StopRule(wanted.is_certain_enough, wanted.confidence, wanted.max_questions)
     state = anytime.start(

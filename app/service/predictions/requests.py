@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.check import check_answer
+from core.answers import check_answer
 from core.errors import AnswerError, Refusal, RefusedError
 from core.types import UNSEEN, Catalogue, Outcome, PolicyName
 

@@ -1,3 +1,5 @@
+"""The kernels of several channels, given one: against the naive formulas."""
+
 import os
 
 import numba
@@ -6,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import kernels
 from core.binning import bin_values
-from core.learners.stump import find_stumps, make_stump, reweight
+from core.boosting import initial_weights
+from core.learners.stump import find_stumps, make_stump
+from core.learners.weights import ManyChannels, OneChannel
 from core.types import Catalogue, ClassLabel, Dataset, Feature
 from tests import naive
-from tests.strategies import datasets, rows_of
+from tests.strategies import datasets, plain_stump, rows_of
 
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 NAN = float("nan")
@@ -48,6 +51,9 @@ UGLY = {
     "one missing sample": table_of([[NAN]], [0], [1.0], ["number"]),
     "constant column": table_of([[2, 2], [0, 1]], [0, 1], [0.5, 0.5], ["number"] * 2),
     "empty column": table_of([[NAN, NAN], [0, 1]], [0, 1], [0.5, 0.5], ["number"] * 2),
+    "constant category": table_of(
+        [[1, 1, NAN], [0, 1, 0]], [1, 1, 0], [0.5, 0.25, 0.25], ["category"] * 2
+    ),
     "only missing differs": table_of([[NAN, 1]], [0, 1], [0.5, 0.5], ["number"]),
     "tied cuts": table_of([[0, 1, 2, 3]], [0, 1, 0, 1], [0.25] * 4, ["number"]),
     "tied categories": table_of([[0, 1, 2, 3]], [0, 1, 0, 1], [0.25] * 4, ["category"]),
@@ -78,25 +84,30 @@ def naive_bests(dataset):
     ]
 
 
-def kernel_bests(dataset):
-    binned = bin_values(dataset)
-    found = find_stumps(binned, dataset.signs * dataset.weights)
-    return [
-        naive.Best(
-            edge,
-            make_stump(binned, found, idx).cut if cut >= 0 else None,
-            int(found.votes[idx]),
-        )
-        for idx, (edge, cut) in enumerate(zip(found.edges, found.cuts, strict=True))
-    ]
+def channel_bests(dataset):
+    """Best stumps as the learner of several channels finds and makes them."""
+    binned, signed = bin_values(dataset), initial_weights(dataset)
+    found = find_stumps(binned, signed, np.arange(len(binned.cuts)))
+    bests = []
+    for idx, (edge, cut) in enumerate(zip(found.edges, found.cuts, strict=True)):
+        if cut < 0:
+            bests.append(naive.Best(edge, None, 1))
+        else:
+            stump = make_stump(binned, found, idx, signed)
+            bests.append(naive.Best(edge, *plain_stump(stump)[1:3]))
+    return bests
+
+
+def all_features(dataset):
+    return np.arange(len(dataset.catalogue.features))
 
 
 @pytest.mark.parametrize("case", UGLY)
 def test_best_stumps_equal_the_naive_ones_on_ugly_tables(case):
-    assert kernel_bests(UGLY[case]) == naive_bests(UGLY[case])
+    assert channel_bests(UGLY[case]) == naive_bests(UGLY[case])
 
 
-@given(datasets(), st.data())
+@given(dataset=datasets(), data=st.data())
 def test_best_stumps_equal_the_naive_ones_ties_included(dataset, data):
     # Weights of few bits add up without rounding, so that ties are exact.
     n = dataset.n_samples
@@ -108,15 +119,15 @@ def test_best_stumps_equal_the_naive_ones_ties_included(dataset, data):
         [feature.type for feature in dataset.catalogue.features],
     )
 
-    assert kernel_bests(dyadic) == naive_bests(dyadic)
+    assert channel_bests(dyadic) == naive_bests(dyadic)
 
 
-@pytest.mark.parametrize("n_features", [1, 3, 4, 5, 8, 11])
+@pytest.mark.parametrize("n_features", [1, 3, 4, 5, 8, 11, 16, 17, 33])
 @pytest.mark.parametrize("n_samples", [2, 9, 20])
 def test_best_stumps_equal_the_naive_ones_across_blocks(n_features, n_samples):
     dataset = random_table(n_samples, n_features, seed=n_features)
 
-    actual, expected = kernel_bests(dataset), naive_bests(dataset)
+    actual, expected = channel_bests(dataset), naive_bests(dataset)
 
     edges = [best.edge for best in expected]
     assert [best.edge for best in actual] == pytest.approx(edges, abs=1e-15)
@@ -138,7 +149,9 @@ def test_best_stumps_equal_the_naive_ones_across_blocks(n_features, n_samples):
 def test_presents_are_the_weight_of_rows_that_have_the_feature(n_features):
     dataset = random_table(13, n_features)
 
-    found = find_stumps(bin_values(dataset), dataset.signs * dataset.weights)
+    found = find_stumps(
+        bin_values(dataset), initial_weights(dataset), all_features(dataset)
+    )
 
     expected = [
         naive.present_weight(column, dataset.weights.tolist())
@@ -147,87 +160,119 @@ def test_presents_are_the_weight_of_rows_that_have_the_feature(n_features):
     assert found.presents.tolist() == pytest.approx(expected, abs=1e-15)
 
 
+@given(dataset=datasets(), data=st.data())
+def test_best_stumps_of_a_leaf_equal_the_naive_ones_of_its_rows(dataset, data):
+    members = st.sets(st.integers(0, dataset.n_samples - 1), min_size=1)
+    leaf = np.array(sorted(data.draw(members)))
+    binned, signed = bin_values(dataset), initial_weights(dataset)
+
+    found = find_stumps(binned, signed, all_features(dataset), leaf)
+
+    rows, signs = rows_of(dataset.values[leaf]), dataset.signs[leaf].tolist()
+    weights = dataset.weights[leaf].tolist()
+    part = table_of(
+        dataset.values[leaf].T,
+        dataset.targets[leaf],
+        weights,
+        [feature.type for feature in dataset.catalogue.features],
+    )
+    edges = [best.edge for best in naive_bests(part)]
+    assert found.edges.tolist() == pytest.approx(edges, abs=1e-15)
+    for idx in all_features(dataset).tolist():
+        values = naive.column(rows, idx)
+        present = naive.present_weight(values, weights)
+        assert not binned.has_missing[idx] or found.presents[idx] == pytest.approx(
+            present, abs=1e-15
+        )
+        if found.cuts[idx] >= 0:
+            stump = plain_stump(make_stump(binned, found, idx, signed, leaf))
+            again = naive.edge_of(values, signs, weights, *stump[1:])
+            assert again == pytest.approx(edges[idx], abs=1e-15)
+
+
+def reweight_channels(binned, stump, alpha, signed):
+    """Reweight as with several channels: the normaliser and the new weights."""
+    weights = ManyChannels(binned, signed)
+    return weights.apply(stump, alpha), weights.signed
+
+
+def reweight_one(binned, stump, alpha, signed):
+    """Reweight by the engine of one channel, whose Z is a share of the weight."""
+    weights = OneChannel(binned, signed)
+    return weights.apply(stump, alpha) * np.abs(signed).sum(), weights.signed
+
+
+every_reweight = pytest.mark.parametrize(
+    "apply", [reweight_channels, reweight_one], ids=["channels", "one channel"]
+)
+
+
+@every_reweight
 @pytest.mark.parametrize("case", [*UGLY, "random"])
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 10.7])
-def test_reweight_equals_the_naive_one(case, alpha):
+def test_reweight_equals_the_naive_one(apply, case, alpha):
     dataset = UGLY.get(case) or random_table(15, 6)
     binned = bin_values(dataset)
-    signed = dataset.signs * dataset.weights
-    found = find_stumps(binned, signed)
+    signed = initial_weights(dataset)
+    found = find_stumps(binned, signed, all_features(dataset))
     for idx in np.flatnonzero(found.cuts >= 0):
-        stump = make_stump(binned, found, int(idx))
-        moved = signed.copy()
+        stump = make_stump(binned, found, int(idx), signed)
 
-        z = reweight(binned, stump, alpha, moved)
+        z, moved = apply(binned, stump, alpha, signed)
 
         weights, naive_z = naive.reweight(
             naive.column(rows_of(dataset.values), idx),
             dataset.signs.tolist(),
             dataset.weights.tolist(),
-            (idx, stump.cut, stump.vote, stump.is_category),
+            plain_stump(stump),
             alpha,
         )
         assert z == pytest.approx(naive_z)
-        assert np.abs(moved).tolist() == pytest.approx(weights)
+        assert np.abs(moved[:, 0]).tolist() == pytest.approx(weights)
 
 
-def test_reweight_keeps_the_sign_of_every_row():
+@every_reweight
+def test_reweight_keeps_the_sign_of_every_row(apply):
     dataset = random_table(15, 3)
     binned = bin_values(dataset)
-    signed = dataset.signs * dataset.weights
-    stump = make_stump(binned, find_stumps(binned, signed), 1)
+    signed = initial_weights(dataset)
+    found = find_stumps(binned, signed, all_features(dataset))
+    stump = make_stump(binned, found, 1, signed)
 
-    reweight(binned, stump, 0.5, signed)
+    _, moved = apply(binned, stump, 0.5, signed)
 
-    assert (np.sign(signed) == dataset.signs).all()
-
-
-@pytest.mark.parametrize("n_features", [1, 6])
-def test_encode_marks_missing_and_counts_the_cuts_below(n_features):
-    values = np.array([[0.0], [0.5], [1.0], [NAN], [9.0]]).repeat(n_features, axis=1)
-    cuts = np.tile([0.5, 1.5], n_features)
-    starts = np.arange(0, 2 * n_features + 1, 2)
-    codes = np.empty((n_features, 5), np.uint8)
-
-    kernels.encode(values, cuts, starts, codes)
-
-    assert codes.tolist() == [[0, 0, 1, kernels.MISSING, 2]] * n_features
+    assert (np.sign(moved[:, 0]) == dataset.signs).all()
 
 
-def search(kernel, dataset):
-    """Outputs of a kernel that finds the best stumps, as bits."""
-    binned = bin_values(dataset)
-    n_features = len(dataset.catalogue.features)
-    outs = (
-        np.empty(n_features),
-        np.empty(n_features, np.int64),
-        np.empty(n_features, np.int64),
-        np.empty(n_features),
+def channel_search(dataset, *, is_parallel):
+    """Outputs of the learner's search, as bits."""
+    found = find_stumps(
+        bin_values(dataset),
+        initial_weights(dataset),
+        all_features(dataset),
+        is_parallel=is_parallel,
     )
-    flags = (binned.is_category, binned.has_missing)
-    signed = dataset.signs * dataset.weights
-    kernel(binned.codes, binned.n_codes, *flags, signed, *outs)
-    return [out.tobytes() for out in (binned.codes, *outs)]
+    return [out.tobytes() for out in (found.edges, found.cuts, found.presents)]
 
 
-@pytest.mark.parametrize("n_features", [1, 4, 7])
+@pytest.mark.parametrize("n_features", [1, 4, 7, 40])
 def test_parallel_search_gives_the_same_bits_as_the_serial_one(n_features):
     dataset = random_table(31, n_features)
 
-    parallel = search(kernels.best_stumps_parallel, dataset)
+    parallel = channel_search(dataset, is_parallel=True)
 
-    assert parallel == search(kernels.best_stumps, dataset)
+    assert parallel == channel_search(dataset, is_parallel=False)
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="threads belong to compiled kernels")
 def test_result_is_the_same_bits_whatever_the_number_of_threads():
     dataset = random_table(2001, 23)
-    expected = search(kernels.best_stumps, dataset)
+    expected = channel_search(dataset, is_parallel=False)
     most = numba.config.NUMBA_NUM_THREADS
     results = []
     for n_threads in sorted({1, min(2, most), most}):
         numba.set_num_threads(n_threads)
-        results.append(search(kernels.best_stumps_parallel, dataset))
+        results.append(channel_search(dataset, is_parallel=True))
     numba.set_num_threads(most)
 
     assert all(result == expected for result in results)

@@ -1,0 +1,87 @@
+"""A selection of features, for people and for programs."""
+
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from app.wording import money
+from core.prices import Paid, buy, from_micros
+from core.selection import Selection, SelectionParams, selection_to_json
+from core.types import Catalogue
+
+
+def path_table(catalogue: Catalogue, selection: Selection) -> Table:
+    """The best feature of each step, and whether it was taken."""
+    table = Table(title="Steps", title_justify="left")
+    table.add_column("step", justify="right")
+    table.add_column("best feature")
+    for heading in (value_word(selection), "gain", "needed"):
+        table.add_column(heading, justify="right")
+    table.add_column("taken")
+    table.add_row("", "none", f"{selection.empty_value:.4f}", "", "", "")
+    for step in selection.steps:
+        table.add_row(
+            str(step.number),
+            escape(catalogue.features[step.feature_idx].name),
+            f"{step.value:.4f}",
+            f"{step.gain:.4f}",
+            f"{step.needed:.4f}",
+            "yes" if step.is_taken else "no",
+        )
+    return table
+
+
+def subset_table(catalogue: Catalogue, selection: Selection) -> Table:
+    """The selected features with what each adds to the cost, fees included."""
+    unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
+    table = Table(title="Selected", title_justify="left")
+    table.add_column("feature")
+    table.add_column(f"price{unit}", justify="right")
+    for name, amount in prices(catalogue, selection):
+        table.add_row(escape(name), money(amount))
+    return table
+
+
+def summary(catalogue: Catalogue, selection: Selection) -> str:
+    n_features = len(catalogue.features)
+    cost = money(selection.cost, catalogue.cost_unit)
+    return (
+        f"{len(selection.feature_idxs)} of {n_features} features for {cost}; "
+        f"nearest neighbours are right in {100 * selection.accuracy:.1f} %, each row "
+        "left out in turn (flattered: the same rows chose the features)"
+    )
+
+
+def selection_json(
+    catalogue: Catalogue, params: SelectionParams, selection: Selection
+) -> dict[str, Any]:
+    """As in a model's card, with prices and amounts in units."""
+    told = with_units(selection_to_json(catalogue, params, selection))
+    return told | {
+        "features": [
+            {"name": name, "price": from_micros(amount)}
+            for name, amount in prices(catalogue, selection)
+        ],
+        "unit": catalogue.cost_unit,
+        "steps": [with_units(step) for step in told["steps"]],
+    }
+
+
+def with_units(told: dict[str, Any]) -> dict[str, Any]:
+    rest = {key: value for key, value in told.items() if key != "cost_micros"}
+    return rest | {"cost": from_micros(told["cost_micros"])}
+
+
+def prices(catalogue: Catalogue, selection: Selection) -> list[tuple[str, int]]:
+    """Each selected feature with its price once those before it are paid."""
+    paid, priced = Paid(), []
+    for idx in selection.feature_idxs:
+        amount, paid = buy(catalogue, paid, [idx])
+        priced.append((catalogue.features[idx].name, amount))
+    return priced
+
+
+def value_word(selection: Selection) -> str:
+    words = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}
+    return words[selection.method]

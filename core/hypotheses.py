@@ -1,0 +1,163 @@
+"""Weak hypotheses, and the arrays of nodes that kernels follow through them.
+
+A vote has one number per channel: one channel for two classes (the vote for the
+second), else one per class (AdaBoost.MH; Schapire and Singer 1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+LEAF = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Stump:
+    """A weak hypothesis on one feature, v phi(x) (Kegl and Busa-Fekete 2009).
+
+    It votes `votes` (+1 or -1 per channel) where the value exceeds `cut` (numbers,
+    booleans) or equals the category code `cut` (`is_category`), -`votes` otherwise,
+    0 where it is missing or a category never seen in training.
+    """
+
+    feature_idx: int
+    cut: float
+    votes: tuple[int, ...]
+    is_category: bool = False
+
+    @property
+    def feature_idxs(self) -> tuple[int, ...]:
+        """Give the feature it reads."""
+        return (self.feature_idx,)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Stumps asked one after the other; the last one that can be read votes.
+
+    The first is the root. `children` gives, for each, the positions of the stumps
+    asked next above and below its cut, `LEAF` where its own vote stands. Where the
+    root can't be read the tree abstains; where a later one can't, the vote of the
+    one before stands. Below its cut a stump votes the opposite, or what `below_votes`
+    gives for it (trees that were not boosted).
+    """
+
+    stumps: tuple[Stump, ...]
+    children: tuple[tuple[int, int], ...]
+    below_votes: tuple[tuple[int, ...], ...] | None = None
+
+    @property
+    def feature_idxs(self) -> tuple[int, ...]:
+        """Give the features it may read, the root's first."""
+        return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Stumps whose votes are multiplied, channel by channel; 0 if one abstains."""
+
+    stumps: tuple[Stump, ...]
+
+    @property
+    def feature_idxs(self) -> tuple[int, ...]:
+        """Give the features it reads, in the order of asking."""
+        return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
+
+
+Hypothesis = Stump | Tree | Product
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Hypotheses as nodes that a path leads through, to a vote.
+
+    `roots` (n_hypotheses,) is the first node of each. `nodes` (n_nodes, 5) holds the
+    feature, whether the cut is a category, where to go above the cut and otherwise,
+    and the vote that stands if the path ends here. A place to go to is a node,
+    or, as -1 - v, the vote v. `cuts` is (n_nodes,). `votes` (n_votes, n_channels) are
+    +1, -1 or 0; the first is all 0, and the only one that is. `owners` (n_votes,) is
+    the hypothesis that each belongs to.
+    """
+
+    roots: npt.NDArray[np.int64]
+    nodes: npt.NDArray[np.int64]
+    cuts: npt.NDArray[np.float64]
+    votes: npt.NDArray[np.float64]
+    owners: npt.NDArray[np.int64]
+
+
+def lay_paths(hypotheses: Sequence[Hypothesis], n_channels: int) -> Paths:
+    """Lay hypotheses out as paths."""
+    laying = _Laying([], [], [(0,) * n_channels], [0])
+    roots = []
+    for position, hypothesis in enumerate(hypotheses):
+        roots.append(len(laying.nodes))
+        if isinstance(hypothesis, Product):
+            laying.add_product(hypothesis, position)
+        elif isinstance(hypothesis, Tree):
+            laying.add_tree(hypothesis, position)
+        else:
+            laying.add_tree(Tree((hypothesis,), ((LEAF, LEAF),)), position)
+    return Paths(
+        roots=np.array(roots, dtype=np.int64),
+        nodes=np.array(laying.nodes, dtype=np.int64).reshape(-1, 5),
+        cuts=np.array(laying.cuts, dtype=np.float64),
+        votes=np.array(laying.votes, dtype=np.float64),
+        owners=np.array(laying.owners, dtype=np.int64),
+    )
+
+
+@dataclass
+class _Laying:
+    nodes: list[tuple[int, ...]]
+    cuts: list[float]
+    votes: list[tuple[int, ...]]
+    owners: list[int]
+
+    def add_votes(
+        self, votes: tuple[int, ...], owner: int, below: tuple[int, ...] | None = None
+    ) -> int:
+        """Add a pair of votes, +v and by default -v; give the position of the first."""
+        self.votes += [votes, below or tuple(-vote for vote in votes)]
+        self.owners += [owner, owner]
+        return len(self.votes) - 2
+
+    def add_node(self, stump: Stump, ways: Sequence[int], here: int) -> None:
+        """Add a node with the ways above its cut and below."""
+        above, below = ways
+        self.nodes.append((stump.feature_idx, stump.is_category, above, below, here))
+        self.cuts.append(stump.cut)
+
+    def add_tree(self, tree: Tree, owner: int) -> None:
+        """Add a tree's stumps, in their order."""
+        first = len(self.nodes)
+        heres = {0: 0}
+        for position, (stump, children) in enumerate(
+            zip(tree.stumps, tree.children, strict=True)
+        ):
+            below = tree.below_votes[position] if tree.below_votes else None
+            ends = self.add_votes(stump.votes, owner, below)
+            ways = []
+            for side, child in enumerate(children):
+                ways.append(~(ends + side) if child == LEAF else first + child)
+                heres[child] = ends + side
+            self.add_node(stump, ways, heres[position])
+
+    def add_product(self, product: Product, owner: int) -> None:
+        """Add a product: after the first stump one node for each sign so far."""
+        product_votes = np.prod([stump.votes for stump in product.stumps], axis=0)
+        ends = self.add_votes(tuple(product_votes.tolist()), owner)
+        for position, stump in enumerate(product.stumps):
+            n_signs = min(position, 1) + 1
+            following = len(self.nodes) + n_signs
+            is_last = position == len(product.stumps) - 1
+            for sign in range(n_signs):
+                ways = [
+                    ~(ends + other) if is_last else following + other
+                    for other in (sign, 1 - sign)
+                ]
+                self.add_node(stump, ways, 0)

@@ -1,0 +1,47 @@
+"""A selection as JSON-able values, for model cards and programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.selection.params import SelectionParams
+from core.selection.search import Selection
+from core.types import Catalogue
+
+
+def selection_to_json(
+    catalogue: Catalogue, params: SelectionParams, selection: Selection
+) -> dict[str, Any]:
+    """Give how it was selected, the subset by name, and the path to it.
+
+    Amounts of money in micro-units. `value`, `gain` and `needed` as in
+    `core.selection.search.SelectionStep`.
+    """
+    names = [feature.name for feature in catalogue.features]
+    return {
+        "method": params.method,
+        "learner": params.learner,
+        "rounds": params.rounds,
+        "n_neighbours": params.n_neighbours,
+        "significance": params.significance,
+        "features": [names[idx] for idx in selection.feature_idxs],
+        "cost_micros": selection.cost,
+        "empty_value": selection.empty_value,
+        "value": selection.value,
+        "accuracy": selection.accuracy,
+        "hypotheses": selection.n_hypotheses,
+        "steps": [
+            {
+                "number": step.number,
+                "feature": names[step.feature_idx],
+                "value": step.value,
+                "gain": step.gain,
+                "needed": step.needed,
+                "is_taken": step.is_taken,
+                "cost_micros": step.cost,
+                "candidates": {names[idx]: value for idx, value in step.candidates},
+                "hypotheses": step.n_hypotheses,
+            }
+            for step in selection.steps
+        ],
+    }

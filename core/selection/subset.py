@@ -1,0 +1,108 @@
+"""Subsets of the features: which rows they tell apart, and how far apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core.selection.table import Table
+from core.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Some features, and the descriptions they give to the rows.
+
+    `cells` (n_samples,) numbers the rows' descriptions; rows of one description
+    agree in every feature. `rows` (n_descriptions,) is a row of each. `parent` lacks
+    the last feature; the empty subset has none.
+    """
+
+    table: Table
+    feature_idxs: tuple[int, ...]
+    cells: IntArray
+    rows: IntArray
+    parent: Subset | None = None
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """Squared distances between descriptions.
+
+        Notes
+        -----
+        Sum over features of (a - b)^2 for numbers scaled to [0, 1], and of a != b for
+        booleans and categories. A missing cell is a value of its own: 0 from another
+        missing one, 1 from any other. So the distance is 0 exactly where descriptions
+        are the same.
+        """
+        if self.parent is None:
+            return np.zeros((1, 1))
+        feature_idx = self.feature_idxs[-1]
+        values = self.table.scaled[self.rows, feature_idx]
+        if self.table.is_number[feature_idx]:
+            added = np.square(values[:, None] - values)
+            is_missing = np.isnan(values)
+            added = np.where(np.isnan(added), is_missing[:, None] != is_missing, added)
+        else:
+            added = (values[:, None] != values).astype(np.float64)
+        parents = self.parent.cells[self.rows]
+        distances: FloatArray = self.parent.distances[np.ix_(parents, parents)] + added
+        return distances
+
+    def settle(self) -> None:
+        """Find the distances and let go of the parents', n_descriptions^2 each."""
+        assert self.distances is not None, "kept from now on"
+        ancestor = self.parent
+        while ancestor is not None:
+            vars(ancestor).pop("distances", None)
+            ancestor = ancestor.parent
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows that no subset's hypothesis tells apart: one description, class, weight.
+
+    Boosting gives them the same weight in every round, so it is done once for all.
+    They are sorted by description; `starts` says where each description begins.
+    """
+
+    of_row: IntArray
+    rows: IntArray
+    counts: FloatArray
+    cells: IntArray
+    starts: IntArray
+
+
+def make_empty(table: Table) -> Subset:
+    """Give the empty subset: one description for all rows."""
+    cells = np.zeros(table.dataset.n_samples, np.int64)
+    return Subset(table, (), cells, np.zeros(1, np.int64))
+
+
+def extend(subset: Subset, feature_idx: int) -> Subset:
+    """Add a feature to a subset."""
+    codes = subset.table.codes[:, feature_idx]
+    joint = subset.cells * (int(codes.max()) + 1) + codes
+    _, rows, cells = np.unique(joint, return_index=True, return_inverse=True)
+    return Subset(
+        subset.table, (*subset.feature_idxs, feature_idx), cells, rows, subset
+    )
+
+
+def make_groups(subset: Subset) -> Groups:
+    """Gather the rows that are alike."""
+    kinds = subset.table.kinds
+    joint = subset.cells * (int(kinds.max()) + 1) + kinds
+    _, rows, of_row, counts = np.unique(
+        joint, return_index=True, return_inverse=True, return_counts=True
+    )
+    cells = subset.cells[rows]
+    return Groups(
+        of_row=of_row,
+        rows=rows,
+        counts=counts.astype(np.float64),
+        cells=cells,
+        starts=np.flatnonzero(np.diff(cells, prepend=-1)),
+    )

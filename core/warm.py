@@ -1,0 +1,64 @@
+"""Compile, or load from the cache, every kernel before a request needs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from core import anytime
+from core.binning import bin_values
+from core.boosting import BoostParams, LearnerName, boost, initial_weights
+from core.evaluate import evaluate
+from core.learners.histograms import Histograms
+from core.learners.stump import find_stumps
+from core.search import SearchName
+from core.training import make_ensemble
+from core.types import Catalogue, ClassLabel, Dataset, Feature, PolicyName
+
+ROUNDS: tuple[tuple[LearnerName, SearchName], ...] = (
+    ("stump", "all"),
+    ("tree", "ucb"),
+)
+POLICIES: tuple[PolicyName, ...] = ("ordered", "sample")
+
+
+def warm_up() -> None:
+    """Train on a few rows of two and of three classes, and play their sessions.
+
+    The real path, so that each kernel is compiled for the types it is used with.
+    """
+    generator = np.random.default_rng(0)
+    values = generator.random((12, 5))
+    values[:2] = np.nan
+    rows = Dataset(
+        catalogue=Catalogue(tuple(Feature(f"x{idx}") for idx in range(5))),
+        classes=tuple(ClassLabel(label, label) for label in "abc"),
+        values=values,
+        targets=np.arange(12) % 3,
+        weights=np.full(12, 1 / 12),
+    )
+    warm(rows)
+    warm(replace(rows, classes=rows.classes[:2], targets=np.minimum(rows.targets, 1)))
+
+
+def warm(rows: Dataset) -> None:
+    """Train on some rows, draw curves and play a session of each policy."""
+    binned = bin_values(rows)
+    weights = initial_weights(rows)
+    for learner, search in ROUNDS:
+        params = BoostParams(
+            rounds=3, learner=learner, leaves=3, search=search, search_size=2
+        )
+        rounds = list(boost(binned, weights, rows.catalogue, params))
+        ensemble = make_ensemble(rows, params, rounds)
+        for policy in POLICIES:
+            evaluate(ensemble, rows, [1_000_000, None], policy)
+            state = anytime.start(ensemble, 10_000_000, policy=policy)
+            anytime.forecast(ensemble, state)
+    # What only larger tables use: all cores at once.
+    find_stumps(binned, weights, np.arange(5), is_parallel=True)
+    if weights.shape[1] == 1:
+        histograms = Histograms(binned, weights[:, 0], is_parallel=True)
+        histograms.find_stumps()
+        histograms.apply(np.ones(rows.n_samples, np.int8), 0.5)

@@ -1,0 +1,198 @@
+"""`askless select`, and `askless train` with a selection."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from app import cli
+from app.terminal import selected
+from core.selection import Selection
+from core.types import Catalogue, Feature
+
+ROWS = 120
+SPEC = {
+    "name": "small",
+    "target": "y",
+    "cost_unit": "EUR",
+    "features": [
+        {"name": "noise", "type": "number", "cost": 3},
+        {"name": "one", "type": "number", "cost": 1.5, "group": "visit"},
+        {"name": "other", "type": "boolean", "cost": 2, "group": "visit"},
+    ],
+    "groups": [{"name": "visit", "fee": 4}],
+    "params": {"rounds": 5},
+    "validation": {"folds": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("select")
+    generator = np.random.default_rng(1)
+    lines, useless = ["noise,one,other,y"], ["noise,one,other,y"]
+    for row in range(ROWS):
+        noise, one = generator.normal(size=2)
+        other = generator.integers(0, 2)
+        y = "sick" if one + 2 * other + generator.normal() / 2 > 1 else "well"
+        lines.append(f"{noise:.3f},{one:.3f},{other},{y}")
+        useless.append(f"1,1,0,{'sick' if row % 3 else 'well'}")
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    (folder / "useless.csv").write_text("\n".join(useless) + "\n")
+    (folder / "spec.json").write_text(json.dumps(SPEC))
+    with_selection = SPEC | {"selection": {"method": "sfs", "rounds": 7}}
+    (folder / "selection.json").write_text(json.dumps(with_selection))
+    return folder
+
+
+@pytest.fixture
+def run(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
+    def run_command(
+        *arguments: object,
+        command: str = "select",
+        data: str = "data.csv",
+        spec: str = "spec.json",
+    ) -> tuple[object, str, str]:
+        told = [command, place / data, "--spec", place / spec, *arguments]
+        monkeypatch.setattr(sys, "argv", ["askless", *map(str, told)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run_command
+
+
+def test_subset_path_and_cost_are_shown(run: Any) -> None:
+    code, out, err = run()
+
+    assert (code, err) == (0, "")
+    assert "price (EUR)" in out
+    assert "2 of 3 features for 7.50 EUR" in out
+    words = [line.split("│")[1:-1] for line in out.splitlines() if "│" in line]
+    steps = [[cell.strip() for cell in row] for row in words if len(row) == 6]
+    assert [(row[0], row[1], row[5]) for row in steps] == [
+        ("", "none", ""),
+        ("1", "other", "yes"),
+        ("2", "one", "yes"),
+        ("3", "noise", "no"),
+    ]
+    subset = [[cell.strip() for cell in row] for row in words if len(row) == 2]
+    assert subset == [["other", "6.00"], ["one", "1.50"]]
+
+
+def test_json_is_one_object(run: Any) -> None:
+    code, out, _ = run("--json")
+
+    told = json.loads(out)
+    assert code == 0
+    assert out.count("\n") == 1
+    assert told["features"] == [
+        {"name": "other", "price": 6.0},
+        {"name": "one", "price": 1.5},
+    ]
+    assert (told["cost"], told["unit"]) == (7.5, "EUR")
+    assert (told["method"], told["learner"]) == ("fs2boost", "knn")
+    assert told["value"] < told["empty_value"]
+    assert 0.5 < told["accuracy"] <= 1
+    assert [step["is_taken"] for step in told["steps"]] == [True, True, False]
+    assert [step["cost"] for step in told["steps"]] == [6.0, 7.5, 10.5]
+    assert "micros" not in out
+
+
+def test_selection_of_the_spec_is_used(run: Any) -> None:
+    _, out, _ = run("--json", spec="selection.json")
+
+    told = json.loads(out)
+    assert (told["method"], told["learner"], told["rounds"]) == ("sfs", "knn", 7)
+
+
+def test_options_override_the_spec(run: Any) -> None:
+    arguments = ("--json", "--method", "ifs2boost", "--learner", "stump")
+    _, out, _ = run(*arguments, spec="selection.json")
+
+    told = json.loads(out)
+    assert (told["method"], told["learner"], told["rounds"]) == (
+        "ifs2boost",
+        "stump",
+        7,
+    )
+
+
+def test_nothing_worth_knowing_is_an_answer(run: Any) -> None:
+    code, out, err = run(data="useless.csv")
+
+    assert code == 0
+    assert "0 of 3 features for 0.00 EUR" in out
+    assert "Selected" not in out
+    assert "noise: constant" in err
+
+
+@pytest.mark.parametrize("method", ["fs2boost", "ifs2boost", "sfs"])
+def test_value_is_called_what_it_is(run: Any, method: str) -> None:
+    _, out, _ = run("--method", method, "--learner", "stump")
+
+    word = {"fs2boost": " Z ", "ifs2boost": " Z' ", "sfs": " accuracy "}[method]
+    assert word in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--method", "best"), "--method: must be one of fs2boost, ifs2boost, sfs"),
+        (("--learner", ""), "--learner: must be one of knn, stump; found ''"),
+    ],
+)
+def test_wrong_option_is_refused(
+    run: Any, arguments: tuple[str, ...], words: str
+) -> None:
+    code, out, err = run(*arguments)
+
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_wrong_spec_and_table_are_refused(run: Any, place: Path) -> None:
+    wrong = SPEC | {"selection": {"method": "x", "rounds": 0, "k": 3}}
+    (place / "wrong.json").write_text(json.dumps(wrong))
+    (place / "wrong.csv").write_text("noise,one,other,y\nx,1,0,sick\n1,1,1,well\n")
+
+    _, _, by_spec = run(spec="wrong.json")
+    code, _, by_table = run(data="wrong.csv")
+
+    assert code == 2
+    for words in ("selection.method", "selection.rounds", "unknown field"):
+        assert words in by_spec
+    assert "column noise: must be a number; found 'x' in row 1" in by_table
+
+
+def test_names_are_no_markup() -> None:
+    catalogue = Catalogue((Feature("[red]x"),))
+    found = Selection("sfs", "knn", (0,), 1_000_000, 0.5, (), 0.5, 0)
+    console = Console()
+
+    with console.capture() as captured:
+        console.print(selected.subset_table(catalogue, found))
+
+    assert "[red]x" in captured.get()
+
+
+def test_training_tells_its_selection(run: Any, place: Path) -> None:
+    out = place / "model.json"
+
+    code, _, _ = run("-o", out, command="train", spec="selection.json")
+
+    assert code == 0
+    card = json.loads(out.read_text())["card"]
+    assert card["selection"]["method"] == "sfs"
+    assert set(card["features_used"]) <= set(card["selection"]["features"])
+    assert set(card["selection"]["features"]) >= {"one", "other"}

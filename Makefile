@@ -16,7 +16,7 @@ PARALLEL ?= -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check format figures clean
+.PHONY: help demo test check format bench evidence clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,11 +38,14 @@ format: $(STAMP) ## Format the code and apply the linter's safe fixes.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-figures: $(STAMP) ## Measure accuracy and speed; needs the shared data sets.
+bench: $(STAMP) ## Measure speed and memory beside peers; docs/performance.md. Idle machine!
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
-	NUMBA_NUM_THREADS=1 $(BIN)/python -m benchmarks.plain_adaboost
-	NUMBA_NUM_THREADS=1 $(BIN)/python -m benchmarks.orderings
-	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.bench
+
+evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: briefly).
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	$(BIN)/python -m benchmarks.papers.selection $(if $(QUICK),--quick)
+	$(BIN)/python -m benchmarks.papers $(if $(QUICK),--quick)
 
 clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis

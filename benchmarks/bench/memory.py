@@ -1,0 +1,74 @@
+"""The most memory that binning and boosting take beside the table they read."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bench.children import in_child
+from benchmarks.bench.parties import Askless
+from benchmarks.bench.scale import Scale, Shape
+from benchmarks.bench.tables import make_table
+from core.warm import warm_up
+
+WARM_ROWS = 20_000
+
+
+def measure_memory(scale: Scale) -> dict[str, Any]:
+    shape, taken = scale.memory, []
+    for number in range(scale.long_runs):
+        taken.append(in_child(peak_bytes, shape))
+        print(f"memory: run {number + 1} of {scale.long_runs}", flush=True)
+    n_cells = shape.rows * shape.features
+    per_cell = [one / n_cells for one in taken]
+    return {
+        "rows": shape.rows,
+        "features": shape.features,
+        "rounds": shape.rounds,
+        "peak_bytes": max(taken),
+        "bytes_per_cell": {
+            "median": round(float(np.median(per_cell)), 3),
+            "min": round(min(per_cell), 3),
+            "max": round(max(per_cell), 3),
+            "runs": len(per_cell),
+        },
+    }
+
+
+def peak_bytes(shape: Shape) -> int:
+    """Resident bytes at the peak less those before, with the table and warm kernels."""
+    warm_up()
+    train(make_table(min(WARM_ROWS, shape.rows), shape.features), 1)
+    table = make_table(shape.rows, shape.features)
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    before = status("VmRSS")
+    forget_peak()
+    train(table, shape.rounds)
+    return status("VmHWM") - before
+
+
+def train(table: Any, rounds: int) -> None:
+    party = Askless(table, rounds)
+    assert party.boost(party.bin("float64"), "stumps") == rounds
+
+
+def forget_peak() -> None:
+    """Start the peak anew; where the system refuses, the older one can only add."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError as error:
+        print(f"the peak of resident memory is not reset: {error}", flush=True)
+
+
+def status(name: str) -> int:
+    """A line of /proc/self/status, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key == name:
+            return int(value.split()[0]) * 1024
+    raise LookupError(name)

@@ -1,0 +1,184 @@
+"""Who takes part in a comparison: ours and the peers, each at its best settings.
+
+A party bins a table in one of its layouts, and boosts what it binned in one of its
+modes. Input arrays are made beforehand, in the types that the library likes best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from benchmarks.bench.clock import timed
+from benchmarks.bench.scale import BINS, SEED, THREADS, Shape
+from benchmarks.bench.tables import make_table
+from core.binning import bin_values
+from core.boosting import BoostParams, boost, initial_weights
+from core.types import Dataset
+
+
+class Party(Protocol):
+    """`boost` gives the number of rounds made."""
+
+    layouts: tuple[str, ...]
+    modes: tuple[str, ...]
+
+    def bin(self, layout: str, /) -> Any: ...
+
+    def boost(self, binned: Any, mode: str, /) -> int: ...
+
+
+class Askless:
+    """Reads the table as a training does: float64, row by row."""
+
+    layouts = ("float64",)
+    modes = ("stumps",)
+
+    def __init__(self, table: Dataset, rounds: int) -> None:
+        self.table = table
+        self.params = BoostParams("adaboost", rounds=rounds)
+
+    def bin(self, _layout: str) -> Any:
+        return bin_values(self.table)
+
+    def boost(self, binned: Any, _mode: str) -> int:
+        weights = initial_weights(self.table)
+        return len(list(boost(binned, weights, self.table.catalogue, self.params)))
+
+
+class LightGBM:
+    """Layouts are inputs of `Dataset.construct`, modes are those of its histograms."""
+
+    layouts = ("float64", "float32", "float32 by columns", "float32 unbundled")
+    modes = ("col-wise", "row-wise", "col-wise quantized", "row-wise quantized")
+
+    def __init__(self, table: Dataset, rounds: int) -> None:
+        import lightgbm
+
+        self.library, self.rounds = lightgbm, rounds
+        self.targets = table.targets.astype(np.float32)
+        whole = table.values.astype(np.float32)
+        self.inputs = {
+            "float64": table.values,
+            "float32": whole,
+            "float32 by columns": np.asfortranarray(whole),
+            "float32 unbundled": whole,
+        }
+        self.params = {
+            "objective": "binary",
+            "num_leaves": 2,
+            "max_bin": BINS,
+            "min_data_in_leaf": 1,
+            "num_threads": THREADS,
+            "verbosity": -1,
+        }
+
+    def bin(self, layout: str) -> Any:
+        params = self.params | {"enable_bundle": "unbundled" not in layout}
+        data = self.library.Dataset(self.inputs[layout], self.targets, params=params)
+        return data.construct(), params
+
+    def boost(self, binned: Any, mode: str) -> int:
+        data, params = binned
+        chosen = {
+            f"force_{mode[:3]}_wise": True,
+            "use_quantized_grad": "quantized" in mode,
+        }
+        booster = self.library.train(
+            params | chosen, data, self.rounds, keep_training_booster=True
+        )
+        return int(booster.num_trees())
+
+
+class XGBoost:
+    """Layouts are inputs of `QuantileDMatrix`."""
+
+    layouts = ("float64", "float32", "float32 by columns")
+    modes = ("hist",)
+
+    def __init__(self, table: Dataset, rounds: int) -> None:
+        import xgboost
+
+        self.library, self.rounds = xgboost, rounds
+        self.targets = table.targets.astype(np.float32)
+        whole = table.values.astype(np.float32)
+        self.inputs = {
+            "float64": table.values,
+            "float32": whole,
+            "float32 by columns": np.asfortranarray(whole),
+        }
+
+    def bin(self, layout: str) -> Any:
+        return self.library.QuantileDMatrix(
+            self.inputs[layout], self.targets, max_bin=BINS, nthread=THREADS
+        )
+
+    def boost(self, binned: Any, mode: str) -> int:
+        params = {
+            "objective": "binary:logistic",
+            "tree_method": mode,
+            "max_depth": 1,
+            "max_bin": BINS,
+            "min_child_weight": 0,
+            "base_score": 0.5,
+            "nthread": THREADS,
+        }
+        booster = self.library.train(params, binned, self.rounds)
+        return int(booster.num_boosted_rounds())
+
+
+class AdaBoost:
+    """scikit-learn's, on its default learner, a tree of depth 1; it does not bin."""
+
+    layouts = ()
+    modes = ("stumps",)
+
+    def __init__(self, table: Dataset, rounds: int) -> None:
+        # float32, row by row, is what its trees work on; anything else is copied.
+        self.values = table.values.astype(np.float32)
+        self.targets, self.rounds = table.targets, rounds
+
+    def bin(self, _layout: str) -> Any:
+        raise AssertionError("without layouts there is nothing to bin")
+
+    def boost(self, _binned: Any, _mode: str) -> int:
+        from sklearn.ensemble import AdaBoostClassifier
+
+        model = AdaBoostClassifier(n_estimators=self.rounds, random_state=SEED)
+        return len(model.fit(self.values, self.targets).estimators_)
+
+
+PARTIES: Mapping[str, Callable[[Dataset, int], Party]] = {
+    "askless": Askless,
+    "lightgbm": LightGBM,
+    "xgboost": XGBoost,
+    "adaboost": AdaBoost,
+}
+
+
+class Seat:
+    """A party in a process of its own, with its table and what it binned last."""
+
+    party: Party
+    rounds: int
+    binned: Any = None
+
+
+def sit_down(name: str, shape: Shape, is_binary: bool) -> None:
+    table = make_table(shape.rows, shape.features, is_binary=is_binary)
+    Seat.party = PARTIES[name](table, shape.rounds)
+    Seat.rounds = shape.rounds
+
+
+def bin_once(layout: str) -> float:
+    Seat.binned = None
+    seconds, Seat.binned = timed(lambda: Seat.party.bin(layout))
+    return seconds
+
+
+def boost_once(mode: str) -> float:
+    seconds, n_rounds = timed(lambda: Seat.party.boost(Seat.binned, mode))
+    assert n_rounds == Seat.rounds, f"{n_rounds} rounds instead of {Seat.rounds}"
+    return seconds

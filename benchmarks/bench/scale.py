@@ -1,0 +1,65 @@
+"""How much is measured: in full, or little to see that everything runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+THREADS = 2
+SEED = 7
+BINS = 255
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Rows, features and rounds of one training."""
+
+    rows: int
+    features: int
+    rounds: int
+
+    def doubled(self, name: str, factor: float) -> Shape:
+        sizes = {
+            "rows": self.rows,
+            "features": self.features,
+            "rounds": self.rounds,
+        }
+        return Shape(**(sizes | {name: int(sizes[name] * factor)}))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Sizes of every part, and how often each is measured."""
+
+    training: Shape = Shape(100_000, 200, 100)
+    adaboost: Shape = Shape(20_000, 50, 100)
+    memory: Shape = Shape(200_000, 200, 20)
+    search: Shape = Shape(20_000, 1_000, 1_500)
+    search_size: int = 20
+    search_tests: int = 20_000
+    stumps: int = 500
+    features: int = 60
+    curve_rows: int = 10_000
+    budgets: tuple[int, ...] = tuple(range(2, 25, 2))
+    sessions: int = 100
+    error_rounds: int = 200
+    error_splits: int = 20
+    runs: int = 7
+    long_runs: int = 3
+
+
+QUICK = Scale(
+    training=Shape(4_000, 40, 20),
+    adaboost=Shape(2_000, 10, 10),
+    memory=Shape(40_000, 50, 5),
+    search=Shape(2_000, 100, 100),
+    search_size=5,
+    search_tests=1_000,
+    stumps=60,
+    features=20,
+    curve_rows=300,
+    sessions=5,
+    error_rounds=10,
+    error_splits=2,
+    runs=2,
+    long_runs=1,
+)

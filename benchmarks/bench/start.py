@@ -1,0 +1,57 @@
+"""How soon a first training starts in a new process, its kernels in the cache.
+
+`python -m benchmarks.bench.start` is that process.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+from benchmarks.bench.clock import spread
+from benchmarks.bench.scale import Scale
+
+ROWS, FEATURES = 1_000, 20
+
+
+def measure_start(scale: Scale) -> dict[str, Any]:
+    """Seconds from starting the process; a first one fills the cache."""
+    runs: list[dict[str, float]] = []
+    for number in range(scale.runs + 1):
+        start = time.monotonic()
+        command = [sys.executable, "-m", __name__]
+        answer = subprocess.run(command, check=True, capture_output=True, text=True)
+        times = {key: at - start for key, at in json.loads(answer.stdout).items()}
+        if number:
+            runs.append(times)
+        print(f"start: run {number} of {scale.runs}", flush=True)
+    return {
+        "rows": ROWS,
+        "features": FEATURES,
+        **{key: spread([one[key] for one in runs]) for key in runs[0]},
+    }
+
+
+def first_round() -> dict[str, float]:
+    """When each step was done, by the clock that all processes share."""
+    from benchmarks.bench.tables import make_table
+    from core.binning import bin_values
+    from core.boosting import BoostParams, boost, initial_weights
+    from core.warm import warm_up
+
+    table = make_table(ROWS, FEATURES)
+    imported = time.monotonic()
+    warm_up()
+    warm = time.monotonic()
+    rounds = boost(
+        bin_values(table), initial_weights(table), table.catalogue, BoostParams()
+    )
+    next(rounds)
+    return {"imported": imported, "warm": warm, "first_round": time.monotonic()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(first_round()))

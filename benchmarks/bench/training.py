@@ -1,0 +1,110 @@
+"""How long a training takes, beside the peers', all in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bench.children import make_worker
+from benchmarks.bench.clock import spread, take_turns
+from benchmarks.bench.parties import PARTIES, bin_once, boost_once, sit_down
+from benchmarks.bench.scale import BINS, Scale, Shape
+
+# Party, "binning" or "boosting", and the layout or mode.
+Task = tuple[str, str, str]
+HISTOGRAM_PEERS = ("lightgbm", "xgboost")
+
+
+def measure_numeric(scale: Scale) -> dict[str, Any]:
+    return compare(scale.training, HISTOGRAM_PEERS, scale.runs, "numeric")
+
+
+def measure_binary(scale: Scale) -> dict[str, Any]:
+    return compare(scale.training, HISTOGRAM_PEERS, scale.runs, "binary")
+
+
+def measure_adaboost(scale: Scale) -> dict[str, Any]:
+    return compare(scale.adaboost, ("adaboost",), scale.runs, "numeric")
+
+
+def compare(
+    shape: Shape, peers: tuple[str, ...], n_runs: int, kind: str
+) -> dict[str, Any]:
+    names = ("askless", *peers)
+    with ExitStack() as stack:
+        tasks: dict[Task, Callable[[], float]] = {}
+        for name in names:
+            worker = stack.enter_context(
+                make_worker(sit_down, (name, shape, kind == "binary"))
+            )
+            for layout in PARTIES[name].layouts:
+                task = (name, "binning", layout)
+                tasks[task] = partial(ask, worker, bin_once, layout)
+            for mode in PARTIES[name].modes:
+                task = (name, "boosting", mode)
+                tasks[task] = partial(ask, worker, boost_once, mode)
+        seconds = take_turns(tasks, n_runs, f"{kind}, beside {', '.join(peers)}")
+    parties = {name: sum_up(name, seconds) for name in names}
+    return {
+        "kind": kind,
+        "rows": shape.rows,
+        "features": shape.features,
+        "rounds": shape.rounds,
+        "bins": BINS,
+        "parties": parties,
+        **{
+            f"times_faster{suffix}": {
+                peer: {
+                    part: times_faster(parties["askless"], parties[peer], part, key)
+                    for part in ("boosting", "both")
+                }
+                for peer in peers
+            }
+            for suffix, key in (("", "median_s"), ("_by_least", "min_s"))
+        },
+    }
+
+
+def ask(worker: Executor, call: Callable[[str], float], what: str) -> float:
+    return worker.submit(call, what).result()
+
+
+def times_faster(
+    ours: Mapping[str, Any], theirs: Mapping[str, Any], part: str, key: str
+) -> float:
+    return round(theirs["best"][part][key] / ours["best"][part][key], 2)
+
+
+def sum_up(party: str, seconds: Mapping[Task, list[float]]) -> dict[str, Any]:
+    """Every layout and mode, and the best of each.
+
+    `both` adds the fastest binning to each mode's boosting, run by run.
+    """
+    parts: dict[str, dict[str, list[float]]] = {"binning": {}, "boosting": {}}
+    for (name, part, what), taken in seconds.items():
+        if name == party:
+            parts[part][what] = taken
+    best: dict[str, Any] = {}
+    binning = np.zeros(1)
+    for part, taken_by in parts.items():
+        if taken_by:
+            fastest = min(taken_by, key=lambda what: float(np.median(taken_by[what])))
+            best[part] = {"name": fastest, **spread(taken_by[fastest])}
+    if parts["binning"]:
+        binning = np.array(parts["binning"][best["binning"]["name"]])
+    parts["both"] = {
+        mode: (binning + taken).tolist() for mode, taken in parts["boosting"].items()
+    }
+    best["both"] = spread(parts["both"][best["boosting"]["name"]])
+    return {
+        **{
+            part: {what: spread(taken) for what, taken in taken_by.items()}
+            for part, taken_by in parts.items()
+        },
+        "best": best,
+    }

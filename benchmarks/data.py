@@ -33,7 +33,11 @@ TARGET = "label"
 MICROS = 1_000_000
 
 # Sets of several classes that the papers use with two.
-JOINED = {"splice": {"N": "neither", "EI": "junction", "IE": "junction"}}
+JOINED = {
+    "splice": {"N": "neither", "EI": "junction", "IE": "junction"},
+    # Huang et al. don't name their two classes; "cp" against the rest is the usual cut.
+    "ecoli": dict.fromkeys(("im", "pp", "imU", "om", "omL", "imL", "imS"), "other"),
+}
 
 
 class MissingDataError(Exception):
@@ -111,8 +115,11 @@ def recode(column: FloatArray, old: Sequence[str], new: Sequence[str]) -> FloatA
     return codes[np.where(np.isnan(column), len(old), column).astype(np.int64)]
 
 
-def load(name: str, folder: Path | None = None) -> Table:
-    """Read a set by its name in the manifest."""
+def load(name: str, folder: Path | None = None, *, is_two_class: bool = True) -> Table:
+    """Read a set by its name in the manifest.
+
+    Of two classes, some joined as in the papers; or with the classes as they are.
+    """
     folder = folder or Path(os.environ.get("ASKLESS_DATA") or FOLDER)
     manifest_path = folder / "manifest.json"
     if not manifest_path.is_file():
@@ -122,10 +129,10 @@ def load(name: str, folder: Path | None = None) -> Table:
     if entry is None or not (folder / entry["file"]).is_file():
         raise MissingDataError(f"{name}: no such set in the data folder")
     columns = read_columns(folder / entry["file"])
-    joined = JOINED.get(name, {})
+    joined = JOINED.get(name, {}) if is_two_class else {}
     labels = np.array([joined.get(label, label) for label in columns.pop(TARGET)])
     class_names, targets = np.unique(labels, return_inverse=True)
-    if class_names.size != 2:
+    if is_two_class and class_names.size != 2:
         raise MissingDataError(f"{name}: has {class_names.size} classes, not two")
     features, values = [], []
     for column_name, cells in columns.items():

@@ -1,0 +1,63 @@
+"""Margins on training and test rows, and the two terms of Corollary 3 (000, 003).
+
+AdaBoost on stumps over the rows of `reyzin`'s repetitions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.papers import sets
+from benchmarks.papers.reyzin import TITLES
+from benchmarks.papers.runs import Measurement, Record
+from core.binning import bin_values
+from core.boosting import BoostParams, boost, initial_weights
+from core.margins import corollary3_bound, margin_distribution, margins
+from core.training import make_ensemble
+
+ROUNDS = (10, 100, 500)
+DRAWS = (11, 31, 101, 301, 1001, 3001)
+THETAS = np.round(np.linspace(-1, 1, 81), 3)
+BOUND_THETAS = np.round(np.linspace(0.01, 1, 100), 3)
+N_REPETITIONS = 20
+N_QUICK = 3
+
+
+def measure(quick: bool) -> Measurement:
+    """The sets of 000 that are there."""
+    lacking = sets.find_missing(list(TITLES))
+    settings: dict[str, Any] = {
+        "seed": sets.SEED,
+        "rounds": list(ROUNDS),
+        "draws": list(DRAWS),
+    }
+    count = N_QUICK if quick else N_REPETITIONS
+    repetitions = {title: count for title in TITLES if title not in lacking}
+    return Measurement(settings, repetitions, play, lacking)
+
+
+def play(title: str, repetition: int) -> Record:
+    """Share of rows by margin after so many rounds, and the bound after the last.
+
+    `bound`: the least over theta of the share of training rows of at most that margin
+    plus exp(-N theta^2/2), for N draws.
+    """
+    drawn = sets.draw(title, repetition, uniform_costs=True)
+    training = drawn.training
+    params = BoostParams("adaboost", rounds=ROUNDS[-1])
+    weights = initial_weights(training)
+    rounds = list(boost(bin_values(training), weights, training.catalogue, params))
+    record: Record = {}
+    for count in ROUNDS:
+        ensemble = make_ensemble(training, params, rounds[:count])
+        for name, rows in (("train", training), ("test", drawn.testing)):
+            shares = margin_distribution(margins(ensemble, rows), THETAS)
+            record[f"{name}_{count}"] = np.round(shares, 5).tolist()
+    whole = margins(make_ensemble(training, params, rounds), training)
+    record["bound"] = [
+        min(corollary3_bound(whole, float(theta), count) for theta in BOUND_THETAS)
+        for count in DRAWS
+    ]
+    return record

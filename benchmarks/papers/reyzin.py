@@ -1,0 +1,207 @@
+"""Reyzin (2010): Tables 2 and 3, Figures 1 and 2, balls and bins, open questions.
+
+AdaBoost on stumps, 500 rounds, 1,000 training rows; each test row draws hypotheses by
+alpha with the stream of the service's own policy `sample`. All costs are 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import MICROS
+from benchmarks.papers import sets
+from benchmarks.papers.runs import Measurement, Record
+from core.binning import bin_values
+from core.boosting import BoostParams, boost
+from core.evaluate import evaluate
+from core.kernels.jit import kernel
+from core.policies.sampled import draw, uniforms
+from core.training import make_ensemble
+from core.types import Dataset, Ensemble, FloatArray, IntArray
+
+TITLES = ("census", "splice", "ocr17", "ocr49")
+ROUNDS = 500
+N_REPETITIONS = 50
+N_QUICK = 6
+MAX_DRAWS = 3001
+COUNTS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
+EVERY = 6
+
+
+def find_marks() -> IntArray:
+    """Numbers of draws at which errors are noted: odd, so that no vote is a tie.
+
+    Every odd number to 101, then steps of some 4 percent.
+    """
+    steep = 101 * 1.04 ** np.arange(1, 88)
+    marks = np.unique([*range(1, 102, 2), *(2 * (steep // 2) + 1)]).astype(np.int64)
+    return marks[marks <= MAX_DRAWS]
+
+
+def measure(quick: bool) -> Measurement:
+    """All of 000 on the sets that are there."""
+    lacking = sets.find_missing(list(TITLES))
+    count = N_QUICK if quick else N_REPETITIONS
+    settings: dict[str, Any] = {
+        "seed": sets.SEED,
+        "rounds": ROUNDS,
+        "marks": find_marks().tolist(),
+        "counts": list(COUNTS),
+    }
+    repetitions = {title: count for title in TITLES if title not in lacking}
+    return Measurement(settings, repetitions, play, lacking)
+
+
+def play(title: str, repetition: int) -> Record:
+    """Errors by draws and by features read, and what else the paper speaks of.
+
+    By draws (`marks`): `errors` and `read` (mean distinct features); at every
+    `EVERY`-th mark also `apart` (share of rows on the other side than the full vote)
+    and `hoeffding`, the bound on that. By features (`counts`): `sampled`, `top` (the
+    features of most alpha, all their votes), `top_rounds` (hypotheses of most alpha
+    while their features last) and `prefix` (BT: the first rounds).
+    """
+    drawn = sets.draw(title, repetition, uniform_costs=True)
+    training, testing = drawn.training, drawn.testing
+    params = BoostParams("adaboost_rs", rounds=ROUNDS)
+    signed_weights = training.signs * training.weights
+    rounds = list(
+        boost(bin_values(training), signed_weights, training.catalogue, params)
+    )
+    ensemble = make_ensemble(training, params, rounds)
+    full = evaluate(ensemble, testing, (None,), "ordered").errors[0]
+    votes, read, by_count = sample_rows(ensemble, testing, repetition)
+    signs = testing.signs[:, None]
+    margins = full_margins(ensemble, testing)[:, None]
+    limits = [count * MICROS for count in COUNTS]
+    n_features = sets.count_features(drawn)
+    return {
+        "adaboost": round(full, 6),
+        "n_features": n_features,
+        "n_used": int(ensemble.is_used.sum()),
+        "errors": means(np.sign(votes) != signs),
+        "read": np.round(read.mean(axis=0), 2).tolist(),
+        "apart": means((np.sign(votes) != np.sign(margins))[:, ::EVERY]),
+        "hoeffding": means(np.exp(-find_marks()[::EVERY] * margins**2 / 2)),
+        "sampled": means(decide(ensemble, by_count) != signs),
+        "top": top_errors(ensemble, testing),
+        "top_rounds": errors(by_alpha(ensemble), testing, limits),
+        "prefix": errors(ensemble, testing, limits),
+    }
+
+
+def means(values: FloatArray) -> list[float]:
+    """Mean over the rows."""
+    return np.round(values.mean(axis=0), 5).tolist()
+
+
+def decide(ensemble: Ensemble, votes: FloatArray) -> FloatArray:
+    """-1 or +1; a tie goes to the majority class of training, as in the service."""
+    majority = 2 * ensemble.majority - 1
+    return np.where(votes == 0, majority, np.sign(votes))
+
+
+def hypothesis_votes(ensemble: Ensemble, testing: Dataset) -> FloatArray:
+    """Alpha times vote of each stump; yes-or-no cells, none missing."""
+    cuts = np.array([one.cut for one in ensemble.hypotheses])
+    is_above = testing.values[:, stump_features(ensemble)] > cuts
+    above = np.array([one.votes[0] for one in ensemble.hypotheses])
+    return np.where(is_above, 1.0, -1.0) * above * np.array(ensemble.alphas)
+
+
+def stump_features(ensemble: Ensemble) -> IntArray:
+    """Feature that each stump reads."""
+    return np.array([one.feature_idx for one in ensemble.hypotheses], dtype=np.int64)
+
+
+def full_margins(ensemble: Ensemble, testing: Dataset) -> FloatArray:
+    """Full vote over the sum of alpha, in [-1, 1]."""
+    return hypothesis_votes(ensemble, testing).sum(axis=1) / ensemble.alpha_sums[-1]
+
+
+def top_errors(ensemble: Ensemble, testing: Dataset) -> list[float]:
+    """Error of all votes on the features of most alpha, by their number."""
+    votes = hypothesis_votes(ensemble, testing)
+    alphas = np.zeros(len(testing.catalogue.features))
+    feature_idxs = stump_features(ensemble)
+    np.add.at(alphas, feature_idxs, ensemble.alphas)
+    ranks = np.empty(alphas.size, np.int64)
+    ranks[np.argsort(-alphas, kind="stable")] = np.arange(alphas.size)
+    found = []
+    for count in COUNTS:
+        total = votes[:, ranks[feature_idxs] < count].sum(axis=1)
+        found.append((decide(ensemble, total) != testing.signs).mean())
+    return np.round(found, 6).tolist()
+
+
+def by_alpha(ensemble: Ensemble) -> Ensemble:
+    """The same hypotheses, those of most alpha first."""
+    order = np.argsort(-np.array(ensemble.alphas), kind="stable")
+    return replace(
+        ensemble,
+        hypotheses=tuple(ensemble.hypotheses[idx] for idx in order),
+        alphas=tuple(ensemble.alphas[idx] for idx in order),
+    )
+
+
+def errors(ensemble: Ensemble, testing: Dataset, limits: list[int]) -> list[float]:
+    """Test error under each budget, bought in the order of the ensemble."""
+    curve = evaluate(ensemble, testing, limits, "ordered")
+    return np.round(curve.errors, 6).tolist()
+
+
+def sample_rows(
+    ensemble: Ensemble, testing: Dataset, seed: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Votes and distinct features after `marks` draws; votes when `COUNTS` are read."""
+    marks, counts = find_marks(), np.array(COUNTS)
+    n_rows = testing.n_samples
+    votes = np.zeros((n_rows, marks.size), np.int64)
+    read = np.zeros((n_rows, marks.size), np.int64)
+    by_count = np.zeros((n_rows, counts.size), np.int64)
+    hypothesis_signs = np.sign(hypothesis_votes(ensemble, testing)).astype(np.int64)
+    feature_idxs = stump_features(ensemble)
+    n_features = len(ensemble.catalogue.features)
+    for row in range(n_rows):
+        drawn = draw(ensemble, uniforms(seed, row).random(int(marks[-1])))
+        tally(
+            drawn,
+            hypothesis_signs[row],
+            feature_idxs,
+            marks,
+            counts,
+            np.zeros(n_features, np.bool_),
+            votes[row],
+            read[row],
+            by_count[row],
+        )
+    return votes, read, by_count
+
+
+@kernel
+def tally(
+    drawn, signs, feature_idxs, marks, counts, is_read, out_votes, out_read, out_counted
+):
+    """Add up one row's draws; the outputs are by mark, by mark and by count.
+
+    out_counted: the vote when the next draw would read one feature more than counted,
+    or after the last draw.
+    """
+    total, n_read, mark, counted = 0, 0, 0, 0
+    for k in range(drawn.shape[0]):
+        h = drawn[k]
+        if not is_read[feature_idxs[h]]:
+            while counted < counts.shape[0] and counts[counted] == n_read:
+                out_counted[counted] = total
+                counted += 1
+            is_read[feature_idxs[h]] = True
+            n_read += 1
+        total += signs[h]
+        if k + 1 == marks[mark]:
+            out_votes[mark], out_read[mark] = total, n_read
+            mark += 1
+    for c in range(counted, counts.shape[0]):
+        out_counted[c] = total

@@ -1,0 +1,193 @@
+"""What to measure, in which processes, and how it is kept: one JSON file per part.
+
+A part gives a `Measurement`: jobs (set, repetition) and a function that plays one.
+What a file already holds is not played again, unless the settings have changed.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+Record = dict[str, Any]
+Results = dict[str, Any]
+Job = tuple[int, str, str, int]
+
+# Raise it when what a repetition stores has changed its meaning.
+VERSION = 1
+FLUSH_S = 10.0
+AHEAD = 2
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Repetitions by set, and the function (a module's own) that plays one.
+
+    `lacking` names the sets that are not there, with the reason.
+    """
+
+    settings: dict[str, Any]
+    repetitions: dict[str, int]
+    play: Callable[[str, int], Record]
+    lacking: dict[str, str] = field(default_factory=dict)
+
+
+def read(path: Path, measurement: Measurement) -> Results:
+    """Read what is stored under the same settings, else nothing."""
+    settings = json.loads(json.dumps({"version": VERSION, **measurement.settings}))
+    stored: Results = json.loads(path.read_text()) if path.is_file() else {}
+    if stored and stored["settings"] != settings:
+        print(f"{path.name}: other settings, measured afresh", file=sys.stderr)
+    if not stored or stored["settings"] != settings:
+        stored = {"settings": settings, "sets": {}}
+    stored["lacking"] = measurement.lacking
+    return stored
+
+
+def write(path: Path, results: Results) -> None:
+    """Replace the file in one step; a line per repetition."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    head = {key: value for key, value in results.items() if key != "sets"}
+    lines = []
+    for title, records in results["sets"].items():
+        rows = [
+            f'"{number}": {json.dumps(records[number], separators=(",", ":"))}'
+            for number in sorted(records, key=int)
+        ]
+        lines.append(f"{json.dumps(title)}: {{\n" + ",\n".join(rows) + "\n}")
+    body = json.dumps(head)[:-1] + ', "sets": {\n' + ",\n".join(lines) + "\n}}\n"
+    fresh = path.with_suffix(".tmp")
+    fresh.write_text(body)
+    fresh.replace(path)
+
+
+def missing_jobs(
+    measurement: Measurement, results: Results
+) -> list[tuple[int, str, int]]:
+    """Jobs not stored yet: (repetition, set, repetition), all sets in turn."""
+    return [
+        (repetition, title, repetition)
+        for title, n_repetitions in measurement.repetitions.items()
+        for repetition in range(n_repetitions)
+        if str(repetition) not in results["sets"].get(title, {})
+    ]
+
+
+def timed(play: Callable[[str, int], Record], title: str, number: int) -> Record:
+    """Play one repetition in a worker, and note its processor time."""
+    start = time.process_time()
+    record = play(title, number)
+    return {**record, "seconds": round(time.process_time() - start, 2)}
+
+
+def start_worker() -> None:
+    """Leave Ctrl-C to the parent, which then stores what is there."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def run(parts: dict[str, Measurement], folder: Path, n_workers: int) -> None:
+    """Play what is missing of every part and store it as it comes."""
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = "1"
+    paths = {name: folder / f"papers_{name}.json" for name in parts}
+    all_results = {name: read(paths[name], one) for name, one in parts.items()}
+    jobs = sorted(
+        (order, name, title, number)
+        for name, one in parts.items()
+        for order, title, number in missing_jobs(one, all_results[name])
+    )
+    with (
+        Progress(
+            "{task.description:<10}",
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        ) as progress,
+        ProcessPoolExecutor(
+            n_workers, multiprocessing.get_context("spawn"), start_worker
+        ) as pool,
+    ):
+        bars = {
+            name: progress.add_task(
+                name,
+                total=sum(one.repetitions.values()),
+                completed=sum(one.repetitions.values())
+                - sum(job[1] == name for job in jobs),
+            )
+            for name, one in parts.items()
+        }
+        store = Store(paths, all_results)
+        try:
+            for name, title, number, record in play_all(pool, parts, jobs, n_workers):
+                store.add(name, title, number, record)
+                progress.advance(bars[name])
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        finally:
+            store.flush()
+
+
+class Store:
+    """Results in memory, written at most every `FLUSH_S` seconds."""
+
+    def __init__(self, paths: dict[str, Path], results: dict[str, Results]) -> None:
+        self.paths, self.results = paths, results
+        self.written_at = time.monotonic()
+
+    def add(self, name: str, title: str, number: int, record: Record) -> None:
+        results = self.results[name]
+        results["sets"].setdefault(title, {})[str(number)] = record
+        if time.monotonic() - self.written_at > FLUSH_S:
+            self.flush()
+
+    def flush(self) -> None:
+        for name, results in self.results.items():
+            write(self.paths[name], results)
+        self.written_at = time.monotonic()
+
+
+def play_all(
+    pool: ProcessPoolExecutor,
+    parts: dict[str, Measurement],
+    jobs: list[Job],
+    n_workers: int,
+) -> Iterator[tuple[str, str, int, Record]]:
+    """Yield records as they come; few jobs wait in the pool, so stopping is quick."""
+    waiting: dict[Future[Record], tuple[str, str, int]] = {}
+    queue = iter(jobs)
+    for _ in range(n_workers * AHEAD):
+        submit_next(pool, parts, queue, waiting)
+    while waiting:
+        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            name, title, number = waiting.pop(future)
+            submit_next(pool, parts, queue, waiting)
+            yield name, title, number, future.result()
+
+
+def submit_next(
+    pool: ProcessPoolExecutor,
+    parts: dict[str, Measurement],
+    queue: Iterator[Job],
+    waiting: dict[Future[Record], tuple[str, str, int]],
+) -> None:
+    """Hand the next job to the pool, if there is one."""
+    job = next(queue, None)
+    if job is not None:
+        _, name, title, number = job
+        future = pool.submit(timed, parts[name].play, title, number)
+        waiting[future] = (name, title, number)

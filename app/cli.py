@@ -37,8 +37,8 @@ from core.errors import CoreError, Refusal, RefusedError
 from core.evaluate import class_probabilities, evaluate, walk
 from core.forecasts import decide
 from core.prices import from_micros, to_micros
+from core.reader import Reader
 from core.selection import SelectionLearner, SelectionMethod, SelectionParams, select
-from core.specs import Reader
 from core.training import train
 from core.types import Curve, Dataset, Ensemble, Model, PolicyName, StopRule
 

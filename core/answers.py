@@ -7,7 +7,7 @@ from typing import get_args
 
 from core.columns import FALSE_WORDS, TRUE_WORDS
 from core.errors import AnswerError, Refusal, RefusedError
-from core.specs import describe
+from core.reader import describe
 from core.types import UNSEEN, Ensemble, Feature, PolicyName
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from core.binning import MAX_CODES
 from core.errors import Refusal
-from core.specs import describe
+from core.reader import describe
 from core.types import UNSEEN, Feature, FeatureType, FloatArray
 
 Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]

@@ -17,7 +17,7 @@ from app.records import Page, StoredDataset
 from app.store import datasets
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
-from core.specs import MAX_NAME
+from core.reader import MAX_NAME
 
 DEFAULT_NAME = "dataset"
 # An upload in progress has a blob and no row yet.

@@ -16,8 +16,8 @@ from core import anytime
 from core.errors import Refusal, RefusedError
 from core.policies.ordered import find_plan
 from core.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
+from core.reader import MAX_NAME
 from core.session_arrays import session_arrays
-from core.specs import MAX_NAME
 from core.types import Catalogue, Curve, Feature, Group, Model, StopRule
 
 # So that no sum of prices leaves 64 bits.

@@ -18,38 +18,20 @@ from core.learners.weights import (
     OneChannelInPart,
     cast_ballots,
 )
-from core.types import Catalogue, ClassLabel, Dataset, Feature
 from tests import naive
 from tests.strategies import datasets, plain_stump, rows_of
+from tests.ugly import (
+    UGLY,
+    dyadic_tables,
+    naive_bests,
+    naive_edge,
+    naive_presents,
+    random_table,
+    table_of,
+)
 
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 NAN = float("nan")
-
-
-def table_of(columns, targets, weights, types):
-    """Make a dataset; weights as they are, also where they are zero."""
-    return Dataset(
-        Catalogue(tuple(Feature(f"f{i}", kind) for i, kind in enumerate(types))),
-        (ClassLabel("0", "0"), ClassLabel("1", "1")),
-        np.array(columns, dtype=np.float64).T.copy(),
-        np.array(targets),
-        np.array(weights, dtype=np.float64),
-    )
-
-
-def random_table(n_samples, n_features, seed=0):
-    """Numbers, booleans and categories with missing cells, weights unlike."""
-    generator = np.random.default_rng(seed)
-    types = [("number", "category", "boolean")[i % 3] for i in range(n_features)]
-    columns = [
-        generator.integers(0, 2 if kind == "boolean" else 7, n_samples).astype(float)
-        for kind in types
-    ]
-    for column in columns[1:]:
-        column[generator.random(n_samples) < 0.2] = NAN
-    weights = generator.random(n_samples) + 0.1
-    targets = np.arange(n_samples) % 2
-    return table_of(columns, targets, weights / weights.sum(), types)
 
 
 def varied_table(n_samples, n_features, seed=0):
@@ -72,44 +54,6 @@ def varied_table(n_samples, n_features, seed=0):
     weights = generator.random(n_samples) + 0.1
     targets = generator.permutation(np.arange(n_samples) % 2)
     return table_of(columns, targets, weights / weights.sum(), types)
-
-
-UGLY = {
-    "one sample": table_of([[1.0]], [1], [1.0], ["number"]),
-    "one missing sample": table_of([[NAN]], [0], [1.0], ["number"]),
-    "constant column": table_of([[2, 2], [0, 1]], [0, 1], [0.5, 0.5], ["number"] * 2),
-    "empty column": table_of([[NAN, NAN], [0, 1]], [0, 1], [0.5, 0.5], ["number"] * 2),
-    "constant category": table_of(
-        [[1, 1, NAN], [0, 1, 0]], [1, 1, 0], [0.5, 0.25, 0.25], ["category"] * 2
-    ),
-    "only missing differs": table_of([[NAN, 1]], [0, 1], [0.5, 0.5], ["number"]),
-    "tied cuts": table_of([[0, 1, 2, 3]], [0, 1, 0, 1], [0.25] * 4, ["number"]),
-    "tied categories": table_of([[0, 1, 2, 3]], [0, 1, 0, 1], [0.25] * 4, ["category"]),
-    "two categories": table_of([[0, 1, 1, 0]], [0, 1, 1, 0], [0.25] * 4, ["category"]),
-    "no edge": table_of([[0, 0, 1, 1]], [0, 1, 0, 1], [0.25] * 4, ["number"]),
-    "zero weight": table_of([[0, 1, 2]], [0, 1, 0], [0.5, 0.5, 0.0], ["number"]),
-    "all zero but one": table_of([[0, 1, 2]], [0, 1, 0], [0.0, 1.0, 0.0], ["number"]),
-    "odd rows": table_of([[0, 1, 2, 3, 4]], [1, 1, 0, 0, 1], [0.125] * 5, ["number"]),
-    "weightless row": table_of(
-        [[0, 1, 2, 3]], [0, 1, 0, 1], [0.25, 0.5, 2.0**-60, 0.25], ["number"]
-    ),
-    "four twins": table_of(
-        [[3, 1, 2]] * 4, [0, 1, 0], [0.5, 0.25, 0.25], ["number"] * 4
-    ),
-}
-
-
-def naive_bests(dataset):
-    rows = rows_of(dataset.values)
-    return [
-        naive.best_stump(
-            naive.column(rows, idx),
-            dataset.signs.tolist(),
-            dataset.weights.tolist(),
-            feature.type == "category",
-        )
-        for idx, feature in enumerate(dataset.catalogue.features)
-    ]
 
 
 def stump_of(binned, found, position):
@@ -135,19 +79,9 @@ def test_best_stumps_equal_the_naive_ones_on_ugly_tables(case):
     assert kernel_bests(UGLY[case]) == naive_bests(UGLY[case])
 
 
-@given(datasets(), st.data())
-def test_best_stumps_equal_the_naive_ones_ties_included(dataset, data):
-    # Weights of few bits add up without rounding, so that ties are exact.
-    n = dataset.n_samples
-    weights = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
-    dyadic = table_of(
-        dataset.values.T,
-        dataset.targets,
-        weights / 64,
-        [feature.type for feature in dataset.catalogue.features],
-    )
-
-    assert kernel_bests(dyadic) == naive_bests(dyadic)
+@given(dyadic_tables())
+def test_best_stumps_equal_the_naive_ones_ties_included(dataset):
+    assert kernel_bests(dataset) == naive_bests(dataset)
 
 
 @pytest.mark.parametrize("n_features", [1, 3, 4, 5, 8, 11, 40])
@@ -162,14 +96,7 @@ def test_best_stumps_equal_the_naive_ones_across_blocks(n_features, n_samples):
     for idx, best in enumerate(actual):
         if best.cut is None:
             continue
-        again = naive.edge_of(
-            naive.column(rows_of(dataset.values), idx),
-            dataset.signs.tolist(),
-            dataset.weights.tolist(),
-            best.cut,
-            best.vote,
-            dataset.catalogue.features[idx].type == "category",
-        )
+        again = naive_edge(dataset, idx, best)
         assert again == pytest.approx(best.edge, abs=1e-15)
 
 
@@ -179,10 +106,7 @@ def test_presents_are_the_weight_of_rows_that_have_the_feature(n_features):
 
     found = find_stumps(bin_values(dataset), dataset.signs * dataset.weights)
 
-    expected = [
-        naive.present_weight(column, dataset.weights.tolist())
-        for column in zip(*rows_of(dataset.values), strict=True)
-    ]
+    expected = naive_presents(dataset)
     assert found.presents.tolist() == pytest.approx(expected, abs=1e-15)
 
 

@@ -3,7 +3,8 @@ from decimal import Decimal
 import pytest
 
 from core.errors import RefusedError
-from core.specs import describe, read_spec
+from core.reader import describe
+from core.specs import read_spec
 
 
 def refused_fields(raw):

@@ -11,6 +11,8 @@ from core.errors import Refusal, RefusedError
 
 MAX_FLOAT = float(np.finfo(np.float64).max)
 
+Json = dict[str, Any]
+
 
 class Node:
     """An object within a document, read field by field; refuses what is wrong."""

@@ -1,0 +1,54 @@
+import json
+
+import pytest
+
+from core import anytime
+from core.codec import state_from_json, state_to_json
+from core.errors import RefusedError
+from core.types import StopRule
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_state_survives_the_round_trip(trained_model, policy):
+    ensemble = trained_model.ensemble
+    stop = StopRule(certain=False, confidence=0.99, max_questions=9)
+    state = anytime.start(ensemble, 9_000_000, 5, {0: 1.5}, policy, stop)
+    if state.next_feature_idx is not None:
+        state = anytime.observe(ensemble, state, state.next_feature_idx, "ordered")
+
+    document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
+    back = state_from_json(document, ensemble.catalogue)
+
+    assert repr(back) == repr(state)
+
+
+def test_fresh_unlimited_state_survives(trained_model):
+    ensemble = trained_model.ensemble
+    state = anytime.start(ensemble, None)
+
+    document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
+
+    assert repr(state_from_json(document, ensemble.catalogue)) == repr(state)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("format", "askless-model"),
+        ("policy", "x"),
+        ("budget_micros", -1),
+        ("features", {"zz": {"outcome": "value", "value": 1}}),
+        ("features", {"n": {"outcome": "lost", "value": 1}}),
+        ("next_feature", "zz"),
+        ("stop_reason", "bored"),
+        ("is_ended", 1),
+        ("charges", [{"feature": "zz", "amount_micros": 1}]),
+        ("history", [{"feature": "n", "outcome": "known", "charged_micros": 0}]),
+    ],
+)
+def test_damaged_state_is_refused(trained_model, field, value):
+    ensemble = trained_model.ensemble
+    document = state_to_json(anytime.start(ensemble, 5), ensemble.catalogue)
+
+    with pytest.raises(RefusedError):
+        state_from_json(document | {field: value}, ensemble.catalogue)

@@ -1,0 +1,111 @@
+"""Tables for the searches of best stumps, ugly and random, and what is naively right.
+
+Drawn by hypothesis: `dyadic_tables`.
+"""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from core.types import Catalogue, ClassLabel, Dataset, Feature
+from tests import naive
+from tests.strategies import datasets, rows_of
+
+NAN = float("nan")
+
+
+def table_of(columns, targets, weights, types):
+    """Make a dataset; weights as they are, also where they are zero."""
+    return Dataset(
+        Catalogue(tuple(Feature(f"f{i}", kind) for i, kind in enumerate(types))),
+        (ClassLabel("0", "0"), ClassLabel("1", "1")),
+        np.array(columns, dtype=np.float64).T.copy(),
+        np.array(targets),
+        np.array(weights, dtype=np.float64),
+    )
+
+
+def random_table(n_samples, n_features, seed=0):
+    """Numbers, booleans and categories with missing cells, weights unlike."""
+    generator = np.random.default_rng(seed)
+    types = [("number", "category", "boolean")[i % 3] for i in range(n_features)]
+    columns = [
+        generator.integers(0, 2 if kind == "boolean" else 7, n_samples).astype(float)
+        for kind in types
+    ]
+    for column in columns[1:]:
+        column[generator.random(n_samples) < 0.2] = NAN
+    weights = generator.random(n_samples) + 0.1
+    targets = np.arange(n_samples) % 2
+    return table_of(columns, targets, weights / weights.sum(), types)
+
+
+UGLY = {
+    "one sample": table_of([[1.0]], [1], [1.0], ["number"]),
+    "one missing sample": table_of([[NAN]], [0], [1.0], ["number"]),
+    "constant column": table_of([[2, 2], [0, 1]], [0, 1], [0.5, 0.5], ["number"] * 2),
+    "empty column": table_of([[NAN, NAN], [0, 1]], [0, 1], [0.5, 0.5], ["number"] * 2),
+    "constant category": table_of(
+        [[1, 1, NAN], [0, 1, 0]], [1, 1, 0], [0.5, 0.25, 0.25], ["category"] * 2
+    ),
+    "only missing differs": table_of([[NAN, 1]], [0, 1], [0.5, 0.5], ["number"]),
+    "tied cuts": table_of([[0, 1, 2, 3]], [0, 1, 0, 1], [0.25] * 4, ["number"]),
+    "tied categories": table_of([[0, 1, 2, 3]], [0, 1, 0, 1], [0.25] * 4, ["category"]),
+    "two categories": table_of([[0, 1, 1, 0]], [0, 1, 1, 0], [0.25] * 4, ["category"]),
+    "no edge": table_of([[0, 0, 1, 1]], [0, 1, 0, 1], [0.25] * 4, ["number"]),
+    "zero weight": table_of([[0, 1, 2]], [0, 1, 0], [0.5, 0.5, 0.0], ["number"]),
+    "all zero but one": table_of([[0, 1, 2]], [0, 1, 0], [0.0, 1.0, 0.0], ["number"]),
+    "odd rows": table_of([[0, 1, 2, 3, 4]], [1, 1, 0, 0, 1], [0.125] * 5, ["number"]),
+    "weightless row": table_of(
+        [[0, 1, 2, 3]], [0, 1, 0, 1], [0.25, 0.5, 2.0**-60, 0.25], ["number"]
+    ),
+    "four twins": table_of(
+        [[3, 1, 2]] * 4, [0, 1, 0], [0.5, 0.25, 0.25], ["number"] * 4
+    ),
+}
+
+
+@st.composite
+def dyadic_tables(draw) -> Dataset:
+    """Weights of few bits, that add up without rounding, so that ties are exact."""
+    dataset = draw(datasets())
+    n = dataset.n_samples
+    weights = np.array(draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
+    return table_of(
+        dataset.values.T,
+        dataset.targets,
+        weights / 64,
+        [feature.type for feature in dataset.catalogue.features],
+    )
+
+
+def naive_bests(dataset):
+    rows = rows_of(dataset.values)
+    return [
+        naive.best_stump(
+            naive.column(rows, idx),
+            dataset.signs.tolist(),
+            dataset.weights.tolist(),
+            feature.type == "category",
+        )
+        for idx, feature in enumerate(dataset.catalogue.features)
+    ]
+
+
+def naive_edge(dataset, idx, best):
+    """Give the edge of a stump on a feature."""
+    return naive.edge_of(
+        naive.column(rows_of(dataset.values), idx),
+        dataset.signs.tolist(),
+        dataset.weights.tolist(),
+        best.cut,
+        best.vote,
+        dataset.catalogue.features[idx].type == "category",
+    )
+
+
+def naive_presents(dataset):
+    """Give, per feature, the weight of the rows that have it."""
+    return [
+        naive.present_weight(column, dataset.weights.tolist())
+        for column in zip(*rows_of(dataset.values), strict=True)
+    ]

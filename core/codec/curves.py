@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.codec.nodes import Json, Node
+from core.codec.nodes import MAX_MICROS, Json, Node
 from core.types import Curve
 
 
@@ -29,7 +29,7 @@ def read_curve(node: Node) -> Curve:
         errors=tuple(node.numbers("errors", 0, 1 + 1e-9)),
         errors_calibrated=tuple(node.numbers("errors_calibrated", 0, 1 + 1e-9)),
         mean_spends=tuple(node.numbers("mean_spends_micros", 0, 1e18)),
-        max_spends=tuple(int(x) for x in node.numbers("max_spends_micros", 0, 1e18)),
+        max_spends=tuple(node.integers("max_spends_micros", 0, MAX_MICROS)),
         n_samples=node.integer("rows", 0, 2**53),
     )
     lengths = {

@@ -9,6 +9,7 @@ import numpy as np
 
 from core.errors import Refusal, RefusedError
 
+MAX_MICROS = 2**62
 MAX_FLOAT = float(np.finfo(np.float64).max)
 
 Json = dict[str, Any]
@@ -99,13 +100,17 @@ class Node:
 
     def integer(self, field: str, least: int, most: int) -> int:
         """Read an integer within bounds; 3.0 is one."""
-        value = self.number(field, least, most)
-        self.require(value == int(value), field, "must be an integer")
-        return int(self.get(field))
+        return check_integer(self, field, self.get(field), least, most)
+
+    def integers(self, field: str, least: int, most: int) -> list[int]:
+        """Read a list of integers within bounds."""
+        return [
+            check_integer(self, field, item, least, most) for item in self.items(field)
+        ]
 
     def micros(self, field: str) -> int:
         """Read an amount of money in micro-units."""
-        return self.integer(field, 0, 2**62)
+        return self.integer(field, 0, MAX_MICROS)
 
 
 def check_number(
@@ -116,3 +121,10 @@ def check_number(
     rule = f"must be a number from {least:g} to {most:g}"
     node.require(is_number and least <= value <= most, field, rule)  # type: ignore[operator]  # a number by then
     return float(value)  # type: ignore[arg-type]  # a number by then
+
+
+def check_integer(node: Node, field: str, value: object, least: int, most: int) -> int:
+    """Give an integer if it is one and within bounds, exact also above 2^53."""
+    number = check_number(node, field, value, least, most)
+    node.require(number == int(number), field, "must be an integer")
+    return int(value)  # type: ignore[call-overload, no-any-return]  # a number by then

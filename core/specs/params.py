@@ -39,7 +39,7 @@ def read_params(
     if "rounds" in auto:
         given["rounds"] = AUTO_ROUNDS
     floor = reader.optional(reader.amount, given.get("cost_floor"), "params.cost_floor")
-    if floor == 0 and given.get("cost_floor") is not None:
+    if given.get("cost_floor") == 0:
         reader.refuse("params.cost_floor", "must be positive", "0")
     params = Section(reader, given, "params", BoostParams())
     boost = BoostParams(

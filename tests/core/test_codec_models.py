@@ -42,7 +42,16 @@ def test_model_without_curve_and_error_costs_survives(trained_model):
     assert model_from_json(json.loads(json.dumps(model_to_json(bare)))) == bare
 
 
+def test_large_amounts_of_a_curve_are_exact(document):
+    document["curve"]["max_spends_micros"][-1] = 2**53 + 1
+
+    model = model_from_json(document)
+
+    assert model.curve.max_spends[-1] == 2**53 + 1
+
+
 def edits():
+    yield ("curve", "max_spends_micros", 0), 0.5
     yield ("format",), "other"
     yield ("version",), 1
     yield ("version",), 3

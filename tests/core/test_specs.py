@@ -109,6 +109,7 @@ def test_text_columns_are_those_read_as_written():
         ({"target": "y", "params": {"tau": 1.5}}, "params.tau"),
         ({"target": "y", "params": {"tau": float("nan")}}, "params.tau"),
         ({"target": "y", "params": {"cost_floor": 0}}, "params.cost_floor"),
+        ({"target": "y", "params": {"cost_floor": "1"}}, "params.cost_floor"),
         ({"target": "y", "validation": {"folds": 1}}, "validation.folds"),
         ({"target": "y", "weight": "y"}, "weight"),
         ({"target": "y", "features": []}, "features"),

@@ -234,8 +234,7 @@ def advance(ensemble: Ensemble, state: State) -> State:
         )
     if is_sure:
         return replace(moved, stop_reason="certain")
-    current = forecasts.forecast(ensemble, moved, arrays)
-    if is_confident(state, current):
+    if is_confident(ensemble, moved, arrays):
         return replace(moved, stop_reason="confident")
     return moved
 
@@ -266,20 +265,20 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     alphas = ensemble.alpha_array
     others = dict.fromkeys(waiting_for[waiting_for >= 0].tolist())
     starts, _ = ensemble.readers
-    is_affordable = arrays.is_affordable
+    prices = arrays.prices.tolist()
     return Question(
         number=count_questions(ensemble, state) + 1,
         feature_idx=feature_idx,
         feature_idxs=(feature_idx, *bundle_members(ensemble, state, feature_idx)),
-        price=int(arrays.prices[feature_idx]),
+        price=prices[feature_idx],
         is_group_paid=group_idx != NO_GROUP and bool(arrays.is_group_paid[group_idx]),
         n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx]),
         share=float(
             alphas[is_open & (waiting_for == feature_idx)].sum() / alphas[is_open].sum()
         ),
         alternatives=tuple(
-            (idx, int(arrays.prices[idx]))
+            (idx, prices[idx])
             for idx in others
-            if idx != feature_idx and is_affordable[idx]
+            if idx != feature_idx and prices[idx] <= arrays.remaining
         ),
     )

@@ -13,7 +13,7 @@ from core.types import BoolArray, CodeArray, Dataset, FloatArray, IntArray
 
 MAX_CODES = 254
 N_JOINT = 256
-SORT_BLOCK = 8
+N_SOME = 500
 
 
 @dataclass(frozen=True)
@@ -72,51 +72,91 @@ def bin_values(dataset: Dataset) -> Binned:
     -------
     Binned
     """
-    n_features = len(dataset.catalogue.features)
-    n_codes = np.zeros(n_features, dtype=np.int64)
-    has_missing = np.zeros(n_features, dtype=np.bool_)
+    values = dataset.values
+    n_samples, n_features = values.shape
     is_category = np.array(
         [feature.type == "category" for feature in dataset.catalogue.features],
         dtype=np.bool_,
     )
-    is_weighted = bool(np.ptp(dataset.weights) > 0)
-    all_cuts = []
-    buffer = np.empty((min(SORT_BLOCK, n_features), dataset.n_samples))
-    for start in range(0, n_features, SORT_BLOCK):
-        # Neighbours share a line of the cache; sorting puts missing values last.
-        columns = dataset.values[:, start : start + SORT_BLOCK].T
-        block = buffer[: columns.shape[0]]
-        block[:] = columns
-        orders = np.argsort(block) if is_weighted else None
-        if orders is None:
-            block.sort()
-        else:
-            block = np.take_along_axis(block, orders, axis=1)
-        for row, ordered in enumerate(block):
-            idx = start + row
-            n_present = int(np.searchsorted(ordered, np.nan))
-            has_missing[idx] = n_present < ordered.size
-            ordered = ordered[:n_present]
-            if is_category[idx]:
-                cuts = np.unique(ordered)
-                n_codes[idx] = cuts.size
-            else:
-                weights = None
-                if orders is not None:
-                    weights = dataset.weights[orders[row, :n_present]]
-                cuts = find_thresholds(ordered, weights)
-                n_codes[idx] = cuts.size + 1 if n_present else 0
-            all_cuts.append(cuts)
-    codes = np.empty((n_features, dataset.n_samples), dtype=np.uint8)
-    sizes = [cuts.size for cuts in all_cuts]
-    kernels.encode(
-        dataset.values,
-        np.concatenate(all_cuts) if all_cuts else np.empty(0),
-        np.cumsum([0, *sizes]),
-        codes,
-    )
+    known = np.full((n_features, kernels.FEW + 1), np.nan)
+    sizes = np.zeros(n_features, dtype=np.int64)
+    has_missing = np.zeros(n_features, dtype=np.bool_)
+    codes = np.empty((n_features, n_samples), dtype=np.uint8)
+    found = known, sizes, has_missing, codes
+    # Some rows tell which features have many values, and nearly always all values of
+    # the others: by these all rows are coded. Left are the features of many values, and
+    # those of which more turned up.
+    some = np.ascontiguousarray(values[:: 1 + n_samples // N_SOME])
+    no_cuts = np.empty((n_features, 1))
+    kernels.encode(0, some, np.arange(n_features), no_cuts, *found)
+    n_known = sizes.copy()
+    few = np.flatnonzero(sizes <= kernels.FEW)
+    kernels.encode_parallel(values, few, no_cuts, *found)
+    left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
+    cuts = find_cuts(dataset, is_category, known, sizes)
+    n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
+    if left.size:
+        width = 1 << int(n_cuts[left].max()).bit_length()
+        tables = np.full((left.size, width), np.inf)
+        is_cut = np.arange(width) < n_cuts[left, np.newaxis]
+        tables[is_cut] = np.concatenate([cuts[idx] for idx in left])
+        kernels.encode_parallel(values, left, tables, *found)
+    n_codes = n_cuts + (~is_category & (sizes > 0))
     packing = pack(codes, n_codes, has_missing)
-    return Binned(codes, n_codes, is_category, has_missing, tuple(all_cuts), packing)
+    return Binned(codes, n_codes, is_category, has_missing, tuple(cuts), packing)
+
+
+def find_cuts(
+    dataset: Dataset, is_category: BoolArray, known: FloatArray, sizes: IntArray
+) -> list[FloatArray]:
+    """Cuts of every feature, as in `Binned`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    is_category : bool array, shape (n_features,)
+    known : float64 array, shape (n_features, FEW + 1)
+        The distinct values of a feature with at most `FEW`, ascending.
+    sizes : int64 array, shape (n_features,)
+        How many they are; of a feature with more, any number above `FEW`.
+
+    Returns
+    -------
+    list of float64 array
+    """
+    is_weighted = bool(np.ptp(dataset.weights) > 0)
+    middles = find_middles(known[:, :-1], known[:, 1:])
+    cuts = []
+    for idx, size in enumerate(sizes.tolist()):
+        if size > kernels.FEW:
+            column = dataset.values[:, idx].copy()
+            weights = dataset.weights if is_weighted else None
+            cuts.append(sort_cuts(column, weights, is_category=is_category[idx]))
+        elif is_category[idx]:
+            cuts.append(known[idx, :size])
+        else:
+            cuts.append(middles[idx, : max(size - 1, 0)])
+    return cuts
+
+
+def sort_cuts(
+    column: FloatArray, weights: FloatArray | None, *, is_category: bool
+) -> FloatArray:
+    """Cuts of one feature, whose values are sorted in place unless they are weighted.
+
+    Sorting puts missing values last.
+    """
+    if weights is None:
+        column.sort()
+    else:
+        order = np.argsort(column)
+        column, weights = column[order], weights[order]
+    n_present = int(np.searchsorted(column, np.nan))
+    if is_category:
+        return np.unique(column[:n_present])
+    return find_thresholds(
+        column[:n_present], None if weights is None else weights[:n_present]
+    )
 
 
 def pack(codes: CodeArray, n_codes: IntArray, has_missing: BoolArray) -> Packing:
@@ -174,7 +214,11 @@ def find_thresholds(ordered: FloatArray, weights: FloatArray | None) -> FloatArr
         lower_idxs = np.flatnonzero(is_lower)
     else:
         lower_idxs = find_quantiles(ordered, weights)
-    lower, upper = ordered[lower_idxs], ordered[lower_idxs + 1]
+    return find_middles(ordered[lower_idxs], ordered[lower_idxs + 1])
+
+
+def find_middles(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Thresholds between values; the lower one where no double lies between."""
     middle = lower / 2 + upper / 2
     return np.where((lower <= middle) & (middle < upper), middle, lower)
 
@@ -194,4 +238,6 @@ def find_quantiles(ordered: FloatArray, weights: FloatArray | None) -> IntArray:
         picks = np.searchsorted(totals, targets)
     last_idxs = np.searchsorted(ordered, ordered[picks], side="right") - 1
     greatest = np.searchsorted(ordered, ordered[-1]) - 1
-    return np.unique(np.minimum(last_idxs, greatest))
+    ascending: IntArray = np.minimum(last_idxs, greatest)
+    is_first: BoolArray = np.diff(ascending, prepend=-1) > 0
+    return ascending[is_first]

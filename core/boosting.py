@@ -34,13 +34,16 @@ from core.types import (
 LearnerName = Literal["stump", "tree", "product"]
 LabelWeights = Literal["balanced", "uniform"]
 
+UNPAID = Paid()
+
 
 @dataclass(frozen=True, slots=True)
 class BoostParams:
     """The parameters of a boosting run; `cost_floor` in micro-units.
 
     `leaves` are those of a tree and `factors` those of a product; `search_size` is
-    the k of the searches `lazy` and `ucb`, and `seed` that of the draws of `lazy`.
+    the k of the searches `lazy`, `ucb` and `ucb_unscaled`, and `seed` that of the draws
+    of `lazy`.
     `label_weights`: see `initial_weights`. `stages`, `detection` and `false_alarm` are
     those of a cascade.
     """
@@ -104,6 +107,7 @@ def boost(
     catalogue: Catalogue,
     params: BoostParams,
     done: Sequence[Round] = (),
+    paid: Paid = UNPAID,
 ) -> Iterator[Round]:
     """Boost weak hypotheses, one round at a time.
 
@@ -119,6 +123,9 @@ def boost(
         Rounds of an interrupted run, to go on after, so that the rest is the same to
         the bit: their reweighting is repeated, and where the search has learnt from
         the edges found, their finding too.
+    paid : Paid, optional
+        What was bought before the first round (and before `done`): it is part of what
+        is `spent`, and fees among it are not due again.
 
     Yields
     ------
@@ -143,7 +150,7 @@ def boost(
     search = make_search(
         params.search, binned.codes.shape[0], params.search_size, params.seed
     )
-    buyer = Buyer(catalogue, params)
+    buyer = Buyer(catalogue, params, paid)
     for number in range(1, params.rounds + 1):
         search.begin(number)
         is_repeated = number <= len(done)
@@ -176,7 +183,11 @@ def find_hypothesis(
     search: Search,
     scorer: Scorer,
 ) -> Found | None:
-    """Find what the rule buys among what the learner makes and the search looks at."""
+    """Find what the rule buys among what the learner makes and the search looks at.
+
+    The search learns from every look: at the root and for a factor from edges, in a
+    leaf of a tree from gains.
+    """
 
     def learnt(candidates: Candidates) -> Candidates:
         search.reward(candidates.feature_idxs, candidates.edges)
@@ -222,14 +233,19 @@ class Buyer:
     `spent` is the price of all features so far, in micro-units.
     """
 
-    def __init__(self, catalogue: Catalogue, params: BoostParams) -> None:
+    def __init__(
+        self, catalogue: Catalogue, params: BoostParams, paid: Paid = UNPAID
+    ) -> None:
         self.catalogue = catalogue
         self.params = params
         is_free = smallest_cost(catalogue) == 0 and params.cost_floor is None
         self.rule = RULES["adaboost" if is_free else params.algorithm]
-        self.paid, self.spent, self.memory = Paid(), 0, Memory()
+        self.spent, self.paid = buy(catalogue, Paid(), paid.feature_idxs)
+        self.memory = Memory()
         self.is_paid = np.zeros(len(catalogue.features), dtype=np.bool_)
+        self.is_paid[list(self.paid.feature_idxs)] = True
         self.is_group_paid = np.zeros(len(catalogue.groups), dtype=np.bool_)
+        self.is_group_paid[list(self.paid.group_idxs)] = True
         # Without groups the costs of stumps never change.
         self._costs: FloatArray | None = None
         if not catalogue.groups:
@@ -279,9 +295,10 @@ class Buyer:
         """Buy the features of a hypothesis; `memory` is that of a repeated round."""
         amount, self.paid = buy(self.catalogue, self.paid, hypothesis.feature_idxs)
         self.spent += amount
-        idxs = list(hypothesis.feature_idxs)
-        self.is_paid[idxs] = True
-        self.is_group_paid[list(self.paid.group_idxs)] = True
+        for feature_idx in hypothesis.feature_idxs:
+            self.is_paid[feature_idx] = True
+        for group_idx in self.paid.group_idxs:
+            self.is_group_paid[group_idx] = True
         self.memory = memory or self.memory
 
 

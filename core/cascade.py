@@ -16,7 +16,7 @@ from core.boosting import BoostParams, boost
 from core.errors import Refusal, RefusedError
 from core.evaluate import hypothesis_votes
 from core.hypotheses import Hypothesis
-from core.prices import Paid, buy
+from core.prices import Paid, pay
 from core.types import (
     BoolArray,
     Cascade,
@@ -40,26 +40,35 @@ UNMEASURED = (0.0, 1.0, 1.0)
 class Rows:
     """Rows still in play; `scores` (n_rows,) is the vote of the stage so far.
 
-    `weights` are 1 on the average of the rows that a cascade begins with.
+    `has_vote` (n_rows,) marks the rows on which it has any. `weights` are 1 on the
+    average of the rows that a cascade begins with.
     """
 
     values: FloatArray
     is_second: BoolArray
     weights: FloatArray
     scores: FloatArray
+    has_vote: BoolArray
 
     def share(self, mask: BoolArray) -> float:
         """Share of the second class among some rows, one of each class added."""
         second = float(self.weights[mask & self.is_second].sum())
         return (second + 1.0) / (float(self.weights[mask].sum()) + 2.0)
 
+    def passes(self, threshold: float) -> BoolArray:
+        """Which rows pass the stage; of those without any vote nothing is known."""
+        passes: BoolArray = ~self.has_vote | (self.scores >= threshold)
+        return passes
+
     def take(self, mask: BoolArray) -> Rows:
         """Give some rows, at the beginning of a stage."""
+        n_rows = int(mask.sum())
         return Rows(
             self.values[mask],
             self.is_second[mask],
             self.weights[mask],
-            np.zeros(int(mask.sum())),
+            np.zeros(n_rows),
+            np.zeros(n_rows, np.bool_),
         )
 
 
@@ -111,28 +120,30 @@ class Stager:
     def measure(self) -> tuple[float, float, float]:
         """Threshold, detection and false alarms of the stage on held-out rows.
 
-        The threshold is the largest that detects enough of the second class.
+        The threshold is the largest vote on a row of the second class that detects
+        enough of it: 0 where no such row has a vote.
         """
         rows = self.held_out
-        scores, weights = rows.scores, rows.weights
-        order = np.argsort(-scores[rows.is_second], kind="stable")
-        ours = scores[rows.is_second][order]
-        detected = np.cumsum(weights[rows.is_second][order])
-        detected /= detected[-1]
+        weights, ours = rows.weights, rows.is_second & rows.has_vote
+        order = np.argsort(-rows.scores[ours], kind="stable")
+        total = float(weights[rows.is_second].sum())
+        silent = float(weights[rows.is_second & ~rows.has_vote].sum())
+        detected = (silent + np.cumsum(weights[ours][order])) / total
         position = int(np.searchsorted(detected, self.params.detection - SLACK))
-        threshold = float(ours[position]) - SLACK
-        others = ~rows.is_second
-        false_alarm = float(weights[others & (scores >= threshold)].sum())
+        threshold = 0.0
+        if order.size:
+            threshold = float(rows.scores[ours][order[position]]) - SLACK
+        passes, others = rows.passes(threshold), ~rows.is_second
+        false_alarm = float(weights[others & passes].sum())
         false_alarm /= float(weights[others].sum())
-        detection = float(weights[rows.is_second & (scores >= threshold)].sum())
-        detection /= float(weights[rows.is_second].sum())
+        detection = float(weights[rows.is_second & passes].sum()) / total
         return threshold, detection, false_alarm
 
     def end_stage(self) -> None:
         """Fix the stage and go on with the rows that pass it."""
         threshold, detection, false_alarm = self.measured
         rows = self.held_out
-        passes = rows.scores >= threshold
+        passes = rows.passes(threshold)
         self.stages.append(
             Stage(
                 length=self.n_rounds,
@@ -145,7 +156,7 @@ class Stager:
         )
         self.measured = self.best = UNMEASURED
         self.held_out = rows.take(passes)
-        self.training = self.training.take(self.training.scores >= threshold)
+        self.training = self.training.take(self.training.passes(threshold))
 
     def cascade(self) -> Cascade:
         """Give the stages so far; rounds after the last of them make one more."""
@@ -183,13 +194,18 @@ def lay_rows(dataset: Dataset) -> Rows:
         dataset.targets == 1,
         dataset.weights * dataset.n_samples,
         np.zeros(dataset.n_samples),
+        np.zeros(dataset.n_samples, np.bool_),
     )
 
 
 def add_vote(rows: Rows, hypothesis: Hypothesis, alpha: float) -> Rows:
     """Add a hypothesis' vote to the scores."""
     votes = hypothesis_votes(hypothesis, rows.values, 1)[:, 0]
-    return replace(rows, scores=rows.scores + alpha * votes)
+    return replace(
+        rows,
+        scores=rows.scores + alpha * votes,
+        has_vote=rows.has_vote | (votes != 0.0),
+    )
 
 
 def grow_cascade(
@@ -228,40 +244,44 @@ def grow_cascade(
     Notes
     -----
     Viola and Jones (2004), Table 2, with the hypotheses bought by the greedy rule of
-    Huang et al. (2015), eq. 1, so that what is cheap comes first. Each stage is
-    trained on the rows that pass all before, half of the weight on either class. A
-    third of the rows is held out for the thresholds. There are fewer stages where the
-    first ones already pass as few of the first class as all were to, `false_alarm` **
-    `stages`, or where all rows of a class are rejected, trained on or held out.
+    Huang et al. (2015), eq. 1, so that what is cheap comes first; fees that earlier
+    stages have paid are not due again. Each stage is trained on the rows that pass all
+    before, half of the weight on either class. A third of the rows is held out for the
+    thresholds. There are fewer stages where the first ones already pass as few of the
+    first class as all were to, `false_alarm` ** `stages`, or where all rows of a class
+    are rejected, trained on or held out.
+
+    A row on which no hypothesis of a stage votes, since all that they read is missing,
+    passes it, as a session without these answers goes on. That is ours: Viola and Jones
+    have no missing values.
     """
     stager = Stager(dataset, params)
     if is_strict and stager.is_over:
         rule = "must give a cascade two rows of each class, or two units"
         raise RefusedError([Refusal("target", rule)])
     rest = list(done)
-    paid, spent = Paid(), 0
+    paid = Paid()
     stage_params = replace(params, algorithm=RULE)
     while not stager.is_over:
-        rows, number = stager.training, stager.n_rounds
+        rows, number, paid_before = stager.training, stager.n_rounds, paid
         repeated: list[Round] = []
         has_ended = False
         while rest and not has_ended:
             earlier = rest.pop(0)
             repeated.append(replace(earlier, number=len(repeated) + 1))
-            amount, paid = buy(dataset.catalogue, paid, earlier.hypothesis.feature_idxs)
-            spent += amount
+            paid = pay(dataset.catalogue, paid, earlier.hypothesis.feature_idxs)
             has_ended = stager.feed(earlier.hypothesis, earlier.alpha)
         if has_ended:
             continue
         table = stage_table(dataset, rows)
         signed = table.signs * table.weights
+        binned = bin_values(table)
         for added in boost(
-            bin_values(table), signed, table.catalogue, stage_params, repeated
+            binned, signed, table.catalogue, stage_params, repeated, paid_before
         ):
-            amount, paid = buy(dataset.catalogue, paid, added.hypothesis.feature_idxs)
-            spent += amount
+            paid = pay(dataset.catalogue, paid, added.hypothesis.feature_idxs)
             has_ended = stager.feed(added.hypothesis, added.alpha)
-            yield replace(added, number=number + added.number, spent=spent)
+            yield replace(added, number=number + added.number)
             if has_ended:
                 break
         if not has_ended:

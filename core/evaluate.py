@@ -312,6 +312,15 @@ def finish_sampled(
     )
 
 
+def class_votes(
+    ensemble: Ensemble, walks: Walks, policy: PolicyName | None = None
+) -> IntArray:
+    """Class by the raw vote at the end of each walk, of a cascade by its stages."""
+    if (policy or ensemble.policy) == "cascade":
+        return stage_votes(ensemble, walks.stages)
+    return raw_votes(ensemble, walks.margins * ensemble.alpha_sums[-1])
+
+
 def class_probabilities(
     ensemble: Ensemble, walks: Walks, policy: PolicyName | None = None
 ) -> FloatArray:
@@ -358,9 +367,7 @@ def evaluate(
         errors = errors_calibrated = weights @ is_wrong.mean(axis=-1)
     else:
         targets = dataset.targets[:, None]
-        votes = raw_votes(ensemble, walks.margins * ensemble.alpha_sums[-1])
-        if (policy or ensemble.policy) == "cascade":
-            votes = stage_votes(ensemble, walks.stages)
+        votes = class_votes(ensemble, walks, policy)
         labels = decide(ensemble, class_probabilities(ensemble, walks, policy))
         errors = weights @ (votes != targets)
         errors_calibrated = weights @ (labels != targets)

@@ -10,7 +10,7 @@ import numpy as np
 from core import kernels
 from core.policies.cascade import count_passed
 from core.policies.ordered import find_plan
-from core.policies.sampled import count_draws
+from core.policies.sampled import past_draws
 from core.session_arrays import SessionArrays
 from core.types import (
     BoolArray,
@@ -44,11 +44,9 @@ def forecast(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Forecas
     """
     if state.policy == "sample" and not state.is_decided:
         return sampled_forecast(ensemble, state, arrays)
-    length, is_counted = len(ensemble.hypotheses), arrays.is_countable
-    if state.policy != "sample":
-        length = find_plan(ensemble, arrays).length
-        is_counted = np.ones(is_counted.size, np.bool_)
-    votes, known, planned = tally(ensemble, arrays, length, is_counted)
+    votes, known, planned = tally(
+        ensemble, arrays, *find_counted(ensemble, state, arrays)
+    )
     found = make_forecast(
         ensemble,
         "ordered",
@@ -87,14 +85,25 @@ def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
 
     In between the more probable one.
     """
-    between = decide(
-        replace(ensemble, error_costs=None), stage_chances(ensemble, passed)
-    )
+    between = argbest(ensemble, stage_chances(ensemble, passed), TIE)
     n_stages = ensemble.stage_ends.size
     # Without any stage nothing was passed.
     is_through = (passed == n_stages) & (n_stages > 0)
     votes: IntArray = np.where(passed < 0, 0, np.where(is_through, 1, between))
     return votes
+
+
+def find_counted(
+    ensemble: Ensemble, state: State, arrays: SessionArrays
+) -> tuple[int, BoolArray]:
+    """How many of the first hypotheses a full vote counts, and on which features.
+
+    The plan, or with the policy `sample` whatever is within reach.
+    """
+    if state.policy == "sample":
+        return len(ensemble.hypotheses), arrays.is_countable
+    is_counted = np.ones(arrays.status.size, np.bool_)
+    return find_plan(ensemble, arrays).length, is_counted
 
 
 def tally(
@@ -127,17 +136,26 @@ def sampled_forecast(
     ensemble: Ensemble, state: State, arrays: SessionArrays
 ) -> Forecast:
     """Forecast of the policy `sample` from the draws so far."""
-    positions = current_votes(ensemble, arrays)
-    ballots = ensemble.paths.votes[positions]
-    counts = count_draws(ensemble, state)
-    n_draws = int(counts @ (positions > 0))
+    paths = ensemble.paths
+    votes = np.zeros(ensemble.n_channels)
+    has_vote = np.empty(paths.roots.size, np.bool_)
+    n_voted = kernels.tally_draws(
+        arrays.values,
+        arrays.status,
+        past_draws(ensemble, state),
+        paths.roots,
+        paths.nodes,
+        paths.cuts,
+        paths.votes,
+        votes,
+        has_vote,
+    )
+    n_draws = int(n_voted)
     if n_draws == 0:
-        none = np.zeros(ensemble.n_channels)
-        return make_forecast(ensemble, "sample", none, 0.0, n_draws=0)
-    known = float(ensemble.alpha_array[positions > 0].sum())
+        return make_forecast(ensemble, "sample", votes, 0.0, n_draws=0)
+    known = float(ensemble.alpha_array[has_vote].sum())
     share = known / float(ensemble.alpha_sums[-1])
-    margins = counts @ ballots / n_draws
-    return make_forecast(ensemble, "sample", margins, share, n_draws=n_draws)
+    return make_forecast(ensemble, "sample", votes / n_draws, share, n_draws=n_draws)
 
 
 def current_votes(ensemble: Ensemble, arrays: SessionArrays) -> IntArray:
@@ -209,7 +227,7 @@ def argbest(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray
     """Class of the largest gain, (..., n_classes) -> (...); ties as in `raw_votes`."""
     is_best = gains >= gains.max(axis=-1, keepdims=True) - tolerance
     preference = ensemble.preference
-    best: IntArray = preference[np.argmax(is_best[..., preference], axis=-1)]
+    best: IntArray = preference[is_best[..., preference].argmax(axis=-1)]
     return best
 
 

@@ -68,9 +68,9 @@ def session_arrays(ensemble: Ensemble, state: State) -> SessionArrays:
     """Lay a session out as arrays."""
     catalogue = ensemble.catalogue
     is_group_paid = np.zeros(len(catalogue.groups), dtype=np.bool_)
-    is_group_paid[list(paid_by(catalogue, state).group_idxs)] = True
     prices = catalogue.costs
     if catalogue.groups:
+        is_group_paid[list(paid_by(catalogue, state).group_idxs)] = True
         dues = np.append(np.where(is_group_paid, 0, catalogue.fees), 0)
         assert NO_GROUP == -1
         prices = prices + dues[catalogue.group_idxs]

@@ -8,25 +8,28 @@ from core import kernels
 from core.forecasts import (
     TIE,
     channel_chances,
+    current_votes,
     decide,
+    find_counted,
+    forecast,
     raw_votes,
     share_out,
     stage_chances,
     stage_votes,
     tally,
 )
-from core.policies.cascade import count_passed
+from core.policies.cascade import follow_paths, judge
 from core.policies.ordered import find_plan
 from core.session_arrays import SessionArrays
-from core.types import Ensemble, FloatArray, Forecast, State
+from core.types import Ensemble, FloatArray, State
 
 
-def is_confident(state: State, forecast: Forecast) -> bool:
+def is_confident(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
     """Whether the label is as probable as the session's stop rule asks for."""
-    confidence = state.stop.confidence
-    return (
-        confidence is not None and forecast.probabilities[forecast.label] >= confidence
-    )
+    if state.stop.confidence is None:
+        return False
+    current = forecast(ensemble, state, arrays)
+    return current.probabilities[current.label] >= state.stop.confidence
 
 
 def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
@@ -48,10 +51,7 @@ def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
         return True
     if state.policy == "cascade":
         return is_stage_certain(ensemble, state, arrays)
-    length, is_counted = len(ensemble.hypotheses), arrays.is_countable
-    if state.policy == "ordered":
-        length = find_plan(ensemble, arrays).length
-        is_counted = np.ones(is_counted.size, np.bool_)
+    length, is_counted = find_counted(ensemble, state, arrays)
     votes, known, _ = tally(ensemble, arrays, length, is_counted)
     bounds = Bounds(ensemble, state, arrays, length)
     if ensemble.n_channels == 1:
@@ -73,29 +73,38 @@ def is_stage_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) ->
 
     The votes of each stage are bounded over all answers that are still affordable: they
     say which stages may be passed, and which may reject. A session may end within any
-    stage that can be reached.
+    stage that can be reached. One in which nothing has voted yet may also be gone past
+    without any vote, which changes nothing.
     """
-    passed = count_passed(ensemble, arrays)
+    ends = follow_paths(ensemble, arrays)
+    passed = judge(ensemble, ends)
+    # A path that has come to a vote keeps one, whatever else it hears.
+    has_vote = current_votes(ensemble, arrays) > 0
     bounds = Bounds(ensemble, state, arrays, find_plan(ensemble, arrays).length)
     tolerance = TIE * float(ensemble.alpha_sums[-1])
     starts = [0, *ensemble.stage_ends[:-1].tolist()]
     owners = ensemble.paths.owners
     reachable = [passed]
     for stage in range(passed, ensemble.stage_ends.size if passed >= 0 else passed):
-        is_inside = (owners >= starts[stage]) & (owners < ensemble.stage_ends[stage])
+        stop = int(ensemble.stage_ends[stage])
+        part = slice(starts[stage], stop)
+        if not has_vote[part].any() and not (ends[part] >= 0).any():
+            # Gone past without any vote.
+            continue
+        is_inside = (owners >= starts[stage]) & (owners < stop)
         scores = np.where(is_inside, ensemble.weighted_votes[:, 0], 0.0)
         low, high = bounds.of(scores)
         threshold = float(ensemble.thresholds[stage])
         if low < threshold + tolerance:
             reachable.append(-1 - stage)
-        if high < threshold - tolerance:
+        if high >= threshold - tolerance:
+            reachable.append(stage + 1)
+        elif has_vote[part].any():
             break
-        reachable.append(stage + 1)
-    ends = np.array(reachable)
-    labels = decide(ensemble, stage_chances(ensemble, ends))
-    return (
-        len(set(labels.tolist())) == len(set(stage_votes(ensemble, ends).tolist())) == 1
-    )
+    codes = np.array(reachable)
+    labels = decide(ensemble, stage_chances(ensemble, codes)).tolist()
+    votes = stage_votes(ensemble, codes).tolist()
+    return len(set(labels)) == len(set(votes)) == 1
 
 
 class Bounds:

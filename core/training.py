@@ -115,7 +115,8 @@ def train(
     it trains on, so that the curve counts what that costs in error; the card tells
     those of all rows. The catalogue stays whole: the columns not selected are blanked
     for training, and no learner reads a column without a value. From no feature at
-    all comes an ensemble without hypotheses, which says the largest class.
+    all comes an ensemble without hypotheses, which says the largest class. There is no
+    out-of-bag error after a selection, which has seen the rows that trees left out.
     """
     if dataset.is_multilabel:
         raise RefusedError([Refusal("target", "must be one class per row")])
@@ -141,7 +142,7 @@ def train(
         curve, calibrations = validate(whole, held_out, rows_by_fold, seed)
         whole = replace(whole, calibrations=calibrations)
     card = make_card(dataset, whole, len(fold_idxs), seed)
-    if is_bagged(params.algorithm):
+    if is_bagged(params.algorithm) and selection is None:
         error = out_of_bag_error(dataset, whole, rounds, params.seed)
         card["out_of_bag_error"] = error
     if selection is not None:

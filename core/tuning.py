@@ -19,6 +19,10 @@ from core.types import Dataset, Ensemble, FloatArray, Round
 
 AutoName = Literal["rounds", "tau", "switch"]
 
+# Stands for a parameter to be chosen on held-out rows; of at most so many rounds.
+AUTO = "auto"
+AUTO_ROUNDS = 1000
+
 # What is tried, the default first: it wins a tie.
 TAUS = (1.0, 0.3, 0.1, 0.03, 0.0)
 SWITCHES = (0.1, 0.3, 0.03)

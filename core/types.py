@@ -215,10 +215,10 @@ class Calibration:
 class Stage:
     """A stage of a cascade: the hypotheses up to `length`, after the stage before.
 
-    A row whose vote by them is below `threshold` is rejected. The rest is measured
-    on held-out rows that reached the stage: the share of the second class that passes,
-    of the first that passes, and the share of the second class among all that
-    reached it and among those rejected.
+    A row whose vote by them is below `threshold` is rejected, unless none of them votes
+    on it. The rest is measured on held-out rows that reached the stage: the share of
+    the second class that passes, of the first that passes, and the share of the second
+    class among all that reached it and among those rejected.
     """
 
     length: int

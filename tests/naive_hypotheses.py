@@ -272,12 +272,12 @@ class All:
 class Ucb(All):
     """UCB(k): mean reward + b sqrt(2 ln t/T_j), every arm once at first.
 
-    b is the largest reward so far.
+    b is the largest reward so far, or 1 as in the paper (not `is_scaled`).
     """
 
-    def __init__(self, n_features, size):
+    def __init__(self, n_features, size, is_scaled=True):
         super().__init__(n_features)
-        self.size, self.t = size, 0
+        self.size, self.t, self.is_scaled = size, 0, is_scaled
         self.rewards = [[] for _ in range(n_features)]
 
     def bound(self, arm):
@@ -285,8 +285,10 @@ class Ucb(All):
         if not rewards:
             return math.inf
         mean = sum(rewards) / len(rewards)
-        largest = max(max(seen, default=0.0) for seen in self.rewards)
-        return mean + largest * math.sqrt(2 * math.log(self.t) / len(rewards))
+        b = 1.0
+        if self.is_scaled:
+            b = max(max(seen, default=0.0) for seen in self.rewards)
+        return mean + b * math.sqrt(2 * math.log(self.t) / len(rewards))
 
     def pick(self):
         self.t += 1

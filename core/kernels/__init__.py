@@ -4,7 +4,7 @@ A kernel calls kernels of its own file only: numba's cache does not notice edits
 elsewhere.
 """
 
-from core.kernels.binning import MISSING, encode
+from core.kernels.binning import FEW, MISSING, encode, encode_parallel
 from core.kernels.channels import (
     best_channel_stumps,
     best_channel_stumps_parallel,
@@ -33,15 +33,18 @@ from core.kernels.inference import (
     PENDING,
     add_votes,
     bound_votes,
+    find_asking,
     find_plan,
     follow_all,
     tally,
+    tally_draws,
     walk_ordered,
     walk_sampled,
 )
 
 __all__ = [
     "CHUNK",
+    "FEW",
     "GONE",
     "KNOWN",
     "MISSING",
@@ -55,7 +58,9 @@ __all__ = [
     "bound_votes",
     "cast",
     "encode",
+    "encode_parallel",
     "end_rows",
+    "find_asking",
     "find_plan",
     "follow_all",
     "move",
@@ -69,6 +74,7 @@ __all__ = [
     "sum_groups_parallel",
     "sum_sides",
     "tally",
+    "tally_draws",
     "walk_ordered",
     "walk_sampled",
 ]

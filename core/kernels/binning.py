@@ -6,39 +6,153 @@ Codes are uint8, one row per feature; `MISSING` marks a missing value.
 import numpy as np
 from numba import prange
 
-from core.kernels.jit import parallel_kernel
+from core.kernels.jit import kernel, parallel_kernel
 
 MISSING = np.uint8(255)
-N_HISTOGRAM = 256
-ENCODE_BLOCK = 8
+
+# A feature with at most so many values is coded by comparing with each of them.
+FEW = 16
+
+# Rows per task; rows and features that are copied from rows to columns at a time.
+CHUNK = 2048
+TILE = 128
+LANES = 256
+PAD = 8
+
+
+@kernel
+def rank(column, size, known, out_codes):
+    """Count the known values below every value; return how many values are known."""
+    n_met = 0
+    out_codes[:] = 0
+    for idx in range(size):
+        one = known[idx]
+        for row in range(column.shape[0]):
+            out_codes[row] += np.uint8(one < column[row])
+            n_met += one == column[row]
+    return n_met
+
+
+@kernel
+def search(column, table, out_codes):
+    """Count the cuts below every value.
+
+    table: as many as a power of two, ascending, the last infinite. So the search takes
+    the same steps for every value, several values at a time. (A bit is shifted to its
+    place: multiplied, it becomes a branch and takes five times as long.)
+    """
+    counts = np.zeros(column.shape[0], np.int64)
+    for power in range(np.int64(np.log2(table.shape[0])) - 1, -1, -1):
+        for row in range(column.shape[0]):
+            idx = np.uint64(counts[row] + (1 << power) - 1)
+            counts[row] += np.int64(table[idx] < column[row]) << power
+    for row in range(column.shape[0]):
+        out_codes[row] = np.uint8(counts[row])
+
+
+@kernel
+def mark(column, out_codes):
+    """Code the missing values as such; return how many there are."""
+    n_missing = 0
+    for row in range(column.shape[0]):
+        is_missing = np.isnan(column[row])
+        n_missing += is_missing
+        out_codes[row] = MISSING if is_missing else out_codes[row]
+    return n_missing
+
+
+@kernel
+def learn(column, size, out_known):
+    """Add a column's values to the `size` known ones; return how many there are then.
+
+    out_known: (FEW + 1,), ascending; once it is full, nothing is added.
+    """
+    for row in range(column.shape[0]):
+        if size > FEW:
+            break
+        value = column[row]
+        idx = 0
+        while idx < size and out_known[idx] < value:
+            idx += 1
+        is_new = idx == size or out_known[idx] != value
+        if is_new and not np.isnan(value):
+            for later in range(size, idx, -1):
+                out_known[later] = out_known[later - 1]
+            out_known[idx] = value
+            size += 1
+    return size
+
+
+@kernel
+def encode(
+    start, values, features, tables, out_known, out_sizes, out_has_missing, out_codes
+):
+    """Code features on some rows, the first of which is `start`; learn new values.
+
+    values: (n_rows, n_features). A code counts the known values below, or the cuts in
+    tables[c], see `search`, if more than FEW values of features[c] are known. It holds
+    if by the end nothing was learnt of its feature. out_known: (n_features, FEW + 1),
+    distinct values, ascending; out_sizes: (n_features,), how many; both are added to,
+    and so is out_has_missing: (n_features,). out_codes: (n_features, n_samples).
+    """
+    n_rows = values.shape[0]
+    # Rows are read whole, columns coded at a stretch. Unpadded, the values of a row
+    # would share a few sets of the cache.
+    columns = np.empty((min(LANES, features.shape[0]), TILE + PAD))
+    for first in range(0, n_rows, TILE):
+        n_tile = min(TILE, n_rows - first)
+        for block in range(0, features.shape[0], LANES):
+            lanes = features[block : block + LANES]
+            for row in range(n_tile):
+                for lane in range(lanes.shape[0]):
+                    columns[lane, row] = values[first + row, lanes[lane]]
+            for lane in range(lanes.shape[0]):
+                feature_idx = lanes[lane]
+                size = out_sizes[feature_idx]
+                known = out_known[feature_idx]
+                column = columns[lane, :n_tile]
+                codes = out_codes[feature_idx, start + first : start + first + n_tile]
+                if size > FEW:
+                    search(column, tables[block + lane], codes)
+                    n_left = n_tile
+                else:
+                    n_left = n_tile - rank(column, size, known, codes)
+                if n_left > 0:
+                    n_missing = mark(column, codes)
+                    out_has_missing[feature_idx] |= n_missing > 0
+                    if n_left > n_missing and size <= FEW:
+                        out_sizes[feature_idx] = learn(column, size, known)
 
 
 @parallel_kernel
-def encode(values, cuts, cut_starts, out_codes):
-    """Code every value by binary search among its feature's cuts.
-
-    values: (n_samples, n_features); cuts: flat, those of feature f from
-    cut_starts[f] to cut_starts[f + 1], ascending, at most 255. The code of a number is
-    how many cuts lie below it, of a category its position. out_codes: (n_features,
-    n_samples).
-    """
+def encode_parallel(
+    values, features, tables, out_known, out_sizes, out_has_missing, out_codes
+):
+    """Do as `encode` for all rows on all cores."""
     n_samples, n_features = values.shape
-    n_blocks = (n_features + ENCODE_BLOCK - 1) // ENCODE_BLOCK
-    for block in prange(n_blocks):
-        start = block * ENCODE_BLOCK
-        stop = min(start + ENCODE_BLOCK, n_features)
-        # Padded to one length, the search takes the same steps for every value and
-        # needs no branch; eight features share each line of the cache.
-        tables = np.full((ENCODE_BLOCK, N_HISTOGRAM), np.inf)
-        for feature_idx in range(start, stop):
-            for idx in range(cut_starts[feature_idx], cut_starts[feature_idx + 1]):
-                tables[feature_idx - start, idx - cut_starts[feature_idx]] = cuts[idx]
-        for row in range(n_samples):
-            for feature_idx in range(start, stop):
-                value = values[row, feature_idx]
-                table = tables[feature_idx - start]
-                code = 0
-                for power in range(7, -1, -1):
-                    step = 1 << power
-                    code += step * (table[np.uint64(code + step - 1)] < value)
-                out_codes[feature_idx, row] = MISSING if np.isnan(value) else code
+    n_chunks = (n_samples + CHUNK - 1) // CHUNK
+    known = np.empty((n_chunks, n_features, FEW + 1))
+    sizes = np.empty((n_chunks, n_features), np.int64)
+    has_missing = np.zeros((n_chunks, n_features), np.bool_)
+    for chunk in prange(n_chunks):
+        known[chunk] = out_known
+        sizes[chunk] = out_sizes
+        start = np.int64(chunk) * CHUNK
+        encode(
+            start,
+            values[start : start + CHUNK],
+            features,
+            tables,
+            known[chunk],
+            sizes[chunk],
+            has_missing[chunk],
+            out_codes,
+        )
+    for chunk in range(n_chunks):
+        for feature_idx in features:
+            out_has_missing[feature_idx] |= has_missing[chunk, feature_idx]
+            out_sizes[feature_idx] = learn(
+                known[chunk, feature_idx, : sizes[chunk, feature_idx]],
+                out_sizes[feature_idx],
+                out_known[feature_idx],
+            )

@@ -143,19 +143,18 @@ class Histograms:
         float
             The normaliser Z.
         """
-        n_wrong, n_right, *sides = self._sum_groups(ballots)
+        n_wrong, n_right, wrong, right = self._sum_groups(ballots)
         units = self._moved.units
-        counts = np.array([n_wrong, self._weights.size - n_wrong - n_right, n_right])
-        shares = np.array([sides[0], units - sides[0] - sides[1], sides[1]])
+        counts = (n_wrong, self._weights.size - n_wrong - n_right, n_right)
+        shares = (wrong, units - wrong - right, right)
         # Of equal groups the rows that are right.
-        kept = 2 - int(np.argmax(counts[::-1]))
-        factors = np.exp(-alpha * (np.arange(3) - kept))
-        total = float(factors @ shares)
-        most = total + float(factors @ counts) / 2
+        kept = max(reversed(range(3)), key=counts.__getitem__)
+        factors = [math.exp(-alpha * (group - kept)) for group in range(3)]
+        total = sum(f * share for f, share in zip(factors, shares, strict=True))
+        most = total + sum(f * n for f, n in zip(factors, counts, strict=True)) / 2
         is_fresh = not 2.0**MIN_BITS <= total <= most <= 2.0**MAX_BITS
-        if is_fresh:
-            factors *= unit_scale(most)
-        self._move(ballots, factors, is_fresh)
+        scale = unit_scale(most) if is_fresh else 1.0
+        self._move(ballots, scale * np.array(factors), is_fresh)
         return total / units * math.exp(-alpha * (kept - 1))
 
     def _sum_groups(self, ballots: BallotArray) -> list[int]:

@@ -3,7 +3,6 @@
 A refusal names everything that is wrong at once.
 """
 
-from core.specs.params import AUTO_ROUNDS
 from core.specs.training import TrainingSpec, read_spec
 
-__all__ = ["AUTO_ROUNDS", "TrainingSpec", "read_spec"]
+__all__ = ["TrainingSpec", "read_spec"]

@@ -10,17 +10,13 @@ from core.algorithms import ALGORITHMS
 from core.boosting import BoostParams, LabelWeights, LearnerName
 from core.reader import Reader, Section, or_else
 from core.search import SearchName
-from core.tuning import USERS, AutoName
+from core.tuning import AUTO, AUTO_ROUNDS, USERS, AutoName
 
 MAX_ROUNDS = 100_000
 MAX_LEAVES = 64
 MAX_FACTORS = 8
 MAX_STAGES = 50
 MAX_SEARCH_SIZE = 1_000_000
-
-# Stands for a parameter to be chosen on held-out rows; of at most so many rounds.
-AUTO = "auto"
-AUTO_ROUNDS = 1000
 
 
 def read_params(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.binning import MAX_CODES, bin_values, find_thresholds
-from core.kernels import MISSING
+from core.kernels import CHUNK, FEW, MISSING
 from core.types import Catalogue, ClassLabel, Dataset, Feature
 from tests import naive
 from tests.strategies import datasets, rows_of
@@ -148,7 +148,7 @@ def test_heavy_lowest_value_keeps_a_cut():
 
 
 def test_heavy_highest_value_keeps_a_cut():
-    values = np.concatenate((np.full(99_700, 1000.0), np.arange(1.0, 301)))
+    values = np.concatenate((np.arange(1.0, 301), np.full(99_700, 1000.0)))
 
     thresholds = find_thresholds(values, None)
 
@@ -179,3 +179,103 @@ def test_table_without_features_has_no_codes():
     )
 
     assert bin_values(bare).codes.shape == (0, 2)
+
+
+N_UGLY = CHUNK + 70
+
+
+def ugly_columns(n_samples):
+    """Columns of every kind, some of whose values turn up late or only once."""
+    rows = np.arange(n_samples, dtype=np.float64)
+    late, later = rows >= n_samples - 1, rows >= n_samples - 2
+    rolled = np.roll(np.where(rows < FEW, rows, 0.0), 1 - FEW)
+    return {
+        "boolean": rows % 3 == 1,
+        "missing": np.where(rows % 4 == 2, np.nan, rows % 2),
+        "constant": np.full(n_samples, -0.0),
+        "empty": np.full(n_samples, np.nan),
+        "zeros": np.where(rows % 2 == 0, -0.0, 0.0),
+        "tiny": np.where(rows % 3 == 0, -0.0, TINY * (rows % 3)),
+        "huge": np.where(rows % 3 == 0, -HUGE, HUGE * (rows % 3 - 1)),
+        "neighbours": np.where(rows % 2 == 0, 1.0, math.nextafter(1, 2)),
+        "sixteen": rows % FEW,
+        "seventeen": -(rows % (FEW + 1)),
+        "late": np.where(late, 0.5, rows % 2),
+        "late and missing": np.where(late, -1.0, np.where(later, np.nan, rows % 2)),
+        "lone": np.where(late, 1.0, np.nan),
+        "too many late": np.where(later, 20.0 + rows, rolled),
+        "many late": np.where(rows % 5 == 0, 0.0, rows),
+        "254": rows % MAX_CODES,
+        "heavy": np.where(rows % 50 == 0, rows, 7.0),
+        "many": np.cos(rows),
+        "many, missing": np.where(rows % 9 == 0, np.nan, np.sin(rows)),
+    }
+
+
+def expect(column, weights, is_category):
+    """Codes and cuts of a column, by sorting."""
+    order = np.argsort(column)[: np.count_nonzero(~np.isnan(column))]
+    if is_category:
+        cuts = np.unique(column[order])
+    else:
+        cuts = find_thresholds(column[order], weights[order])
+    codes = [int((cuts < value).sum()) for value in column]
+    is_missing = np.isnan(column)
+    return np.where(is_missing, MISSING, codes).tolist(), cuts.tolist(), is_missing
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 20, 300, N_UGLY])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_few_and_many_values_of_one_table_are_coded_as_by_sorting(
+    n_samples, is_weighted
+):
+    weights = np.ones(n_samples) + is_weighted * (np.arange(n_samples) % 3)
+    columns = ugly_columns(n_samples)
+
+    binned = bin_values(table_of(list(columns.values()), weights=weights))
+
+    for idx, (name, column) in enumerate(columns.items()):
+        codes, cuts, is_missing = expect(np.float64(column), weights, False)
+        assert binned.codes[idx].tolist() == codes, name
+        assert binned.cuts[idx].tolist() == cuts, name
+        assert binned.n_codes[idx] == np.unique(column[~is_missing]).size or cuts, name
+        assert binned.has_missing[idx] == is_missing.any(), name
+
+
+@pytest.mark.parametrize("n_samples", [1, 20, N_UGLY])
+def test_categories_that_are_few_many_or_late_are_coded_by_their_order(n_samples):
+    rows = np.arange(n_samples, dtype=np.float64)
+    columns = [
+        rows % 3,
+        np.where(rows % 7 == 0, np.nan, rows % FEW),
+        rows % 200,
+        np.where(rows == n_samples - 1, 5.0, rows % 2 * 9),
+    ]
+
+    binned = bin_values(table_of(columns, ["category"] * len(columns)))
+
+    for idx, column in enumerate(columns):
+        codes, cuts, _ = expect(column, None, True)
+        assert binned.codes[idx].tolist() == codes
+        assert binned.cuts[idx].tolist() == cuts
+        assert binned.n_codes[idx] == len(cuts)
+
+
+def test_sign_of_a_zero_changes_no_threshold():
+    rows = np.arange(40)
+    column = np.where(rows % 2 == 0, 0.0, np.where(rows % 4 == 1, TINY, -TINY))
+
+    pair = [bin_values(table_of([zeros + column])) for zeros in (-0.0, 0.0)]
+
+    first, second = (one.cuts[0].tobytes() for one in pair)
+    assert first == second == np.array([-TINY, 0.0]).tobytes()
+
+
+def test_features_that_one_pass_does_not_hold_are_coded_as_any():
+    values = np.arange(3 * 600).reshape(600, 3) % 7.0
+
+    binned = bin_values(table_of(list(values)))
+
+    assert [codes.tolist() for codes in binned.codes] == [
+        expect(column, np.ones(3), False)[0] for column in values
+    ]

@@ -213,25 +213,26 @@ def test_seed_decides_which_rows_are_held_out():
 # How stages are made.
 
 
-def judged(ensemble: Ensemble, values: np.ndarray) -> list[int]:
-    """`count_passed` of complete rows, by plain sums."""
-    codes = []
+def judged(ensemble: Ensemble, values: np.ndarray) -> list[tuple[int, int]]:
+    """`count_passed` of rows, and the stages that didn't reject each; by plain sums."""
+    ends = []
     for row in values:
-        code, start = 0, 0
+        code, start, n_survived = 0, 0, 0
         for stage in ensemble.cascade.stages:
             part = slice(start, stage.length)
-            vote = sum(
+            votes = [
                 alpha * evaluate.hypothesis_votes(one, row[None], 1)[0, 0]
                 for one, alpha in zip(
                     ensemble.hypotheses[part], ensemble.alphas[part], strict=True
                 )
-            )
-            if vote < stage.threshold:
-                code = -1 - code
+            ]
+            if any(votes) and sum(votes) < stage.threshold:
+                code = -1 - n_survived
                 break
-            code, start = code + 1, stage.length
-        codes.append(code)
-    return codes
+            n_survived, start = n_survived + 1, stage.length
+            code = n_survived if any(votes) else code
+        ends.append((code, n_survived))
+    return ends
 
 
 @pytest.mark.parametrize("learner", ["stump", "tree", "product"])
@@ -243,14 +244,12 @@ def test_stages_keep_the_wanted_rates_on_held_out_rows(seed, learner):
     params = params_of(seed=seed, learner=learner, leaves=3, factors=2)
     ensemble = make_ensemble(dataset, params, list(grow_cascade(dataset, params)))
     held_out = dataset.take(part_rows(dataset, seed)[1])
-    codes = np.array(judged(ensemble, held_out.values))
+    n_survived = np.array(judged(ensemble, held_out.values))[:, 1]
     weights = held_out.weights * held_out.n_samples
 
     assert ensemble.cascade.stages
     for idx, stage in enumerate(ensemble.cascade.stages):
-        reached = (codes >= idx) | (codes <= -1 - idx)
-        passed = codes > idx
-        passed |= codes < -1 - idx
+        reached, passed = n_survived >= idx, n_survived > idx
         rates = []
         for target in (1, 0):
             is_class = reached & (held_out.targets == target)
@@ -264,7 +263,7 @@ def test_stages_keep_the_wanted_rates_on_held_out_rows(seed, learner):
         ):
             second = weights[mask & (held_out.targets == 1)].sum()
             assert chance == pytest.approx((second + 1) / (weights[mask].sum() + 2))
-    mask = codes == len(ensemble.cascade.stages)
+    mask = n_survived == len(ensemble.cascade.stages)
     second = weights[mask & (held_out.targets == 1)].sum()
     expected = (second + 1) / (weights[mask].sum() + 2)
     assert ensemble.cascade.chance_passed == pytest.approx(expected)
@@ -350,6 +349,37 @@ def test_rounds_tell_what_features_cost_so_far():
         assert one.spent == sum(dataset.catalogue.features[idx].cost for idx in read)
 
 
+def grouped() -> Dataset:
+    """f0 rejects most of the first class, f1 and f2 alike the few who are left.
+
+    f0 and f1 are of a group with a fee.
+    """
+    targets = np.arange(240) % 2
+    is_left = (targets == 0) & (np.arange(240) % 12 == 0)
+    alike = 1.0 - is_left
+    values = np.column_stack((np.where(is_left, 1, targets), alike, alike))
+    features = (
+        Feature("f0", cost=MICROS, group="g"),
+        Feature("f1", cost=MICROS, group="g"),
+        Feature("f2", cost=3 * MICROS),
+    )
+    catalogue = Catalogue(features, (Group("g", fee=10 * MICROS),))
+    return made.make_dataset(values, targets, 2, catalogue=catalogue)
+
+
+def test_fee_paid_in_a_stage_does_not_count_in_the_next():
+    params = params_of(stages=2, detection=1.0, false_alarm=0.4)
+
+    rounds = list(grow_cascade(grouped(), params))
+
+    # With the fee f1 would be dearer than f2.
+    assert [one.hypothesis.feature_idx for one in rounds] == [0, 1]
+    assert [one.spent for one in rounds] == [11 * MICROS, 12 * MICROS]
+    for length in (1, 2):
+        rest = grow_cascade(grouped(), params, rounds[:length])
+        assert list(rest) == rounds[length:]
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("n_stages", [1, 2, 3])
 def test_stages_end_once_all_pass_as_few_as_wanted(n_stages, seed):
@@ -378,6 +408,42 @@ def test_there_are_fewer_stages_where_a_class_is_used_up():
     assert (stage.detection, stage.false_alarm) == (1.0, 0.0)
     assert stage.chance_rejected == pytest.approx(1 / 12)
     assert ensemble.cascade.chance_passed == pytest.approx(11 / 12)
+
+
+def test_rows_without_any_vote_pass_a_stage_that_is_set_by_the_others():
+    """Half of the second class is not known, and more than half need not be kept."""
+    targets = np.arange(120) % 2
+    values = targets + np.arange(120) / 1000
+    values[np.arange(120) % 4 == 1] = math.nan
+    dataset = made.make_dataset(values[:, None], targets, 2)
+    params = params_of(stages=1, detection=0.5, false_alarm=0.1)
+
+    stager = Stager(dataset, params)
+    for one in grow_cascade(dataset, params):
+        stager.feed(one.hypothesis, one.alpha)
+
+    (stage,) = stager.stages
+    (alpha,) = (one.alpha for one in grow_cascade(dataset, params))
+    assert stage.threshold == pytest.approx(alpha)
+    assert (stage.detection, stage.false_alarm) == (1.0, 0.0)
+    assert stage.chance_rejected < 0.1
+    assert np.isnan(stager.held_out.values).any()
+    assert np.isnan(stager.training.values).any()
+
+
+def test_stage_without_a_vote_on_the_second_class_has_the_threshold_0():
+    """Only the first class was ever measured; one value of two is more frequent."""
+    targets = np.arange(120) % 2
+    values = np.where(targets == 1, math.nan, np.arange(120) % 10 == 0)[:, None]
+
+    ensemble = grown(made.make_dataset(values, targets, 2), stages=1)
+
+    (stage,) = ensemble.cascade.stages
+    assert stage.threshold == 0.0
+    assert stage.detection == 1.0
+    assert stage.false_alarm < 0.5
+    assert play(ensemble, [0.0]).stop_reason == "rejected_early"
+    assert play(ensemble, [math.nan]).stop_reason == "all_known"
 
 
 def noise(n_samples=120, **more) -> Dataset:
@@ -620,6 +686,70 @@ def test_features_that_are_missing_abstain():
     assert count_passed(ensemble, session_arrays(ensemble, state)) == -2
 
 
+def strict_stages(**more) -> Ensemble:
+    """Reject where f0 is not high, then where f1 is not; both thresholds are above 0.
+
+    The second class has a chance of 0.2 at first, then 0.3, in the end 0.9.
+    """
+    stumps = [Stump(idx, 0.5, (1,)) for idx in range(2)]
+    return staged(stumps, (1.0, 1.0), (1, 2), (0.5, 0.5), **more)
+
+
+@pytest.mark.parametrize(
+    ("row", "passed", "reason", "chance"),
+    [
+        ([math.nan, math.nan], 0, "all_known", 0.2),
+        ([1.0, math.nan], 1, "all_known", 0.3),
+        ([math.nan, 1.0], 2, "all_known", 0.9),
+        ([math.nan, 0.0], -2, "rejected_early", 0.11),
+        ([0.0, math.nan], -1, "rejected_early", 0.1),
+    ],
+)
+def test_stage_without_any_vote_neither_rejects_nor_passes(row, passed, reason, chance):
+    ensemble = strict_stages()
+
+    state = play(ensemble, row)
+
+    assert state.stop_reason == reason
+    assert count_passed(ensemble, session_arrays(ensemble, state)) == passed
+    forecast = anytime.forecast(ensemble, state)
+    assert forecast.probabilities == pytest.approx((1 - chance, chance))
+    assert forecast.vote == (1 if passed == 2 else 0)
+    walks = evaluate.walk(ensemble, np.array([row]), [None])
+    assert walks.stages.tolist() == [[passed]]
+
+
+@pytest.mark.parametrize("outcome", ["refused", "unavailable", "unknown"])
+def test_case_of_which_nothing_is_known_is_not_rejected(outcome):
+    ensemble = strict_stages(priors=(0.2, 0.8))
+    first, second = ensemble.cascade.stages
+    likely = Cascade((replace(first, chance_reaching=0.8), second), 0.9)
+    ensemble = replace(ensemble, cascade=likely)
+    state = anytime.start(ensemble, None)
+
+    while state.next_feature_idx is not None:
+        state = anytime.observe(ensemble, state, state.next_feature_idx, outcome)
+
+    assert state.stop_reason == "all_known"
+    forecast = anytime.forecast(ensemble, state)
+    assert (forecast.label, forecast.vote) == (1, 1)
+    assert forecast.probabilities == pytest.approx((0.2, 0.8))
+
+
+def test_budget_that_ends_a_session_after_a_stage_without_any_vote():
+    state = play(strict_stages(), [math.nan, 1.0], MICROS // 2)
+    assert state.stop_reason == "budget_exhausted"
+    features = (Feature("f0", cost=0), Feature("f1", cost=MICROS))
+    ensemble = strict_stages(catalogue=Catalogue(features))
+
+    state = play(ensemble, [math.nan, 1.0], MICROS // 2)
+
+    assert state.stop_reason == "budget_exhausted"
+    assert count_passed(ensemble, session_arrays(ensemble, state)) == 0
+    walks = evaluate.walk(ensemble, np.array([[math.nan, 1.0]]), [MICROS // 2])
+    assert walks.stages.tolist() == [[0]]
+
+
 def test_what_is_known_at_the_start_can_reject_at_once():
     state = anytime.start(two_stages(), None, known={0: 0.0})
 
@@ -704,7 +834,8 @@ def test_rejection_costs_less_than_the_whole(ensemble):
     is_rejected = walks.stages[:, 0] < 0
     assert is_rejected.mean() > 0.4
     assert walks.spent[is_rejected, 0].mean() < walks.spent[~is_rejected, 0].mean()
-    assert judged(ensemble, dataset.values) == walks.stages[:, 0].tolist()
+    codes = [code for code, _ in judged(ensemble, dataset.values)]
+    assert codes == walks.stages[:, 0].tolist()
 
 
 @given(st.data())
@@ -855,6 +986,30 @@ def test_certain_once_every_stage_must_pass():
     state = anytime.observe(ensemble, state, 0, "value", 1.0)
 
     # The second stage passes whatever it hears.
+    assert state.stop_reason == "certain"
+    assert anytime.forecast(ensemble, state).label == 1
+
+
+def test_not_certain_while_a_stage_may_be_gone_past_without_any_vote():
+    """No value passes the first stage, but who lacks it is judged by the second."""
+    stumps = [Stump(idx, 0.5, (1,)) for idx in range(2)]
+    ensemble = staged(stumps, (1.0, 1.0), (1, 2), (5.0, -3.0))
+
+    assert anytime.start(ensemble, None).stop_reason is None
+
+
+def test_stage_gone_past_without_any_vote_leaves_certainty_to_the_next():
+    stumps = [Stump(idx, 0.5, (1,)) for idx in range(2)]
+    ensemble = staged(stumps, (1.0, 1.0), (1, 2), (5.0, -3.0))
+    first, second = ensemble.cascade.stages
+    likely = Cascade((replace(first, chance_reaching=0.6), second), 0.9)
+    ensemble = replace(ensemble, cascade=likely)
+    state = anytime.start(ensemble, None)
+    assert state.stop_reason is None
+
+    state = anytime.observe(ensemble, state, 0, "refused")
+
+    # The second stage can't reject; with or without its vote the label is the same.
     assert state.stop_reason == "certain"
     assert anytime.forecast(ensemble, state).label == 1
 

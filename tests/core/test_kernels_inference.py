@@ -83,6 +83,17 @@ def ascending(budgets: list[int | None]) -> np.ndarray:
     return np.sort(np.array(limits, np.int64))
 
 
+@st.composite
+def rows_in_part(draw, catalogue):
+    """One row, and how far each of its features has come."""
+    row = draw(strategies.tables(catalogue, max_rows=1, has_unseen=True))[0]
+    codes = st.sampled_from(
+        (kernels.OPEN, kernels.KNOWN, kernels.GONE, kernels.PENDING)
+    )
+    status = draw(st.lists(codes, min_size=row.size, max_size=row.size))
+    return row, np.array(status, np.int64)
+
+
 @pytest.mark.parametrize(
     ("value", "cut", "is_category", "expected"),
     [
@@ -128,6 +139,60 @@ def test_no_stumps_vote_zero(ensemble):
 
     assert votes.tolist() == [[0.0], [0.0]]
     assert alphas.tolist() == [0.0, 0.0]
+
+
+@given(strategies.ensembles(), st.data())
+def test_tally_draws_counts_each_draw_that_has_a_vote(ensemble, data):
+    row, status = data.draw(rows_in_part(ensemble.catalogue))
+    drawn = data.draw(st.lists(st.integers(0, len(ensemble.hypotheses) - 1)))
+    votes, has_vote = np.zeros(1), np.ones(len(ensemble.hypotheses), np.bool_)
+
+    n_voted = kernels.tally_draws(
+        row,
+        status,
+        np.array(drawn, np.int64),
+        *path_arrays(ensemble),
+        ensemble.paths.votes,
+        votes,
+        has_vote,
+    )
+
+    known = np.where(status == kernels.KNOWN, row, NAN).tolist()
+    signs = [
+        np.sign(naive_sessions.vote(stump, known[stump[0]]))
+        for stump in plain_stumps(ensemble)
+    ]
+    assert has_vote.tolist() == [sign != 0 for sign in signs]
+    assert n_voted == sum(signs[h] != 0 for h in drawn)
+    assert votes.tolist() == [sum(signs[h] for h in drawn)]
+
+
+@pytest.mark.parametrize(
+    ("number", "drawn"), [(0.0, 0), (0.249, 0), (0.25, 1), (0.999, 1), (1.0, 1)]
+)
+def test_number_draws_the_hypothesis_whose_part_begins_there(number, drawn):
+    assert kernels.draw(number, np.array([0.0, 1.0, 4.0])) == drawn
+
+
+@pytest.mark.parametrize(
+    ("n_done", "waiting_for", "expected"),
+    [
+        (0, [7, 8], (0, 7)),
+        (1, [7, 8], (1, 8)),
+        (0, [-1, 8], (1, 8)),
+        (2, [-1, 8], (3, 8)),
+        (2, [7, -1], (2, 7)),
+        (3, [7, -1], (-1, -1)),
+        (9, [7, 8], (-1, -1)),
+    ],
+)
+def test_find_asking_passes_over_draws_that_need_nothing(n_done, waiting_for, expected):
+    numbers = np.array([0.1, 0.9, 0.1, 0.9])
+    sums = np.array([0.0, 1.0, 2.0])
+
+    found = kernels.find_asking(numbers, n_done, sums, np.array(waiting_for))
+
+    assert found == expected
 
 
 @pytest.mark.parametrize("feature_idx", range(5))
@@ -339,22 +404,27 @@ def test_walk_ordered_is_one_session_per_row_and_budget(ensemble, budgets, data)
 
 
 def naive_staged(ensemble, row, limit, stage_ends, thresholds):
-    """One session of a cascade: its end, and the stages passed (-1 less: rejected)."""
+    """One session of a cascade: its end, and how far it has come.
+
+    That is: the stages up to the last passed with a vote; -1 - s: stage s rejected.
+    """
     stumps, shop = naive_stumps(ensemble), naive_shop(ensemble.catalogue)
 
     def walk(length):
         alphas = ensemble.alphas[:length]
         return naive.walk_ordered(stumps[:length], alphas, shop, row, limit)
 
-    before = 0.0
+    vote, alpha, passed = 0.0, 0.0, 0
     for stage, (stop, threshold) in enumerate(zip(stage_ends, thresholds, strict=True)):
         end = walk(stop)
         if not {stump[0] for stump in stumps[:stop]} <= set(end.asked):
-            return end, stage
-        if end.vote - before < threshold:
-            return end, -1 - stage
-        before = end.vote
-    return walk(len(stumps)), len(stage_ends)
+            return end, passed
+        if end.alpha > alpha:
+            if end.vote - vote < threshold:
+                return end, -1 - stage
+            passed = stage + 1
+        vote, alpha = end.vote, end.alpha
+    return walk(len(stumps)), passed
 
 
 @given(

@@ -261,6 +261,15 @@ def test_same_key_draws_the_same(key):
     assert one == two
 
 
+@pytest.mark.parametrize("key", [(0, 0), (3, 5), (2**64 - 1, 2**64 - 1)])
+def test_numbers_are_philoxs_own(key):
+    philox = np.random.Philox(key=np.array(key, np.uint64))
+
+    numbers = sampled.uniforms(*key).random(5)
+
+    assert numbers.tolist() == np.random.Generator(philox).random(5).tolist()
+
+
 @given(strategies.ensembles(policy="sample"), st.integers(0, 2**64 - 1))
 def test_same_seed_asks_the_same(ensemble, seed):
     one, two = (
@@ -340,11 +349,10 @@ def test_hypothesis_never_drawn_counts_as_not_needed():
     assert (state.stop_reason, state.n_draws) == ("all_known", sampled.MAX_DRAWS)
 
 
-def test_draws_are_counted_by_hypothesis():
-    ensemble = make_ensemble([1, 1, 1], [(0, 1.0), (1, 1.0), (2, 1e-12)])
+def test_past_draws_are_those_done_with():
+    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1.0)])
     drawn = sampled.draw(ensemble, sampled.uniforms(0, 0).random(50)).tolist()
 
     state = anytime.start(ensemble, 10, policy="sample", known={0: 1.0})
-    counts = sampled.count_draws(ensemble, state)
 
-    assert counts.tolist() == [drawn.index(1), 0, 0]
+    assert sampled.past_draws(ensemble, state).tolist() == drawn[: drawn.index(1)]

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.binning import bin_values
-from core.boosting import BoostParams, boost, initial_weights
+from core.boosting import (
+    BoostParams,
+    Buyer,
+    boost,
+    find_hypothesis,
+    initial_weights,
+)
 from core.codec import rounds_from_json, rounds_to_json
+from core.learners.weights import make_weights
 from core.search import LazySearch, UCBSearch, make_search
 from core.types import count_channels
 from tests import naive_hypotheses as naive
@@ -18,7 +25,8 @@ from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
 
 LEARNERS = ("stump", "tree", "product")
-SEARCHES = ("all", "lazy", "ucb")
+UCBS = ("ucb", "ucb_unscaled")
+SEARCHES = ("all", "lazy", *UCBS)
 
 
 def params_of(learner, search, algorithm="adaboost", rounds=10, **kwargs):
@@ -42,9 +50,11 @@ def run(dataset, params, done=()):
 # Arms.
 
 
+@pytest.mark.parametrize("name", UCBS)
 @given(st.data(), st.integers(1, 7), st.integers(1, 9))
-def test_ucb_picks_the_arms_of_the_paper(data, n_features, size):
-    actual, expected = UCBSearch(n_features, size), naive.Ucb(n_features, size)
+def test_ucb_picks_the_arms_of_largest_bound(name, data, n_features, size):
+    actual = make_search(name, n_features, size, 0)
+    expected = naive.Ucb(n_features, size, is_scaled=name == "ucb")
     # Edges whose rewards differ, so that no rounding breaks a tie.
     edges = [0.0, 0.05, 0.11, 0.23, 0.37, 0.59, 0.83, 1.0]
 
@@ -56,9 +66,10 @@ def test_ucb_picks_the_arms_of_the_paper(data, n_features, size):
         expected.reward(found)
 
 
+@pytest.mark.parametrize("name", UCBS)
 @pytest.mark.parametrize(("n_features", "size"), [(7, 3), (4, 4), (3, 20), (5, 1)])
-def test_ucb_takes_every_arm_once_first_from_the_lowest_on(n_features, size):
-    search = UCBSearch(n_features, size)
+def test_ucb_takes_every_arm_once_first_from_the_lowest_on(n_features, size, name):
+    search = make_search(name, n_features, size, 0)
     seen = []
 
     while len(seen) < n_features:
@@ -70,24 +81,57 @@ def test_ucb_takes_every_arm_once_first_from_the_lowest_on(n_features, size):
     assert search.n_picks == -(-n_features // min(size, n_features))
 
 
-def test_ucb_comes_back_to_what_pays():
-    search = UCBSearch(50, 2)
-    counts = np.zeros(50)
-
-    for _ in range(2000):
+def count_picks(search, n_features, edge, n_rounds):
+    """How often each feature is looked at; the one of number 17 pays."""
+    counts = np.zeros(n_features)
+    for _ in range(n_rounds):
         picked = search.pick()
         counts[picked] += 1
-        search.reward(picked, np.where(picked == 17, 0.99, 0.01))
+        search.reward(picked, np.where(picked == 17, edge, 0.01))
+    return counts
+
+
+@pytest.mark.parametrize("name", UCBS)
+def test_ucb_comes_back_to_what_pays(name):
+    counts = count_picks(make_search(name, 50, 2, 0), 50, 0.99, 2000)
 
     assert np.argmax(counts) == 17
 
 
-def test_ucb_bears_edges_that_rounding_lifts_above_one():
-    search = UCBSearch(3, 3)
+def test_bonus_of_the_paper_sweeps_features_of_small_edges_by_count():
+    """The reason for the scale: an edge of 0.2 has a reward of 0.02."""
+    scaled, unscaled = (
+        count_picks(make_search(name, 50, 2, 0), 50, 0.2, 1000) for name in UCBS
+    )
 
-    search.reward(search.pick(), np.array([1.0 + 1e-15, 0.0, 0.5]))
+    assert np.ptp(unscaled) <= 3
+    assert scaled[17] > 5 * np.median(scaled)
 
-    assert np.isfinite(search.means).all()
+
+def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
+    """Where the first is 1 the second raises the edge from 1/4 to 1/2."""
+    values = np.array([[0.0, 0.0]] * 4 + [[1.0, 0.0]] * 3 + [[1.0, 1.0]])
+    targets = np.array([0, 0, 0, 0, 1, 1, 1, 0])
+    dataset = made.make_dataset(values, targets, 2)
+    seen = []
+
+    class Noted(UCBSearch):
+        def reward(self, feature_idxs, edges):
+            seen.append(edges.tolist())
+            super().reward(feature_idxs, edges)
+
+    binned, search = bin_values(dataset), Noted(2, 2)
+    params = params_of("tree", "ucb")
+    weights = make_weights(binned, initial_weights(dataset), is_partial=True)
+    find_hypothesis(
+        binned, weights, params, search, Buyer(dataset.catalogue, params).scorer()
+    )
+
+    root, above, *_ = seen
+    assert root == pytest.approx([0.75, 0.0])
+    assert above == pytest.approx([0.0, 0.25])
+    rewards = [1 - (1 - edges[1] ** 2) ** 0.5 for edges in seen]
+    assert search.means[1] == pytest.approx(np.mean(rewards))
 
 
 @pytest.mark.parametrize(("n_features", "size"), [(9, 4), (4, 9), (1, 1)])
@@ -128,7 +172,7 @@ def test_lazy_draws_follow_from_seed_and_round_alone():
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_search_has_a_memory_exactly_if_its_picks_depend_on_edges(name):
-    assert make_search(name, 5, 2, 0).has_memory == (name == "ucb")
+    assert make_search(name, 5, 2, 0).has_memory == (name in UCBS)
 
 
 # Boosting.
@@ -136,9 +180,10 @@ def test_search_has_a_memory_exactly_if_its_picks_depend_on_edges(name):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_boosting_with_ucb_is_the_naive_one(learner, n_classes):
+@pytest.mark.parametrize("search", UCBS)
+def test_boosting_with_ucb_is_the_naive_one(search, learner, n_classes):
     dataset = made.random_dataset(3, n_classes, n_samples=60, n_features=9)
-    params = params_of(learner, "ucb", rounds=8 if IS_COMPILED else 4)
+    params = params_of(learner, search, rounds=8 if IS_COMPILED else 4)
 
     rounds = run(dataset, params)
 
@@ -155,7 +200,7 @@ def test_boosting_with_ucb_is_the_naive_one(learner, n_classes):
         params.rounds,
         learner,
         4 if learner == "tree" else 3,
-        naive.Ucb(9, 3),
+        naive.Ucb(9, 3, is_scaled=search == "ucb"),
     )
     assert [made.to_naive(one.hypothesis) for one in rounds] == [
         one.hypothesis for one in expected

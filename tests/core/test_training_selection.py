@@ -142,6 +142,15 @@ def test_card_tells_the_subset_its_cost_and_the_path():
     assert first["needed"] == pytest.approx(found.steps[0].needed)
 
 
+@pytest.mark.parametrize("algorithm", ["bagging", "random_forest"])
+def test_out_of_bag_error_is_not_told_of_selected_features(algorithm):
+    """The selection has seen the rows that each tree left out."""
+    params = BoostParams(algorithm, rounds=4)
+
+    assert "out_of_bag_error" not in trained(telling(), params).card
+    assert "out_of_bag_error" in trained(telling(), params, selection=None).card
+
+
 def test_training_without_a_selection_tells_none():
     assert "selection" not in trained(telling(), selection=None).card
 

@@ -12,9 +12,9 @@ from core.cascade import part_rows
 from core.codec import model_to_json
 from core.errors import RefusedError
 from core.evaluate import evaluate
-from core.specs import AUTO_ROUNDS, read_spec
+from core.specs import read_spec
 from core.training import make_ensemble, train
-from core.tuning import SWITCHES, TAUS, list_choices, tune
+from core.tuning import AUTO_ROUNDS, SWITCHES, TAUS, list_choices, tune
 from core.types import Catalogue, ClassLabel, Dataset, Feature
 
 UNIT = 1_000_000

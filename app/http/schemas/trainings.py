@@ -85,18 +85,18 @@ class SpecParams(BaseModel):
     factors: int = Field(
         default=3, ge=1, le=8, examples=[3], description="Of a product."
     )
-    search: Literal["all", "lazy", "ucb"] = Field(
+    search: Literal["all", "lazy", "ucb", "ucb_unscaled"] = Field(
         default="all",
         examples=["all"],
         description="Which features a round looks at: all, some drawn at random, or "
-        "those that paid off so far.",
+        "those that paid off so far; `ucb_unscaled` with the bonus of the paper.",
     )
     search_size: int = Field(
         default=20,
         ge=1,
         le=1_000_000,
         examples=[20],
-        description="How many `lazy` and `ucb` look at.",
+        description="How many `lazy`, `ucb` and `ucb_unscaled` look at.",
     )
     stages: int = Field(
         default=3, ge=1, le=50, examples=[3], description="Most stages of a cascade."

@@ -42,9 +42,8 @@ bench: $(STAMP) ## Measure speed and memory beside peers; docs/performance.md. I
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	$(BIN)/python -m benchmarks.bench
 
-evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: briefly).
+evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: build/evidence).
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
-	$(BIN)/python -m benchmarks.papers.selection $(if $(QUICK),--quick)
 	$(BIN)/python -m benchmarks.papers $(if $(QUICK),--quick)
 
 clean: ## Remove caches and build output; the environment stays (rm -rf .venv).

@@ -40,7 +40,20 @@ def margins(ensemble: Ensemble, dataset: Dataset) -> FloatArray:
 def margin_distribution(
     row_margins: FloatArray, thetas: FloatArray, weights: FloatArray | None = None
 ) -> FloatArray:
-    """Share of rows whose margin is at most each theta; (n_thetas,)."""
+    """Share of rows whose margin is at most each theta.
+
+    Parameters
+    ----------
+    row_margins : float64 array, shape (n_samples,)
+    thetas : float64 array, shape (n_thetas,)
+    weights : float64 array, shape (n_samples,), optional
+        Of the rows, with sum 1; equal ones by default.
+
+    Returns
+    -------
+    float64 array, shape (n_thetas,)
+        P_S[y f(x) <= theta], which rises with theta.
+    """
     if weights is None:
         weights = np.full(row_margins.size, 1.0 / row_margins.size)
     shares: FloatArray = (row_margins[None, :] <= thetas[:, None]) @ weights
@@ -50,8 +63,21 @@ def margin_distribution(
 def sampling_term(n_draws: int, theta: float) -> float:
     """exp(-N theta^2/2), the last term of Corollary 3 (Reyzin 2010).
 
-    The chance, by Hoeffding's inequality, that N draws of hypotheses disagree with
-    the full vote on a row whose margin is theta.
+    An upper bound, by Hoeffding's inequality, on the chance that the majority of N
+    drawn hypotheses is not the full vote's side, on a row whose margin is theta or
+    more in size. The chance itself is mostly far less.
+
+    Parameters
+    ----------
+    n_draws : int
+        N, at least 0.
+    theta : float
+        In [-1, 1].
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 without a draw or a margin.
     """
     return math.exp(-n_draws * theta**2 / 2)
 

@@ -36,6 +36,7 @@ class Scale:
     search: Shape = Shape(20_000, 1_000, 1_500)
     search_size: int = 20
     search_tests: int = 20_000
+    search_tables: int = 3
     stumps: int = 500
     features: int = 60
     curve_rows: int = 10_000
@@ -54,6 +55,7 @@ QUICK = Scale(
     search=Shape(2_000, 100, 100),
     search_size=5,
     search_tests=1_000,
+    search_tables=2,
     stumps=60,
     features=20,
     curve_rows=300,

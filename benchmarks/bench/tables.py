@@ -12,7 +12,12 @@ BLOCK = 10_000
 
 
 def make_table(
-    n_samples: int, n_features: int, *, is_binary: bool = False, max_cost: float = 0.0
+    n_samples: int,
+    n_features: int,
+    *,
+    is_binary: bool = False,
+    max_cost: float = 0.0,
+    seed: int = SEED,
 ) -> Dataset:
     """Normal features, or their signs as 0 and 1; two classes.
 
@@ -20,7 +25,7 @@ def make_table(
     among the others. Made block by block, so that the table itself is the most memory
     that making it takes.
     """
-    generator = np.random.default_rng(SEED)
+    generator = np.random.default_rng(seed)
     values = np.empty((n_samples, n_features))
     slopes = generator.standard_normal(n_features // 2)
     telling = np.sort(generator.permutation(n_features)[: slopes.size])

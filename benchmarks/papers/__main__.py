@@ -1,9 +1,11 @@
 """Measure what is missing and write docs/evidence.md: `make evidence [QUICK=1]`.
 
+A quick run has a folder of its own, build/evidence, for document, figures and data.
+
 A part is a module of this package with `measure(quick)` and `section(results)`, and if
 it likes `verdicts(results)` and `figures(results)`; what is long stands in
 `NAME_report.py` and its like. A part that names others in `BESIDE` finds their results
-under `results["beside"]`. A part in `STORED` measures by itself.
+under `results["beside"]`. A new part needs its name in `PARTS`, no more.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,13 +24,25 @@ from typing import Any
 from benchmarks.papers import opening, plots
 from benchmarks.papers.runs import Measurement, Results, run
 
-RESULTS = Path(__file__).parents[1] / "results"
-QUICK_RESULTS = RESULTS / "quick"
-DOCUMENT = Path(__file__).parents[2] / "docs" / "evidence.md"
-FIGURES = DOCUMENT.parent / "figures"
-PARTS = ("reyzin", "margins", "huang", "trees", "selection", "search")
-STORED = {"selection": RESULTS / "selection.json"}
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("reyzin", "margins", "huang", "trees", "baselines", "selection", "search")
 ENDINGS = ("", "_figures", "_verdicts", "_report")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the data, the document and its figures go."""
+
+    results: Path
+    document: Path
+
+    @property
+    def figures(self) -> Path:
+        return self.document.parent / "figures"
+
+
+WHOLE = Place(ROOT / "benchmarks" / "results", ROOT / "docs" / "evidence.md")
+QUICK = Place(ROOT / "build" / "evidence", ROOT / "build" / "evidence" / "evidence.md")
 
 
 def find_modules(name: str) -> list[ModuleType]:
@@ -50,7 +65,7 @@ def read_results(folder: Path) -> dict[str, Results]:
     """Everything stored, by part."""
     all_results = {}
     for name in PARTS:
-        path = STORED.get(name, folder / f"papers_{name}.json")
+        path = folder / f"papers_{name}.json"
         if path.is_file() and find(name, "section"):
             results = json.loads(path.read_text())
             if results["sets"]:
@@ -62,16 +77,16 @@ def read_results(folder: Path) -> dict[str, Results]:
     return all_results
 
 
-def write_document(all_results: dict[str, Results], quick: bool) -> None:
+def write_document(all_results: dict[str, Results], place: Place) -> None:
     """Sections of the parts that have results, under the verdicts of all."""
     sections, verdicts = [], []
     for name, results in all_results.items():
         for title, figure in find(name, "figures", no_figures)(results).items():
-            plots.save(figure, FIGURES / f"{title}.svg")
+            plots.save(figure, place.figures / f"{title}.svg")
         verdicts += find(name, "verdicts", no_verdicts)(results)
         sections.append(find(name, "section")(results))
-    head = opening.write(all_results, verdicts, quick)
-    DOCUMENT.write_text("\n\n".join([head, *sections]).rstrip() + "\n")
+    head = opening.write(all_results, verdicts, place is QUICK)
+    place.document.write_text("\n\n".join([head, *sections]).rstrip() + "\n")
 
 
 def no_figures(_results: Results) -> dict[str, Any]:
@@ -85,7 +100,7 @@ def no_verdicts(_results: Results) -> list[Any]:
 def plan(quick: bool) -> dict[str, Measurement]:
     """What there is to measure, by part."""
     functions: dict[str, Callable[[bool], Measurement] | None] = {
-        name: find(name, "measure") for name in PARTS if name not in STORED
+        name: find(name, "measure") for name in PARTS
     }
     return {name: one(quick) for name, one in functions.items() if one is not None}
 
@@ -99,7 +114,7 @@ def main() -> int:
         "--document", action="store_true", help="write it from what is stored"
     )
     arguments = parser.parse_args()
-    folder = QUICK_RESULTS if arguments.quick else RESULTS
+    place = QUICK if arguments.quick else WHOLE
     if not arguments.document:
         parts = plan(arguments.quick)
         skipped = {
@@ -108,12 +123,12 @@ def main() -> int:
         for line in skipped:
             print(f"skipped {line}", file=sys.stderr)
         try:
-            run(parts, folder, arguments.workers)
+            run(parts, place.results, arguments.workers)
         except KeyboardInterrupt:
             print("stopped; the same command goes on from here", file=sys.stderr)
             return 130
-    write_document(read_results(folder), arguments.quick)
-    print(f"wrote {DOCUMENT}", file=sys.stderr)
+    write_document(read_results(place.results), place)
+    print(f"wrote {place.document}", file=sys.stderr)
     return 0
 
 

@@ -43,7 +43,8 @@ def measure(quick: bool) -> Measurement:
         "max_cost": sets.MAX_COST,
     }
     repetitions = {title: count for title in SETS if title not in lacking}
-    return Measurement(settings, repetitions, play, lacking)
+    n_rows = sets.count_rows(repetitions)
+    return Measurement(settings, repetitions, play, lacking, n_rows)
 
 
 def play(title: str, repetition: int) -> Record:

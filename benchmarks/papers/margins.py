@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers import sets
-from benchmarks.papers.reyzin import TITLES
+from benchmarks.papers.reyzin import TITLES, means, sample_rows
 from benchmarks.papers.runs import Measurement, Record
 from core.binning import bin_values
 from core.boosting import BoostParams, boost, initial_weights
@@ -32,17 +32,20 @@ def measure(quick: bool) -> Measurement:
         "seed": sets.SEED,
         "rounds": list(ROUNDS),
         "draws": list(DRAWS),
+        "sampled_rows": "training",
     }
     count = N_QUICK if quick else N_REPETITIONS
     repetitions = {title: count for title in TITLES if title not in lacking}
-    return Measurement(settings, repetitions, play, lacking)
+    n_rows = sets.count_rows(repetitions)
+    return Measurement(settings, repetitions, play, lacking, n_rows)
 
 
 def play(title: str, repetition: int) -> Record:
     """Share of rows by margin after so many rounds, and the bound after the last.
 
     `bound`: the least over theta of the share of training rows of at most that margin
-    plus exp(-N theta^2/2), for N draws.
+    plus exp(-N theta^2/2), for N draws. `sampled`: the error that it bounds, of N draws
+    for each training row.
     """
     drawn = sets.draw(title, repetition, uniform_costs=True)
     training = drawn.training
@@ -55,9 +58,12 @@ def play(title: str, repetition: int) -> Record:
         for name, rows in (("train", training), ("test", drawn.testing)):
             shares = margin_distribution(margins(ensemble, rows), THETAS)
             record[f"{name}_{count}"] = np.round(shares, 5).tolist()
-    whole = margins(make_ensemble(training, params, rounds), training)
+    ensemble = make_ensemble(training, params, rounds)
+    whole = margins(ensemble, training)
     record["bound"] = [
         min(corollary3_bound(whole, float(theta), count) for theta in BOUND_THETAS)
         for count in DRAWS
     ]
+    votes, _, _ = sample_rows(ensemble, training, repetition, np.array(DRAWS))
+    record["sampled"] = means(np.sign(votes) != training.signs[:, None])
     return record

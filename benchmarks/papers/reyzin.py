@@ -52,7 +52,8 @@ def measure(quick: bool) -> Measurement:
         "counts": list(COUNTS),
     }
     repetitions = {title: count for title in TITLES if title not in lacking}
-    return Measurement(settings, repetitions, play, lacking)
+    n_rows = sets.count_rows(repetitions)
+    return Measurement(settings, repetitions, play, lacking, n_rows)
 
 
 def play(title: str, repetition: int) -> Record:
@@ -73,7 +74,7 @@ def play(title: str, repetition: int) -> Record:
     )
     ensemble = make_ensemble(training, params, rounds)
     full = evaluate(ensemble, testing, (None,), "ordered").errors[0]
-    votes, read, by_count = sample_rows(ensemble, testing, repetition)
+    votes, read, by_count = sample_rows(ensemble, testing, repetition, find_marks())
     signs = testing.signs[:, None]
     margins = full_margins(ensemble, testing)[:, None]
     limits = [count * MICROS for count in COUNTS]
@@ -154,15 +155,15 @@ def errors(ensemble: Ensemble, testing: Dataset, limits: list[int]) -> list[floa
 
 
 def sample_rows(
-    ensemble: Ensemble, testing: Dataset, seed: int
+    ensemble: Ensemble, dataset: Dataset, seed: int, marks: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Votes and distinct features after `marks` draws; votes when `COUNTS` are read."""
-    marks, counts = find_marks(), np.array(COUNTS)
-    n_rows = testing.n_samples
+    counts = np.array(COUNTS)
+    n_rows = dataset.n_samples
     votes = np.zeros((n_rows, marks.size), np.int64)
     read = np.zeros((n_rows, marks.size), np.int64)
     by_count = np.zeros((n_rows, counts.size), np.int64)
-    hypothesis_signs = np.sign(hypothesis_votes(ensemble, testing)).astype(np.int64)
+    hypothesis_signs = np.sign(hypothesis_votes(ensemble, dataset)).astype(np.int64)
     feature_idxs = stump_features(ensemble)
     n_features = len(ensemble.catalogue.features)
     for row in range(n_rows):

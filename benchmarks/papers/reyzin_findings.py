@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,53 +12,115 @@ from benchmarks.papers import document
 from benchmarks.papers.document import (
     column,
 )
-from benchmarks.papers.intervals import Interval, interval, percentiles, resamples
+from benchmarks.papers.intervals import (
+    Interval,
+    interval,
+    of_one_more,
+    percentiles,
+    range_of_one_more,
+    resamples,
+)
 from benchmarks.papers.reyzin import TITLES, find_marks
 from benchmarks.papers.runs import Results
-from core.types import FloatArray
+from core.types import FloatArray, IntArray
 
 LEVELS = (100, 50, 25, 10)
 
 
-class Crossings:
-    """Where the mean error first comes within a share of AdaBoost's, and how surely.
+@dataclass(frozen=True)
+class Beside:
+    """A figure of the paper's beside ours: of the mean over the splits, and of one.
 
-    The interval is a bootstrap over the repetitions.
+    `low` to `high` is the 95 % interval of the mean; `split_low` to `split_high` is
+    where one more split would lie, about `median`; `n_beyond` splits are as far out as
+    the paper's or farther.
+    """
+
+    theirs: float
+    mean: float
+    low: float
+    high: float
+    median: float
+    split_low: float
+    split_high: float
+    n_beyond: int
+
+    @property
+    def is_of_mean(self) -> bool:
+        """Whether the paper's lies in the interval of our mean."""
+        return self.low <= self.theirs <= self.high
+
+    @property
+    def is_of_split(self) -> bool:
+        """Whether the paper's could be one of our splits."""
+        return self.split_low <= self.theirs <= self.split_high
+
+
+class Crossings:
+    """Where the error first comes within a share of AdaBoost's, and how surely.
+
+    Of the mean curve, with a bootstrap interval over the splits; and of each split's
+    own, whose noise lets it touch a level sooner.
     """
 
     def __init__(self, results: Results, title: str) -> None:
-        self.marks = find_marks()
-        errors = column(results, title, "errors")
-        full = column(results, title, "adaboost")
-        n_features = column(results, title, "n_features")
-        read = 100 * column(results, title, "read") / n_features[:, None]
-        weights = resamples(full.size)
-        self.mean = (errors.mean(axis=0), full.mean(), read.mean(axis=0))
-        self.again = (weights @ errors, weights @ full, weights @ read)
+        self.title = title
+        weights = resamples(column(results, title, "adaboost").size)
+        n_features = column(results, title, "n_features")[:, None]
+        self.errors = view(column(results, title, "errors"), weights)
+        self.full = view(column(results, title, "adaboost")[:, None], weights)
+        self.read = view(100 * column(results, title, "read") / n_features, weights)
 
-    def at(self, level: int) -> tuple[float, tuple[float, float]]:
+    def draws(self, level: int) -> Beside:
         """Draws needed; infinite where the marks end before."""
-        errors, full, _ = self.mean
-        idx = self._first(errors, full, level)
-        again = [
-            self._first(*pair, level) for pair in zip(*self.again[:2], strict=True)
-        ]
-        reached = np.append(self.marks.astype(np.float64), np.inf)
-        return float(reached[idx]), percentiles(reached[again])
+        theirs = paper()["samples_needed"][self.title][LEVELS.index(level)]
+        marks = np.append(find_marks().astype(np.float64), np.inf)
+        return compare(theirs, *(marks[one] for one in self._find(level)))
 
-    def read_at(self, level: int) -> tuple[float, tuple[float, float]]:
+    def features(self, level: int) -> Beside:
         """Percent of the features read by then."""
-        errors, full, read = self.mean
-        idx = self._first(errors, full, level)
-        again = [
-            np.append(by_mark, np.inf)[self._first(by_error, one, level)]
-            for by_error, one, by_mark in zip(*self.again, strict=True)
-        ]
-        return float(np.append(read, np.inf)[idx]), percentiles(np.array(again))
+        theirs = paper()["percent_of_features_used"][self.title][LEVELS.index(level)]
+        taken = []
+        for read, idxs in zip(self.read, self._find(level), strict=True):
+            rows = np.arange(idxs.size)
+            taken.append(with_end(read)[rows, idxs])
+        return compare(theirs, *taken)
 
-    def _first(self, errors: FloatArray, full: float, level: int) -> int:
-        is_within = errors <= full * (1 + level / 100)
-        return int(np.argmax(is_within)) if is_within.any() else errors.size
+    def _find(self, level: int) -> list[IntArray]:
+        """First mark within the level, one past the last where none is."""
+        found = []
+        for errors, full in zip(self.errors, self.full, strict=True):
+            is_within = errors <= full * (1 + level / 100)
+            first = np.argmax(is_within, axis=1)
+            found.append(np.where(is_within.any(axis=1), first, is_within.shape[1]))
+        return found
+
+
+def view(
+    values: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean of the splits, mean of each bootstrap, and the splits; by rows."""
+    return values.mean(axis=0, keepdims=True), weights @ values, values
+
+
+def with_end(curves: FloatArray) -> FloatArray:
+    """Curves with infinity past their last mark."""
+    return np.pad(curves, ((0, 0), (0, 1)), constant_values=np.inf)
+
+
+def compare(
+    theirs: float, mean: FloatArray, bootstraps: FloatArray, splits: FloatArray
+) -> Beside:
+    """Lay a figure of the paper's beside ours; infinite ones among them."""
+    median = float(np.median(splits))
+    interval_of_mean, one = percentiles(bootstraps), range_of_one_more(splits)
+    n_beyond = count_beyond(theirs, splits)
+    return Beside(theirs, float(mean[0]), *interval_of_mean, median, *one, n_beyond)
+
+
+def count_beyond(theirs: float, splits: FloatArray) -> int:
+    """Count the splits on the farther side of a figure of the paper's, or at it."""
+    return int(min((splits <= theirs).sum(), (splits >= theirs).sum()))
 
 
 @cache
@@ -76,17 +139,23 @@ def adaboost(results: Results, title: str) -> Interval:
     return interval(column(results, title, "adaboost"))
 
 
-def count_inside(results: Results, title: str) -> dict[str, list[bool]]:
-    """Which of the paper's figures lie in our intervals; by table."""
-    crossings, ours = Crossings(results, title), adaboost(results, title)
-    samples, read = [], []
-    for idx, level in enumerate(LEVELS):
-        _, (low, high) = crossings.at(level)
-        samples.append(low <= paper()["samples_needed"][title][idx] <= high)
-        _, (low, high) = crossings.read_at(level)
-        read.append(low <= paper()["percent_of_features_used"][title][idx] <= high)
-    errors = paper()["adaboost_error_percent"][title] / 100
-    return {"errors": [ours.holds(errors)], "samples": samples, "read": read}
+def compare_tables(results: Results, title: str) -> dict[str, list[Beside]]:
+    """Each of the paper's figures of a set beside ours, by table."""
+    crossings = Crossings(results, title)
+    return {
+        "errors": [compare_errors(results, title)],
+        "samples": [crossings.draws(level) for level in LEVELS],
+        "read": [crossings.features(level) for level in LEVELS],
+    }
+
+
+def compare_errors(results: Results, title: str) -> Beside:
+    """AdaBoost's error in percent; of one split by Student's t too."""
+    errors = 100 * column(results, title, "adaboost")
+    theirs = paper()["adaboost_error_percent"][title]
+    mean, one = interval(errors), of_one_more(errors)
+    ours = (mean.mean, mean.low, mean.high, float(np.median(errors)), one.low, one.high)
+    return Beside(theirs, *ours, count_beyond(theirs, errors))
 
 
 def fit_of_excess(results: Results, title: str) -> tuple[float, float]:

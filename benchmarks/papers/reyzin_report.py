@@ -16,29 +16,21 @@ from benchmarks.papers.document import (
 from benchmarks.papers.intervals import interval
 from benchmarks.papers.reyzin import COUNTS, EVERY, find_marks
 from benchmarks.papers.reyzin_findings import (
-    LEVELS,
-    Crossings,
-    adaboost,
-    count_inside,
     differences,
     fit_of_excess,
-    paper,
     titles,
     unread,
+)
+from benchmarks.papers.reyzin_tables import (
+    bias_words,
+    crossing_table,
+    deviations,
+    reading,
+    sizes_table,
 )
 from benchmarks.papers.runs import Results
 
 SHOWN = (11, 31, 101, 311, 1001, 2501)
-
-WHY = {
-    "census": "other columns: a9a's, of which 119 or 120 vary in the drawn rows; the "
-    "paper has 130",
-    "splice": "draws and error agree but for the features read, of which the paper has "
-    "more: its alphas were spread more evenly. It has 239 features and 3,175 of the "
-    "3,190 rows, and doesn't say which fell out; we know of no reason in that",
-    "ocr17": "other images: MNIST's; the paper's come from NIST with their own scaling",
-    "ocr49": "other images: MNIST's; the paper's come from NIST with their own scaling",
-}
 
 
 def section(results: Results) -> str:
@@ -49,14 +41,15 @@ def section(results: Results) -> str:
         f"sets, {document.repetitions(results)} random splits each (the paper doesn't "
         "say how many). Every test row draws its own hypotheses; all costs are 1. The "
         "numbers of draws are odd, so that no vote is a tie: what a tie counts, the "
-        "paper leaves open. Means over splits; where they cross a level is read from "
-        "the mean curve, with a bootstrap interval over the splits.",
+        "paper leaves open.",
+        reading(results),
         "### Sizes and AdaBoost's error",
         sizes_table(results),
         "### Table 2: draws needed",
-        crossing_table(results, "samples_needed"),
+        crossing_table(results, "samples"),
         "### Table 3: percent of the features read by then",
-        crossing_table(results, "percent_of_features_used"),
+        crossing_table(results, "read"),
+        bias_words(results),
         deviations(results),
         "### Figures 1 and 2: error against draws",
         "![Error against draws](figures/reyzin_draws.svg)",
@@ -72,85 +65,6 @@ def section(results: Results) -> str:
         OTHER_QUESTIONS,
     ]
     return "\n\n".join(one for one in parts if one)
-
-
-def sizes_table(results: Results) -> str:
-    rows = []
-    for title in titles(results):
-        ours, theirs = (
-            adaboost(results, title),
-            paper()["adaboost_error_percent"][title],
-        )
-        n_features = column(results, title, "n_features").mean()
-        n_used = column(results, title, "n_used").mean()
-        counts = {"census": 130, "splice": 239}.get(title, 402)
-        where = "yes" if ours.holds(theirs / 100) else "no"
-        spread = column(results, title, "adaboost").std(ddof=1)
-        errors = (plus_minus(ours), percent(spread))
-        cells = (f"{n_features:.0f}", str(counts), f"{n_used:.0f}", *errors)
-        rows.append((title, *cells, f"{theirs}", where))
-    heading = (
-        "set",
-        "features",
-        "paper",
-        "read by AdaBoost",
-        "error, %",
-        "sd of a split",
-        "paper",
-        "inside",
-    )
-    return table(heading, rows) + (
-        "\n\nFeatures: those that vary over the drawn rows. The digits' 196 pixels "
-        "of four levels make 402 thresholds there, as in the paper, so that its "
-        "percentages and ours have the same whole."
-    )
-
-
-def crossing_table(results: Results, key: str) -> str:
-    """A table of the paper's beside ours: ours (interval) / paper's."""
-    rows = []
-    for title in titles(results):
-        crossings, cells = Crossings(results, title), []
-        for idx, level in enumerate(LEVELS):
-            is_count = key == "samples_needed"
-            mean, (low, high) = (
-                crossings.at(level) if is_count else crossings.read_at(level)
-            )
-            theirs = paper()[key][title][idx]
-            mark = "" if low <= theirs <= high else " ✗"
-            cells.append(
-                f"{shown(mean, is_count)} ({shown(low, is_count)} to "
-                f"{shown(high, is_count)}) / {theirs}{mark}"
-            )
-        rows.append((title, *cells))
-    heading = ("set", *(f"{level} % above: ours (95 %) / paper" for level in LEVELS))
-    return table(heading, rows) + "\n\n✗: the paper's figure lies outside our interval."
-
-
-def shown(value: float, is_count: bool) -> str:
-    if np.isinf(value):
-        return f"> {find_marks()[-1]:,}" if is_count else "–"
-    return f"{value:,.0f}" if is_count else f"{value:.1f}"
-
-
-def deviations(results: Results) -> str:
-    """Why figures fall outside, for the sets where one does."""
-    lines = []
-    for title in titles(results):
-        inside = count_inside(results, title)
-        if not all(all(one) for one in inside.values()):
-            lines.append(f"- {title}: {WHY[title]}.")
-    if not lines:
-        return ""
-    return (
-        "What differs where a figure lies outside, as far as we know; that it is the "
-        "cause is not shown:\n\n"
-        + "\n".join(lines)
-        + "\n\nTwo ambiguities touch all sets: the paper doesn't say what a tied vote "
-        "counts (with even numbers of draws ties are frequent), nor over how many "
-        "splits its figures are means. 10 % above an error of 1 % is 5 of 5,000 "
-        "rows: the last column moves by hundreds of draws between splits."
-    )
 
 
 def draws_table(results: Results) -> str:

@@ -1,7 +1,8 @@
 """What to measure, in which processes, and how it is kept: one JSON file per part.
 
 A part gives a `Measurement`: jobs (set, repetition) and a function that plays one.
-What a file already holds is not played again, unless the settings have changed.
+What a file already holds is not played again, unless the settings have changed, or the
+number of rows of a set.
 """
 
 from __future__ import annotations
@@ -35,24 +36,31 @@ AHEAD = 2
 class Measurement:
     """Repetitions by set, and the function (a module's own) that plays one.
 
-    `lacking` names the sets that are not there, with the reason.
+    `lacking` names the sets that are not there, with the reason; `n_rows` says of how
+    many rows a set was, where that may change.
     """
 
     settings: dict[str, Any]
     repetitions: dict[str, int]
     play: Callable[[str, int], Record]
     lacking: dict[str, str] = field(default_factory=dict)
+    n_rows: dict[str, int] = field(default_factory=dict)
 
 
 def read(path: Path, measurement: Measurement) -> Results:
-    """Read what is stored under the same settings, else nothing."""
+    """Read what is stored under the same settings and of the same rows."""
     settings = json.loads(json.dumps({"version": VERSION, **measurement.settings}))
     stored: Results = json.loads(path.read_text()) if path.is_file() else {}
     if stored and stored["settings"] != settings:
         print(f"{path.name}: other settings, measured afresh", file=sys.stderr)
     if not stored or stored["settings"] != settings:
         stored = {"settings": settings, "sets": {}}
-    stored["lacking"] = measurement.lacking
+    before, now = stored.get("n_rows", {}), measurement.n_rows
+    changed = [title for title in now if before.get(title) != now[title]]
+    for title in changed:
+        if stored["sets"].pop(title, None):
+            print(f"{path.name}: {title} has other rows, afresh", file=sys.stderr)
+    stored |= {"lacking": measurement.lacking, "n_rows": {**before, **now}}
     return stored
 
 

@@ -1,79 +1,60 @@
-"""Sebban and Nock's tables again: which features, how accurate, how many hypotheses.
+"""Sebban and Nock (1999): which features, how accurate, after how many hypotheses.
 
-`python -m benchmarks.papers.selection` goes on set by set from what is in
-`benchmarks/results/selection.json` and prints the tables; `--summary` only prints
-them; `--quick` takes three sets and few rounds, and stores nothing.
+A set is measured in pieces, stored as repetitions 0, 1, ...: the choice of every method
+and how often each is right; the least number of rounds from which a choice stands; the
+choice under other tests, k and Z of no feature; choices where classes are shuffled.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
-import os
-import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from benchmarks.data import (
-    FOLDER,
-    TARGET,
-    MissingDataError,
-    Table,
-    is_nominal,
-    load,
-    read_columns,
-    read_feature,
+from benchmarks import data
+from benchmarks.data import MissingDataError
+from benchmarks.papers import selection_paths as paths
+from benchmarks.papers.runs import Measurement, Record
+from benchmarks.papers.selection_paths import Variant
+from core.selection import (
+    N_NEIGHBOURS,
+    SelectionParams,
+    loo_accuracy,
+    loo_rights,
+    make_table,
+    select,
 )
-from core import selection
-from core.selection import SelectionParams, boosting, loo_accuracy, search, select
-from core.types import ClassLabel, Dataset
+from core.types import Dataset
 
-RESULTS = Path(__file__).parents[1] / "results" / "selection.json"
-ROUNDS = 50
-MAX_ROUNDS = 100
-N_NULLS = 20
-NEIGHBOURS = (1, 3, 5, 7, 10, 12, 15, 20, 25)
-
-# Our set, the paper's name for it, and its table 1: SFS, FS2Boost, all attributes.
+# Our sets of the paper's table 1, in its order, and what the reference file calls them.
 PAPER = {
-    "monks1": ("Monks 1", 97.9, 97.9, 81.0),
-    "monks2": ("Monks 2", 67.2, 67.2, 68.3),
-    "monks3": ("Monks 3 (printed as 2)", 99.0, 99.0, 94.4),
-    "led_even": ("LED", 81.4, 90.2, 90.2),
-    "led24_even": ("LED24", 81.4, 87.2, 77.9),
-    "credit_approval": ("Credit", 86.1, 87.1, 76.8),
-    "echocardiogram": ("EchoCardio", 73.0, 74.8, 66.9),
-    "glass2": ("Glass2", 62.5, 73.2, 72.0),
-    "heart_cleveland": ("Heart", 82.2, 81.7, 82.8),
-    "hepatitis": ("Hepatitis", 78.7, 81.9, 82.4),
-    "horse_colic": ("Horse", 77.6, 86.3, 72.2),
-    "breast_cancer_wisconsin": ("Breast Cancer", 96.4, 96.4, 96.5),
-    "xd6": ("Xd6", 79.9, 79.9, 78.1),
-    "australian": ("Australian", 83.8, 81.6, 78.7),
-    "house_votes": ("White House", 95.7, 95.7, 91.5),
-    "pima": ("Pima", 73.2, 73.3, 73.0),
-    "hard": ("Hard", 58.7, 58.7, 59.0),
-    "vehicle": ("Vehicle", 72.9, 73.7, 71.6),
+    "monks1": "monks1",
+    "monks2": "monks2",
+    "monks3": "monks3",
+    "led_even": "led",
+    "led24_even": "led24",
+    "credit_approval": "credit",
+    "echocardiogram": "echocardiogram",
+    "glass2": "glass2",
+    "heart_cleveland": "heart",
+    "hepatitis": "hepatitis",
+    "horse_colic": "horse",
+    "breast_cancer_wisconsin": "breast cancer",
+    "xd6": "xd6",
+    "australian": "australian",
+    "house_votes": "white house",
+    "pima": "pima",
+    "hard": "hard",
+    "vehicle": "vehicle",
 }
+LACKING = {"artificial": "artificial: the paper doesn't say how it was made"}
 EXTRA = ("led", "led24")
-SETS = (*PAPER, *EXTRA)
-QUICK_SETS = ("monks3", "glass2", "xd6")
-RELEVANT = {
-    "monks1": (0, 1, 4),
-    "monks3": (1, 3, 4),
-    "led": range(7),
-    "led24": range(7),
-    "xd6": range(9),
-    "hard": (0, 1),
-}
+QUICK_SETS = ("monks3", "led24_even", "echocardiogram", "glass2", "xd6", "hard")
 
-METHODS: dict[str, SelectionParams] = {
+METHODS = {
     "sfs": SelectionParams("sfs"),
     "fs2boost": SelectionParams("fs2boost"),
     "ifs2boost": SelectionParams("ifs2boost"),
@@ -84,51 +65,114 @@ METHODS: dict[str, SelectionParams] = {
 }
 SWEPT = ("fs2boost", "ifs2boost", "ifs2boost_z")
 
-Results = dict[str, Any]
+# The sets on which k was chosen, and from which values.
+TUNED = ("xd6", "led24")
+NEIGHBOURS = (1, 3, 5, 7, 10, 12, 15, 20, 25)
+VARIANTS = (
+    Variant(),
+    Variant(least_fall=0.0),
+    Variant(least_fall=0.005),
+    Variant(least_fall=0.02),
+    Variant(n_neighbours=1),
+    Variant(n_neighbours=5),
+    Variant(n_neighbours=15),
+    Variant(is_infinite=True),
+    Variant(least_fall=0.005, is_infinite=True),
+    Variant(least_fall=0.005, n_neighbours=1, is_infinite=True),
+)
+
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured of a set."""
+    """How much is measured of a set."""
 
-    rounds: int = ROUNDS
-    max_rounds: int = MAX_ROUNDS
-    n_nulls: int = N_NULLS
-
-    def settings(self) -> dict[str, Any]:
-        return {
-            "rounds": self.rounds,
-            "max_rounds": self.max_rounds,
-            "n_nulls": self.n_nulls,
-            "neighbours": list(NEIGHBOURS),
-            "methods": {name: repr(params) for name, params in METHODS.items()},
-        }
+    rounds: int = 50
+    max_rounds: int = 100
+    n_nulls: int = 20
 
 
-def load_classes(name: str) -> Table:
-    """Read a set of any number of classes."""
-    folder = Path(os.environ.get("ASKLESS_DATA") or FOLDER)
-    try:
-        return load(name)
-    except MissingDataError:
-        manifest_path = folder / "manifest.json"
-        if not (folder / f"{name}.csv.gz").is_file() or not manifest_path.is_file():
-            raise
-    entry = json.loads(manifest_path.read_text())[name]
-    columns = read_columns(folder / entry["file"])
-    class_names, targets = np.unique(columns.pop(TARGET), return_inverse=True)
-    read = [
-        read_feature(column, cells, is_nominal(column, entry["nominal_features"]))
-        for column, cells in columns.items()
-    ]
-    return Table(
-        name=name,
-        features=tuple(feature for feature, _ in read),
-        classes=tuple(ClassLabel(str(one), str(one)) for one in class_names),
-        values=np.column_stack([values for _, values in read]),
-        targets=targets.astype(np.int64),
-    )
+WHOLE = Plan()
+QUICK = Plan(max_rounds=50, n_nulls=2)
+
+
+def measure(quick: bool) -> Measurement:
+    """Every piece of every set that is there."""
+    plan = QUICK if quick else WHOLE
+    lacking, repetitions = dict(LACKING), {}
+    for name in QUICK_SETS if quick else (*PAPER, *EXTRA):
+        try:
+            repetitions[name] = count_pieces(name)
+        except MissingDataError as error:
+            lacking[name] = str(error)
+    settings: dict[str, Any] = {
+        "rounds": plan.rounds,
+        "max_rounds": plan.max_rounds,
+        "n_nulls": plan.n_nulls,
+        "n_neighbours": N_NEIGHBOURS,
+        "neighbours": NEIGHBOURS,
+        "variants": [one.title for one in VARIANTS],
+        "methods": {name: repr(params) for name, params in METHODS.items()},
+    }
+    play = play_quick if quick else play_whole
+    return Measurement(settings, repetitions, play, lacking)
+
+
+def count_pieces(name: str) -> int:
+    """The last pieces are for the paper's sets, and for two classes."""
+    if name not in PAPER:
+        return 3 if name in TUNED else 2
+    n_classes = len(data.load(name, is_two_class=False).classes)
+    return len(PIECES) if n_classes == 2 else len(PIECES) - 1
+
+
+def play_quick(title: str, repetition: int) -> Record:
+    return PIECES[repetition](title, QUICK)
+
+
+def play_whole(title: str, repetition: int) -> Record:
+    return PIECES[repetition](title, WHOLE)
+
+
+def load(name: str) -> Dataset:
+    table = data.load(name, is_two_class=False)
+    return table.training(np.arange(table.n_samples))
+
+
+def choose(name: str, plan: Plan) -> Record:
+    """What every method chooses, and FS2Boost beside the others row by row."""
+    dataset = load(name)
+    everything = range(len(dataset.catalogue.features))
+    methods = {
+        method: run_method(dataset, replace(params, rounds=plan.rounds))
+        for method, params in METHODS.items()
+    }
+    boosted = methods["fs2boost"]["features"]
+    return {
+        "names": [feature.name for feature in dataset.catalogue.features],
+        "rows": dataset.n_samples,
+        "classes": len(dataset.classes),
+        "empty": round(100 * loo_accuracy(dataset, ()), 2),
+        "all": round(100 * loo_accuracy(dataset, everything), 2),
+        "methods": methods,
+        "beside": {
+            "sfs": compare(dataset, boosted, methods["sfs"]["features"]),
+            "all": compare(dataset, boosted, everything),
+        },
+    }
+
+
+def run_method(dataset: Dataset, params: SelectionParams) -> Record:
+    start = time.process_time()
+    found = run_out(select(dataset, params))
+    return {
+        "features": [int(idx) for idx in found.feature_idxs],
+        "accuracy": round(100 * found.accuracy, 2),
+        "path": [round(value, 5) for value in found.path],
+        "n_hypotheses": found.n_hypotheses,
+        "seconds": round(time.process_time() - start, 2),
+    }
 
 
 def run_out(generator: Generator[Any, None, Value]) -> Value:
@@ -140,255 +184,75 @@ def run_out(generator: Generator[Any, None, Value]) -> Value:
             return result
 
 
-def measure_method(dataset: Dataset, params: SelectionParams) -> Results:
-    start = time.perf_counter()
-    found = run_out(select(dataset, params))
-    return {
-        "features": [int(idx) for idx in found.feature_idxs],
-        "accuracy": round(100 * found.accuracy, 2),
-        "path": [round(value, 5) for value in found.path],
-        "n_hypotheses": found.n_hypotheses,
-        "seconds": round(time.perf_counter() - start, 2),
-    }
+def compare(
+    dataset: Dataset,
+    ours: Sequence[int],
+    theirs: Sequence[int],
+    n_neighbours: int = N_NEIGHBOURS,
+) -> list[int]:
+    """On how many rows one subset is right and the other not, either way.
 
-
-def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
-    """The subset for every T from 1 to `params.rounds`.
-
-    Round t of boosting does not depend on T, so one run on a subset gives its Z for
-    every T; runs that agree so far are continued together.
+    A tie of votes is half right, so it counts as right beside wrong and as wrong
+    beside right.
     """
-    table = selection.make_table(dataset)
-    fits: dict[frozenset[int], boosting.Fit] = {}
-    found: dict[int, list[int]] = {}
-    empty = selection.make_empty(table)
-    z = search.empty_z(table)
-    queue = [(empty, dict.fromkeys(range(1, params.rounds + 1), z))]
-    while queue:
-        subset, before = queue.pop()
-        open_idxs = sorted(set(range(table.n_features)) - set(subset.feature_idxs))
-        for idx in open_idxs:
-            key = frozenset((*subset.feature_idxs, idx))
-            if key not in fits:
-                candidate = selection.extend(subset, idx)
-                fits[key] = selection.boost_subset(candidate, params)
-        going: dict[int, dict[int, float]] = {}
-        for rounds, value in before.items():
-            trials = []
-            for idx in open_idxs:
-                fit = fits[frozenset((*subset.feature_idxs, idx))]
-                z = float(fit.zs[rounds - 1])
-                trials.append(search.Trial(idx, z, fit.concentration, 0))
-            step = trials and search.decide(table, params, [], value, trials)
-            if step and step.is_taken:
-                going.setdefault(step.feature_idx, {})[rounds] = step.value
-            else:
-                found[rounds] = sorted(subset.feature_idxs)
-        for idx, after in going.items():
-            queue.append((selection.extend(subset, idx), after))
-    return found
-
-
-def find_stable(subsets: dict[int, list[int]]) -> Results:
-    """The least T from which on the subset stays the same (the paper's T_Z)."""
-    last = rounds = max(subsets)
-    while rounds > 1 and subsets[rounds - 1] == subsets[last]:
-        rounds -= 1
-    return {"rounds": rounds, "features": subsets[last]}
-
-
-def measure_nulls(dataset: Dataset, learner: str, n_nulls: int) -> list[int]:
-    """How many features FS2Boost takes where the classes were shuffled."""
-    params = replace(METHODS["fs2boost"], learner=learner)
-    sizes = []
-    for draw in range(n_nulls):
-        order = np.random.default_rng(draw).permutation(dataset.n_samples)
-        shuffled = replace(dataset, targets=dataset.targets[order])
-        sizes.append(len(run_out(select(shuffled, params)).feature_idxs))
-    return sizes
-
-
-def measure_set(name: str, plan: Plan) -> Results:
-    table = load_classes(name)
-    dataset = table.training(np.arange(table.n_samples))
-    everything = range(table.n_features)
-    found: Results = {
-        "names": [feature.name for feature in table.features],
-        "rows": table.n_samples,
-        "classes": len(table.classes),
-        "empty": round(100 * loo_accuracy(dataset, ()), 2),
-        "all": round(100 * loo_accuracy(dataset, everything), 2),
-        "methods": {
-            method: measure_method(dataset, replace(params, rounds=plan.rounds))
-            for method, params in METHODS.items()
-        },
-        "stable": {
-            method: find_stable(
-                sweep(dataset, replace(METHODS[method], rounds=plan.max_rounds))
-            )
-            for method in SWEPT
-        },
-    }
-    if name in PAPER and found["classes"] == 2:
-        found["null_sizes"] = {
-            learner: measure_nulls(dataset, learner, plan.n_nulls)
-            for learner in ("knn", "stump")
-        }
-    if name in ("xd6", "led24"):
-        found["neighbours"] = {
-            str(k): measure_method(
-                dataset, SelectionParams(rounds=plan.rounds, n_neighbours=k)
-            )["features"]
-            for k in NEIGHBOURS
-        }
-    return found
-
-
-def read_results(plan: Plan) -> Results:
-    if not RESULTS.is_file():
-        return {"settings": plan.settings(), "sets": {}}
-    results: Results = json.loads(RESULTS.read_text())
-    if results["settings"] != plan.settings():
-        sys.exit(f"{RESULTS.name} was measured under other settings: move it away")
-    return results
-
-
-def write_results(results: Results) -> None:
-    """Replace the file whole, so that an interrupted run leaves a readable one."""
-    RESULTS.parent.mkdir(exist_ok=True)
-    sets = ",\n".join(
-        f"  {json.dumps(name)}: {json.dumps(found)}"
-        for name, found in results["sets"].items()
+    gaps = loo_rights(dataset, ours, n_neighbours) - loo_rights(
+        dataset, theirs, n_neighbours
     )
-    head = json.dumps(results["settings"])
-    draft = RESULTS.with_suffix(".part")
-    draft.write_text(f'{{\n "settings": {head},\n "sets": {{\n{sets}\n }}\n}}\n')
-    draft.replace(RESULTS)
+    return [int((gaps > 0).sum()), int((gaps < 0).sum())]
 
 
-def run(names: tuple[str, ...], plan: Plan, results: Results, is_kept: bool) -> None:
-    for number, name in enumerate(names, start=1):
-        if name in results["sets"]:
-            continue
-        start = time.perf_counter()
-        try:
-            results["sets"][name] = measure_set(name, plan)
-        except MissingDataError as error:
-            print(f"skipped {error}", file=sys.stderr)
-            continue
-        if is_kept:
-            write_results(results)
-        took = time.perf_counter() - start
-        print(f"{number}/{len(names)} {name}: {took:.1f} s", file=sys.stderr)
-
-
-def name_features(found: Results, idxs: list[int]) -> str:
-    return " ".join(found["names"][idx] for idx in idxs) or "none"
-
-
-def show_accuracies(sets: Results) -> None:
-    print("leave-one-out accuracy in % (k nearest neighbours), in brackets the paper's")
-    print(f"{'set':<24}{'SFS':>14}{'FS2Boost':>14}{'iFS2Boost':>11}{'all':>14}", end="")
-    print("   features of FS2Boost")
-    for name, found in sets.items():
-        paper = PAPER.get(name, (name, math.nan, math.nan, math.nan))
-        methods = found["methods"]
-        boosted = methods["fs2boost"]
-        print(
-            f"{name:<24}{methods['sfs']['accuracy']:>7.1f} ({paper[1]:.1f})"
-            f"{boosted['accuracy']:>7.1f} ({paper[2]:.1f})"
-            f"{methods['ifs2boost']['accuracy']:>11.1f}{found['all']:>7.1f} "
-            f"({paper[3]:.1f})   {name_features(found, boosted['features'])}"
+def settle(name: str, plan: Plan) -> Record:
+    """From how many rounds on the subset stands."""
+    dataset = load(name)
+    stable = {
+        method: paths.find_stable(
+            paths.sweep(dataset, replace(METHODS[method], rounds=plan.max_rounds))
         )
+        for method in SWEPT
+    }
+    return {"stable": stable}
 
 
-def show_means(sets: Results) -> None:
-    print("\nmean accuracy in % and hypotheses fitted (T = 50), over all sets")
-    for method in METHODS:
-        ones = [found["methods"][method] for found in sets.values()]
-        accuracy = np.mean([one["accuracy"] for one in ones])
-        size = np.mean([len(one["features"]) for one in ones])
-        n_hypotheses = sum(one["n_hypotheses"] for one in ones)
-        print(f"{method:<20}{accuracy:>6.1f} %{size:>6.1f} features{n_hypotheses:>9}")
-    print(f"{'all':<20}{np.mean([found['all'] for found in sets.values()]):>6.1f} %")
+def vary(name: str, plan: Plan) -> Record:
+    """What becomes of FS2Boost beside SFS elsewhere than at our choices.
 
-
-def show_relevant(sets: Results) -> None:
-    print("\nrelevant features that are missing, and irrelevant ones, by method")
-    for name in [name for name in sets if name in RELEVANT]:
-        for method, one in sets[name]["methods"].items():
-            lacking = sorted(set(RELEVANT[name]) - set(one["features"]))
-            extra = sorted(set(one["features"]) - set(RELEVANT[name]))
-            print(
-                f"{name:<10}{method:<20}lacks {name_features(sets[name], lacking)}; "
-                f"extra {name_features(sets[name], extra)}"
-            )
-        for k, idxs in sets[name].get("neighbours", {}).items():
-            lacking = sorted(set(RELEVANT[name]) - set(idxs))
-            extra = sorted(set(idxs) - set(RELEVANT[name]))
-            print(
-                f"{name:<10}{f'fs2boost, k = {k}':<20}"
-                f"lacks {name_features(sets[name], lacking)}; "
-                f"extra {name_features(sets[name], extra)}"
-            )
-
-
-def show_stable(sets: Results) -> None:
-    print("\nleast T from which the subset is that of every larger T up to 100")
-    gains: dict[str, list[tuple[int, int]]] = {method: [] for method in SWEPT[1:]}
-    for name, found in sets.items():
-        stable = found["stable"]
-        base = stable["fs2boost"]
-        cells = [f"{name:<24}{base['rounds']:>4}"]
-        for method, pairs in gains.items():
-            one = stable[method]
-            pairs.append((base["rounds"], one["rounds"]))
-            note = "same subset"
-            if one["features"] != base["features"]:
-                plus = sorted(set(one["features"]) - set(base["features"]))
-                minus = sorted(set(base["features"]) - set(one["features"]))
-                note = f"+ {name_features(found, plus)} - {name_features(found, minus)}"
-            cells.append(f"{one['rounds']:>4} {note}")
-        print("  ".join(cells))
-    for method, pairs in gains.items():
-        before, after = np.array(pairs).T
-        print(
-            f"{method}: mean T {before.mean():.1f} -> {after.mean():.1f}, "
-            f"mean relative gain {100 * np.mean((before - after) / after):.1f} %, "
-            f"fewer on {np.sum(after < before)}, more on {np.sum(after > before)} "
-            f"of {len(pairs)} sets"
-        )
-
-
-def show_nulls(sets: Results) -> None:
-    print("\nshuffled classes: runs of FS2Boost that took any feature")
-    for learner in ("knn", "stump"):
-        sizes = {
-            n: f["null_sizes"][learner] for n, f in sets.items() if "null_sizes" in f
+    The test only says where the path of one k ends, so a path is walked once per k.
+    """
+    dataset = load(name)
+    sizes = {one.n_neighbours for one in VARIANTS} if name in PAPER else set()
+    n_tested = NEIGHBOURS if name in TUNED else ()
+    walks, sfs = {}, {}
+    for k in sorted({*sizes, *n_tested}):
+        params = SelectionParams(rounds=plan.rounds, n_neighbours=k)
+        walks[k] = paths.walk(make_table(dataset), params)
+        if k in sizes:
+            plain = replace(params, method="sfs")
+            sfs[k] = run_out(select(dataset, plain)).feature_idxs
+    variants = {}
+    for one in VARIANTS if sizes else ():
+        k = one.n_neighbours
+        features = paths.cut(walks[k], one)
+        variants[one.title] = {
+            "features": features,
+            "accuracy": round(100 * loo_accuracy(dataset, features, k), 2),
+            "sfs": round(100 * loo_accuracy(dataset, sfs[k], k), 2),
+            "beside_sfs": compare(dataset, features, sfs[k], k),
         }
-        wrong = {name: int(np.count_nonzero(one)) for name, one in sizes.items()}
-        total = sum(len(one) for one in sizes.values())
-        some = {name: count for name, count in wrong.items() if count}
-        print(f"{learner}: {sum(wrong.values())} of {total}; {some}")
+    neighbours = {str(k): paths.cut(walks[k], Variant()) for k in n_tested}
+    return {"variants": variants, "neighbours": neighbours}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--summary", action="store_true")
-    options = parser.parse_args()
-    plan = Plan(rounds=10, max_rounds=20, n_nulls=2) if options.quick else Plan()
-    results: Results = {"sets": {}} if options.quick else read_results(plan)
-    if not options.summary:
-        names = QUICK_SETS if options.quick else SETS
-        run(names, plan, results, is_kept=not options.quick)
-    if results["sets"]:
-        show_accuracies(results["sets"])
-        show_means(results["sets"])
-        show_relevant(results["sets"])
-        show_stable(results["sets"])
-        show_nulls(results["sets"])
+def shuffle(name: str, plan: Plan) -> Record:
+    """How many features FS2Boost takes where there is nothing to find."""
+    dataset = load(name)
+    sizes: dict[str, list[int]] = {"knn": [], "stump": []}
+    for method, learner in (("fs2boost", "knn"), ("fs2boost_stump", "stump")):
+        params = replace(METHODS[method], rounds=plan.rounds)
+        for draw in range(plan.n_nulls):
+            order = np.random.default_rng(draw).permutation(dataset.n_samples)
+            shuffled = replace(dataset, targets=dataset.targets[order])
+            sizes[learner].append(len(run_out(select(shuffled, params)).feature_idxs))
+    return {"null_sizes": sizes}
 
 
-if __name__ == "__main__":
-    main()
+PIECES = (choose, settle, vary, shuffle)

@@ -1,10 +1,10 @@
-"""Forward selection of features: SFS, FS2Boost and iFS2Boost (Sebban and Nock).
+"""Forward selection of features: SFS, FS2Boost and iFS2Boost (Sebban, Nock 1999).
 
 A generator that yields after every subset it tried; to cancel, stop pulling. The
 derivations, and what was measured, are in docs/selection.md.
 """
 
-from core.selection.accuracy import loo_accuracy
+from core.selection.accuracy import loo_accuracy, loo_rights
 from core.selection.boosting import boost_subset, weigh_clear
 from core.selection.card import selection_to_json
 from core.selection.neighbours import find_neighbours
@@ -40,6 +40,7 @@ __all__ = [
     "find_needed",
     "find_neighbours",
     "loo_accuracy",
+    "loo_rights",
     "make_empty",
     "make_groups",
     "make_table",

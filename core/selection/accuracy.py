@@ -25,28 +25,39 @@ def neighbour_accuracy(subset: Subset, n_neighbours: int) -> float:
     Notes
     -----
     Neighbours vote with their weights in the dataset. A tie among q classes counts
-    as 1/q where the right one is among them.
+    as 1/q where the right one is among them. Without a feature the largest class.
     """
+    return float(subset.table.weights @ neighbour_rights(subset, n_neighbours))
+
+
+def neighbour_rights(subset: Subset, n_neighbours: int) -> FloatArray:
+    """Give for each row 1 if its neighbours name its class, 1/q on a tie, else 0."""
     table = subset.table
-    if not subset.feature_idxs:
-        return empty_accuracy(table)
     n_classes = len(table.dataset.classes)
     own = (table.dataset.targets[:, None] == np.arange(n_classes)).astype(np.float64)
     own *= table.weights[:, None]
+    if not subset.feature_idxs:
+        return find_rights(table, np.tile(own.sum(axis=0), (len(own), 1)))
     neighbours, starts = find_neighbours(subset, n_neighbours)
     by_cell = np.zeros((subset.distances.shape[0], n_classes))
     np.add.at(by_cell, subset.cells, own)
     votes = np.add.reduceat(by_cell[neighbours], starts, axis=0)
-    return share_right(table, votes[subset.cells] - own)
+    return find_rights(table, votes[subset.cells] - own)
 
 
 def share_right(table: Table, scores: FloatArray) -> float:
     """Give the weight of the rows whose class has the highest score, ties shared."""
+    return float(table.weights @ find_rights(table, scores))
+
+
+def find_rights(table: Table, scores: FloatArray) -> FloatArray:
+    """Give for each row 1 if its class has the highest score, 1/q on a tie, else 0."""
     tops = scores.max(axis=1, keepdims=True)
     is_top = scores >= tops - TIE * np.abs(tops)
     targets = table.dataset.targets
     is_right = is_top[np.arange(targets.size), targets]
-    return float(table.weights @ (is_right / is_top.sum(axis=1)))
+    rights: FloatArray = is_right / is_top.sum(axis=1)
+    return rights
 
 
 def loo_accuracy(
@@ -68,10 +79,16 @@ def loo_accuracy(
 
     Notes
     -----
-    The yardstick of Sebban and Nock's table 1 (`neighbour_accuracy`). O(n^2).
+    The yardstick of Sebban and Nock's (1999) table 1 (`neighbour_accuracy`). O(n^2).
     """
-    table = make_table(dataset)
-    subset = make_empty(table)
+    return float(dataset.weights @ loo_rights(dataset, feature_idxs, n_neighbours))
+
+
+def loo_rights(
+    dataset: Dataset, feature_idxs: Iterable[int], n_neighbours: int = N_NEIGHBOURS
+) -> FloatArray:
+    """Give `loo_accuracy` row by row: 1 right, 0 wrong, 1/q a tie of q classes."""
+    subset = make_empty(make_table(dataset))
     for idx in feature_idxs:
         subset = extend(subset, idx)
-    return neighbour_accuracy(subset, n_neighbours)
+    return neighbour_rights(subset, n_neighbours)

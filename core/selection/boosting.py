@@ -65,10 +65,10 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
     Notes
     -----
     r = sum_i D(i) y_i h(x_i), alpha = 1/2 ln((1 + r)/(1 - r)), r at most 1 - 1e-9,
-    D(i) <- D(i) exp(-alpha y_i h(x_i)) / Z_t (Sebban and Nock, figure 1). A channel
-    ends before T rounds once r <= 1e-12 (that hypothesis is dropped; r < 0 comes from
-    leaving out the row voted on, and to turn the vote round would make a class that
-    is everywhere in balance look perfectly known) or r reaches 1.
+    D(i) <- D(i) exp(-alpha y_i h(x_i)) / Z_t (Sebban and Nock 1999, figure 1). A
+    channel ends before T rounds once r <= 1e-12 (that hypothesis is dropped; r < 0
+    comes from leaving out the row voted on, and to turn the vote round would make a
+    class that is everywhere in balance look perfectly known) or r reaches 1.
     """
     table, groups = subset.table, make_groups(subset)
     signs = table.signs[groups.rows]
@@ -127,7 +127,7 @@ def weigh_clear(D: FloatArray, signs: FloatArray, groups: Groups) -> FloatArray:
     -----
     D'(x') = D(x') c(x') / sum_x'' D(x'') c(x''), c(x) = Delta(x) / |x|, with |x| the
     weight of the rows of description x and Delta(x) the difference between its two
-    classes. Sebban and Nock's double sum (section 4, garbled) is this: of all
+    classes. Sebban and Nock's (1999) double sum (section 4, garbled) is this: of all
     descriptions the predicate pi lets only that of x' through. Since c does not
     change from round to round, D'_t is what AdaBoost makes of D'_1: it is enough to
     start there, and Z' = sum_i D'_1(i) exp(-y_i F(x_i)) is the product of all Z'_t.

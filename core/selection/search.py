@@ -130,12 +130,12 @@ def select(
     `ifs2boost` likewise by Z' (`weigh_clear`). With K > 2 classes Z is the mean of K
     problems of one class against all others.
 
-    Sebban and Nock, "Contribution of Boosting in Wrapper Models", figures 1 and 2 and
-    section 4. Derived anew, since the paper leaves it open or its formula is garbled:
-    the test for "Z << Z_0"; D' and what follows from it; the Z of no feature, 2
-    sqrt(p_+ p_-) instead of infinity, so that nothing need be selected; votes without
-    the row voted on, since a point that is its own neighbour makes Z = 0; the end of
-    boosting at an edge that is not positive (`boost_subset`).
+    Sebban and Nock (1999), "Contribution of Boosting in Wrapper Models", figures 1 and
+    2 and section 4. Derived anew, since the paper leaves it open or its formula is
+    garbled: the test for "Z << Z_0"; D' and what follows from it; the Z of no feature,
+    2 sqrt(p_+ p_-) instead of infinity, so that nothing need be selected; votes
+    without the row voted on, since a point that is its own neighbour makes Z = 0; the
+    end of boosting at an edge that is not positive (`boost_subset`).
 
     With n rows, p features, m selected and T rounds a step takes O(p (n^2 + T v)) for
     `knn`, v <= n^2 the pairs of neighbouring descriptions, and O(p T c n) for
@@ -210,7 +210,9 @@ def decide(
     else:
         best = trials[find_best(np.maximum(values, table.least_z))]
         n_tests = 2 * len(trials) * table.n_channels
-        gain = find_fall(value, best.value, table.least_z)
+        # Under D' a row voted wrongly weighs sum D'^2 on average, which is more.
+        least_z = max(table.least_z, best.concentration)
+        gain = find_fall(value, best.value, least_z)
         needed = find_needed(best.concentration, n_tests, params.significance)
     chosen = [step.feature_idx for step in steps]
     before = steps[-1].n_hypotheses if steps else 0

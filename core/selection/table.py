@@ -39,7 +39,12 @@ class Table:
 
     @property
     def least_z(self) -> float:
-        """Where Z counts as 0: a row of average weight, voted wrongly, gives more."""
+        """Where Z counts as 0: a row of average weight, voted wrongly, gives more.
+
+        Z' is compared by it too, though its rows have other weights: one bound for all
+        subsets, or two whose Z' is 0 would not tie. The test of the step raises it to
+        that of the D' at hand (`decide`).
+        """
         return max(float(self.weights @ self.weights), MIN_Z)
 
     @property

@@ -41,6 +41,18 @@ def test_sampling_term_is_hoeffdings():
     assert sampling_term(8, 0.5) == pytest.approx(math.exp(-1))
 
 
+@pytest.mark.parametrize("n_draws", [1, 5, 11])
+@pytest.mark.parametrize("theta", [0.1, 0.4, 1.0])
+def test_sampling_term_is_no_less_than_the_chance_of_the_other_side(theta, n_draws):
+    share = (1 + theta) / 2
+    chance = sum(
+        math.comb(n_draws, k) * share**k * (1 - share) ** (n_draws - k)
+        for k in range((n_draws + 1) // 2)
+    )
+
+    assert chance <= sampling_term(n_draws, theta)
+
+
 def test_bound_is_the_empirical_share_plus_the_sampling_term():
     row_margins = np.array([0.1, 0.6, 0.9, -0.2])
 

@@ -17,7 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from core import selection
 from core.errors import RefusedError
-from core.selection import Selection, SelectionParams, loo_accuracy, select
+from core.selection import Selection, SelectionParams, loo_accuracy, loo_rights, select
+from core.selection.search import Trial, decide
 from core.types import Catalogue, ClassLabel, Dataset, Feature, Group
 from tests import naive_selection as naive
 from tests.strategies import datasets, rows_of
@@ -145,6 +146,23 @@ def test_accuracy_is_that_of_the_plain_twin(dataset, n_neighbours):
             n_neighbours,
         )
     )
+
+
+@given(dataset=datasets(), n_neighbours=st.integers(1, 4))
+def test_accuracy_is_the_weight_of_the_rows_that_are_right(dataset, n_neighbours):
+    everything = range(dataset.values.shape[1])
+
+    rights = loo_rights(dataset, everything, n_neighbours)
+
+    accuracy = loo_accuracy(dataset, everything, n_neighbours)
+    assert rights @ dataset.weights == pytest.approx(accuracy)
+    assert set(rights.tolist()) <= {0.0, 0.5, 1.0}
+
+
+def test_without_a_feature_the_rows_of_the_largest_class_are_right():
+    dataset = make_dataset([[0, 1, 2]], [0, 1, 1])
+
+    assert loo_rights(dataset, ()).tolist() == [0.0, 1.0, 1.0]
 
 
 def test_accuracy_is_scikit_learns_where_nothing_is_tied():
@@ -469,6 +487,19 @@ def test_a_marked_fall_is_the_formulas():
     needed = selection.find_needed(1 / 1000, 20, 0.05)
 
     assert needed == pytest.approx(math.log(20 / 0.05) / 1000)
+
+
+@pytest.mark.parametrize(("concentration", "is_taken"), [(1 / 400, True), (0.1, False)])
+def test_z_prime_below_one_row_of_its_own_weights_falls_no_further(
+    concentration, is_taken
+):
+    table = selection.make_table(noisy(11, 400))
+    trials = [Trial(0, 0.003, concentration, 1)]
+
+    step = decide(table, SelectionParams("ifs2boost"), [], 0.02, trials)
+
+    assert step.is_taken == is_taken
+    assert (step.gain > 0) == is_taken
 
 
 def test_nothing_is_selected_where_classes_are_shuffled():

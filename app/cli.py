@@ -24,7 +24,7 @@ from app.ingest import read_columns
 from app.memory import available_bytes
 from app.settings import Settings
 from app.terminal import selected, show
-from app.terminal.ask import run_session, say_error
+from app.terminal.ask import run_session, say_error, split_named
 from app.terminal.demo import demo_training, load_demo, run_demo
 from core import anytime
 from core.answers import check_policy, parse_answer
@@ -194,7 +194,7 @@ def end_with_parent() -> None:
 def check(data: Data, spec: Spec) -> None:
     """Check a table and a spec together; write nothing."""
     wanted = documents.load_spec(spec)
-    columns = read_columns(data, wanted.text_columns)
+    columns = read_columns(data, wanted.text_columns, available_bytes())
     checked = check_table(columns, wanted, available_bytes())
     for warning in checked.warnings:
         errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
@@ -213,13 +213,12 @@ def train_command(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")],
 ) -> None:
     """Train a model on a table with prices."""
+    documents.check_writable(out, "--out")
     wanted = documents.load_spec(spec)
-    columns = read_columns(data, wanted.text_columns)
+    columns = read_columns(data, wanted.text_columns, available_bytes())
     checked = check_table(columns, wanted, available_bytes())
     for warning in checked.warnings:
         errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
-    if not out.parent.is_dir():
-        raise RefusedError([Refusal("--out", "its folder must exist", str(out.parent))])
     training = train(
         checked.dataset,
         wanted.boost,
@@ -255,7 +254,7 @@ def select_command(
     wanted = documents.load_spec(spec)
     params = parse_selection(wanted.selection or SelectionParams(), method, learner)
     wanted = replace(wanted, selection=params)
-    columns = read_columns(data, wanted.text_columns)
+    columns = read_columns(data, wanted.text_columns, available_bytes())
     checked = check_table(columns, wanted, available_bytes())
     for warning in checked.warnings:
         errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
@@ -285,7 +284,8 @@ def evaluate_command(
     ensemble = stored.ensemble
     limits = [parse_budget(one, "--budgets") for one in budgets.split(",")]
     chosen = parse_policy(policy, ensemble)
-    columns = read_columns(data, [stored.target, *text_features(ensemble)])
+    text = [stored.target, *text_features(ensemble)]
+    columns = read_columns(data, text, available_bytes())
     values = warned_values(columns, ensemble)
     dataset = Dataset(
         catalogue=ensemble.catalogue,
@@ -311,10 +311,11 @@ def predict(
     seed: Seed = 0,
 ) -> None:
     """Predict every row of a table under a budget."""
+    documents.check_writable(out, "--out")
     ensemble = documents.load_model(model).ensemble
     limit = parse_budget(budget, "--budget")
     chosen = parse_policy(policy, ensemble)
-    columns = read_columns(data, text_features(ensemble))
+    columns = read_columns(data, text_features(ensemble), available_bytes())
     values = warned_values(columns, ensemble)
     walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True)
     chances = class_probabilities(ensemble, walks, chosen)[:, 0]
@@ -417,11 +418,11 @@ def parse_selection(
 def parse_known(entries: list[str], ensemble: Ensemble) -> dict[int, float]:
     known = {}
     for entry in entries:
-        name, equals, text = (part.strip() for part in entry.partition("="))
-        if not equals or name not in ensemble.catalogue.feature_idxs:
+        named = split_named(ensemble.catalogue, entry)
+        if named is None:
             rule = "must be NAME=VALUE with a feature of the model"
             raise RefusedError([Refusal("--known", rule, repr(entry))])
-        feature_idx = ensemble.catalogue.feature_idxs[name]
+        feature_idx, text = named
         feature = ensemble.catalogue.features[feature_idx]
         known[feature_idx] = parse_answer(feature, text)
     return known

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
@@ -13,24 +15,32 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from core.columns import Column
+from core.columns import Column, refuse_size
 from core.errors import Refusal, RefusedError
 
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 PARQUET_MAGIC = b"PAR1"
 MAX_EXAMPLES = 5
+# No line of a CSV may be longer.
+MAX_BLOCK = 2**28
+# What reading takes at least: of a CSV per column (4.7 to 4.9 kB were measured), of
+# Parquet per cell, which becomes a float64 or a pointer.
+BYTES_PER_COLUMN = 4096
+BYTES_PER_CELL = 8
 
 Source = Path | IO[bytes]
 
 
-def read_columns(source: Source, text: Collection[str] = ()) -> dict[str, Column]:
+def read_columns(
+    source: Source, text: Collection[str] = (), memory: int | None = None
+) -> dict[str, Column]:
     """Read a table.
 
     `text` names columns whose cells are wanted as written. Others come as float64
     where every cell is a number, else as text. Empty cells and the words of
-    `MISSING_WORDS` are missing.
+    `MISSING_WORDS` are missing. `memory`: see `read_table`.
     """
-    return to_columns(read_table(source), text)
+    return to_columns(read_table(source, memory), text)
 
 
 def to_columns(table: Any, text: Collection[str] = ()) -> dict[str, Column]:
@@ -41,35 +51,64 @@ def to_columns(table: Any, text: Collection[str] = ()) -> dict[str, Column]:
     }
 
 
-def read_table(source: Source) -> Any:
-    """Read a pyarrow table, its format known by its first bytes."""
+def read_table(source: Source, memory: int | None = None) -> Any:
+    """Read a pyarrow table, its format known by its first bytes.
+
+    One that can't fit `memory`, the bytes that may still be taken, is refused before
+    it takes them.
+    """
     try:
-        if isinstance(source, Path):
-            with pa.input_stream(str(source), compression="detect") as stream:
-                content = stream.read()
-        else:
-            content = source.read()
-    except OSError as error:
-        raise RefusedError(
-            [Refusal("table", "must be readable", short(error))]
-        ) from None
-    is_parquet = content[: len(PARQUET_MAGIC)] == PARQUET_MAGIC
-    table = read_parquet(content) if is_parquet else read_csv(content)
+        content = read_content(source, memory)
+        is_parquet = content[: len(PARQUET_MAGIC)] == PARQUET_MAGIC
+        read = read_parquet if is_parquet else read_csv
+        table = read(content, memory)
+    except MemoryError as error:
+        rule = "reading must fit the memory"
+        raise RefusedError([Refusal("table", rule, short(error))]) from None
     refuse_names(table.column_names)
     return table
 
 
-def read_parquet(content: bytes) -> Any:
+def read_content(source: Source, memory: int | None) -> bytes:
+    """Read a file or an upload whole; a file may be compressed."""
+    try:
+        if not isinstance(source, Path):
+            return source.read()
+        refuse_unfit(source.stat().st_size, memory)
+        with pa.input_stream(str(source), compression="detect") as stream:
+            content: bytes = stream.read()
+            return content
+    except OSError as error:
+        raise RefusedError(
+            [Refusal("table", "must be readable", short(error))]
+        ) from None
+
+
+def refuse_unfit(needed: int, memory: int | None) -> None:
+    """Refuse a table of which already the reading would take more than there is."""
+    refusals = refuse_size("reading", needed, memory)
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def read_parquet(content: bytes, memory: int | None) -> Any:
     """Read a Parquet file."""
     try:
-        return pyarrow.parquet.read_table(pa.BufferReader(content))
+        with pyarrow.parquet.ParquetFile(pa.BufferReader(content)) as file:
+            n_cells = file.metadata.num_rows * file.metadata.num_columns
+            refuse_unfit(n_cells * BYTES_PER_CELL, memory)
+            return file.read()
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError) as error:
         rule = "must be a whole Parquet file"
         raise RefusedError([Refusal("table", rule, short(error))]) from None
 
 
-def read_csv(content: bytes) -> Any:
+def read_csv(content: bytes, memory: int | None) -> Any:
     """Read a CSV file with every cell as text, refusing rows of another length."""
+    names = header_names(content)
+    refuse_unfit(len(content) + len(names) * BYTES_PER_COLUMN, memory)
     ragged: list[Any] = []
 
     def keep_ragged(row: Any) -> str:
@@ -79,21 +118,28 @@ def read_csv(content: bytes) -> Any:
     try:
         table = pyarrow.csv.read_csv(
             pa.BufferReader(content),
-            # One thread, so that a refused row still has its number.
-            read_options=pyarrow.csv.ReadOptions(use_threads=False),
+            # One thread, so that a refused row still has its number. One block, so
+            # that it holds any line; each has a price per column besides.
+            read_options=pyarrow.csv.ReadOptions(
+                use_threads=False, block_size=min(len(content) + 1, MAX_BLOCK)
+            ),
             parse_options=pyarrow.csv.ParseOptions(
                 newlines_in_values=True, invalid_row_handler=keep_ragged
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(header_names(content), pa.string()),
+                column_types=dict.fromkeys(names, pa.string()),
                 null_values=list(MISSING_WORDS),
+                # Text is neither true nor false, and tables of words cost memory.
+                true_values=[],
+                false_values=[],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=True,
             ),
         )
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        rule = "must be CSV in UTF-8 with a header, or Parquet"
-        raise RefusedError([Refusal("table", rule, short(error))]) from None
+        raise no_csv(error) from None
     if ragged:
         rows = [
             Refusal(
@@ -111,14 +157,20 @@ def read_csv(content: bytes) -> Any:
 
 
 def header_names(content: bytes) -> list[str]:
-    """Give the names in a CSV's first line, so that all can be read as text."""
-    head = pyarrow.csv.open_csv(
-        pa.BufferReader(content),
-        parse_options=pyarrow.csv.ParseOptions(
-            newlines_in_values=True, invalid_row_handler=lambda _: "skip"
-        ),
-    )
-    return list(head.schema.names)
+    """Give the names in a CSV's first line, so that all can be read as text.
+
+    Not by pyarrow, which would guess the types of the columns and take 8 kB for each.
+    """
+    lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+    try:
+        return next(filter(None, csv.reader(lines)), [])
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise no_csv(error) from None
+
+
+def no_csv(error: Exception) -> RefusedError:
+    rule = "must be CSV in UTF-8 with a header, or Parquet"
+    return RefusedError([Refusal("table", rule, short(error))])
 
 
 def refuse_names(names: list[str]) -> None:

@@ -173,8 +173,10 @@ class Worker:
                 return "released"
             step = run.pull(self.settings.step_s)
             with transaction(self.engine) as db:
-                if step.model is not None:
-                    is_kept = attempts.save(db, training_id, attempt, step.model, now())
+                if step.result is not None:
+                    is_kept = attempts.save(
+                        db, training_id, attempt, step.result, now()
+                    )
                     return "succeeded" if is_kept else "cancelled"
                 if not attempts.advance(db, training_id, attempt, step, now()):
                     return "cancelled"

@@ -18,6 +18,7 @@ from core.columns import (
     column_warnings,
     infer_type,
     read_feature,
+    refuse_size,
     unknown_column,
 )
 from core.errors import Refusal, RefusedError
@@ -121,7 +122,7 @@ def check_table(
     )
     if spec.selection is not None:
         needed = max(needed, selection_bytes(n_rows))
-    refusals += refuse_size(needed, memory)
+    refusals += refuse_size("training", needed, memory)
     if refusals:
         raise RefusedError(refusals)
     used = {spec.target, spec.weight, spec.group_by, *(f.name for f in typed)}
@@ -133,7 +134,7 @@ def check_table(
         classes=classes,
         values=np.column_stack(read),
         targets=targets,
-        weights=weights / weights.sum(),
+        weights=weights,
         units=units,
     )
     is_weighty = weights > 0
@@ -144,14 +145,6 @@ def check_table(
         rule = "must have two classes among the rows of positive weight"
         raise RefusedError([Refusal(spec.target, rule)])
     return Checked(dataset, error_costs, tuple(warnings))
-
-
-def refuse_size(needed: int, memory: int | None) -> list[Refusal]:
-    """Refuse a table whose training would take more memory than there is."""
-    if memory is None or needed <= memory:
-        return []
-    rule = f"training must fit the memory; it needs {needed / 1e9:.1f} GB"
-    return [Refusal("table", rule, f"{memory / 1e9:.1f} GB")]
 
 
 def check_rows(columns: Columns, ensemble: Ensemble) -> tuple[FloatArray, list[str]]:
@@ -289,8 +282,8 @@ def read_target(
 def read_weights(
     columns: Columns, spec: TrainingSpec, n_rows: int
 ) -> tuple[FloatArray, list[Refusal]]:
-    """Read the weights of the rows; 1 each without a column for them."""
-    ones = np.ones(n_rows)
+    """Read the weights of the rows, scaled to sum to 1; equal without a column."""
+    ones = scale_weights(np.ones(n_rows))
     if spec.weight is None or spec.weight not in columns:
         return ones, []
     feature = Feature(spec.weight)
@@ -300,9 +293,20 @@ def read_weights(
         rule = "must be a number of at least 0"
         shown = [str(value) for value in values]
         refusals.append(cell_refusal(spec.weight, rule, wrong, list(shown)))
-    if not refusals and values.sum() == 0:
+    if not refusals and not values.any():
         refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
-    return (ones if refusals else values), refusals
+    return (ones if refusals else scale_weights(values)), refusals
+
+
+def scale_weights(weights: FloatArray) -> FloatArray:
+    """Scale weights to sum to 1, also those whose sum no double holds.
+
+    Beside the largest the smallest may become 0.
+    """
+    # By a power of 2 first, which changes no digit.
+    bounded = np.ldexp(weights, -np.frexp(weights.max())[1])
+    scaled: FloatArray = bounded / bounded.sum()
+    return scaled
 
 
 def read_units(

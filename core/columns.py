@@ -33,6 +33,17 @@ def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
     return Refusal(role, f"must be a column of the table{hint}", repr(name))
 
 
+def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:
+    """Refuse a table for which a task would take more memory than there is, bytes."""
+    if memory is None or needed <= memory:
+        return []
+    rule = (
+        f"{task} must fit the memory; it needs {needed / 1e9:.1f} GB, and there are "
+        f"{memory / 1e9:.1f} GB"
+    )
+    return [Refusal("table", rule)]
+
+
 def as_text(column: Column) -> list[str | None]:
     """Give cells as text; whole numbers without a decimal point."""
     if column.dtype == np.object_:

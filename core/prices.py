@@ -13,7 +13,7 @@ from core.types import NO_GROUP, BoolArray, Catalogue, FloatArray
 
 MICROS_PER_UNIT = 1_000_000
 MAX_UNITS = 1_000_000_000
-PLAIN_DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+PLAIN_DECIMAL = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,2})?", re.ASCII | re.I)
 AMOUNT_RULE = f"must be a number from 0 to {MAX_UNITS} with at most 6 decimals"
 
 
@@ -32,7 +32,7 @@ def to_micros(amount: object) -> int:
     ----------
     amount : Decimal, int, float or str
         In units. A float stands for its shortest decimal form, so 2.1 is 2.1; a
-        string is digits with at most one point.
+        string is digits with at most one point and a short exponent.
 
     Returns
     -------

@@ -118,7 +118,11 @@ class Reader:
     def number(self, raw: object, where: str, least: float, most: float) -> float:
         """Read a finite number within bounds."""
         is_number = isinstance(raw, int | float | Decimal) and not isinstance(raw, bool)
-        value = float(raw) if is_number else math.nan  # type: ignore[arg-type]  # a number by then
+        try:
+            value = float(raw) if is_number else math.nan  # type: ignore[arg-type]  # a number by then
+        except OverflowError:
+            # An integer that no double holds is out of all bounds.
+            value = math.nan
         if not least <= value <= most:
             rule = f"must be a number from {least:g} to {most:g}"
             self.refuse(where, rule, describe(raw))

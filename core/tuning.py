@@ -12,6 +12,7 @@ import numpy as np
 from core.binning import bin_values
 from core.boosting import BoostParams, boost, initial_weights
 from core.cascade import part_rows
+from core.errors import Refusal, RefusedError
 from core.evaluate import evaluate, hypothesis_votes
 from core.forecasts import raw_votes
 from core.rules import RULES
@@ -66,6 +67,11 @@ def tune(
     ------
     Tried
 
+    Raises
+    ------
+    RefusedError
+        Where all rows are of one unit, so that none can be held out.
+
     Notes
     -----
     A third of the rows is held out, the same for every choice. `rounds`: the fewest of
@@ -79,6 +85,12 @@ def tune(
     if not wanted:
         return params
     seen, unseen = part_rows(dataset, params.seed)
+    if not seen.size or not unseen.size:
+        rule = (
+            '"auto" must have two units of rows (`group_by`), one to train on and one '
+            "to hold out, also where a fold is left out"
+        )
+        raise RefusedError([Refusal(f"params.{min(wanted)}", rule)])
     training, held_out = dataset.take(seen), dataset.take(unseen)
     choices = list_choices(params, wanted)
     budgets: Sequence[int | None] = (None,)

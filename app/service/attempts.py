@@ -38,8 +38,16 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Result:
+    """A model as its document, which is known to be readable."""
+
+    name: str
+    document: str
+
+
+@dataclass(frozen=True)
 class Step:
-    """Rounds by part since the step before; with the last one comes the model.
+    """Rounds by part since the step before; with the last one comes the result.
 
     A step inside a selection of features brings no rounds. `part` is where training
     has come to.
@@ -48,7 +56,7 @@ class Step:
     part: int
     rounds: dict[int, list[Round]]
     share: float
-    model: Model | None
+    result: Result | None
 
 
 class Run:
@@ -85,7 +93,9 @@ class Run:
             try:
                 progress = next(self.progress)
             except StopIteration as end:
-                return Step(self.part, added, 1.0, end.value)
+                model: Model = end.value
+                result = Result(model.name, model_text(model))
+                return Step(self.part, added, 1.0, result)
             if progress.added is not None:
                 added.setdefault(progress.part, []).append(progress.added)
             self.part = progress.part
@@ -132,7 +142,7 @@ def read_work(blobs: Blobs, blob: str | None, training: StoredTraining) -> Work:
         raise FileNotFoundError
     spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
-        columns = read_columns(stream, spec.text_columns)
+        columns = read_columns(stream, spec.text_columns, available_bytes())
     return Work(spec, check_table(columns, spec, available_bytes()))
 
 
@@ -174,7 +184,7 @@ def advance(
 
 
 def save(
-    db: Session, training_id: str, attempt: int, model: Model, now: datetime
+    db: Session, training_id: str, attempt: int, result: Result, now: datetime
 ) -> bool:
     """Store the result, once; False where the training is cancelled by now."""
     found = lock(db, training_id, attempt, is_ended_too=True)
@@ -183,8 +193,8 @@ def save(
     if found.state == "running":
         stored = models.insert(
             db,
-            name=model.name,
-            document=model_text(model),
+            name=result.name,
+            document=result.document,
             training_id=training_id,
             now=now,
         )

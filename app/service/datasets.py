@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.errors import ConflictError, NotFoundError
 from app.ingest import read_table
+from app.memory import available_bytes
 from app.records import Page, StoredDataset
 from app.store import datasets
 from app.store.blobs import Blobs
@@ -35,7 +36,7 @@ class Upload:
 
 def read(name: str | None, stream: IO[bytes]) -> Upload:
     """Read an upload, refusing what is no table; nothing is stored."""
-    table = read_table(stream)
+    table = read_table(stream, available_bytes())
     refusals = []
     if table.num_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))

@@ -3,8 +3,7 @@
 What a worker does with them is in `attempts`.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -12,6 +11,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app import documents
 from app.errors import ConflictError, NotFoundError
 from app.ingest import read_table, to_columns
 from app.memory import available_bytes
@@ -22,8 +22,6 @@ from app.store.queue import Queue
 from core.check import check_table
 from core.errors import Refusal, RefusedError
 from core.specs import TrainingSpec, read_spec
-
-MAX_DEPTH = 16
 
 
 @dataclass(frozen=True)
@@ -47,41 +45,8 @@ class Verdict:
 
 
 def parse_spec(text: bytes) -> dict[str, Any]:
-    """Parse a spec's JSON with exact decimals, refusing what no database stores."""
-    try:
-        raw = json.loads(text, parse_float=Decimal, parse_constant=refuse_constant)
-    except (ValueError, RecursionError):
-        raise RefusedError([Refusal("spec", "must be JSON in UTF-8")]) from None
-    if not isinstance(raw, dict):
-        raise RefusedError([Refusal("spec", "must be an object")])
-    if not all(is_storable(text) for text in texts(raw)):
-        rule = "must have neither U+0000 nor halves of characters in any text"
-        raise RefusedError([Refusal("spec", rule)])
-    return raw
-
-
-def refuse_constant(_name: str) -> None:
-    raise ValueError("neither NaN nor Infinity is JSON")
-
-
-def texts(raw: object) -> Iterator[str]:
-    """Yield every text of a JSON value, keys too; refuse one that is nested deep."""
-    rest = [(raw, 0)]
-    while rest:
-        value, depth = rest.pop()
-        if depth > MAX_DEPTH:
-            raise RefusedError([Refusal("spec", f"must nest at most {MAX_DEPTH} deep")])
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            yield from value
-            rest.extend((item, depth + 1) for item in value.values())
-        elif isinstance(value, list):
-            rest.extend((item, depth + 1) for item in value)
-
-
-def is_storable(text: str) -> bool:
-    return "\0" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
+    """Parse a spec as a request has it."""
+    return documents.parse_spec(text)
 
 
 def check(raw: Mapping[str, Any], table: Any) -> Order:
@@ -156,7 +121,7 @@ def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
         raise NotFoundError("dataset", dataset_id)
     try:
         with blobs.open(dataset.blob) as stream:
-            return read_table(stream)
+            return read_table(stream, available_bytes())
     except FileNotFoundError:
         detail = "The file of this dataset is gone."
         raise ConflictError("conflict", detail) from None

@@ -10,7 +10,7 @@ from app.wording import STOP_WORDS, money
 from core import anytime
 from core.answers import parse_answer
 from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
-from core.types import Ensemble, Feature, Outcome, Question, State
+from core.types import Catalogue, Ensemble, Feature, Outcome, Question, State
 
 HELP = """   an answer         the value itself: {example}
    not available     it can't be had; costs nothing. Also: refused, unknown
@@ -18,9 +18,10 @@ HELP = """   an answer         the value itself: {example}
    NAME = ANSWER     answer or correct any feature by its name
    list              what else could be asked, with prices
    undo              take the last answer back (what was charged stays charged)
-   stop              end here   ·   help"""
+   stop              end here   ·   help
+   A category wins over a command: to give the command, write it in capitals."""
 
-COMMANDS = ("help", "list", "undo")
+COMMANDS = ("help", "list", "stop", "undo")
 
 OUTCOMES: dict[str, Outcome] = {
     "not available": "unavailable",
@@ -62,19 +63,24 @@ def run_session(
         asked = None if question is None else question.feature_idx
         try:
             line = read_line(prompt(ensemble, question)).strip()
+            given = find_answer(ensemble, question, line)
         except (EOFError, KeyboardInterrupt):
-            line = "stop"
-        if line == "stop":
+            line, given = "stop", None
+        if line.lower() == "stop" and given is None:
             if state.stop_reason is None or question is not None:
                 state = anytime.stop(state)
             break
-        if is_terminal and line != doubted and is_unseen(ensemble, question, line):
+        if is_terminal and line != doubted and is_unseen(ensemble, given):
             # It would be charged; a slip of the finger should not be.
             console.print("   Training saw no such category. To keep it, repeat it.")
             doubted = line
             continue
         try:
-            before, state = state, take_line(ensemble, state, question, line, console)
+            before = state
+            if given is None:
+                state = obey(ensemble, state, question, line, console)
+            else:
+                state = give(ensemble, state, *given)
         except (RefusedError, OverBudgetError, ClosedError) as error:
             if not is_terminal:
                 raise
@@ -86,15 +92,41 @@ def run_session(
     return state
 
 
-def is_unseen(ensemble: Ensemble, question: Question | None, line: str) -> bool:
-    """Whether a line answers with a category that training did not see."""
-    if question is None or not line:
+def find_answer(
+    ensemble: Ensemble, question: Question | None, line: str
+) -> tuple[int, str] | None:
+    """Find the feature that a line answers, and how; None for a command.
+
+    Commands give way to a category of the same name.
+    """
+    if question is not None:
+        feature = ensemble.catalogue.features[question.feature_idx]
+        if line in feature.categories:
+            return question.feature_idx, line
+    named = split_named(ensemble.catalogue, line)
+    if named is None and question is not None and line.lower() not in COMMANDS:
+        return question.feature_idx, line
+    return named
+
+
+def split_named(catalogue: Catalogue, text: str) -> tuple[int, str] | None:
+    """Read `NAME = ANSWER`, the longest name that fits; None if there is none."""
+    parts = text.split("=")
+    for n_parts in range(len(parts) - 1, 0, -1):
+        name = "=".join(parts[:n_parts]).strip()
+        if name in catalogue.feature_idxs:
+            return catalogue.feature_idxs[name], "=".join(parts[n_parts:]).strip()
+    return None
+
+
+def is_unseen(ensemble: Ensemble, given: tuple[int, str] | None) -> bool:
+    """Whether an answer is a category that training did not see."""
+    if given is None:
         return False
-    feature = ensemble.catalogue.features[question.feature_idx]
-    is_word = line.lower() in COMMANDS or line.lower() in OUTCOMES
-    is_named = line.partition("=")[0].strip() in ensemble.catalogue.feature_idxs
-    is_answer = not is_word and not ("=" in line and is_named)
-    return feature.type == "category" and is_answer and line not in feature.categories
+    feature_idx, text = given
+    feature = ensemble.catalogue.features[feature_idx]
+    is_value = bool(text) and text.lower() not in OUTCOMES
+    return feature.type == "category" and is_value and text not in feature.categories
 
 
 def prompt(ensemble: Ensemble, question: Question | None) -> str:
@@ -113,37 +145,27 @@ def hint(feature: Feature) -> str:
     return feature.unit or "a number"
 
 
-def take_line(
+def obey(
     ensemble: Ensemble,
     state: State,
     question: Question | None,
     line: str,
     console: Console,
 ) -> State:
-    """Carry out one line; commands give way to a category of the same name."""
-    feature_idx = None if question is None else question.feature_idx
-    categories: tuple[str, ...] = ()
-    if feature_idx is not None:
-        categories = ensemble.catalogue.features[feature_idx].categories
-    name, equals, answer = (part.strip() for part in line.partition("="))
-    if equals and name in ensemble.catalogue.feature_idxs:
-        return give(ensemble, state, ensemble.catalogue.feature_idxs[name], answer)
-    if line not in categories:
-        word = line.lower()
-        if word == "help":
-            example = "the value"
-            if feature_idx is not None:
-                example = hint(ensemble.catalogue.features[feature_idx])
-            console.print(HELP.format(example=escape(example)))
-            return state
-        if word == "list":
-            list_alternatives(ensemble, question, console)
-            return state
-        if word == "undo":
-            return undo(ensemble, state)
-    if feature_idx is None:
+    """Carry out a command."""
+    word = line.lower()
+    if word == "help":
+        example = "the value"
+        if question is not None:
+            example = hint(ensemble.catalogue.features[question.feature_idx])
+        console.print(HELP.format(example=escape(example)))
+    elif word == "list":
+        list_alternatives(ensemble, question, console)
+    elif word == "undo":
+        return undo(ensemble, state)
+    else:
         raise RefusedError([Refusal("answer", "must be NAME = ANSWER, or stop")])
-    return give(ensemble, state, feature_idx, line)
+    return state
 
 
 def give(ensemble: Ensemble, state: State, feature_idx: int, text: str) -> State:

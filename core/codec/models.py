@@ -82,9 +82,9 @@ def model_from_json(raw: object) -> Model:
         name=top.text("name"),
         ensemble=ensemble,
         target=top.text("target"),
-        params=dict(top.node("params").raw),
+        params=top.plain("params"),
         curve=curve,
-        card=dict(top.node("card").raw),
+        card=top.plain("card"),
     )
 
 

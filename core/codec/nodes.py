@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,12 @@ class Node:
     def node(self, field: str) -> Node:
         """Read an object."""
         return Node(self.get(field), f"{self.where}.{field}")
+
+    def plain(self, field: str) -> Json:
+        """Read an object of any fields, as long as it can be written again."""
+        raw = dict(self.node(field).raw)
+        self.require(is_finite(raw), field, "must have finite numbers only")
+        return raw
 
     def items(self, field: str) -> Sequence[Any]:
         """Read a list."""
@@ -111,6 +118,20 @@ class Node:
     def micros(self, field: str) -> int:
         """Read an amount of money in micro-units."""
         return self.integer(field, 0, MAX_MICROS)
+
+
+def is_finite(raw: Json) -> bool:
+    """Whether every number within is finite, however deep it stands."""
+    rest: list[object] = [raw]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, Mapping):
+            rest.extend(value.values())
+        elif isinstance(value, list):
+            rest.extend(value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            return False
+    return True
 
 
 def check_number(

@@ -24,18 +24,19 @@ def read_groups(
         name = reader.text(group.get("name", where), f"{where}.name")
         if name in {other.name for other in groups}:
             reader.refuse(f"{where}.name", "must be unique among groups", repr(name))
-        if ("fee" in group) == ("price" in group):
+        if (group.get("fee") is None) == (group.get("price") is None):
             reader.refuse(where, "must have a fee, or as a bundle a price")
-        fee = reader.amount(group.get("fee", 0), f"{where}.fee")
+        fee = reader.amount(or_else(group.get("fee"), 0), f"{where}.fee")
         price = reader.optional(reader.amount, group.get("price"), f"{where}.price")
         label = reader.optional(reader.text, group.get("label"), f"{where}.label")
         groups.append(Group(name, fee, price, label))
         listed = reader.sequence(or_else(group.get("members"), []), f"{where}.members")
         for member in listed:
             feature = reader.text(member, f"{where}.members")
-            if members.setdefault(feature, name) != name:
-                rule = "a feature belongs to one group"
+            if feature in members:
+                rule = "a feature is a member once, of one group"
                 reader.refuse(f"{where}.members", rule, repr(feature))
+            members.setdefault(feature, name)
     return tuple(groups), members
 
 

@@ -11,7 +11,8 @@ from app import cli
 from app.terminal.ask import run_session
 from core import anytime
 from core.codec import model_from_json
-from core.types import UNSEEN
+from core.hypotheses import Stump
+from core.types import UNSEEN, Catalogue, ClassLabel, Ensemble, Feature
 
 ROWS = 80
 
@@ -306,18 +307,31 @@ def test_refused_training_writes_nothing(place, run):
     assert "column b: must be true or false" in finished.err
 
 
-def test_output_folder_must_exist(place, run):
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [("no/model.json", "--out: its folder must exist"), ("", "--out: must be a file")],
+)
+def test_output_that_can_not_be_written_is_refused_before_anything_is_read(
+    place, run, out, words
+):
+    finished = run("train", place / "none", "--spec", place / "none", "-o", place / out)
+
+    assert finished.code == 2
+    assert words in finished.err
+
+
+def test_name_that_no_file_can_hold_is_refused_before_training(place, run):
+    spec = json.loads((place / "spec.json").read_text()) | {"name": "\ud800"}
+    (place / "half.json").write_text(json.dumps(spec))
+    out = place / "half-out.json"
+
     finished = run(
-        "train",
-        place / "data.csv",
-        "--spec",
-        place / "spec.json",
-        "-o",
-        place / "no" / "model.json",
+        "train", place / "data.csv", "--spec", place / "half.json", "-o", out
     )
 
     assert finished.code == 2
-    assert "folder must exist" in finished.err
+    assert "refused name: must have neither U+0000 nor halves" in finished.err
+    assert not out.exists()
 
 
 def test_unwritable_output_is_refused(place, model, run):
@@ -379,3 +393,102 @@ def test_new_category_can_be_kept_by_repeating_it(model):
     )
 
     assert state.history[-1].value == UNSEEN
+
+
+def odd_ensemble(*features):
+    """A model with one stump on each feature, whatever they are called."""
+    return Ensemble(
+        catalogue=Catalogue(features),
+        classes=(ClassLabel("0", "no"), ClassLabel("1", "yes")),
+        hypotheses=tuple(
+            Stump(i, 1.0, (1,), is_category=one.type == "category")
+            for i, one in enumerate(features)
+        ),
+        alphas=(1.0,) * len(features),
+        priors=(0.5, 0.5),
+        algorithm="adaboost_bt",
+        policy="ordered",
+    )
+
+
+def play(ensemble, *lines, is_terminal=False):
+    rest = iter(lines)
+
+    def read_line(_prompt):
+        try:
+            return next(rest)
+        except StopIteration:
+            raise EOFError from None
+
+    said = io.StringIO()
+    state = run_session(
+        ensemble,
+        anytime.start(ensemble, None),
+        Console(file=said),
+        read_line,
+        is_terminal=is_terminal,
+        goes_on=True,
+    )
+    return state, said.getvalue()
+
+
+SIGNS = Feature("sign", "category", categories=("go", "list", "stop", "x = y"))
+
+
+@pytest.mark.parametrize("category", SIGNS.categories)
+def test_category_wins_over_the_command_of_its_name(category):
+    state, _ = play(odd_ensemble(SIGNS, Feature("x")), category)
+
+    assert [answer.value for answer in state.history] == [
+        SIGNS.categories.index(category)
+    ]
+
+
+def test_command_in_capitals_is_one_beside_a_category_of_its_name():
+    state, said = play(odd_ensemble(SIGNS, Feature("x")), "LIST", "STOP", "go")
+
+    assert state.history == ()
+    assert "x: x, 1.00" in said
+
+
+def test_session_ends_with_its_input_where_stop_is_a_category():
+    state, _ = play(odd_ensemble(SIGNS))
+
+    assert state.history == ()
+
+
+@pytest.mark.parametrize("line", ["a=b = 1", "a=b=1", "a=b =1"])
+def test_feature_with_an_equals_sign_is_named(line):
+    ensemble = odd_ensemble(SIGNS, Feature("a"), Feature("a=b"))
+
+    state, _ = play(ensemble, line)
+
+    assert [(one.feature_idx, one.value) for one in state.history] == [(2, 1.0)]
+
+
+def test_known_value_of_a_feature_with_an_equals_sign_is_read():
+    ensemble = odd_ensemble(SIGNS, Feature("a=b"))
+
+    assert cli.parse_known(["a=b = 2"], ensemble) == {1: 2.0}
+
+
+def test_slip_in_a_named_category_is_not_charged_on_a_terminal():
+    ensemble = odd_ensemble(Feature("x"), SIGNS)
+
+    state, said = play(ensemble, "sign = slip", "stop", is_terminal=True)
+
+    assert "Training saw no such category" in said
+    assert state.history == ()
+
+
+def test_answer_to_nothing_asked_must_name_its_feature():
+    state, said = play(
+        odd_ensemble(Feature("x")), "ordered", "7", "x = 7", is_terminal=True
+    )
+
+    assert "must be NAME = ANSWER, or stop" in said
+    assert [answer.outcome for answer in state.history] == ["ordered", "value"]
+
+
+def test_budget_may_be_written_with_an_exponent():
+    assert cli.parse_budget("1e9", "--budgets") == 10**15

@@ -73,6 +73,69 @@ def test_parquet_keeps_its_types(tmp_path):
     assert np.isnan(columns["z"]).all()
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a,b\n" + b"x" * 3_500_000 + b",2\n1,2\n",
+        b",".join(b"c%07d" % i for i in range(150_000))
+        + b"\n"
+        + b"1," * 149_999
+        + b"2",
+    ],
+    ids=["row", "header"],
+)
+def test_lines_longer_than_a_block_are_read(content):
+    columns = read(content)
+
+    assert list(columns.values())[-1].tolist()[-1] == 2
+
+
+def parquet(n_rows, n_columns):
+    file = io.BytesIO()
+    table = pa.table({f"c{i}": pa.array([0] * n_rows) for i in range(n_columns)})
+    pyarrow.parquet.write_table(table, file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "needed"),
+    [
+        (parquet(10_000, 5), 400_000),
+        (b"a,b\n" + b"1,2\n" * 10_000, 40_000),
+        (b",".join([b"c%d" % i for i in range(1000)]) + b"\n", 1_000_000),
+    ],
+    ids=["Parquet", "long CSV", "wide CSV"],
+)
+def test_table_that_does_not_fit_is_refused_before_it_is_read(content, needed):
+    with pytest.raises(RefusedError) as caught:
+        read_columns(io.BytesIO(content), memory=needed - 1)
+
+    (refusal,) = caught.value.refusals
+    assert refusal.field == "table"
+    assert refusal.rule.startswith("reading must fit the memory; it needs 0.0 GB, and")
+    assert read_columns(io.BytesIO(content), memory=100 * needed)
+
+
+def test_file_that_does_not_fit_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a\n1\n")
+
+    with pytest.raises(RefusedError, match="reading must fit the memory"):
+        read_columns(path, memory=3)
+
+
+class Exhausted(io.BytesIO):
+    """An upload that no memory is left for."""
+
+    def read(self, *_):
+        raise MemoryError("malloc of size 7 failed")
+
+
+def test_memory_that_runs_out_while_reading_is_told():
+    with pytest.raises(RefusedError, match="reading must fit the memory; found malloc"):
+        read_columns(Exhausted())
+
+
 def test_ragged_rows_are_named():
     found = refused(b"a,b\n1,2\n1,2,3\n1\n4,5\n")
 
@@ -87,6 +150,8 @@ def test_ragged_rows_are_named():
         (b"a,\n1,2\n", "every column must have a name"),
         (b"", "must be CSV in UTF-8"),
         (b"a\n\xff\xfe\n", "must be CSV in UTF-8"),
+        (b'a\n"' + b"x" * 10 + b"\xff", "must be CSV in UTF-8"),
+        (b"n" * 200_000 + b"\n1\n", "must be CSV in UTF-8"),
         (b"PAR1 and then nothing", "whole Parquet file"),
     ],
 )

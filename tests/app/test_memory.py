@@ -1,5 +1,6 @@
 """What the system says of memory."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,17 @@ def test_the_smaller_of_machine_and_container_counts(
     info.write_text(INFO)
 
     assert available_bytes(info, container(tmp_path, most)) == expected
+
+
+def test_limit_of_the_process_counts_too(tmp_path: Path) -> None:
+    pages = tmp_path / "statm"
+    pages.write_text("10 5 3 1 0 6 0\n")
+    taken = 10 * resource.getpagesize()
+    none = tmp_path / "none"
+
+    assert available_bytes(none, none, taken + 77, pages) == 77
+    assert available_bytes(none, none, 1, pages) == 0
+    assert available_bytes(none, none, resource.RLIM_INFINITY, pages) is None
 
 
 def test_system_that_does_not_tell_sets_no_limit(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
@@ -19,6 +19,9 @@ from app.store.tables import datasets as dataset_rows
 from app.store.tables import models as model_rows
 from app.store.tables import trainings as training_rows
 from core.errors import RefusedError
+from core.training import Training
+from core.types import Model
+from tests.app.clinic import clinic
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 
 
@@ -93,7 +96,7 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     new = jobs.begin(training.id, 2)
     with pytest.raises(SupersededError):
         jobs.advance(training.id, 1, old)
-    model = old.pull(60.0).model
+    model = old.pull(60.0).result
     assert model is not None
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         attempts.save(db, training.id, 1, model, now())
@@ -122,7 +125,7 @@ def test_attempt_is_claimed_once(jobs: Jobs, table: bytes, spec: Spec) -> None:
 def test_saving_twice_changes_nothing(jobs: Jobs, table: bytes, spec: Spec) -> None:
     training = jobs.start(table, spec)
     run = jobs.begin(training.id, 1)
-    model = run.pull(60.0).model
+    model = run.pull(60.0).result
     assert model is not None
 
     for _ in range(2):
@@ -173,7 +176,7 @@ def test_cancelled_while_the_last_step_runs_makes_no_model(
     jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
     training = jobs.start(table, spec)
-    model = jobs.begin(training.id, 1).pull(60.0).model
+    model = jobs.begin(training.id, 1).pull(60.0).result
     assert model is not None
     jobs.cancel(training.id)
 
@@ -288,6 +291,37 @@ def test_data_that_no_longer_fits_fails_with_the_refusals(
     assert error["type"] == "/problems/invalid-request"
     assert any(one["field"] == "features" for one in error["errors"])
     assert "secret" not in json.dumps(error)
+
+
+def test_model_that_could_not_be_read_is_not_stored(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    run = jobs.begin(training.id, 1)
+    run.progress = broken_training()
+
+    with pytest.raises(RefusedError, match="priors"):
+        run.pull(60.0)
+
+    assert count(jobs, model_rows) == 0
+
+
+def broken_training() -> Training:
+    """A training that comes to what is no model."""
+    yield from ()
+    nan = replace(clinic(), priors=(float("nan"), float("nan")))
+    return Model("broken", nan, "disease")
+
+
+def test_weights_that_sum_past_any_double_are_trained_on(jobs: Jobs) -> None:
+    lines = noisy_table().decode().splitlines()
+    table = "\n".join(
+        [f"{lines[0]},w", *(f"{line},{1e308}" for line in lines[1:]), ""]
+    ).encode()
+
+    training = jobs.start(table, noisy_spec(5) | {"weight": "w"})
+
+    assert jobs.worker().train(training.id, 1) == "succeeded"
 
 
 def test_missing_blob_fails_with_a_reason(jobs: Jobs, table: bytes, spec: Spec) -> None:

@@ -166,6 +166,20 @@ def test_rows_of_weight_zero_are_left_out():
     assert checked.dataset.weights.tolist() == [0.25, 0.5, 0.25]
 
 
+@pytest.mark.parametrize("largest", [1e308, 5e-324])
+def test_weights_whose_sum_no_double_holds_are_scaled(largest):
+    dataset = check(table(w=number(*[largest] * 4)), weight="w").dataset
+
+    assert dataset.weights.tolist() == [0.25] * 4
+
+
+def test_weight_too_small_beside_the_largest_counts_as_zero():
+    checked = check(table(w=number(1e308, 1e-308, 1e308, 1e308)), weight="w")
+
+    assert "left out 1 rows of weight 0" in checked.warnings
+    assert checked.dataset.n_samples == 3
+
+
 def test_rows_of_one_unit_share_a_number():
     dataset = check(table(who=text("p", "q", "p", "q")), group_by="who").dataset
 

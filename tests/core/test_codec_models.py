@@ -60,6 +60,8 @@ def edits():
     yield ("algorithm",), "magic"
     yield ("policy",), "other"
     yield ("params",), []
+    yield ("params",), {"cost_floor": float("inf")}
+    yield ("card",), {"folds": [{"seed": float("nan")}]}
     yield ("card",), None
     yield ("cost_unit",), 1
     yield ("features",), []

@@ -43,6 +43,21 @@ def test_member_of_a_bundle_costs_nothing_itself():
     assert spec.features[0].cost == 0
 
 
+def test_null_beside_the_fee_or_the_price_is_as_if_left_out():
+    groups = read_spec(
+        {
+            "target": "y",
+            "groups": [
+                {"name": "g", "fee": 1, "price": None, "members": ["a"]},
+                {"name": "h", "fee": None, "price": 2, "members": ["b"]},
+            ],
+        }
+    ).groups
+
+    assert [group.fee for group in groups] == [1_000_000, 0]
+    assert [group.price for group in groups] == [None, 2_000_000]
+
+
 def test_group_may_name_its_members():
     spec = read_spec(
         {
@@ -108,6 +123,8 @@ def test_text_columns_are_those_read_as_written():
         ({"target": "y", "params": {"rounds": True}}, "params.rounds"),
         ({"target": "y", "params": {"tau": 1.5}}, "params.tau"),
         ({"target": "y", "params": {"tau": float("nan")}}, "params.tau"),
+        ({"target": "y", "params": {"tau": 10**400}}, "params.tau"),
+        ({"target": "y", "error_costs": {"a": {"b": 10**400}}}, "error_costs.a.b"),
         ({"target": "y", "params": {"cost_floor": 0}}, "params.cost_floor"),
         ({"target": "y", "params": {"cost_floor": "1"}}, "params.cost_floor"),
         ({"target": "y", "validation": {"folds": 1}}, "validation.folds"),
@@ -122,6 +139,8 @@ def test_text_columns_are_those_read_as_written():
         ({"target": "y", "costs": {"a": 2}, "features": [feature()]}, "costs"),
         ({"target": "y", "groups": [{"name": "g"}]}, "groups[0]"),
         ({"target": "y", "groups": [{"name": "g", "fee": 1, "price": 1}]}, "groups[0]"),
+        ({"target": "y", "groups": [{"name": "g", "price": None}]}, "groups[0]"),
+        ({"target": "y", "groups": [{"name": "g", "fee": None}]}, "groups[0]"),
         (
             {
                 "target": "y",

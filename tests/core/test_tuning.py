@@ -12,6 +12,7 @@ from core.cascade import part_rows
 from core.codec import model_to_json
 from core.errors import RefusedError
 from core.evaluate import evaluate
+from core.selection import SelectionParams
 from core.specs import read_spec
 from core.training import make_ensemble, train
 from core.tuning import AUTO_ROUNDS, SWITCHES, TAUS, list_choices, tune
@@ -113,6 +114,38 @@ def test_nothing_is_tried_for_an_algorithm_that_does_not_know_the_parameter():
     params = BoostParams("adaboost_bt_greedy", rounds=5)
 
     assert end_of(tune(noisy(), params, frozenset({"tau", "switch"}))) == (params, 0)
+
+
+@pytest.mark.parametrize(("n_units", "folds"), [(1, 0), (2, 2)])
+def test_rows_that_all_belong_together_are_refused(n_units, folds):
+    dataset = replace(noisy(), units=np.arange(120) % n_units)
+    params = BoostParams("hybrid", rounds=3)
+    auto = frozenset({"tau", "rounds"})
+
+    with pytest.raises(RefusedError, match="two units") as caught:
+        end_of(train(dataset, params, folds=folds, auto=auto))
+
+    assert [one.field for one in caught.value.refusals] == ["params.rounds"]
+
+
+def test_two_units_are_enough_to_choose():
+    dataset = replace(noisy(), units=np.arange(120) % 2)
+
+    chosen, _ = end_of(tune(dataset, BoostParams(rounds=3), frozenset({"rounds"})))
+
+    assert 1 <= chosen.rounds <= 3
+
+
+def test_card_tells_no_choice_where_no_feature_was_selected():
+    dataset = noisy(40)
+    dataset = replace(dataset, values=np.zeros_like(dataset.values))
+    auto = frozenset({"rounds"})
+
+    model, _ = end_of(
+        train(dataset, BoostParams(), folds=0, auto=auto, selection=SelectionParams())
+    )
+
+    assert "chosen" not in model.card
 
 
 def test_table_without_any_stump_gets_one_round():

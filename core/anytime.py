@@ -15,7 +15,7 @@ from core import forecasts
 from core.errors import AnswerError, ClosedError, OverBudgetError, Refusal
 from core.policies import POLICIES
 from core.policies.ordered import find_plan
-from core.policies.sampled import find_waiting
+from core.policies.waiting import find_waiting
 from core.prices import price
 from core.session_arrays import paid_by, session_arrays
 from core.stopping import is_certain, is_confident
@@ -256,14 +256,16 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     catalogue = ensemble.catalogue
     arrays = session_arrays(ensemble, state)
     group_idx = int(catalogue.group_idxs[feature_idx])
-    waiting_for = find_waiting(ensemble, arrays)
+    waiting = find_waiting(ensemble, arrays)
+    waiting_for = waiting.feature_idxs
     is_open = waiting_for >= 0
     if state.policy != "sample":
         # The plan, and the hypothesis after it if it is the one that asks.
         length = find_plan(ensemble, arrays).length
         is_open[max(length, int(np.argmax(waiting_for == feature_idx)) + 1) :] = False
     alphas = ensemble.alpha_array
-    others = dict.fromkeys(waiting_for[waiting_for >= 0].tolist())
+    is_payable = (waiting_for >= 0) & waiting.is_payable
+    others = dict.fromkeys(waiting_for[is_payable].tolist())
     starts, _ = ensemble.readers
     prices = arrays.prices.tolist()
     return Question(
@@ -276,9 +278,5 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         share=float(
             alphas[is_open & (waiting_for == feature_idx)].sum() / alphas[is_open].sum()
         ),
-        alternatives=tuple(
-            (idx, prices[idx])
-            for idx in others
-            if idx != feature_idx and prices[idx] <= arrays.remaining
-        ),
+        alternatives=tuple((idx, prices[idx]) for idx in others if idx != feature_idx),
     )

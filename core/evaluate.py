@@ -31,6 +31,9 @@ from core.types import (
     PolicyName,
 )
 
+# Of `evaluate` at a time: 64 MB.
+MAX_MARGINS = 1 << 23
+
 
 @dataclass(frozen=True)
 class Walks:
@@ -62,6 +65,7 @@ def walk(
     seed: int = 0,
     *,
     needs_ranks: bool = False,
+    first_row: int = 0,
 ) -> Walks:
     """Play one session per row under each budget, without advice to stop.
 
@@ -79,6 +83,8 @@ def walk(
     needs_ranks : bool
         Whether `ranks` must be right for `sample` under budgets that pay everything
         (where they don't matter to anything else, and take long to find).
+    first_row : int
+        Number of the first row, where these are a part of all.
 
     Returns
     -------
@@ -92,7 +98,7 @@ def walk(
         is_staged = chosen == "cascade"
         walks = walk_ordered(ensemble, values, ascending, is_staged=is_staged)
     else:
-        walks = walk_sampled(ensemble, values, ascending, seed, needs_ranks)
+        walks = walk_sampled(ensemble, values, ascending, seed, needs_ranks, first_row)
     back = np.argsort(order, kind="stable")
     return Walks(
         walks.margins[:, back],
@@ -212,6 +218,7 @@ def walk_sampled(
     budgets: IntArray,
     seed: int,
     needs_ranks: bool,
+    first_row: int,
 ) -> Walks:
     """Walk with the policy `sample`; budgets ascending.
 
@@ -230,7 +237,7 @@ def walk_sampled(
     ranks = np.zeros((n_rows, n_features), np.int64)
     statuses = np.zeros((n_rows, n_features), np.int64)
     for row in range(n_rows if n_walked else 0):
-        generator = uniforms(seed, row)
+        generator = uniforms(seed, first_row + row)
         totals = np.zeros(5, np.int64)
         ballots = np.zeros(ensemble.n_channels, np.int64)
         is_group_paid = np.zeros(len(catalogue.groups), np.bool_)
@@ -360,22 +367,46 @@ def evaluate(
         `errors_calibrated` those of the label decided from the probability; of a
         multi-label dataset both are the Hamming loss of the votes.
     """
-    walks = walk(ensemble, dataset.values, budgets, policy, seed)
     weights = dataset.weights
-    if ensemble.is_multilabel:
-        is_wrong = label_votes(ensemble, walks.margins) != dataset.targets[:, None]
-        errors = errors_calibrated = weights @ is_wrong.mean(axis=-1)
-    else:
-        targets = dataset.targets[:, None]
-        votes = class_votes(ensemble, walks, policy)
-        labels = decide(ensemble, class_probabilities(ensemble, walks, policy))
-        errors = weights @ (votes != targets)
-        errors_calibrated = weights @ (labels != targets)
+    n_margins = max(1, len(budgets) * ensemble.n_channels)
+    n_rows = max(1, MAX_MARGINS // n_margins)
+    parts = [
+        judge_rows(
+            ensemble, dataset, budgets, policy, seed, slice(start, start + n_rows)
+        )
+        for start in range(0, max(1, dataset.n_samples), n_rows)
+    ]
+    wrong_votes, wrong_labels, spent = map(np.concatenate, zip(*parts, strict=True))
     return Curve(
         budgets=tuple(budgets),
-        errors=tuple(errors.tolist()),
-        errors_calibrated=tuple(errors_calibrated.tolist()),
-        mean_spends=tuple((weights @ walks.spent).tolist()),
-        max_spends=tuple(walks.spent.max(axis=0, initial=0).tolist()),
+        errors=tuple((weights @ wrong_votes).tolist()),
+        errors_calibrated=tuple((weights @ wrong_labels).tolist()),
+        mean_spends=tuple((weights @ spent).tolist()),
+        max_spends=tuple(spent.max(axis=0, initial=0).tolist()),
         n_samples=dataset.n_samples,
     )
+
+
+def judge_rows(
+    ensemble: Ensemble,
+    dataset: Dataset,
+    budgets: Sequence[int | None],
+    policy: PolicyName | None,
+    seed: int,
+    rows: slice,
+) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, IntArray]:
+    """Find where some rows' votes and labels are wrong, and what they spent.
+
+    All (n_rows, n_budgets); of several labels the share that is wrong.
+    """
+    walks = walk(
+        ensemble, dataset.values[rows], budgets, policy, seed, first_row=rows.start
+    )
+    targets = dataset.targets[rows, None]
+    if ensemble.is_multilabel:
+        is_wrong = label_votes(ensemble, walks.margins) != targets
+        shares = is_wrong.mean(axis=-1)
+        return shares, shares, walks.spent
+    votes = class_votes(ensemble, walks, policy)
+    labels = decide(ensemble, class_probabilities(ensemble, walks, policy))
+    return votes != targets, labels != targets, walks.spent

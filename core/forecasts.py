@@ -11,6 +11,7 @@ from core import kernels
 from core.policies.cascade import count_passed
 from core.policies.ordered import find_plan
 from core.policies.sampled import past_draws
+from core.policies.waiting import find_waiting
 from core.session_arrays import SessionArrays
 from core.types import (
     BoolArray,
@@ -96,13 +97,13 @@ def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
 def find_counted(
     ensemble: Ensemble, state: State, arrays: SessionArrays
 ) -> tuple[int, BoolArray]:
-    """How many of the first hypotheses a full vote counts, and on which features.
+    """How many of the first hypotheses a full vote counts, and which of them.
 
     The plan, or with the policy `sample` whatever is within reach.
     """
     if state.policy == "sample":
-        return len(ensemble.hypotheses), arrays.is_countable
-    is_counted = np.ones(arrays.status.size, np.bool_)
+        return len(ensemble.hypotheses), find_waiting(ensemble, arrays).is_payable
+    is_counted = np.ones(len(ensemble.hypotheses), np.bool_)
     return find_plan(ensemble, arrays).length, is_counted
 
 
@@ -111,7 +112,7 @@ def tally(
 ) -> tuple[FloatArray, float, float]:
     """Votes of the first hypotheses, the alpha that has voted and that has or may.
 
-    `is_counted` (n_features,) marks the features that may still be read.
+    `is_counted` (n_hypotheses,) marks those that may still vote.
     """
     paths = ensemble.paths
     votes, alphas = np.zeros(ensemble.n_channels), np.zeros(2)

@@ -75,9 +75,10 @@ Hypothesis = Stump | Tree | Product
 class Paths:
     """Hypotheses as nodes that a path leads through, to a vote.
 
-    `roots` (n_hypotheses,) is the first node of each. `nodes` (n_nodes, 5) holds the
+    `roots` (n_hypotheses,) is the first node of each. `nodes` (n_nodes, 6) holds the
     feature, whether the cut is a category, where to go above the cut and otherwise,
-    and the vote that stands if the path ends here. A place to go to is a node,
+    the vote that stands if the path ends here, and of a product a node of the next
+    factor, without which it has no vote (else -1). A place to go to is a node,
     or, as -1 - v, the vote v. `cuts` is (n_nodes,). `votes` (n_votes, n_channels) are
     +1, -1 or 0; the first is all 0, and the only one that is. `owners` (n_votes,) is
     the hypothesis that each belongs to.
@@ -104,7 +105,7 @@ def lay_paths(hypotheses: Sequence[Hypothesis], n_channels: int) -> Paths:
             laying.add_tree(Tree((hypothesis,), ((LEAF, LEAF),)), position)
     return Paths(
         roots=np.array(roots, dtype=np.int64),
-        nodes=np.array(laying.nodes, dtype=np.int64).reshape(-1, 5),
+        nodes=np.array(laying.nodes, dtype=np.int64).reshape(-1, 6),
         cuts=np.array(laying.cuts, dtype=np.float64),
         votes=np.array(laying.votes, dtype=np.float64),
         owners=np.array(laying.owners, dtype=np.int64),
@@ -126,10 +127,12 @@ class _Laying:
         self.owners += [owner, owner]
         return len(self.votes) - 2
 
-    def add_node(self, stump: Stump, ways: Sequence[int], here: int) -> None:
+    def add_node(
+        self, stump: Stump, ways: Sequence[int], here: int, next_factor: int = -1
+    ) -> None:
         """Add a node with the ways above its cut and below."""
-        above, below = ways
-        self.nodes.append((stump.feature_idx, stump.is_category, above, below, here))
+        places = (*ways, here, next_factor)
+        self.nodes.append((stump.feature_idx, stump.is_category, *places))
         self.cuts.append(stump.cut)
 
     def add_tree(self, tree: Tree, owner: int) -> None:
@@ -160,4 +163,4 @@ class _Laying:
                     ~(ends + other) if is_last else following + other
                     for other in (sign, 1 - sign)
                 ]
-                self.add_node(stump, ways, 0)
+                self.add_node(stump, ways, 0, -1 if is_last else following)

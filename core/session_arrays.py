@@ -52,11 +52,16 @@ class SessionArrays:
         affordable: BoolArray = self.prices <= self.remaining
         return affordable
 
-    @property
-    def is_countable(self) -> BoolArray:
-        """Which features are not out of reach: affordable, or asked already."""
-        countable: BoolArray = self.is_affordable | (self.status != kernels.OPEN)
-        return countable
+    def is_coming(self, catalogue: Catalogue) -> BoolArray:
+        """Which features may get an answer although no question is about them.
+
+        They are pending, or would come with the rest of a bundle.
+        """
+        # A feature of no group has the last place.
+        is_bundle = np.append(catalogue.is_bundle, False)[catalogue.group_idxs]
+        is_pending = self.status == kernels.PENDING
+        coming: BoolArray = is_pending | (is_bundle & self.is_affordable)
+        return coming
 
 
 def paid_by(catalogue: Catalogue, state: State) -> Paid:

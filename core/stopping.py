@@ -20,6 +20,7 @@ from core.forecasts import (
 )
 from core.policies.cascade import follow_paths, judge
 from core.policies.ordered import find_plan
+from core.policies.waiting import find_waiting
 from core.session_arrays import SessionArrays
 from core.types import Ensemble, FloatArray, State
 
@@ -118,6 +119,8 @@ class Bounds:
         self.start = start
         self.is_prefix = state.policy != "sample"
         self.is_affordable = arrays.is_affordable
+        self.is_payable = find_waiting(ensemble, arrays).is_payable
+        self.is_coming = arrays.is_coming(ensemble.catalogue)
 
     def of(self, scores: FloatArray) -> tuple[float, float]:
         """Least and greatest sum of what votes count for, (n_votes,)."""
@@ -127,6 +130,8 @@ class Bounds:
             arrays.values,
             arrays.status,
             self.is_affordable,
+            self.is_payable,
+            self.is_coming,
             paths.roots,
             paths.nodes,
             paths.cuts,

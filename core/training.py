@@ -1,7 +1,7 @@
 """A whole training: folds for honest figures, then the ensemble on every row.
 
 A generator that yields after every round, also of those that only choose features or
-parameters; to cancel, stop pulling.
+parameters, and within the validation; to cancel, stop pulling.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Shared(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One more round; `added` is None while features or parameters are chosen.
+    """One more round; `added` is None while something is chosen, or validated.
 
     `part` counts the folds from 0, the last part is the whole. `share` of the training
     is done, 0 to 1.
@@ -103,8 +103,9 @@ def train(
     ------
     RefusedError
         For a multi-label dataset (curves and calibrations are of one class per row),
-        for a cascade of more than two classes or one whose rates can't be met, and
-        for parameters of the selection that are out of range.
+        for a cascade of more than two classes or one whose rates can't be met, for
+        parameters of the selection that are out of range, and where something is to
+        be chosen and all rows that a part trains on are of one unit.
 
     Notes
     -----
@@ -139,7 +140,9 @@ def train(
     curve = None
     if held_out:
         rows_by_fold = [dataset.take(idxs) for idxs in fold_idxs]
-        curve, calibrations = validate(whole, held_out, rows_by_fold, seed)
+        validating = validate(whole, held_out, rows_by_fold, seed)
+        last = Progress(n_parts - 1, n_parts, None, 1.0)
+        curve, calibrations = yield from repeat(validating, last)
         whole = replace(whole, calibrations=calibrations)
     card = make_card(dataset, whole, len(fold_idxs), seed)
     if is_bagged(params.algorithm) and selection is None:
@@ -148,7 +151,7 @@ def train(
     if selection is not None:
         assert selected is not None, "made anew for the whole"
         card["selection"] = selection_to_json(dataset.catalogue, selection, selected)
-    if auto:
+    if auto and (selected is None or selected.feature_idxs):
         card["chosen"] = {name: getattr(chosen, name) for name in sorted(auto)}
     return Model(name, whole, target, asdict(chosen), curve, card)
 
@@ -227,6 +230,19 @@ def follow(
             return chosen
         share = share_before + room * tried.share
         yield Progress(part, n_parts, None, (part + share) / n_parts)
+
+
+def repeat(
+    working: Generator[None, None, Chosen], progress: Progress
+) -> Generator[Progress, None, Chosen]:
+    """Tell the same progress as often as some work lets itself be stopped."""
+    while True:
+        try:
+            next(working)
+        except StopIteration as end:
+            done: Chosen = end.value
+            return done
+        yield progress
 
 
 def blank(dataset: Dataset, selection: Selection) -> Dataset:

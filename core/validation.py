@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +26,10 @@ MAX_CURVE_POINTS = 24
 MAX_STAGES = 8
 # Held-out rows per fold that calibrations are fitted on: plenty for four coefficients.
 MAX_CALIBRATION_ROWS = 2000
+# Margins per fold that they are fitted on: those of 25 classes at all stages.
+MAX_CALIBRATION_MARGINS = MAX_CALIBRATION_ROWS * MAX_STAGES**2 * 25
+# Channels fitted between two looks at whether to go on.
+N_FITTED = 10
 
 
 def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
@@ -53,7 +57,9 @@ def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
     else:
         # Units dealt out in the order of their shares of the classes: each fold gets
         # its part, and what remains to train on has two classes.
-        shares = unit_shares(dataset.units, dataset.targets, n_classes)
+        # Their numbers have gaps where some units were taken from a dataset.
+        units = np.unique(dataset.units, return_inverse=True)[1]
+        shares = unit_shares(units, dataset.targets, n_classes)
         n_folds = min(folds, int(np.sort((shares > 0).sum(axis=0))[-2]))
         if n_folds < 2:
             return []
@@ -61,12 +67,15 @@ def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
         order = order[np.lexsort(shares[order, :0:-1].T)]
         unit_fold = np.empty(order.size, dtype=np.int64)
         unit_fold[order] = np.arange(order.size) % n_folds
-        fold_of = unit_fold[dataset.units]
+        fold_of = unit_fold[units]
     return [np.flatnonzero(fold_of == fold) for fold in range(n_folds)]
 
 
 def unit_shares(units: IntArray, targets: IntArray, n_classes: int) -> FloatArray:
-    """Share of each class among the rows of each unit; (n_units, n_classes)."""
+    """Share of each class among the rows of each unit; (n_units, n_classes).
+
+    Units are numbered without gaps.
+    """
     n_units = int(units.max()) + 1
     counts = np.bincount(units * n_classes + targets, minlength=n_units * n_classes)
     counts = counts.reshape(n_units, n_classes)
@@ -85,12 +94,30 @@ def prefix_spends(ensemble: Ensemble) -> list[int]:
     return spends
 
 
-def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
-    """Give the budgets at which the plan of `ordered` grows, thinned to `most`.
+def feature_spends(ensemble: Ensemble) -> list[int]:
+    """Give what features cost so far, in the order of first use; (n_used,)."""
+    catalogue, paid, spends = ensemble.catalogue, Paid(), []
+    spent = 0
+    for feature_idx in ensemble.first_uses:
+        amount, paid = buy(catalogue, paid, (feature_idx,))
+        spent += amount
+        spends.append(spent)
+    return spends
 
-    The first is 0, the last unlimited.
+
+def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
+    """Give the budgets that pay one feature more, thinned to `most`.
+
+    In the order in which hypotheses need them: for stumps where the plan of `ordered`
+    grows; a tree votes before its last feature is paid. The first is 0, the last
+    unlimited.
     """
-    steps = sorted({0, *prefix_spends(ensemble)})
+    return thin_budgets(feature_spends(ensemble), most)
+
+
+def thin_budgets(spends: Sequence[int], most: int) -> tuple[int | None, ...]:
+    """Give what was spent, from 0 to unlimited, evenly thinned to `most`."""
+    steps = sorted({0, *spends})
     if len(steps) > most - 1:
         picks = np.linspace(0, len(steps) - 1, most - 1).round().astype(int)
         steps = [steps[pick] for pick in picks]
@@ -110,16 +137,24 @@ class Observed:
     targets: IntArray
     weights: FloatArray
 
-    def fit(self) -> tuple[Calibration, ...] | None:
-        """Fit a calibration per channel; None where less than two classes are."""
+    def fit(self) -> Generator[None, None, tuple[Calibration, ...] | None]:
+        """Fit a calibration per channel; None where less than two classes are.
+
+        Yields after every `N_FITTED` channels.
+        """
         if np.unique(self.targets).size < 2:
             return None
         n_channels = self.margins.shape[1]
         positives = [1] if n_channels == 1 else range(n_channels)
-        return tuple(
-            self._fit_channel(margins, self.targets == positive)
-            for margins, positive in zip(self.margins.T, positives, strict=True)
-        )
+        pairs = list(zip(self.margins.T, positives, strict=True))
+        fitted: list[Calibration] = []
+        for start in range(0, n_channels, N_FITTED):
+            fitted += [
+                self._fit_channel(margins, self.targets == positive)
+                for margins, positive in pairs[start : start + N_FITTED]
+            ]
+            yield
+        return tuple(fitted)
 
     def _fit_channel(self, margins: FloatArray, is_positive: BoolArray) -> Calibration:
         if not is_positive.any():
@@ -145,8 +180,10 @@ Calibrations = tuple[tuple[PolicyName, tuple[Calibration, ...]], ...]
 
 def validate(
     whole: Ensemble, held_out: Sequence[Ensemble], rows: Sequence[Dataset], seed: int
-) -> tuple[Curve, Calibrations]:
+) -> Generator[None, None, tuple[Curve, Calibrations]]:
     """Find the curve and the calibrations from ensembles and the rows they never saw.
+
+    Yields now and then, for who wants to stop.
 
     Parameters
     ----------
@@ -160,27 +197,39 @@ def validate(
     """
     budgets = purchase_budgets(whole, MAX_CURVE_POINTS)
     pairs = list(zip(held_out, rows, strict=True))
-    ordered = [observe_ordered(ensemble, thin(part)) for ensemble, part in pairs]
-    sampled = [observe_sampled(ensemble, thin(part), seed) for ensemble, part in pairs]
+    ordered, sampled = [], []
+    for ensemble, part in pairs:
+        ordered.append(observe_ordered(ensemble, thin(part)))
+        sampled.append(observe_sampled(ensemble, thin(part), seed))
+        yield
     curves = []
     for fold, (ensemble, part) in enumerate(pairs):
         others = (
             ordered[:fold] + ordered[fold + 1 :],
             sampled[:fold] + sampled[fold + 1 :],
         )
-        calibrated = replace(ensemble, calibrations=fit_both(*others))
+        calibrations = yield from fit_both(*others)
+        calibrated = replace(ensemble, calibrations=calibrations)
         curves.append(evaluate(calibrated, part, budgets, seed=seed))
-    return pool(curves), fit_both(ordered, sampled)
+        yield
+    calibrations = yield from fit_both(ordered, sampled)
+    return pool(curves), calibrations
 
 
-def fit_both(ordered: Sequence[Observed], sampled: Sequence[Observed]) -> Calibrations:
+def fit_both(
+    ordered: Sequence[Observed], sampled: Sequence[Observed]
+) -> Generator[None, None, Calibrations]:
     """Fit a calibration for each policy where there are forecasts of both classes."""
     named: tuple[tuple[PolicyName, Sequence[Observed]], ...] = (
         ("ordered", ordered),
         ("sample", sampled),
     )
-    fitted = ((policy, join(parts).fit()) for policy, parts in named)
-    return tuple((policy, one) for policy, one in fitted if one is not None)
+    fitted: list[tuple[PolicyName, tuple[Calibration, ...]]] = []
+    for policy, parts in named:
+        found = yield from join(parts).fit()
+        if found is not None:
+            fitted.append((policy, found))
+    return tuple(fitted)
 
 
 def pool(curves: Sequence[Curve]) -> Curve:
@@ -221,51 +270,77 @@ def observe_ordered(ensemble: Ensemble, rows: Dataset) -> Observed:
     is_category = np.array([one.type == "category" for one in features])
     spends = prefix_spends(ensemble)
     total = max(float(ensemble.alpha_sums[-1]), 1e-300)
-    margins, shares = [], []
-    for budget in purchase_budgets(ensemble, MAX_STAGES):
+    stages = []
+    for budget in thin_budgets(spends, MAX_STAGES):
         length = len(spends)
         if budget is not None:
             length = int(np.searchsorted(spends, budget, side="right"))
         n_planned = max(needed[:length], default=-1) + 1
-        stages = np.linspace(1, n_planned, min(n_planned, MAX_STAGES))
-        for n_known in stages.round().astype(int):
-            is_known = rank < n_known
-            values = np.where(is_known, rows.values, np.nan)
-            votes, known = full_votes(ensemble, values, length)
-            # What could still vote: all but the paths that ended without a vote.
-            is_silent = np.isnan(values) | (is_category & (values == UNSEEN))
-            whole = np.where(is_known & is_silent, np.nan, 0.0)
-            _, plan = full_votes(ensemble, whole, length)
-            margins.append(divide(votes, np.maximum(plan, known)))
-            shares.append(known / total)
-    return gather(margins, shares, rows, ensemble.n_channels)
+        steps = np.linspace(1, n_planned, min(n_planned, MAX_STAGES))
+        stages += [(length, n_known) for n_known in steps.round().astype(int)]
+    parts = part_rows(rows, len(stages), ensemble.n_channels)
+    margins, shares = [], []
+    for position, (length, n_known) in enumerate(stages):
+        part = parts[position % len(parts)]
+        is_known = rank < n_known
+        values = np.where(is_known, rows.values[part], np.nan)
+        votes, known = full_votes(ensemble, values, length)
+        # What could still vote: all but the paths that ended without a vote.
+        is_silent = np.isnan(values) | (is_category & (values == UNSEEN))
+        whole = np.where(is_known & is_silent, np.nan, 0.0)
+        _, plan = full_votes(ensemble, whole, length)
+        margins.append(divide(votes, np.maximum(plan, known)))
+        shares.append(known / total)
+    return gather(margins, shares, rows, parts, ensemble.n_channels)
 
 
 def observe_sampled(ensemble: Ensemble, rows: Dataset, seed: int) -> Observed:
     """Forecasts of `sample` sessions where they end under several budgets."""
-    if not ensemble.hypotheses:
-        return gather([], [], rows, ensemble.n_channels)
     budgets = [b for b in purchase_budgets(ensemble, MAX_STAGES) if b is not None]
-    walks = walk(ensemble, rows.values, budgets, "sample", seed)
-    margins = list(np.moveaxis(walks.margins, 1, 0))
-    return gather(margins, list(walks.shares.T), rows, ensemble.n_channels)
+    if not ensemble.hypotheses:
+        budgets = []
+    parts = part_rows(rows, len(budgets), ensemble.n_channels)
+    margins, shares = [np.empty(0)] * len(budgets), [np.empty(0)] * len(budgets)
+    for first, part in enumerate(parts if budgets else []):
+        its_budgets = budgets[first :: len(parts)]
+        walks = walk(ensemble, rows.values[part], its_budgets, "sample", seed)
+        margins[first :: len(parts)] = np.moveaxis(walks.margins, 1, 0)
+        shares[first :: len(parts)] = walks.shares.T
+    return gather(margins, shares, rows, parts, ensemble.n_channels)
+
+
+def part_rows(rows: Dataset, n_stages: int, n_channels: int) -> list[slice]:
+    """Part the rows so that one part per stage gives `MAX_CALIBRATION_MARGINS` at most.
+
+    Of more classes than 25 each row is looked at in some of its stages only, so that
+    every class keeps its rows. Every part is used at least once.
+    """
+    n_margins = rows.n_samples * n_stages * n_channels
+    n_parts = max(1, min(-(-n_margins // MAX_CALIBRATION_MARGINS), n_stages))
+    return [slice(first, None, n_parts) for first in range(n_parts)]
 
 
 def gather(
     margins: list[FloatArray],
     shares: list[FloatArray],
     rows: Dataset,
+    parts: list[slice],
     n_channels: int,
 ) -> Observed:
-    """Stack the forecasts of each stage; a row's weight is spread over its stages."""
+    """Stack the forecasts of each stage, the parts of the rows taking turns.
+
+    A row's weight is spread over its stages.
+    """
     n_stages = len(margins)
     if n_stages == 0:
         empty = np.empty(0)
         none = np.empty((0, n_channels))
         return Observed(none, empty, np.empty(0, np.int64), empty)
+    taken = [parts[stage % len(parts)] for stage in range(n_stages)]
+    weights = rows.weights * rows.n_samples / n_stages * len(parts)
     return Observed(
         np.concatenate(margins),
         np.concatenate(shares),
-        np.tile(rows.targets, n_stages),
-        np.tile(rows.weights * rows.n_samples / n_stages, n_stages),
+        np.concatenate([rows.targets[part] for part in taken]),
+        np.concatenate([weights[part] for part in taken]),
     )

@@ -90,15 +90,20 @@ def so_far(hypothesis, row, answered, n_channels):
     the path has ended.
     """
     if isinstance(hypothesis, Product):
-        votes = [1] * n_channels
-        for stump in hypothesis.stumps:
-            if stump.feature not in answered:
-                return [0] * n_channels, stump.feature
-            sign = phi(stump, row[stump.feature])
-            if sign == 0:
-                return [0] * n_channels, None
-            votes = [sign * a * b for a, b in zip(votes, stump.votes, strict=True)]
-        return votes, None
+        stumps = hypothesis.stumps
+        signs = [phi(stump, row[stump.feature]) for stump in stumps]
+        is_answered = [stump.feature in answered for stump in stumps]
+        if any(
+            sign == 0 for sign, is_in in zip(signs, is_answered, strict=True) if is_in
+        ):
+            # Whatever else is answered, it abstains.
+            return [0] * n_channels, None
+        if not all(is_answered):
+            return [0] * n_channels, stumps[is_answered.index(False)].feature
+        votes = [
+            math.prod(ones) for ones in zip(*(s.votes for s in stumps), strict=True)
+        ]
+        return [math.prod(signs) * vote for vote in votes], None
     if isinstance(hypothesis, Stump):
         hypothesis = Tree((hypothesis,), ((None, None),))
     votes, position = [0] * n_channels, 0
@@ -546,6 +551,14 @@ class Wallet:
     def answered(self):
         return self.known | self.gone
 
+    def can_pay(self, features):
+        """Whether what is left pays some features, all of them."""
+        total, charged = 0, set(self.charged)
+        for feature in features:
+            total += naive.price(self.shop, charged, feature)
+            charged.add(feature)
+        return self.budget is None or total <= self.budget - self.spent
+
     def buy(self, feature):
         """Buy a feature, its whole bundle; False where the budget can't."""
         bought = naive.obtain(
@@ -565,13 +578,20 @@ class Wallet:
         return True
 
     def follow(self, hypothesis, n_channels):
-        """Buy along a path, step by step; its vote and whether it came to its end."""
+        """Buy along a path, step by step; its vote and whether it came to its end.
+
+        Of a product nothing is bought unless all that it still needs can be.
+        """
         while True:
             votes, needed = so_far(hypothesis, self.row, self.answered, n_channels)
             if needed is None:
                 return votes, True
-            if not self.buy(needed):
+            wanted = {needed}
+            if isinstance(hypothesis, Product):
+                wanted = set(features_of(hypothesis)) - self.answered
+            if not self.can_pay(wanted):
                 return votes, False
+            assert self.buy(needed)
 
 
 def walk_ordered(hypotheses, alphas, shop, row, budget, n_channels):
@@ -626,14 +646,7 @@ def reachable(hypothesis, row, answered, n_channels):
     if needed is None:
         return set()
     if isinstance(hypothesis, Product):
-        # Factors up to the first that is known to abstain.
-        features = set()
-        for stump in hypothesis.stumps:
-            if stump.feature not in answered:
-                features.add(stump.feature)
-            elif phi(stump, row[stump.feature]) == 0:
-                break
-        return features
+        return set(features_of(hypothesis)) - set(answered)
     if isinstance(hypothesis, Stump):
         return {hypothesis.feature}
     features, positions = set(), [0]

@@ -110,6 +110,7 @@ ONLY_FROM = {
         "core.baselines",
         "core.calibration",
     ),
+    "threadpoolctl": ("core.calibration",),
     "app.settings": (
         "app.main",
         "app.worker",
@@ -128,7 +129,8 @@ ONLY_FROM = {
 }
 
 # Values in, values out: no files, clock, environment, logging, database or web.
-CORE_OUTSIDE = {"numpy", "numba", "sklearn", "__future__", "abc", "bisect"} | {
+CORE_OUTSIDE = {"numpy", "numba", "sklearn", "threadpoolctl", "__future__"} | {
+    *("abc", "bisect"),
     *("collections", "copy", "dataclasses", "decimal", "difflib", "enum", "fractions"),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
     *("types", "typing", "warnings"),

@@ -25,8 +25,9 @@ def find_plan(ensemble: Ensemble, arrays: SessionArrays) -> Plan:
     """Longest prefix that what remains can pay (Huang et al. 2015, Algorithm 1).
 
     A tree is asked along its path only, but belongs to the plan if what remains pays
-    every feature that the path may still come to. The feature asked may be one of
-    the hypothesis after the plan, whose next step can be paid and whose whole can't.
+    every feature that the path may still come to. The feature asked may be one of the
+    tree after the plan, whose next step can be paid and whose whole can't. A product
+    that can't be paid whole is not asked at all: it would have no vote.
     """
     catalogue, paths = ensemble.catalogue, ensemble.paths
     length, first_open = kernels.find_plan(

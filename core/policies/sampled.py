@@ -10,6 +10,7 @@ from numpy.random.bit_generator import ISeedSequence
 
 from core import kernels
 from core.policies.step import Step
+from core.policies.waiting import find_waiting
 from core.session_arrays import SessionArrays
 from core.types import Ensemble, FloatArray, IntArray, State
 
@@ -52,41 +53,26 @@ def find_next(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Step:
     """Draw until a hypothesis needs a feature (Reyzin 2010, Algorithm 2).
 
     Draws that need nothing unpaid are free; a tree is asked step by step along its
-    path. Ends at the first draw whose price exceeds what remains (the paper ends as
-    soon as any could), or when no hypothesis waits for a feature. After `MAX_DRAWS`
-    draws what was never drawn counts as not needed.
+    path, a product only if all its factors can be paid. Ends at the first draw whose
+    price exceeds what remains (the paper ends as soon as any could), or when no
+    hypothesis waits for a feature. After `MAX_DRAWS` draws what was never drawn counts
+    as not needed.
     """
-    waiting_for = find_waiting(ensemble, arrays)
-    if not (waiting_for >= 0).any():
+    waiting = find_waiting(ensemble, arrays)
+    if not (waiting.feature_idxs >= 0).any():
         return Step(None, "all_known", state.n_draws)
     generator = uniforms(state.seed, state.stream)
     for start in range(0, MAX_DRAWS, N_BLOCK):
         numbers = generator.random(N_BLOCK)
         n_done = max(state.n_draws - start, 0)
-        position, feature_idx = kernels.find_asking(
-            numbers, n_done, ensemble.alpha_sums, waiting_for
+        position, h = kernels.find_asking(
+            numbers, n_done, ensemble.alpha_sums, waiting.feature_idxs
         )
         if position >= 0:
-            if arrays.prices[feature_idx] > arrays.remaining:
+            if not waiting.is_payable[h]:
                 return Step(None, "budget_exhausted", start + position)
-            return Step(int(feature_idx), None, start + position)
+            return Step(int(waiting.feature_idxs[h]), None, start + position)
     return Step(None, "all_known", MAX_DRAWS)
-
-
-def find_waiting(ensemble: Ensemble, arrays: SessionArrays) -> IntArray:
-    """Open feature that each hypothesis' path has come to; (n_hypotheses,).
-
-    -1 where it has ended, or waits for a result that is pending.
-    """
-    paths = ensemble.paths
-    ends = np.empty(paths.roots.size, dtype=np.int64)
-    kernels.follow_all(
-        arrays.values, arrays.status, paths.roots, paths.nodes, paths.cuts, ends
-    )
-    features = paths.nodes[np.maximum(ends, 0), 0]
-    is_open = (ends >= 0) & (arrays.status[features] == kernels.OPEN)
-    waiting: IntArray = np.where(is_open, features, -1)
-    return waiting
 
 
 def past_draws(ensemble: Ensemble, state: State) -> IntArray:

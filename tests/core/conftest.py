@@ -42,9 +42,11 @@ def training() -> tuple[Model, tuple[Round, ...]]:
     rounds = []
     while True:
         try:
-            rounds.append(next(training).added)
+            added = next(training).added
         except StopIteration as stop:
             return stop.value, tuple(rounds)
+        if added is not None:
+            rounds.append(added)
 
 
 @pytest.fixture(scope="session")

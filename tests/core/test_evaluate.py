@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import anytime
+from core import evaluate as evaluation
 from core.evaluate import class_probabilities, evaluate, walk
 from core.hypotheses import Stump
 from core.policies.sampled import MAX_DRAWS
@@ -343,6 +344,21 @@ def test_error_without_money_is_the_share_of_the_minority(dataset, policy, data)
     minority = min(share, 1 - share)
     assert curve.errors == pytest.approx((minority,))
     assert curve.errors_calibrated == pytest.approx((minority,))
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_curve_is_the_same_however_many_rows_are_judged_at_a_time(policy, monkeypatch):
+    random = np.random.default_rng(7)
+    features = [Feature(f"f{idx}", cost=1) for idx in range(3)]
+    ensemble = make_ensemble(features, [(0, 1.0), (1, 0.8), (2, 0.7)])
+    values, targets = random.random((11, 3)), random.integers(0, 2, 11)
+    dataset = make_dataset(ensemble, values, targets, random.dirichlet(np.ones(11)))
+    expected = evaluate(ensemble, dataset, [0, 1, 2, None], policy, seed=3)
+    monkeypatch.setattr(evaluation, "MAX_MARGINS", 16)
+
+    curve = evaluate(ensemble, dataset, [0, 1, 2, None], policy, seed=3)
+
+    assert curve == expected
 
 
 def test_walk_reads_rows_that_are_not_contiguous():

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from core import anytime, evaluate, kernels
 from core.hypotheses import LEAF, Product, Stump, Tree, lay_paths
 from core.policies import ordered, sampled
+from core.policies.waiting import find_waiting
 from core.session_arrays import session_arrays
 from core.stopping import is_certain
-from core.types import UNSEEN, Catalogue, Ensemble, Feature, StopRule
+from core.types import UNSEEN, Catalogue, Ensemble, Feature, Group, StopRule
 from tests import naive_hypotheses as naive
 from tests import strategies
 from tests import strategies_classes as made
@@ -318,6 +319,202 @@ def test_tree_cut_short_votes_what_its_path_has_come_to():
     assert anytime.forecast(ensemble, state).share == pytest.approx(0.5)
 
 
+# Products are bought whole or not at all.
+
+
+def small_products(policy, n_classes=2):
+    """Products of dear and cheap features, a fee and a bundle among them."""
+    groups = (Group("blood", fee=2), Group("echo", price=3))
+    names = ("blood", "blood", "echo", "echo", None, None)
+    costs = (1, 2, 0, 0, 1, 4)
+    features = tuple(
+        Feature(f"f{idx}", cost=cost, group=name)
+        for idx, (cost, name) in enumerate(zip(costs, names, strict=True))
+    )
+    votes = (1,) if n_classes == 2 else (1, -1, 1)
+    ensemble = plain(
+        [
+            Product(tuple(Stump(idx, 0.5, votes) for idx in idxs))
+            for idxs in ((4, 0), (0, 1), (4, 5), (2, 3, 4), (5, 5, 1), (3, 0))
+        ],
+        n_classes,
+        alphas=(1.0, 0.9, 0.8, 0.7, 0.6, 0.5),
+        policy=policy,
+    )
+    return replace(ensemble, catalogue=Catalogue(features, groups))
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_row_spends_on_a_product_that_cannot_vote(policy, n_classes):
+    ensemble = small_products(policy, n_classes)
+    values = np.random.default_rng(0).choice([0.0, 1.0], (40, 6))
+    budgets = [*range(14), None]
+
+    walks = evaluate.walk(ensemble, values, budgets, policy, needs_ranks=True)
+
+    has_spent = walks.spent > 0
+    assert has_spent.any(axis=0).tolist() == [b is None or b >= 4 for b in budgets]
+    assert (walks.shares[has_spent] > 0).all()
+    # What was asked is what the products that vote read.
+    for row, of_row in enumerate(values):
+        for position in range(len(budgets)):
+            is_known = (walks.ranks[row] > 0) & (
+                walks.ranks[row] <= walks.n_asked[row, position]
+            )
+            votes = [
+                set(one.feature_idxs)
+                for one in ensemble.hypotheses
+                if is_known[list(one.feature_idxs)].all()
+            ]
+            paid = set(np.flatnonzero(is_known & ~np.isnan(of_row)).tolist())
+            assert paid - {2, 3} <= set().union(*votes)
+
+
+def pair(costs, policy="ordered"):
+    """A product of two features, and a stump on a third."""
+    hypotheses = [Product((Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))))]
+    hypotheses.append(Stump(2, 0.5, (1,)))
+    return plain(hypotheses, 2, costs, policy, alphas=(1.0, 1e-9))
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize(
+    ("budget", "known", "expected"),
+    [
+        (6, {}, (None, "budget_exhausted")),
+        (7, {}, (0, None)),
+        (3, {1: 1.0}, (0, None)),
+        (2, {1: 1.0}, (None, "budget_exhausted")),
+        (3, {0: 1.0}, (None, "budget_exhausted")),
+        (4, {0: 1.0}, (1, None)),
+        (None, {}, (0, None)),
+    ],
+)
+def test_product_is_asked_if_all_its_factors_left_can_be_paid(
+    policy, budget, known, expected
+):
+    ensemble = pair([3, 4, 9], policy)
+
+    state = anytime.start(ensemble, budget, known=known, stop=NO_STOP)
+
+    assert (state.next_feature_idx, state.stop_reason) == expected
+
+
+def test_what_is_ordered_already_is_not_to_be_paid_again():
+    ensemble = pair([3, 4, 9])
+    state = anytime.start(ensemble, 7, stop=NO_STOP)
+
+    state = anytime.observe(ensemble, state, 1, "ordered")
+
+    assert state.next_feature_idx == 0
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("outcome", ["unavailable", "refused", "unknown"])
+def test_factor_that_is_missing_ends_the_questions_about_its_product(
+    policy, first, outcome
+):
+    ensemble = pair([3, 4, 9], policy)
+    state = anytime.start(ensemble, None, stop=NO_STOP)
+
+    state = anytime.observe(ensemble, state, first, outcome)
+
+    assert state.next_feature_idx in (2, None)
+    assert 1 - first not in [idx for idx, _ in alternatives(ensemble, state)]
+
+
+def alternatives(ensemble, state):
+    question = anytime.next_question(ensemble, state)
+    return () if question is None else question.alternatives
+
+
+def test_unseen_category_of_a_later_factor_ends_the_questions_too():
+    letter = Feature("letter", "category", cost=1, categories=("a", "b"))
+    factors = (Stump(0, 0.5, (1,)), Stump(1, 0.0, (1,), is_category=True))
+    ensemble = plain([Product(factors)], 2)
+    ensemble = replace(ensemble, catalogue=Catalogue((Feature("f0"), letter)))
+
+    state = anytime.start(ensemble, None, known={1: UNSEEN})
+
+    assert (state.next_feature_idx, state.stop_reason) == (None, "all_known")
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_product_out_of_reach_is_no_alternative_and_no_part_of_the_vote(policy):
+    product = Product((Stump(1, 0.5, (1,)), Stump(2, 0.5, (1,))))
+    hypotheses = [Stump(0, 0.5, (1,)), product]
+    ensemble = plain(hypotheses, 2, [1, 1, 9], policy=policy, alphas=(1.0, 0.5))
+    states = (anytime.start(ensemble, 5, seed) for seed in range(9))
+    state = next(state for state in states if state.next_feature_idx == 0)
+
+    after = anytime.observe(ensemble, state, 0, "value", 1.0)
+
+    assert alternatives(ensemble, state) == ()
+    assert after.stop_reason == "budget_exhausted"
+    assert anytime.forecast(ensemble, after).margin == 1.0
+
+
+@pytest.mark.parametrize(("is_read", "is_certain_now"), [(False, True), (True, False)])
+def test_plan_may_go_past_a_product_that_a_question_can_silence(
+    is_read, is_certain_now
+):
+    # The product is too dear; the stump before it may find its first factor missing.
+    product = Product((Stump(1, 0.5, (1,)), Stump(2, 0.5, (1,))))
+    first = Stump(1 if is_read else 3, 0.5, (1,))
+    last = Stump(4, 0.5, (1,))
+    ensemble = plain(
+        [Stump(0, 0.5, (1,)), first, product, last],
+        2,
+        [1, 1, 99, 1, 1],
+        alphas=(1.0, 0.5, 0.1, 8.0),
+    )
+
+    state = anytime.start(ensemble, 9, known={0: 1.0})
+
+    assert (
+        is_certain(ensemble, state, session_arrays(ensemble, state)) == is_certain_now
+    )
+    votes = {said(ensemble, later)[0] for later in later_states(ensemble, state)}
+    assert (len(votes) == 1) == is_certain_now
+
+
+# Feature 0 and 1 share a fee of 20, 2 and 3 are a bundle of 90.
+@pytest.mark.parametrize(
+    ("idxs", "status", "is_paid", "expected"),
+    [
+        ((0, 1, 4), {}, (), 3 + 20 + 7 + 5),
+        ((0, 1, 4), {}, (0,), 3 + 7 + 5),
+        ((0, 1), {0: kernels.KNOWN}, (), 20 + 7),
+        ((0, 1), {1: kernels.KNOWN}, (), 20 + 3),
+        ((0, 1), {0: kernels.PENDING}, (0,), 7),
+        ((0, 1), {1: kernels.PENDING}, (0,), 3),
+        ((2, 3), {}, (), 90),
+        ((2, 4, 3), {}, (), 90 + 5),
+        ((4, 4, 0, 4), {}, (), 5 + 20 + 3),
+        ((4,), {}, (), 5),
+    ],
+)
+def test_price_of_a_product_counts_what_it_still_needs_once(
+    idxs, status, is_paid, expected
+):
+    paths = lay_paths([Product(tuple(Stump(idx, 0.5, (1,)) for idx in idxs))], 1)
+    codes = np.zeros(5, np.int64)
+    codes[list(status)] = list(status.values())
+    is_group_paid = np.array([group in is_paid for group in range(2)])
+    costs, group_idxs = np.array([3, 7, 0, 0, 5]), np.array([0, 0, 1, 1, -1])
+    fees, ends, dues = np.array([20, 90]), np.empty(1, np.int64), np.empty(1, np.int64)
+    prices = costs + np.append(np.where(is_group_paid, 0, fees), 0)[group_idxs]
+    kernels.follow_all(np.ones(5), codes, paths.roots, paths.nodes, paths.cuts, ends)
+
+    kernels.find_dues(
+        ends, codes, prices, paths.nodes, costs, group_idxs, fees, is_group_paid, dues
+    )
+
+    assert dues.tolist() == [expected]
+
+
 # The plan.
 
 
@@ -520,6 +717,8 @@ def test_vote_bounds_hold_every_completion(data):
         arrays.values,
         arrays.status,
         arrays.is_affordable,
+        find_waiting(ensemble, arrays).is_payable,
+        arrays.is_coming(catalogue),
         paths.roots,
         paths.nodes,
         paths.cuts,

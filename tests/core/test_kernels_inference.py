@@ -177,11 +177,11 @@ def test_number_draws_the_hypothesis_whose_part_begins_there(number, drawn):
 @pytest.mark.parametrize(
     ("n_done", "waiting_for", "expected"),
     [
-        (0, [7, 8], (0, 7)),
-        (1, [7, 8], (1, 8)),
-        (0, [-1, 8], (1, 8)),
-        (2, [-1, 8], (3, 8)),
-        (2, [7, -1], (2, 7)),
+        (0, [7, 8], (0, 0)),
+        (1, [7, 8], (1, 1)),
+        (0, [-1, 8], (1, 1)),
+        (2, [-1, 8], (3, 1)),
+        (2, [7, -1], (2, 0)),
         (3, [7, -1], (-1, -1)),
         (9, [7, 8], (-1, -1)),
     ],
@@ -254,10 +254,14 @@ def test_find_plan_is_the_longest_prefix_that_can_be_paid(session):
 def bounds_of(ensemble, row, status, is_affordable, start):
     """What the kernel gives; no start: the whole ensemble counts."""
     bounds = np.zeros(2)
+    feature_idxs = [stump.feature_idx for stump in ensemble.hypotheses]
+    is_payable = (is_affordable | (status != kernels.OPEN))[feature_idxs]
     kernels.bound_votes(
         row,
         status,
         is_affordable,
+        is_payable,
+        status == kernels.PENDING,
         *path_arrays(ensemble),
         ensemble.weighted_votes[:, 0].copy(),
         ensemble.segment_starts,

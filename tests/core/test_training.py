@@ -1,15 +1,17 @@
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core import validation
 from core.binning import bin_values
 from core.boosting import BoostParams, boost, initial_weights
 from core.calibration import fit_calibration
 from core.evaluate import class_probabilities, walk
-from core.hypotheses import Stump
+from core.hypotheses import LEAF, Product, Stump, Tree
 from core.training import train
 from core.types import (
     Calibration,
@@ -23,13 +25,18 @@ from core.types import (
 )
 from core.validation import (
     MAX_CALIBRATION_ROWS,
+    MAX_STAGES,
+    N_FITTED,
     Observed,
     make_folds,
+    observe_ordered,
     observe_sampled,
+    part_rows,
+    prefix_spends,
     purchase_budgets,
     thin,
 )
-from tests.strategies import datasets
+from tests.strategies import datasets, ensembles
 
 UNIT = 1_000_000
 CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
@@ -74,6 +81,33 @@ def finish(training) -> Model:
 def trained(dataset, folds=3, **others) -> Model:
     params = others.pop("params", BoostParams(rounds=6))
     return finish(train(dataset, params, folds=folds, **others))
+
+
+def tree_of(stumps):
+    """A tree that goes on above each cut."""
+    n_stumps = len(stumps)
+    below = [(position, LEAF) for position in range(1, n_stumps)]
+    return Tree(stumps, (*below, (LEAF, LEAF)))
+
+
+def make_model(catalogue, hypotheses):
+    return Ensemble(
+        catalogue=catalogue,
+        classes=CLASSES,
+        hypotheses=tuple(hypotheses),
+        alphas=(1.0,) * len(hypotheses),
+        priors=(0.5, 0.5),
+        algorithm="adaboost_bt",
+        policy="ordered",
+    )
+
+
+def big_table(n_samples):
+    targets = np.arange(n_samples) % 2
+    weights = np.full(n_samples, 1 / n_samples)
+    return Dataset(
+        Catalogue((Feature("x"),)), CLASSES, np.zeros((n_samples, 1)), targets, weights
+    )
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +164,16 @@ def test_folds_of_units_spread_the_classes():
     parts = make_folds(dataset, 5, seed=0)
 
     assert [dataset.targets[part].mean() for part in parts] == [0.5] * 5
+
+
+def test_folds_of_some_units_are_those_of_units_without_gaps():
+    dataset = noisy_table(targets=np.arange(60) // 3 % 2, units=np.arange(60) // 3)
+    some = dataset.take(np.flatnonzero(dataset.units % 4 > 1))
+    renumbered = replace(some, units=np.unique(some.units, return_inverse=True)[1])
+
+    folds, expected = (make_folds(one, 3, seed=0) for one in (some, renumbered))
+
+    assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in expected]
 
 
 def test_rare_class_allows_fewer_folds():
@@ -229,9 +273,10 @@ def test_card_counts_rows_cells_and_features(model):
 def test_progress_rises_to_one():
     training = train(noisy_table(), BoostParams(rounds=5), folds=3)
 
-    shares = [progress.share for progress in training]
+    progress = list(training)
 
-    assert len(shares) == 4 * 5
+    shares = [one.share for one in progress]
+    assert sum(one.added is not None for one in progress) == 4 * 5
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 
@@ -313,6 +358,30 @@ def test_budgets_are_thinned_evenly_between_both_ends(ensemble):
     assert purchase_budgets(long, 5) == (0, 3 * UNIT, 6 * UNIT, 9 * UNIT, None)
 
 
+@given(ensembles())
+def test_budgets_of_stumps_are_what_the_prefixes_cost(ensemble):
+    budgets = purchase_budgets(ensemble, 99)
+
+    assert budgets == (*sorted({0, *prefix_spends(ensemble)}), None)
+
+
+@pytest.mark.parametrize("kind", [Product, tree_of])
+def test_budgets_grow_with_each_feature_of_a_hypothesis(kind):
+    stumps = tuple(Stump(idx, 0.5, (1,)) for idx in (1, 2, 0, 1))
+    ensemble = make_model(CATALOGUE, [kind(stumps)])
+
+    budgets = purchase_budgets(ensemble, 9)
+
+    assert budgets == (0, 3 * UNIT, 6 * UNIT, 7 * UNIT, None)
+
+
+def test_curve_of_a_tree_has_points_between_nothing_and_all():
+    model = trained(noisy_table(), params=BoostParams("decision_tree"))
+
+    assert len(model.curve.budgets) > 3
+    assert len(set(model.curve.mean_spends)) > 2
+
+
 def test_free_features_add_no_budget(ensemble):
     free = Catalogue((Feature("f0", cost=0), Feature("f1", cost=0)))
 
@@ -320,6 +389,17 @@ def test_free_features_add_no_budget(ensemble):
 
 
 # Calibration.
+
+
+def all_of(working):
+    """Pull some work to its end: what it comes to, and how often it stopped."""
+    n_stops = 0
+    while True:
+        try:
+            next(working)
+        except StopIteration as stop:
+            return stop.value, n_stops
+        n_stops += 1
 
 
 def forecasts_of(slope, n=400, seed=0):
@@ -356,7 +436,7 @@ def test_slopes_are_never_negative(rows):
 
 
 def test_calibration_finds_the_slope_of_the_margin():
-    (fitted,) = forecasts_of(slope=4.0, n=4000).fit()
+    (fitted,), _ = all_of(forecasts_of(slope=4.0, n=4000).fit())
 
     assert fitted.slope_unknown == pytest.approx(4.0, abs=0.5)
     assert fitted.slope_known == pytest.approx(4.0, abs=0.5)
@@ -375,7 +455,7 @@ def test_one_common_slope_stands_in_for_a_negative_one():
 
 
 def test_margin_that_misleads_gets_no_slope():
-    (fitted,) = forecasts_of(slope=-4.0).fit()
+    (fitted,), _ = all_of(forecasts_of(slope=-4.0).fit())
 
     assert (fitted.slope_unknown, fitted.slope_known) == (0.0, 0.0)
 
@@ -403,7 +483,72 @@ def test_separable_forecasts_keep_a_finite_slope():
 def test_forecasts_of_one_class_are_not_calibrated():
     one = Observed(np.zeros((3, 1)), np.ones(3), np.ones(3, np.int64), np.ones(3))
 
-    assert one.fit() is None
+    assert all_of(one.fit()) == (None, 0)
+
+
+def test_fit_can_be_stopped_after_every_few_channels():
+    generator = np.random.default_rng(0)
+    n_classes = 2 * N_FITTED + 1
+    targets = np.arange(100) % n_classes
+    margins = generator.uniform(-1, 1, (100, n_classes))
+    observed = Observed(margins, np.ones(100), targets, np.ones(100))
+
+    fitted, n_stops = all_of(observed.fit())
+
+    assert (len(fitted), n_stops) == (n_classes, 3)
+
+
+def test_validation_can_be_stopped_between_its_folds():
+    progress = list(train(noisy_table(), BoostParams(rounds=2), folds=3))
+
+    after_rounds = progress[4 * 2 :]
+    # Each fold is observed, fitted to twice and judged; the whole is fitted to twice.
+    assert len(after_rounds) == 3 * 4 + 2
+    assert {(one.part, one.added, one.share) for one in after_rounds} == {(3, None, 1)}
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_parts"),
+    [(2, 1), (25, 1), (26, 2), (50, 2), (1000, 40), (9999, 64)],
+)
+def test_rows_are_parted_only_for_more_than_25_classes(n_classes, n_parts):
+    rows = big_table(MAX_CALIBRATION_ROWS)
+
+    parts = part_rows(rows, MAX_STAGES**2, n_classes if n_classes > 2 else 1)
+
+    assert len(parts) == n_parts
+    taken = np.concatenate([np.arange(rows.n_samples)[part] for part in parts])
+    assert sorted(taken) == list(range(rows.n_samples))
+
+
+def test_no_stage_leaves_the_rows_whole():
+    assert part_rows(big_table(3), 0, 7) == [slice(0, None, 1)]
+
+
+@pytest.mark.parametrize("observe", [observe_ordered, partial(observe_sampled, seed=0)])
+def test_rows_in_parts_take_turns_and_weigh_the_same(observe, monkeypatch):
+    rows = noisy_table()
+    hypotheses = [Stump(idx, 0.0, (1,)) for idx in range(4)]
+    ensemble = make_model(CATALOGUE, hypotheses)
+    whole = observe(ensemble, rows)
+    n_stages = whole.targets.size // rows.n_samples
+    monkeypatch.setattr(validation, "MAX_CALIBRATION_MARGINS", rows.n_samples)
+
+    few = observe(ensemble, rows)
+
+    # A stage looks at every n-th row only.
+    assert few.targets.size == rows.n_samples
+    assert few.weights.sum() == pytest.approx(whole.weights.sum())
+    assert np.bincount(few.targets).tolist() == np.bincount(rows.targets).tolist()
+    positions = np.concatenate(
+        [
+            stage * rows.n_samples + np.arange(rows.n_samples)[stage::n_stages]
+            for stage in range(n_stages)
+        ]
+    )
+    if observe is observe_ordered:
+        np.testing.assert_array_equal(few.margins, whole.margins[positions])
+    np.testing.assert_array_equal(few.targets, whole.targets[positions])
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])

@@ -33,6 +33,7 @@ from benchmarks.data import MissingDataError
 
 ROOT = Path(__file__).resolve().parents[2]
 HTTP = ROOT / "benchmarks" / "results" / "http_latency.json"
+EARLIER = tuple(HTTP.parent.glob("bench_*.json"))
 PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
     "numeric": measure_numeric,
     "binary": measure_binary,
@@ -82,8 +83,9 @@ def write(results: Mapping[str, Any], places: Places) -> None:
     places.report.parent.mkdir(parents=True, exist_ok=True)
     places.results.write_text(json.dumps(results, indent=1) + "\n")
     http = json.loads(HTTP.read_text()) if HTTP.is_file() else None
+    earlier = [json.loads(path.read_text()) for path in sorted(EARLIER)]
     figures = draw(results["parts"], places.figures)
-    places.report.write_text(write_report(results, http, figures))
+    places.report.write_text(write_report(results, earlier, http, figures))
 
 
 def main() -> None:

@@ -20,7 +20,10 @@ ENGINES = {"sqlite": "SQLite", "postgresql": "PostgreSQL 18"}
 
 
 def write_report(
-    results: Figures, http: Figures | None, pictures: Sequence[str]
+    results: Figures,
+    earlier: Sequence[Figures],
+    http: Figures | None,
+    pictures: Sequence[str],
 ) -> str:
     """The whole file; parts that were not measured are left out."""
     parts = results["parts"]
@@ -37,6 +40,8 @@ def write_report(
         "accuracy": accuracy_blocks,
     }
     blocks = [*head_blocks(results), *targets_blocks(results["targets"])]
+    for one in earlier:
+        blocks += earlier_blocks(results, one)
     for name, write in writers.items():
         if name in parts:
             blocks += write(parts[name])
@@ -85,6 +90,25 @@ def targets_blocks(judged: Sequence[Figures]) -> Iterator[str]:
     yield "## Targets"
     yield f"{n_reached} of {len(judged)} reached."
     yield table(("part", "figure", "target", "measured", "verdict"), rows)
+
+
+def earlier_blocks(results: Figures, earlier: Figures) -> Iterator[str]:
+    """Figures of an earlier run beside those of this one, where both have them."""
+    here = {(one["part"], one["what"]): one for one in results["targets"]}
+    rows = []
+    for one in earlier["targets"]:
+        now = here.get((one["part"], one["what"]))
+        if now is not None:
+            figures = [f"{number(run['figure'])} {one['unit']}" for run in (one, now)]
+            rows.append((one["part"], one["what"], *figures))
+    days = sorted({one["measured"] for one in earlier["parts"].values()})
+    processors = [run["machine"]["processor"] for run in (earlier, results)]
+    yield f"### Beside an earlier run on {processors[0]}"
+    yield prose(
+        f"""Another machine ({" and ".join(days)}) and an engine that has changed since,
+        binning and sessions most: how far ratios carry from one machine to another."""
+    )
+    yield table(("part", "figure", *processors), rows)
 
 
 def training_blocks(one: Figures) -> Iterator[str]:

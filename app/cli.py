@@ -26,21 +26,21 @@ from app.settings import Settings
 from app.terminal import selected, show
 from app.terminal.ask import run_session, say_error, split_named
 from app.terminal.demo import demo_training, load_demo, run_demo
-from core import anytime
-from core.answers import check_policy, parse_answer
-from core.check import (
-    check_rows,
-    check_table,
-    check_targets,
-)
 from core.errors import CoreError, Refusal, RefusedError
-from core.evaluate import class_probabilities, evaluate, walk
-from core.forecasts import decide
-from core.prices import from_micros, to_micros
+from core.model.ensemble import Ensemble, PolicyName
+from core.model.model import Curve, Model
+from core.pipeline.train import train
 from core.reader import Reader
 from core.selection import SelectionLearner, SelectionMethod, SelectionParams, select
-from core.training import train
-from core.types import Curve, Dataset, Ensemble, Model, PolicyName, StopRule
+from core.session import machine
+from core.session.answers import check_policy, parse_answer
+from core.session.curves import evaluate
+from core.session.probability import decide
+from core.session.simulate import class_probabilities, walk
+from core.session.state import StopRule
+from core.table.check import check_rows, check_table, check_targets
+from core.table.dataset import Dataset
+from core.table.prices import from_micros, to_micros
 
 app = typer.Typer(
     help="Predict from few features: train with prices, ask one feature at a time.",
@@ -359,7 +359,7 @@ def ask(
     """Work through one case in the terminal, or with piped answers."""
     stored = documents.load_model(model)
     ensemble = stored.ensemble
-    state = anytime.start(
+    state = machine.start(
         ensemble,
         parse_budget(budget, "--budget"),
         seed,

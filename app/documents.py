@@ -11,8 +11,8 @@ from typing import Any
 
 from core.codec import model_from_json, model_to_json
 from core.errors import Refusal, RefusedError
+from core.model.model import Model
 from core.specs import TrainingSpec, read_spec
-from core.types import Model
 
 MAX_DEPTH = 16
 JSON_RULE = (

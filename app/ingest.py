@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from core.columns import Column, refuse_size
 from core.errors import Refusal, RefusedError
+from core.table.columns import Column, refuse_size
 
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 PARQUET_MAGIC = b"PAR1"

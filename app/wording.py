@@ -1,7 +1,9 @@
 """How prices, reasons and questions are put into words; the same everywhere."""
 
-from core.prices import from_micros
-from core.types import Catalogue, Ensemble, Forecast, Question
+from core.model.ensemble import Ensemble
+from core.session.state import Forecast, Question
+from core.table.catalogue import Catalogue
+from core.table.prices import from_micros
 
 STOP_WORDS = {
     "budget_exhausted": "what remains of the budget does not pay the next feature",

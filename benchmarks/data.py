@@ -18,15 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
-from core.types import (
-    UNSEEN,
-    Catalogue,
-    ClassLabel,
-    Dataset,
-    Feature,
-    FloatArray,
-    IntArray,
-)
+from core.arrays import FloatArray, IntArray
+from core.table.catalogue import UNSEEN, Catalogue, Feature
+from core.table.dataset import ClassLabel, Dataset
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGET = "label"

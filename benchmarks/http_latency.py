@@ -39,7 +39,7 @@ from app.store.engine import create_engine, transaction
 from app.store.migrate import migrate
 from app.store.tables import ledger, sessions
 from app.terminal.demo import demo_training, load_demo
-from core.types import Model
+from core.model.model import Model
 
 RESULTS = Path(__file__).parent / "results" / "http_latency.json"
 N_SESSIONS = 60

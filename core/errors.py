@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,12 @@ class Refusal:
         """Give the one line a user reads."""
         tail = f"; found {self.found}" if self.found else ""
         return f"{self.field}: {self.rule}{tail}"
+
+
+def describe(raw: object) -> str:
+    """Show a wrong value briefly."""
+    text = str(raw) if isinstance(raw, Decimal) else repr(raw)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 class CoreError(Exception):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar, get_args
 
-from core.errors import Refusal, RefusedError
-from core.prices import AMOUNT_RULE, to_micros
+from core.errors import Refusal, RefusedError, describe
+from core.table.prices import AMOUNT_RULE, to_micros
 
 MAX_NAME = 200
 
@@ -160,9 +160,3 @@ class Section:
 def or_else(raw: object, default: object) -> object:
     """Give the default for null."""
     return default if raw is None else raw
-
-
-def describe(raw: object) -> str:
-    """Show a wrong value briefly."""
-    text = str(raw) if isinstance(raw, Decimal) else repr(raw)
-    return text if len(text) <= 60 else f"{text[:57]}..."

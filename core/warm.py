@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from core import anytime
-from core.binning import bin_values
-from core.boosting import BoostParams, LearnerName, boost, initial_weights
-from core.evaluate import evaluate
-from core.learners.histograms import Histograms
-from core.learners.stump import find_stumps
-from core.search import SearchName
-from core.training import make_ensemble
-from core.types import Catalogue, ClassLabel, Dataset, Feature, PolicyName
+from core.model.ensemble import PolicyName
+from core.session import machine
+from core.session.curves import evaluate
+from core.table.binning import bin_values
+from core.table.catalogue import Catalogue, Feature
+from core.table.dataset import ClassLabel, Dataset
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost, initial_weights
+from core.training.feature_sampling import SearchName
+from core.training.histograms import Histograms
+from core.training.learners.stump import find_stumps
+from core.training.params import BoostParams, LearnerName
 
 ROUNDS: tuple[tuple[LearnerName, SearchName], ...] = (
     ("stump", "all"),
@@ -54,8 +57,8 @@ def warm(rows: Dataset) -> None:
         ensemble = make_ensemble(rows, params, rounds)
         for policy in POLICIES:
             evaluate(ensemble, rows, [1_000_000, None], policy)
-            state = anytime.start(ensemble, 10_000_000, policy=policy)
-            anytime.forecast(ensemble, state)
+            state = machine.start(ensemble, 10_000_000, policy=policy)
+            machine.forecast(ensemble, state)
     # What only larger tables use: all cores at once.
     find_stumps(binned, weights, np.arange(5), is_parallel=True)
     if weights.shape[1] == 1:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from core.hypotheses import Stump
-from core.types import Catalogue, ClassLabel, Dataset, Ensemble, Feature
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import Stump
+from core.table.catalogue import Catalogue, Feature
+from core.table.dataset import ClassLabel, Dataset
 
 # GNU's OpenMP lets idle threads spin: on a busy machine each call of a parallel kernel
 # then takes milliseconds instead of microseconds.

@@ -2,7 +2,7 @@
 
 Plain Python that imports nothing of core. A table is a list of rows, a missing cell is
 None, a category that training never saw is negative. `weights[i][l]` is the weight of
-row i and class l, `signs[i][l]` is +1 or -1; two classes have one channel.
+row i and class l, `signs[i][l]` is +1 or -1; two classes have one output.
 """
 
 import math
@@ -83,7 +83,7 @@ def phi(stump, value):
     return 1 if is_above else -1
 
 
-def so_far(hypothesis, row, answered, n_channels):
+def so_far(hypothesis, row, answered, n_outputs):
     """What a hypothesis votes by the features answered, and the one it needs next.
 
     A feature asked in vain is answered with None. The feature needed is None once
@@ -97,16 +97,16 @@ def so_far(hypothesis, row, answered, n_channels):
             sign == 0 for sign, is_in in zip(signs, is_answered, strict=True) if is_in
         ):
             # Whatever else is answered, it abstains.
-            return [0] * n_channels, None
+            return [0] * n_outputs, None
         if not all(is_answered):
-            return [0] * n_channels, stumps[is_answered.index(False)].feature
+            return [0] * n_outputs, stumps[is_answered.index(False)].feature
         votes = [
             math.prod(ones) for ones in zip(*(s.votes for s in stumps), strict=True)
         ]
         return [math.prod(signs) * vote for vote in votes], None
     if isinstance(hypothesis, Stump):
         hypothesis = Tree((hypothesis,), ((None, None),))
-    votes, position = [0] * n_channels, 0
+    votes, position = [0] * n_outputs, 0
     while position is not None:
         stump = hypothesis.stumps[position]
         if stump.feature not in answered:
@@ -119,9 +119,9 @@ def so_far(hypothesis, row, answered, n_channels):
     return votes, None
 
 
-def vote(hypothesis, row, n_channels):
+def vote(hypothesis, row, n_outputs):
     """What a hypothesis votes on a row."""
-    return so_far(hypothesis, row, range(len(row)), n_channels)[0]
+    return so_far(hypothesis, row, range(len(row)), n_outputs)[0]
 
 
 def stumps_of(hypothesis):
@@ -132,11 +132,11 @@ def features_of(hypothesis):
     return list(dict.fromkeys(stump.feature for stump in stumps_of(hypothesis)))
 
 
-def full_votes(hypotheses, alphas, row, n_channels):
+def full_votes(hypotheses, alphas, row, n_outputs):
     """Sum of alpha h(x), and of the alphas of those that vote."""
-    totals, alpha_sum = [0.0] * n_channels, 0.0
+    totals, alpha_sum = [0.0] * n_outputs, 0.0
     for hypothesis, alpha in zip(hypotheses, alphas, strict=True):
-        votes = vote(hypothesis, row, n_channels)
+        votes = vote(hypothesis, row, n_outputs)
         totals = [a + alpha * b for a, b in zip(totals, votes, strict=True)]
         alpha_sum += alpha * any(votes)
     return totals, alpha_sum
@@ -211,23 +211,23 @@ def best_split(
     the gain over these votes, and a cut needs rows on both sides.
     """
     inside = range(len(rows)) if members is None else members
-    n_channels = len(signs[0])
-    before = votes_before or [0] * n_channels
+    n_outputs = len(signs[0])
+    before = votes_before or [0] * n_outputs
     best = Split(0.0, None, None)
     for cut in all_cuts(rows, feature, is_category):
-        stump = Stump(feature, cut, (1,) * n_channels, is_category)
+        stump = Stump(feature, cut, (1,) * n_outputs, is_category)
         sides = {i: phi(stump, rows[i][feature]) for i in inside}
         if members is not None and not {1, -1} <= set(sides.values()):
             continue
         sums = [
             math.fsum(weights[i][c] * signs[i][c] * side for i, side in sides.items())
-            for c in range(n_channels)
+            for c in range(n_outputs)
         ]
         kept = math.fsum(
             weights[i][c] * signs[i][c] * before[c]
             for i, side in sides.items()
             if side
-            for c in range(n_channels)
+            for c in range(n_outputs)
         )
         edge = math.fsum(abs(one) for one in sums) - kept
         if edge > best.edge:
@@ -425,7 +425,7 @@ def make_product(bench, n_factors):
         return None
     factors = [made.hypothesis] + [None] * (n_factors - 1)
     edge, score = made.edge, made.score
-    n_channels = len(bench.signs[0])
+    n_outputs = len(bench.signs[0])
     n_idle, turn = 1, 1
     while n_idle < n_factors and turn < MAX_SWEEPS * n_factors:
         place = turn % n_factors
@@ -434,7 +434,7 @@ def make_product(bench, n_factors):
             [
                 y * v
                 for y, v in zip(
-                    its_signs, vote(Product(tuple(rest)), row, n_channels), strict=True
+                    its_signs, vote(Product(tuple(rest)), row, n_outputs), strict=True
                 )
             ]
             for its_signs, row in zip(bench.signs, bench.rows, strict=True)
@@ -484,7 +484,7 @@ def boost(
     if not any([*shop.costs, *shop.fees]) and cost_floor is None:
         algorithm = "adaboost"
     search = search or All(len(is_category))
-    n_channels = len(signs[0])
+    n_outputs = len(signs[0])
     done, paid, spent, first_quality, is_smoothing = [], set(), 0, None, False
     for number in range(rounds if choices is None else len(choices)):
         hybrid = {"is_smoothing": is_smoothing}
@@ -520,7 +520,7 @@ def boost(
             [
                 w * math.exp(-alpha * y * v)
                 for w, y, v in zip(
-                    its_weights, its_signs, vote(taken, row, n_channels), strict=True
+                    its_weights, its_signs, vote(taken, row, n_outputs), strict=True
                 )
             ]
             for row, its_weights, its_signs in zip(rows, weights, signs, strict=True)
@@ -577,13 +577,13 @@ class Wallet:
         self.asked += new
         return True
 
-    def follow(self, hypothesis, n_channels):
+    def follow(self, hypothesis, n_outputs):
         """Buy along a path, step by step; its vote and whether it came to its end.
 
         Of a product nothing is bought unless all that it still needs can be.
         """
         while True:
-            votes, needed = so_far(hypothesis, self.row, self.answered, n_channels)
+            votes, needed = so_far(hypothesis, self.row, self.answered, n_outputs)
             if needed is None:
                 return votes, True
             wanted = {needed}
@@ -594,12 +594,12 @@ class Wallet:
             assert self.buy(needed)
 
 
-def walk_ordered(hypotheses, alphas, shop, row, budget, n_channels):
+def walk_ordered(hypotheses, alphas, shop, row, budget, n_outputs):
     """One session: hypotheses in order; the one cut short votes what it has come to."""
     wallet = Wallet(shop, row, budget)
-    totals, alpha_sum = [0.0] * n_channels, 0.0
+    totals, alpha_sum = [0.0] * n_outputs, 0.0
     for hypothesis, alpha in zip(hypotheses, alphas, strict=True):
-        votes, is_whole = wallet.follow(hypothesis, n_channels)
+        votes, is_whole = wallet.follow(hypothesis, n_outputs)
         totals = [a + alpha * b for a, b in zip(totals, votes, strict=True)]
         alpha_sum += alpha * any(votes)
         if not is_whole:
@@ -607,17 +607,17 @@ def walk_ordered(hypotheses, alphas, shop, row, budget, n_channels):
     return End(totals, alpha_sum, wallet.spent, wallet.asked)
 
 
-def walk_sampled(hypotheses, alphas, shop, row, budget, uniforms, n_channels):
+def walk_sampled(hypotheses, alphas, shop, row, budget, uniforms, n_outputs):
     """One session: draws until one can't be paid, or every path has ended.
 
     A draw cut short does not count. None where the uniforms don't reach the end.
     """
     wallet = Wallet(shop, row, budget)
-    ballots, n_draws = [0] * n_channels, 0
+    ballots, n_draws = [0] * n_outputs, 0
     sums = list(accumulate(alphas))
 
     def now():
-        return [so_far(one, row, wallet.answered, n_channels) for one in hypotheses]
+        return [so_far(one, row, wallet.answered, n_outputs) for one in hypotheses]
 
     def known_alpha():
         return sum(a for a, (votes, _) in zip(alphas, now(), strict=True) if any(votes))
@@ -626,7 +626,7 @@ def walk_sampled(hypotheses, alphas, shop, row, budget, uniforms, n_channels):
         if all(needed is None for _, needed in now()):
             break
         drawn = min(bisect_right(sums, uniform * sums[-1]), len(hypotheses) - 1)
-        votes, is_whole = wallet.follow(hypotheses[drawn], n_channels)
+        votes, is_whole = wallet.follow(hypotheses[drawn], n_outputs)
         if not is_whole:
             return End(
                 ballots, known_alpha(), wallet.spent, wallet.asked, n_draws, False
@@ -636,13 +636,13 @@ def walk_sampled(hypotheses, alphas, shop, row, budget, uniforms, n_channels):
     if any(needed is not None for _, needed in now()):
         return None
     known = [v if f in wallet.known else None for f, v in enumerate(row)]
-    totals, _ = full_votes(hypotheses, alphas, known, n_channels)
+    totals, _ = full_votes(hypotheses, alphas, known, n_outputs)
     return End(totals, known_alpha(), wallet.spent, wallet.asked, n_draws, True)
 
 
-def reachable(hypothesis, row, answered, n_channels):
+def reachable(hypothesis, row, answered, n_outputs):
     """Features not answered that a path may still come to, whatever the answers."""
-    _, needed = so_far(hypothesis, row, answered, n_channels)
+    _, needed = so_far(hypothesis, row, answered, n_outputs)
     if needed is None:
         return set()
     if isinstance(hypothesis, Product):
@@ -665,12 +665,12 @@ def reachable(hypothesis, row, answered, n_channels):
     return features
 
 
-def plan(hypotheses, row, answered, pending, shop, charged, remaining, n_channels):
+def plan(hypotheses, row, answered, pending, shop, charged, remaining, n_outputs):
     """Length of the longest prefix that can be paid whatever the answers."""
     for length in range(len(hypotheses), -1, -1):
         wanted = set()
         for hypothesis in hypotheses[:length]:
-            wanted |= reachable(hypothesis, row, answered, n_channels)
+            wanted |= reachable(hypothesis, row, answered, n_outputs)
         total, paid = 0, set(charged)
         for feature in sorted(wanted - set(pending)):
             total += naive.price(shop, paid, feature)
@@ -704,10 +704,10 @@ def completions(row, free, all_options):
 
 def vote_bounds(hypotheses, alphas, row, free, all_options, direction):
     """Least and greatest direction . F over all completions of the features `free`."""
-    n_channels = len(direction)
+    n_outputs = len(direction)
     found = []
     for completed in completions(row, free, all_options):
-        votes, _ = full_votes(hypotheses, alphas, completed, n_channels)
+        votes, _ = full_votes(hypotheses, alphas, completed, n_outputs)
         found.append(sum(d * v for d, v in zip(direction, votes, strict=True)))
     return min(found), max(found)
 

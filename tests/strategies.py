@@ -7,17 +7,10 @@ Alphas are multiples of 1/8, so that votes add up without rounding.
 import numpy as np
 from hypothesis import strategies as st
 
-from core.hypotheses import Stump
-from core.types import (
-    UNSEEN,
-    Calibration,
-    Catalogue,
-    ClassLabel,
-    Dataset,
-    Ensemble,
-    Feature,
-    Group,
-)
+from core.model.ensemble import Calibration, Ensemble
+from core.model.hypotheses import Stump
+from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
+from core.table.dataset import ClassLabel, Dataset
 from tests import naive
 
 MICROS = 1_000_000
@@ -113,15 +106,17 @@ def datasets(draw, catalogue=None, min_rows=2, max_rows=12) -> Dataset:
         draw(st.lists(st.integers(1, 4), min_size=n_samples, max_size=n_samples)),
         dtype=np.float64,
     )
-    units = draw(
+    row_groups = draw(
         st.none()
         | st.lists(
             st.integers(0, n_samples - 1), min_size=n_samples, max_size=n_samples
         )
     )
-    if units is not None:
-        units = np.unique(units, return_inverse=True)[1].astype(np.int64)
-    return Dataset(catalogue, CLASSES, values, targets, weights / weights.sum(), units)
+    if row_groups is not None:
+        row_groups = np.unique(row_groups, return_inverse=True)[1].astype(np.int64)
+    return Dataset(
+        catalogue, CLASSES, values, targets, weights / weights.sum(), row_groups
+    )
 
 
 @st.composite

@@ -8,16 +8,10 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from core.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
-from core.types import (
-    Catalogue,
-    ClassLabel,
-    Dataset,
-    Ensemble,
-    Feature,
-    Group,
-    count_channels,
-)
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel, Dataset, count_outputs
 from tests import naive_hypotheses as naive_h
 from tests import strategies
 
@@ -30,19 +24,19 @@ def classes_of(n_classes: int) -> tuple[ClassLabel, ...]:
 
 
 @st.composite
-def stumps(draw, catalogue: Catalogue, n_channels: int) -> Stump:
-    """Give a stump with a vote per channel."""
+def stumps(draw, catalogue: Catalogue, n_outputs: int) -> Stump:
+    """Give a stump with a vote per output."""
     one = draw(strategies.stumps(catalogue))
-    votes = draw(st.tuples(*[st.sampled_from((-1, 1))] * n_channels))
+    votes = draw(st.tuples(*[st.sampled_from((-1, 1))] * n_outputs))
     return Stump(one.feature_idx, one.cut, votes, one.is_category)
 
 
 @st.composite
-def trees(draw, catalogue: Catalogue, n_channels: int, max_stumps=4) -> Tree:
+def trees(draw, catalogue: Catalogue, n_outputs: int, max_stumps=4) -> Tree:
     """Give a tree of one to four stumps, in the order in which they were grown."""
     n_stumps = draw(st.integers(1, max_stumps))
     nodes = draw(
-        st.lists(stumps(catalogue, n_channels), min_size=n_stumps, max_size=n_stumps)
+        st.lists(stumps(catalogue, n_outputs), min_size=n_stumps, max_size=n_stumps)
     )
     children = [[LEAF, LEAF]]
     for position in range(1, n_stumps):
@@ -59,18 +53,18 @@ def trees(draw, catalogue: Catalogue, n_channels: int, max_stumps=4) -> Tree:
 
 
 @st.composite
-def products(draw, catalogue: Catalogue, n_channels: int, max_stumps=4) -> Product:
+def products(draw, catalogue: Catalogue, n_outputs: int, max_stumps=4) -> Product:
     """Give a product of one to four stumps."""
-    factors = st.lists(stumps(catalogue, n_channels), min_size=1, max_size=max_stumps)
+    factors = st.lists(stumps(catalogue, n_outputs), min_size=1, max_size=max_stumps)
     return Product(tuple(draw(factors)))
 
 
-def hypotheses(catalogue: Catalogue, n_channels: int) -> st.SearchStrategy[Hypothesis]:
+def hypotheses(catalogue: Catalogue, n_outputs: int) -> st.SearchStrategy[Hypothesis]:
     """Give a stump, a tree or a product."""
     return (
-        stumps(catalogue, n_channels)
-        | trees(catalogue, n_channels)
-        | products(catalogue, n_channels)
+        stumps(catalogue, n_outputs)
+        | trees(catalogue, n_outputs)
+        | products(catalogue, n_outputs)
     )
 
 
@@ -89,10 +83,10 @@ def ensembles(
         catalogue = draw(strategies.catalogues(max_features=5))
     if n_classes is None:
         n_classes = draw(st.integers(2, 4))
-    n_channels = count_channels(n_classes, is_multilabel=False)
+    n_outputs = count_outputs(n_classes, is_multilabel=False)
     made = draw(
         st.lists(
-            kinds(catalogue, n_channels),
+            kinds(catalogue, n_outputs),
             min_size=min_hypotheses,
             max_size=max_hypotheses,
         )
@@ -102,8 +96,8 @@ def ensembles(
     policy = policy or draw(st.sampled_from(("ordered", "sample")))
     fitted = ()
     if draw(st.booleans()):
-        channels = st.tuples(*[strategies.calibrations()] * n_channels)
-        fitted = (("ordered", draw(channels)), ("sample", draw(channels)))
+        outputs = st.tuples(*[strategies.calibrations()] * n_outputs)
+        fitted = (("ordered", draw(outputs)), ("sample", draw(outputs)))
     costs = None
     if draw(st.booleans()):
         numbers = draw(
@@ -183,7 +177,7 @@ def make_dataset(
     n_classes: int,
     weights: np.ndarray | None = None,
     catalogue: Catalogue | None = None,
-    units: np.ndarray | None = None,
+    row_groups: np.ndarray | None = None,
 ) -> Dataset:
     """Give a dataset of number features of cost 1 unless told otherwise."""
     n_samples, n_features = values.shape
@@ -195,7 +189,7 @@ def make_dataset(
         np.ascontiguousarray(values, np.float64),
         np.asarray(targets, np.int64),
         weights / weights.sum(),
-        units,
+        row_groups,
     )
 
 

@@ -10,19 +10,44 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FIRST_PARTY = ("core", "app", "tests", "benchmarks", "migrations")
+FIRST_PARTY = ("core", "app", "askless", "tests", "benchmarks", "migrations")
 LEAVES = ("app.records", "app.errors", "app.logs")
 
 # Module prefix -> first-party prefixes it may import. The longest prefix decides.
+CORE_LEAVES = ("core.arrays", "core.errors")
+BELOW_TRAINING = (*CORE_LEAVES, "core.kernels", "core.table", "core.model")
+
 ARROWS = {
-    "core": ("core",),
+    "core": (),
+    "core.errors": (),
+    "core.arrays": (),
+    "core.kernels": ("core.kernels",),
+    "core.table": (*CORE_LEAVES, "core.kernels", "core.table"),
+    "core.table.check": ("core",),
+    "core.model": (*CORE_LEAVES, "core.kernels", "core.table", "core.model"),
+    "core.training": (*BELOW_TRAINING, "core.training"),
+    "core.session": (*BELOW_TRAINING, "core.session"),
+    "core.selection": (*CORE_LEAVES, "core.table", "core.selection"),
+    "core.pipeline": (
+        *BELOW_TRAINING,
+        "core.training",
+        "core.session",
+        "core.selection",
+        "core.pipeline",
+    ),
+    "core.warm": (*BELOW_TRAINING, "core.training", "core.session"),
+    "core.estimator": ("core",),
+    "core.codec": ("core",),
+    "core.specs": ("core",),
+    "core.reader": ("core",),
+    "askless": ("core.estimator", "askless"),
+    "askless.client": (),
     "app": (),
-    "app.records": ("core.types", "core.errors"),
-    "app.errors": ("core.types", "core.errors"),
-    "app.client": (),
+    "app.records": ("core.errors",),
+    "app.errors": ("core.errors",),
     "app.settings": LEAVES,
     "app.memory": (),
-    "app.wording": ("core.types", "core.prices"),
+    "app.wording": ("core.table", "core.model", "core.session.state"),
     "app.documents": (*LEAVES, "core"),
     "app.terminal": (
         *LEAVES,
@@ -32,8 +57,14 @@ ARROWS = {
         "app.ingest",
         "core",
     ),
-    "app.ingest": (*LEAVES, "core.types", "core.errors", "core.columns"),
-    "app.store": (*LEAVES, "app.store", "core.types", "core.codec"),
+    "app.ingest": (*LEAVES, "core.errors", "core.table.columns"),
+    "app.store": (
+        *LEAVES,
+        "app.store",
+        "core.table.catalogue",
+        "core.training.rounds",
+        "core.codec",
+    ),
     "app.service": (
         *LEAVES,
         "app.service",
@@ -85,8 +116,8 @@ ARROWS = {
     "app.server": (*LEAVES, "app.settings", "app.main"),
     "migrations": (),
     "migrations.env": ("app.settings", "app.store.engine", "app.store.tables"),
-    "benchmarks": ("benchmarks", "core", "app"),
-    "tests": ("tests", "core", "app", "migrations"),
+    "benchmarks": ("benchmarks", "core", "app", "askless"),
+    "tests": ("tests", "core", "app", "askless", "migrations"),
     "tests.naive": (),
     "tests.naive_sessions": (),
     "tests.naive_hypotheses": ("tests.naive",),
@@ -105,12 +136,12 @@ SHARED: dict[str, set[str]] = {
 ONLY_FROM = {
     "numba": ("core.kernels",),
     "sklearn": (
-        "core.estimators",
+        "core.estimator",
         "core.selection",
-        "core.baselines",
-        "core.calibration",
+        "core.training.baselines",
+        "core.pipeline.calibration",
     ),
-    "threadpoolctl": ("core.calibration",),
+    "threadpoolctl": ("core.pipeline.calibration",),
     "app.settings": (
         "app.main",
         "app.worker",
@@ -160,7 +191,7 @@ def refusal(module: str, target: str) -> str | None:
     if is_within(target, FIRST_PARTY):
         if not is_within(target, ARROWS[row]):
             return f"{row} may import only {ARROWS[row]}"
-    elif row == "core" and target.split(".")[0] not in CORE_OUTSIDE:
+    elif row.startswith("core") and target.split(".")[0] not in CORE_OUTSIDE:
         return "core is pure"
     for layer, shared in SHARED.items():
         if module.startswith(layer + ".") and is_within(target, (layer,)):
@@ -199,24 +230,33 @@ def is_refused(module: str, source: str) -> bool:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("core.rules", "import app"),
-        ("core.rules", "from app.records import Page"),
-        ("core.rules", "from ..app import records"),
-        ("core.rules", "import numba"),
+        ("core.training.rules", "import app"),
+        ("core.training.rules", "from app.records import Page"),
+        ("core.training.rules", "from ..app import records"),
+        ("core.training.rules", "import numba"),
         ("core.kernelsmith", "import numba"),
-        ("core.boosting", "def f():\n    from sklearn.base import clone"),
-        ("core.kernels.channels", "from core.kernels.inference import step"),
+        ("core.training.boosting", "def f():\n    from sklearn.base import clone"),
+        ("core.kernels.outputs", "from core.kernels.inference import step"),
         ("core.kernels.warm", "from core.kernels.inference import step"),
-        *(("core.types", f"import {name}") for name in ["logging", "os", "pathlib"]),
-        *(("core.types", f"import {name}") for name in ["random", "secrets", "time"]),
-        *(("core.types", f"import {name}") for name in ["sqlite3", "requests"]),
-        ("core.types", "from datetime import datetime"),
-        ("core.types", "from benchmarks import speed"),
+        *(
+            ("core.table.catalogue", f"import {name}")
+            for name in ["logging", "os", "pathlib"]
+        ),
+        *(
+            ("core.table.catalogue", f"import {name}")
+            for name in ["random", "secrets", "time"]
+        ),
+        *(
+            ("core.table.catalogue", f"import {name}")
+            for name in ["sqlite3", "requests"]
+        ),
+        ("core.table.catalogue", "from datetime import datetime"),
+        ("core.table.catalogue", "from benchmarks import speed"),
         ("app.cli", "import benchmarks.bench"),
         ("app.undeclared", "from app.records import Page"),
         ("app.records", "from app.errors import AppError"),
-        ("app.client", "from app import records"),
-        ("app.ingest", "from core.boosting import boost"),
+        ("askless.client", "from app import records"),
+        ("app.ingest", "from core.training.boosting import boost"),
         ("app.store.models", "from core import boosting"),
         ("app.store.models", "from app.store import trainings"),
         ("app.store.models", "from app.service import models"),
@@ -239,9 +279,9 @@ def test_forbidden_import_is_refused(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("core.kernels.channels", "from core.kernels.jit import kernel"),
+        ("core.kernels.outputs", "from core.kernels.jit import kernel"),
         ("core.kernels.jit", "from numba import njit"),
-        ("core.estimators", "from sklearn.base import BaseEstimator"),
+        ("core.estimator", "from sklearn.base import BaseEstimator"),
         ("app.store.models", "from app.store import tables\nimport core.codec"),
         ("app.service.models", "from app.store import models, queue"),
         ("app.http.models", "from app.http.deps import get_db\nimport fastapi"),

@@ -6,7 +6,8 @@ Drawn by hypothesis: `dyadic_tables`.
 import numpy as np
 from hypothesis import strategies as st
 
-from core.types import Catalogue, ClassLabel, Dataset, Feature
+from core.table.catalogue import Catalogue, Feature
+from core.table.dataset import ClassLabel, Dataset
 from tests import naive
 from tests.strategies import datasets, rows_of
 

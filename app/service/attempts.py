@@ -19,11 +19,13 @@ from app.records import StoredTraining
 from app.store import datasets, models, queue, trainings
 from app.store.blobs import Blobs
 from app.store.queue import Queue
-from core.check import Checked, check_table
 from core.errors import RefusedError
+from core.model.model import Model
+from core.pipeline.train import train
 from core.specs import TrainingSpec, read_spec
-from core.training import train
-from core.types import Model, Round, count_channels
+from core.table.check import Checked, check_table
+from core.table.dataset import count_outputs
+from core.training.rounds import Round
 
 LOST = "lost"
 Problem = dict[str, Any]
@@ -149,8 +151,8 @@ def read_work(blobs: Blobs, blob: str | None, training: StoredTraining) -> Work:
 def resume(db: Session, training: StoredTraining, work: Work) -> Run:
     """Go on after the rounds that earlier attempts have left."""
     dataset = work.checked.dataset
-    n_channels = count_channels(len(dataset.classes), dataset.is_multilabel)
-    rounds = trainings.get_checkpoint(db, training.id, dataset.catalogue, n_channels)
+    n_outputs = count_outputs(len(dataset.classes), dataset.is_multilabel)
+    rounds = trainings.get_checkpoint(db, training.id, dataset.catalogue, n_outputs)
     return Run(work, rounds, training.share)
 
 

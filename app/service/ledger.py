@@ -9,7 +9,7 @@ from app.errors import NotFoundError
 from app.records import EntryKind, LedgerEntry, Page
 from app.store import ledger, sessions
 from core.errors import Refusal, RefusedError
-from core.prices import from_micros
+from core.table.prices import from_micros
 
 
 @dataclass(frozen=True, slots=True)

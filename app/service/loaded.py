@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.errors import NotFoundError
 from app.store import models
 from core.codec import model_from_json
-from core.types import Model
+from core.model.model import Model
 
 MOST = 32
 

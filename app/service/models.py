@@ -12,13 +12,15 @@ from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Page, StoredModel
 from app.service.loaded import LoadedModels
 from app.store import models, sessions
-from core import anytime
 from core.errors import Refusal, RefusedError
-from core.policies.ordered import find_plan
-from core.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
+from core.model.model import Curve, Model
 from core.reader import MAX_NAME
-from core.session_arrays import session_arrays
-from core.types import Catalogue, Curve, Feature, Group, Model, StopRule
+from core.session import machine
+from core.session.arrays import session_arrays
+from core.session.policies.ordered import find_plan
+from core.session.state import StopRule
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
 
 # So that no sum of prices leaves 64 bits.
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
@@ -145,7 +147,7 @@ def get(db: Session, loaded: LoadedModels, model_id: str) -> ModelView:
             ClassShare(one.label, one.display, share)
             for one, share in zip(ensemble.classes, ensemble.priors, strict=True)
         ),
-        positive=ensemble.classes[1].label if ensemble.n_channels == 1 else None,
+        positive=ensemble.classes[1].label if ensemble.n_outputs == 1 else None,
         hypotheses=len(ensemble.hypotheses),
         card=dict(model.card),
     )
@@ -164,7 +166,7 @@ def plan(
 ) -> PlanView:
     """Give the order of purchases on paper at a budget in micro-units."""
     ensemble = loaded.get(db, find(db, model_id).id).ensemble
-    state = anytime.start(
+    state = machine.start(
         ensemble, budget, policy="ordered", stop=StopRule(certain=False)
     )
     length = find_plan(ensemble, session_arrays(ensemble, state)).length
@@ -180,7 +182,7 @@ def plan(
         amount = price(catalogue, paid, idx)
         paid = pay(catalogue, paid, [idx])
         total += amount
-        bought = (idx, *anytime.bundle_members(ensemble, state, idx))
+        bought = (idx, *machine.bundle_members(ensemble, state, idx))
         revealed.update(bought)
         feature = catalogue.features[idx]
         purchases.append(

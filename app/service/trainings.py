@@ -19,9 +19,9 @@ from app.records import FINAL_STATES, Page, StoredTraining, TrainingEvent
 from app.store import datasets, queue, trainings
 from app.store.blobs import Blobs
 from app.store.queue import Queue
-from core.check import check_table
 from core.errors import Refusal, RefusedError
 from core.specs import TrainingSpec, read_spec
+from core.table.check import check_table
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from sqlalchemy.orm import Session
 from app.records import Page, StoredTraining, TrainingEvent, TrainingState
 from app.store.tables import checkpoints, training_events, trainings
 from core.codec import rounds_from_json, rounds_to_json
-from core.types import Catalogue, Round
+from core.table.catalogue import Catalogue
+from core.training.rounds import Round
 
 COLUMNS = (
     trainings.c.id,
@@ -224,7 +225,7 @@ def add_checkpoint(db: Session, training_id: str, rounds: Rounds) -> None:
 
 
 def get_checkpoint(
-    db: Session, training_id: str, catalogue: Catalogue, n_channels: int
+    db: Session, training_id: str, catalogue: Catalogue, n_outputs: int
 ) -> dict[int, list[Round]]:
     """Give the rounds of a training so far, by part."""
     wanted = (
@@ -235,7 +236,7 @@ def get_checkpoint(
     rounds: dict[int, list[Round]] = {}
     for part, text in db.execute(wanted):
         rounds.setdefault(part, []).extend(
-            rounds_from_json(json.loads(text), catalogue, n_channels)
+            rounds_from_json(json.loads(text), catalogue, n_outputs)
         )
     return rounds
 

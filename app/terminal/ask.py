@@ -7,10 +7,12 @@ from rich.markup import escape
 
 from app.terminal.transcript import say_end, say_question, say_standing
 from app.wording import STOP_WORDS, money
-from core import anytime
-from core.answers import parse_answer
 from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
-from core.types import Catalogue, Ensemble, Feature, Outcome, Question, State
+from core.model.ensemble import Ensemble
+from core.session import machine
+from core.session.answers import parse_answer
+from core.session.state import Outcome, Question, State
+from core.table.catalogue import Catalogue, Feature
 
 HELP = """   an answer         the value itself: {example}
    not available     it can't be had; costs nothing. Also: refused, unknown
@@ -49,7 +51,7 @@ def run_session(
     asked: int | None = -1
     doubted = ""
     while True:
-        question = anytime.next_question(ensemble, state)
+        question = machine.next_question(ensemble, state)
         is_advised = state.stop_reason is not None and not goes_on
         if question is None or is_advised:
             if not state.pending:
@@ -68,7 +70,7 @@ def run_session(
             line, given = "stop", None
         if line.lower() == "stop" and given is None:
             if state.stop_reason is None or question is not None:
-                state = anytime.stop(state)
+                state = machine.stop(state)
             break
         if is_terminal and line != doubted and is_unseen(ensemble, given):
             # It would be charged; a slip of the finger should not be.
@@ -172,9 +174,9 @@ def give(ensemble: Ensemble, state: State, feature_idx: int, text: str) -> State
     feature = ensemble.catalogue.features[feature_idx]
     outcome = OUTCOMES.get(text.lower())
     if outcome is not None and text not in feature.categories:
-        return anytime.observe(ensemble, state, feature_idx, outcome)
+        return machine.observe(ensemble, state, feature_idx, outcome)
     value = parse_answer(feature, text)
-    return anytime.observe(ensemble, state, feature_idx, "value", value)
+    return machine.observe(ensemble, state, feature_idx, "value", value)
 
 
 def undo(ensemble: Ensemble, state: State) -> State:
@@ -184,10 +186,10 @@ def undo(ensemble: Ensemble, state: State) -> State:
     *earlier, last = state.history
     for answer in reversed(earlier):
         if answer.feature_idx == last.feature_idx:
-            return anytime.observe(
+            return machine.observe(
                 ensemble, state, answer.feature_idx, answer.outcome, answer.value
             )
-    return anytime.observe(ensemble, state, last.feature_idx, "unknown")
+    return machine.observe(ensemble, state, last.feature_idx, "unknown")
 
 
 def list_alternatives(

@@ -11,11 +11,15 @@ from app.ingest import read_columns
 from app.terminal.show import curve_plot, curve_table, model_summary, price_table, pull
 from app.terminal.transcript import say_end, say_question, say_standing, say_value
 from app.wording import money
-from core import anytime
-from core.check import check_table
+from core.arrays import FloatArray
+from core.model.ensemble import Ensemble
+from core.model.model import Model
+from core.pipeline.train import Training, train
+from core.session import machine
+from core.session.state import State
 from core.specs import TrainingSpec
-from core.training import Training, train
-from core.types import Dataset, Ensemble, FloatArray, Model, State
+from core.table.check import check_table
+from core.table.dataset import Dataset
 
 DATA = Path(__file__).resolve().parent.parent / "demo"
 # Any row would do; this is the 300th patient.
@@ -77,18 +81,18 @@ def train_without(row: int) -> tuple[Dataset, Model]:
 
 def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
     """Answer a session's questions from a row of a dataset."""
-    state = anytime.start(ensemble, BUDGET)
-    while (question := anytime.next_question(ensemble, state)) is not None:
+    state = machine.start(ensemble, BUDGET)
+    while (question := machine.next_question(ensemble, state)) is not None:
         if state.stop_reason is not None:
             break
         say_question(console, ensemble, question)
         for feature_idx in question.feature_idxs:
             value = float(values[feature_idx])
             if np.isnan(value):
-                state = anytime.observe(ensemble, state, feature_idx, "unavailable")
+                state = machine.observe(ensemble, state, feature_idx, "unavailable")
                 console.print("   answer: not available")
             else:
-                state = anytime.observe(ensemble, state, feature_idx, "value", value)
+                state = machine.observe(ensemble, state, feature_idx, "value", value)
                 said = say_value(ensemble, feature_idx, value)
                 console.print(f"   answer: {escape(said)}")
         say_standing(console, ensemble, state)

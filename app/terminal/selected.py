@@ -6,9 +6,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.wording import money
-from core.prices import Paid, buy, from_micros
 from core.selection import Selection, SelectionParams, selection_to_json
-from core.types import Catalogue
+from core.table.catalogue import Catalogue
+from core.table.prices import Paid, buy, from_micros
 
 
 def path_table(catalogue: Catalogue, selection: Selection) -> Table:

@@ -12,7 +12,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from app.wording import money, percent
-from core.types import Catalogue, Curve, Model
+from core.model.model import Curve, Model
+from core.table.catalogue import Catalogue
 
 T = TypeVar("T")
 

@@ -4,8 +4,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.wording import STOP_WORDS, money, percent, prediction_words, why
-from core import anytime
-from core.types import Ensemble, Question, State
+from core.model.ensemble import Ensemble
+from core.session import machine
+from core.session.state import Question, State
 
 
 def say_question(console: Console, ensemble: Ensemble, question: Question) -> None:
@@ -23,7 +24,7 @@ def say_question(console: Console, ensemble: Ensemble, question: Question) -> No
 def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
     """Spent, remaining and the prediction after an answer."""
     unit = ensemble.catalogue.cost_unit
-    forecast = anytime.forecast(ensemble, state)
+    forecast = machine.forecast(ensemble, state)
     left = "no limit" if state.remaining is None else f"{money(state.remaining)} left"
     console.print(
         f"   spent {money(state.spent, unit)}, {left}   "
@@ -33,7 +34,7 @@ def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
 
 def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
     unit = ensemble.catalogue.cost_unit
-    forecast = anytime.forecast(ensemble, state)
+    forecast = machine.forecast(ensemble, state)
     reason = STOP_WORDS[state.stop_reason or "client_stopped"]
     console.print(f"\nStopped: {reason}.")
     console.print(

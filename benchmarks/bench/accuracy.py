@@ -20,11 +20,13 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.bench.children import in_child
 from benchmarks.bench.scale import SEED, Scale
 from benchmarks.data import load
-from core.binning import bin_values
-from core.boosting import BoostParams, LearnerName, boost, initial_weights
-from core.evaluate import evaluate
-from core.training import make_ensemble
-from core.types import Dataset, FloatArray
+from core.arrays import FloatArray
+from core.session.curves import evaluate
+from core.table.binning import bin_values
+from core.table.dataset import Dataset
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams, LearnerName
 
 SETS = ("vehicle", "glass", "splice", "led")
 LEARNERS: tuple[LearnerName, ...] = ("stump", "tree", "product")

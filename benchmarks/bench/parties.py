@@ -14,9 +14,10 @@ import numpy as np
 from benchmarks.bench.clock import timed
 from benchmarks.bench.scale import BINS, SEED, THREADS, Shape
 from benchmarks.bench.tables import make_table
-from core.binning import bin_values
-from core.boosting import BoostParams, boost, initial_weights
-from core.types import Dataset
+from core.table.binning import bin_values
+from core.table.dataset import Dataset
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams
 
 
 class Party(Protocol):

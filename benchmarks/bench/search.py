@@ -10,11 +10,12 @@ from benchmarks.bench.children import in_child
 from benchmarks.bench.clock import spread, take_turns, timed
 from benchmarks.bench.scale import Scale
 from benchmarks.bench.tables import make_table
-from core.binning import bin_values
-from core.boosting import BoostParams, boost, initial_weights
-from core.evaluate import evaluate
-from core.search import SearchName
-from core.training import make_ensemble
+from core.session.curves import evaluate
+from core.table.binning import bin_values
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost, initial_weights
+from core.training.feature_sampling import SearchName
+from core.training.params import BoostParams
 
 SEARCHES: tuple[SearchName, ...] = ("all", "ucb", "ucb_unscaled", "lazy")
 # The bonus of `ucb` was chosen by looking at such tables of other seeds.

@@ -10,13 +10,15 @@ from benchmarks.bench.children import in_child
 from benchmarks.bench.clock import quantiles, spread, take_turns, timed
 from benchmarks.bench.scale import Scale
 from benchmarks.bench.tables import make_table
-from core import anytime
-from core.binning import bin_values
-from core.boosting import BoostParams, boost, initial_weights
-from core.evaluate import evaluate
-from core.prices import MICROS_PER_UNIT
-from core.training import make_ensemble
-from core.types import Dataset, Ensemble, PolicyName
+from core.model.ensemble import Ensemble, PolicyName
+from core.session import machine
+from core.session.curves import evaluate
+from core.table.binning import bin_values
+from core.table.dataset import Dataset
+from core.table.prices import MICROS_PER_UNIT
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams
 
 POLICIES: tuple[PolicyName, ...] = ("ordered", "sample")
 TRAINING_ROWS = 4_000
@@ -107,17 +109,17 @@ def play(
         "forecast": [],
     }
     for row in range(n_sessions):
-        state = anytime.start(ensemble, budget, policy=policy, stream=row)
+        state = machine.start(ensemble, budget, policy=policy, stream=row)
         while state.next_feature_idx is not None:
             feature_idx = state.next_feature_idx
             value = float(rows.values[row, feature_idx])
             observing, state = timed(
-                lambda s=state, f=feature_idx, v=value: anytime.observe(
+                lambda s=state, f=feature_idx, v=value: machine.observe(
                     ensemble, s, f, "value", v
                 )
             )
-            asking, _ = timed(lambda s=state: anytime.next_question(ensemble, s))
-            telling, _ = timed(lambda s=state: anytime.forecast(ensemble, s))
+            asking, _ = timed(lambda s=state: machine.next_question(ensemble, s))
+            telling, _ = timed(lambda s=state: machine.forecast(ensemble, s))
             calls["observe"].append(observing)
             calls["next_question"].append(asking)
             calls["answer_to_question"].append(observing + asking)

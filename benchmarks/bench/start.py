@@ -38,8 +38,9 @@ def measure_start(scale: Scale) -> dict[str, Any]:
 def first_round() -> dict[str, float]:
     """When each step was done, by the clock that all processes share."""
     from benchmarks.bench.tables import make_table
-    from core.binning import bin_values
-    from core.boosting import BoostParams, boost, initial_weights
+    from core.table.binning import bin_values
+    from core.training.boosting import boost, initial_weights
+    from core.training.params import BoostParams
     from core.warm import warm_up
 
     table = make_table(ROWS, FEATURES)

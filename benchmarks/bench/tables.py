@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.bench.scale import SEED
-from core.prices import MICROS_PER_UNIT
-from core.types import Catalogue, ClassLabel, Dataset, Feature
+from core.table.catalogue import Catalogue, Feature
+from core.table.dataset import ClassLabel, Dataset
+from core.table.prices import MICROS_PER_UNIT
 
 BLOCK = 10_000
 

@@ -1,7 +1,7 @@
 """The product's own baselines (001, section 7; 003): a pruned tree, bagging, a forest.
 
-As `core.training` trains them and `core.evaluate` asks them, on rows and costs of
-`huang`'s repetitions; their out-of-bag error beside the error on test rows.
+As `core.pipeline.train` trains them and `core.session.simulate` asks them, on rows and
+costs of `huang`'s repetitions; their out-of-bag error beside the error on test rows.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 from benchmarks.data import MICROS
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Measurement, Record
-from core.baselines import BASELINES
-from core.boosting import BoostParams
-from core.evaluate import evaluate
-from core.training import train
-from core.types import Dataset, Model
+from core.model.model import Model
+from core.pipeline.train import train
+from core.session.curves import evaluate
+from core.table.dataset import Dataset
+from core.training.baselines import BASELINES
+from core.training.params import BoostParams
 
 SETS = ("splice", "census", "breast cancer", "ecoli", "heart")
 BUDGETS = (2, 6, 12, 24, 40)

@@ -70,7 +70,8 @@ def section(results: Results) -> str:
     parts = [
         "## Baselines of the product (001, section 7; 003)",
         "`decision_tree`, `bagging` and `random_forest` as the service trains them "
-        f"(`core.training`, `core.baselines`), {TREES} trees where there are several, "
+        f"(`core.pipeline.train`, `core.training.baselines`), {TREES} trees where "
+        "there are several, "
         "asked path by path under the budget. The first "
         f"{document.repetitions(results)} repetitions of 001's rows and costs, so the "
         "intervals are wide. Errors in percent; “out-of-bag” judges each training row "

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.data import FOLDER, MissingDataError
 from benchmarks.papers.intervals import Interval
 from benchmarks.papers.runs import Record, Results
-from core.types import FloatArray
+from core.arrays import FloatArray
 
 
 @dataclass(frozen=True)

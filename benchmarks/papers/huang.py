@@ -14,11 +14,14 @@ from benchmarks.data import MICROS
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.sets import SETS, Draw
-from core.binning import Binned, bin_values
-from core.boosting import BoostParams, boost
-from core.evaluate import evaluate
-from core.training import make_ensemble
-from core.types import Dataset, Ensemble, PolicyName, Round
+from core.model.ensemble import Ensemble, PolicyName
+from core.session.curves import evaluate
+from core.table.binning import Binned, bin_values
+from core.table.dataset import Dataset
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost
+from core.training.params import BoostParams
+from core.training.rounds import Round
 
 BUDGETS = tuple(range(2, 41, 2))
 ROUNDS = 500

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from core.types import FloatArray
+from core.arrays import FloatArray
 
 LEVEL = 0.95
 N_BOOTSTRAPS = 1000

@@ -12,10 +12,11 @@ import numpy as np
 from benchmarks.papers import sets
 from benchmarks.papers.reyzin import TITLES, means, sample_rows
 from benchmarks.papers.runs import Measurement, Record
-from core.binning import bin_values
-from core.boosting import BoostParams, boost, initial_weights
-from core.margins import corollary3_bound, margin_distribution, margins
-from core.training import make_ensemble
+from core.model.margins import corollary3_bound, margin_distribution, margins
+from core.table.binning import bin_values
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams
 
 ROUNDS = (10, 100, 500)
 DRAWS = (11, 31, 101, 301, 1001, 3001)

@@ -14,13 +14,16 @@ import numpy as np
 from benchmarks.data import MICROS
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Measurement, Record
-from core.binning import bin_values
-from core.boosting import BoostParams, boost
-from core.evaluate import evaluate
+from core.arrays import FloatArray, IntArray
 from core.kernels.jit import kernel
-from core.policies.sampled import draw, uniforms
-from core.training import make_ensemble
-from core.types import Dataset, Ensemble, FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.session.curves import evaluate
+from core.session.policies.sample import draw, uniforms
+from core.table.binning import bin_values
+from core.table.dataset import Dataset
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost
+from core.training.params import BoostParams
 
 TITLES = ("census", "splice", "ocr17", "ocr49")
 ROUNDS = 500

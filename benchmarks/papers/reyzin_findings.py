@@ -22,7 +22,7 @@ from benchmarks.papers.intervals import (
 )
 from benchmarks.papers.reyzin import TITLES, find_marks
 from benchmarks.papers.runs import Results
-from core.types import FloatArray, IntArray
+from core.arrays import FloatArray, IntArray
 
 LEVELS = (100, 50, 25, 10)
 

@@ -17,10 +17,11 @@ from benchmarks import data
 from benchmarks.bench.tables import make_table
 from benchmarks.data import MissingDataError
 from benchmarks.papers.runs import Measurement, Record
-from core.binning import bin_values
-from core.boosting import BoostParams, boost, initial_weights
-from core.evaluate import hypothesis_votes
-from core.types import Dataset
+from core.model.votes import hypothesis_votes
+from core.table.binning import bin_values
+from core.table.dataset import Dataset
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams
 
 MADE = "made"
 SETS = ("ocr49", "adult_onehot", MADE)

@@ -10,7 +10,7 @@ from benchmarks.papers import plots
 from benchmarks.papers.runs import Results
 from benchmarks.papers.search import SEARCHES
 from benchmarks.papers.search_findings import curves, marks, titles
-from core.types import FloatArray
+from core.arrays import FloatArray
 
 COLOURS = dict(zip(SEARCHES, ("grey", "blue", "pink", "orange"), strict=True))
 LABELS = {"rounds": "rounds", "seconds": "seconds of boosting", "errors": "error, %"}

@@ -11,7 +11,7 @@ from benchmarks.papers.document import records
 from benchmarks.papers.intervals import Interval, interval
 from benchmarks.papers.runs import Results
 from benchmarks.papers.search import LEARNERS, MARKS, SETS
-from core.types import FloatArray
+from core.arrays import FloatArray
 
 # How far above the whole search an error may end.
 POINT = 0.01

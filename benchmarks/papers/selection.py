@@ -27,7 +27,7 @@ from core.selection import (
     make_table,
     select,
 )
-from core.types import Dataset
+from core.table.dataset import Dataset
 
 # Our sets of the paper's table 1, in its order, and what the reference file calls them.
 PAPER = {

@@ -15,7 +15,7 @@ from benchmarks.papers import document
 from benchmarks.papers.intervals import percentiles, resamples
 from benchmarks.papers.runs import Record, Results
 from benchmarks.papers.selection import EXTRA, PAPER
-from core.types import FloatArray
+from core.arrays import FloatArray
 
 ONCE, TWICE = "credit_approval", "australian"
 OWN_MAKING = "hard"

@@ -17,7 +17,7 @@ from core.selection import (
 )
 from core.selection.table import Table
 from core.selection.tolerances import TIE
-from core.types import Dataset
+from core.table.dataset import Dataset
 
 
 @dataclass(frozen=True)

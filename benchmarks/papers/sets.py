@@ -16,7 +16,9 @@ import numpy as np
 
 from benchmarks import data
 from benchmarks.data import MICROS, MissingDataError, Table
-from core.types import Dataset, Feature, FloatArray
+from core.arrays import FloatArray
+from core.table.catalogue import Feature
+from core.table.dataset import Dataset
 
 MAX_COST = 2.0
 SEED = 2015

@@ -18,7 +18,8 @@ from benchmarks.papers import sets
 from benchmarks.papers.huang import BUDGETS
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.sets import SETS
-from core.types import Dataset, FloatArray, IntArray
+from core.arrays import FloatArray, IntArray
+from core.table.dataset import Dataset
 
 SIZES = (1, 3, 5, 7, 11, 15, 21, 31, 45, 63, 91, 127, 181, 255, 361)
 N_FOLDS = 5

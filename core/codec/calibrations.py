@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from core.codec.nodes import Json, Node
-from core.types import Calibration, PolicyName
+from core.model.ensemble import Calibration, PolicyName
 
 
 def calibration_to_json(calibration: Calibration) -> Json:
@@ -19,17 +19,17 @@ def calibration_to_json(calibration: Calibration) -> Json:
 
 
 def read_calibrations(
-    node: Node, n_channels: int
+    node: Node, n_outputs: int
 ) -> tuple[tuple[PolicyName, tuple[Calibration, ...]], ...]:
-    """Read the calibrations of each policy that has them, one per channel."""
+    """Read the calibrations of each policy that has them, one per output."""
     policies: tuple[PolicyName, ...] = get_args(PolicyName)
     calibrations = []
     for policy in policies:
         if node.get(policy) is not None:
-            channels = tuple(read_calibration(one) for one in node.nodes(policy))
-            rule = f"must be {n_channels}"
-            node.require(len(channels) == n_channels, policy, rule)
-            calibrations.append((policy, channels))
+            outputs = tuple(read_calibration(one) for one in node.nodes(policy))
+            rule = f"must be {n_outputs}"
+            node.require(len(outputs) == n_outputs, policy, rule)
+            calibrations.append((policy, outputs))
     return tuple(calibrations)
 
 

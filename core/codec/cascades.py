@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from core.codec.nodes import Json, Node
-from core.types import Cascade, Stage
+from core.model.ensemble import Cascade, Stage
 
 STAGE_SHARES = ("detection", "false_alarm", "chance_reaching", "chance_rejected")
 
@@ -18,7 +18,7 @@ def cascade_to_json(cascade: Cascade) -> Json:
     }
 
 
-def read_cascade(top: Node, n_hypotheses: int, n_channels: int) -> Cascade | None:
+def read_cascade(top: Node, n_hypotheses: int, n_outputs: int) -> Cascade | None:
     """Read a cascade, where there is one; its stages part the hypotheses in order."""
     if top.get("cascade") is None:
         return None
@@ -36,5 +36,5 @@ def read_cascade(top: Node, n_hypotheses: int, n_channels: int) -> Cascade | Non
         n_hypotheses
     ] * bool(n_hypotheses)
     rule = "must end one after the other, the last with the hypotheses"
-    node.require(is_parted and n_channels == 1, "stages", rule)
+    node.require(is_parted and n_outputs == 1, "stages", rule)
     return Cascade(stages, node.number("chance_passed", 0, 1))

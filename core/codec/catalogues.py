@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from core.codec.nodes import Json, Node
-from core.types import Feature, FeatureType, Group
+from core.table.catalogue import Feature, FeatureType, Group
 
 
 def feature_to_json(feature: Feature) -> Json:

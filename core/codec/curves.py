@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.codec.nodes import MAX_MICROS, Json, Node
-from core.types import Curve
+from core.model.model import Curve
 
 
 def curve_to_json(curve: Curve) -> Json:

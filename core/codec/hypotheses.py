@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.codec.nodes import MAX_FLOAT, Json, Node
-from core.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
-from core.types import Feature
+from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
+from core.table.catalogue import Feature
 
 MAX_STUMPS = 100_000
 
@@ -34,15 +34,13 @@ def hypothesis_to_json(hypothesis: Hypothesis) -> Json:
 
 
 def read_hypothesis(
-    node: Node, features: Sequence[Feature], n_channels: int
+    node: Node, features: Sequence[Feature], n_outputs: int
 ) -> Hypothesis:
     """Read a weak hypothesis; its features, categories and children must exist."""
     kind = node.choice("kind", ("stump", "tree", "product"))
     if kind == "stump":
-        return read_stump(node, features, n_channels)
-    stumps = tuple(
-        read_stump(one, features, n_channels) for one in node.nodes("stumps")
-    )
+        return read_stump(node, features, n_outputs)
+    stumps = tuple(read_stump(one, features, n_outputs) for one in node.nodes("stumps"))
     node.require(1 <= len(stumps) <= MAX_STUMPS, "stumps", f"must be 1 to {MAX_STUMPS}")
     if kind == "product":
         return Product(stumps)
@@ -53,7 +51,7 @@ def read_hypothesis(
             len(rows) == len(stumps), "below_votes", "must be one for each stump"
         )
         below_votes = tuple(
-            read_votes(Node({"votes": row}, f"{node.where}.below_votes"), n_channels)
+            read_votes(Node({"votes": row}, f"{node.where}.below_votes"), n_outputs)
             for row in rows
         )
     return Tree(stumps, read_children(node, len(stumps)), below_votes)
@@ -78,7 +76,7 @@ def read_children(node: Node, n_stumps: int) -> tuple[tuple[int, int], ...]:
     return tuple(children)
 
 
-def read_stump(node: Node, features: Sequence[Feature], n_channels: int) -> Stump:
+def read_stump(node: Node, features: Sequence[Feature], n_outputs: int) -> Stump:
     """Read a stump; its feature and its category must exist."""
     feature_idx = node.integer("feature", 0, len(features) - 1)
     feature = features[feature_idx]
@@ -86,13 +84,13 @@ def read_stump(node: Node, features: Sequence[Feature], n_channels: int) -> Stum
     cut = node.number("cut", -MAX_FLOAT, MAX_FLOAT)
     if is_category:
         cut = float(node.integer("cut", 0, len(feature.categories) - 1))
-    return Stump(feature_idx, cut, read_votes(node, n_channels), is_category)
+    return Stump(feature_idx, cut, read_votes(node, n_outputs), is_category)
 
 
-def read_votes(node: Node, n_channels: int) -> tuple[int, ...]:
-    """Read one vote per channel."""
+def read_votes(node: Node, n_outputs: int) -> tuple[int, ...]:
+    """Read one vote per output."""
     votes = tuple(node.items("votes"))
     is_signs = all(type(vote) is int and vote in (-1, 1) for vote in votes)
-    rule = f"must be {n_channels} of -1 or 1"
-    node.require(is_signs and len(votes) == n_channels, "votes", rule)
+    rule = f"must be {n_outputs} of -1 or 1"
+    node.require(is_signs and len(votes) == n_outputs, "votes", rule)
     return votes

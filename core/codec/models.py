@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from typing import get_args
 
-from core.algorithms import ALGORITHMS
 from core.codec.calibrations import calibration_to_json, read_calibrations
 from core.codec.cascades import cascade_to_json, read_cascade
 from core.codec.catalogues import feature_to_json, group_to_json, read_features
 from core.codec.curves import curve_to_json, read_curve
 from core.codec.hypotheses import hypothesis_to_json, read_hypothesis
 from core.codec.nodes import Json, Node
-from core.types import (
-    Catalogue,
-    ClassLabel,
-    Ensemble,
-    Model,
-    PolicyName,
-    count_channels,
-)
+from core.model.ensemble import Ensemble, PolicyName
+from core.model.model import Model
+from core.table.catalogue import Catalogue
+from core.table.dataset import ClassLabel, count_outputs
+from core.training.algorithms import ALGORITHMS
 
 MODEL_FORMAT = "askless-model"
 MODEL_VERSION = 2
@@ -53,8 +49,8 @@ def model_to_json(model: Model) -> Json:
         "is_multilabel": ensemble.is_multilabel,
         "cascade": None if cascade is None else cascade_to_json(cascade),
         "calibrations": {
-            policy: [calibration_to_json(one) for one in channels]
-            for policy, channels in ensemble.calibrations
+            policy: [calibration_to_json(one) for one in outputs]
+            for policy, outputs in ensemble.calibrations
         },
         "error_costs": None
         if ensemble.error_costs is None
@@ -121,22 +117,22 @@ def read_ensemble(top: Node) -> Ensemble:
         "priors",
         "must be one per class, and sum to 1",
     )
-    n_channels = count_channels(len(classes), is_multilabel)
+    n_outputs = count_outputs(len(classes), is_multilabel)
     hypotheses = top.nodes("hypotheses")
     ensemble = Ensemble(
         catalogue=Catalogue(features, groups, top.text("cost_unit")),
         classes=classes,
         hypotheses=tuple(
-            read_hypothesis(node, features, n_channels) for node in hypotheses
+            read_hypothesis(node, features, n_outputs) for node in hypotheses
         ),
         alphas=tuple(node.number("alpha", 1e-300, 1e6) for node in hypotheses),
         priors=priors,
         algorithm=top.choice("algorithm", tuple(ALGORITHMS)),
         policy=top.choice("policy", get_args(PolicyName)),
-        calibrations=read_calibrations(top.node("calibrations"), n_channels),
+        calibrations=read_calibrations(top.node("calibrations"), n_outputs),
         error_costs=read_error_costs(top, len(classes)),
         is_multilabel=is_multilabel,
-        cascade=read_cascade(top, len(hypotheses), n_channels),
+        cascade=read_cascade(top, len(hypotheses), n_outputs),
     )
     top.require(
         (ensemble.policy == "cascade") <= (ensemble.cascade is not None),

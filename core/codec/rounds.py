@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from core.codec.hypotheses import hypothesis_to_json, read_hypothesis, read_stump
 from core.codec.nodes import Json, Node
-from core.hypotheses import Hypothesis
-from core.types import Catalogue, Feature, Memory, Round
+from core.model.hypotheses import Hypothesis
+from core.table.catalogue import Catalogue, Feature
+from core.training.rounds import Memory, Round
 
 
 def rounds_to_json(rounds: Sequence[Round]) -> list[Json]:
@@ -28,7 +29,7 @@ def rounds_to_json(rounds: Sequence[Round]) -> list[Json]:
 
 
 def rounds_from_json(
-    raw: object, catalogue: Catalogue, n_channels: int
+    raw: object, catalogue: Catalogue, n_outputs: int
 ) -> tuple[Round, ...]:
     """Read rounds of boosting over a catalogue whose categories are known.
 
@@ -40,7 +41,7 @@ def rounds_from_json(
     return tuple(
         Round(
             number=node.integer("number", 1, 2**31),
-            hypothesis=read_round_hypothesis(node, catalogue.features, n_channels),
+            hypothesis=read_round_hypothesis(node, catalogue.features, n_outputs),
             edge=node.number("edge", 0, 1 + 1e-9),
             alpha=node.number("alpha", 0, 1e6),
             z=node.number("z", 0, 1e6),
@@ -54,10 +55,10 @@ def rounds_from_json(
 
 
 def read_round_hypothesis(
-    node: Node, features: Sequence[Feature], n_channels: int
+    node: Node, features: Sequence[Feature], n_outputs: int
 ) -> Hypothesis:
     """Read a round's hypothesis; one stored before trees holds a stump."""
     if node.get("hypothesis") is not None:
-        return read_hypothesis(node.node("hypothesis"), features, n_channels)
+        return read_hypothesis(node.node("hypothesis"), features, n_outputs)
     stump = {**node.raw, "votes": [node.get("vote")]}
-    return read_stump(Node(stump, node.where), features, n_channels)
+    return read_stump(Node(stump, node.where), features, n_outputs)

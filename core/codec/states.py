@@ -6,16 +6,9 @@ import math
 from typing import Any, get_args
 
 from core.codec.nodes import MAX_FLOAT, Json, Node
-from core.types import (
-    Answer,
-    Catalogue,
-    Charge,
-    Outcome,
-    PolicyName,
-    State,
-    StopReason,
-    StopRule,
-)
+from core.model.ensemble import PolicyName
+from core.session.state import Answer, Charge, Outcome, State, StopReason, StopRule
+from core.table.catalogue import Catalogue
 
 STATE_FORMAT = "askless-state"
 STATE_VERSION = 1

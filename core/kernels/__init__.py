@@ -5,13 +5,6 @@ elsewhere.
 """
 
 from core.kernels.binning import FEW, MISSING, encode, encode_parallel
-from core.kernels.channels import (
-    best_channel_stumps,
-    best_channel_stumps_parallel,
-    end_rows,
-    reweight_channels,
-    sum_sides,
-)
 from core.kernels.histograms import (
     CHUNK,
     add,
@@ -42,6 +35,13 @@ from core.kernels.inference import (
     walk_ordered,
     walk_sampled,
 )
+from core.kernels.outputs import (
+    best_output_stumps,
+    best_output_stumps_parallel,
+    end_rows,
+    reweight_outputs,
+    sum_sides,
+)
 
 __all__ = [
     "CHUNK",
@@ -54,8 +54,8 @@ __all__ = [
     "add",
     "add_parallel",
     "add_votes",
-    "best_channel_stumps",
-    "best_channel_stumps_parallel",
+    "best_output_stumps",
+    "best_output_stumps_parallel",
     "bound_votes",
     "cast",
     "encode",
@@ -69,7 +69,7 @@ __all__ = [
     "move_parallel",
     "pack",
     "reweight",
-    "reweight_channels",
+    "reweight_outputs",
     "scan_columns",
     "scan_columns_parallel",
     "sum_groups",

@@ -1,7 +1,7 @@
 """Compiled steps of a session, and of many sessions at once.
 
-Hypotheses come as `roots`, `nodes` and `cuts` (see `core.hypotheses.Paths`), their
-votes as `weighted_votes` (n_votes, n_channels), alpha times +1, -1 or 0, of which the
+Hypotheses come as `roots`, `nodes` and `cuts` (see `core.model.paths.Paths`), their
+votes as `weighted_votes` (n_votes, n_outputs), alpha times +1, -1 or 0, of which the
 first alone is 0. A feature's status is `OPEN` (may be asked), `KNOWN`, `GONE` (asked
 in vain) or `PENDING` (not back yet).
 """
@@ -79,9 +79,9 @@ def add_votes(
     """Full vote of every row by the first hypotheses.
 
     values: (n_rows, n_features); alphas: (n_hypotheses,). out_votes: (n_rows,
-    n_channels) and out_alphas: (n_rows,), the alpha that voted; both 0 before.
+    n_outputs) and out_alphas: (n_rows,), the alpha that voted; both 0 before.
     """
-    n_channels = weighted_votes.shape[1]
+    n_outputs = weighted_votes.shape[1]
     for row in range(values.shape[0]):
         row_values = values[row]
         for h in range(length):
@@ -91,8 +91,8 @@ def add_votes(
             vote = ~node
             if vote > 0:
                 out_alphas[row] += alphas[h]
-                for channel in range(n_channels):
-                    out_votes[row, channel] += weighted_votes[vote, channel]
+                for output in range(n_outputs):
+                    out_votes[row, output] += weighted_votes[vote, output]
 
 
 @kernel
@@ -113,7 +113,7 @@ def tally(
 
     Counts the first `length` hypotheses, the one after them if it has a vote already,
     each only if it has a vote or waits for a feature and `is_counted`; values,
-    status: (n_features,); is_counted: (n_hypotheses,). out_votes: (n_channels,), and
+    status: (n_features,); is_counted: (n_hypotheses,). out_votes: (n_outputs,), and
     out_alphas: (2,), the alpha that has a vote, and that has or may get one; 0 before.
     """
     for h in range(min(length + 1, roots.shape[0])):
@@ -122,8 +122,8 @@ def tally(
         if vote > 0:
             out_alphas[0] += alphas[h]
             out_alphas[1] += alphas[h]
-            for channel in range(out_votes.shape[0]):
-                out_votes[channel] += weighted_votes[vote, channel]
+            for output in range(out_votes.shape[0]):
+                out_votes[output] += weighted_votes[vote, output]
         elif node >= 0 and h < length and is_counted[h]:
             out_alphas[1] += alphas[h]
 
@@ -134,8 +134,8 @@ def tally_draws(
 ):
     """Vote of the hypotheses drawn, as far as values are known.
 
-    drawn: (n_draws,); votes: (n_votes, n_channels), +1, -1 or 0. out_votes:
-    (n_channels,), 0 before; out_has_vote: (n_hypotheses,), drawn or not. Returns how
+    drawn: (n_draws,); votes: (n_votes, n_outputs), +1, -1 or 0. out_votes:
+    (n_outputs,), 0 before; out_has_vote: (n_hypotheses,), drawn or not. Returns how
     many draws have a vote.
     """
     counts = np.zeros(roots.shape[0], np.int64)
@@ -148,8 +148,8 @@ def tally_draws(
         out_has_vote[h] = vote > 0
         if vote > 0:
             n_voted += counts[h]
-            for channel in range(out_votes.shape[0]):
-                out_votes[channel] += counts[h] * votes[vote, channel]
+            for output in range(out_votes.shape[0]):
+                out_votes[output] += counts[h] * votes[vote, output]
     return n_voted
 
 
@@ -466,12 +466,12 @@ def walk_ordered(
     and thresholds (n_stages,) end a walk that has a vote and falls short of one.
     Outputs (n_rows, n_budgets): alpha that voted, spent, number of features asked,
     stages up to the last passed with a vote (-1 - s once stage s has rejected);
-    out_votes (n_rows, n_budgets, n_channels); out_ranks (n_rows, n_features), 0
+    out_votes (n_rows, n_budgets, n_outputs); out_ranks (n_rows, n_features), 0
     before: the order of asking, from 1.
     """
     n_budgets = budgets.shape[0]
-    n_channels = weighted_votes.shape[1]
-    votes = np.zeros(n_channels)
+    n_outputs = weighted_votes.shape[1]
+    votes = np.zeros(n_outputs)
     for row in range(values.shape[0]):
         row_values = values[row]
         status = np.zeros(costs.shape[0], dtype=np.int64)
@@ -498,9 +498,9 @@ def walk_ordered(
                 # What the path has come to counts where the budget ends it.
                 here = nodes[node, HERE]
                 while alive < n_budgets and due > budgets[alive] - spent:
-                    for channel in range(n_channels):
-                        out_votes[row, alive, channel] = (
-                            votes[channel] + weighted_votes[here, channel]
+                    for output in range(n_outputs):
+                        out_votes[row, alive, output] = (
+                            votes[output] + weighted_votes[here, output]
                         )
                     out_alphas[row, alive] = alpha + (alphas[h] if here > 0 else 0.0)
                     out_spent[row, alive] = spent
@@ -524,8 +524,8 @@ def walk_ordered(
             if alive == n_budgets:
                 break
             if ~node > 0:
-                for channel in range(n_channels):
-                    votes[channel] += weighted_votes[~node, channel]
+                for output in range(n_outputs):
+                    votes[output] += weighted_votes[~node, output]
                 alpha += alphas[h]
                 has_vote = True
             if stage < stage_ends.shape[0] and h + 1 == stage_ends[stage]:
@@ -539,8 +539,8 @@ def walk_ordered(
                 stage_start = votes[0]
         for budget in range(alive, n_budgets):
             out_stages[row, budget] = passed
-            for channel in range(n_channels):
-                out_votes[row, budget, channel] = votes[channel]
+            for output in range(n_outputs):
+                out_votes[row, budget, output] = votes[output]
             out_alphas[row, budget] = alpha
             out_spent[row, budget] = spent
             out_asked[row, budget] = n_asked
@@ -619,15 +619,15 @@ def walk_sampled(
     (n_features + 1,) into readers: the hypotheses that read each feature. Between
     blocks `status` (n_features,), `is_group_paid` (n_groups,), `is_done` and
     `has_vote` (n_hypotheses,), `known_alpha` (1,), `totals` (hypotheses done, draws
-    counted, spent, asked, budgets done) and `ballots` (n_channels,) carry the session
+    counted, spent, asked, budgets done) and `ballots` (n_outputs,) carry the session
     on. Returns True once it has ended: every budget is done, or no hypothesis waits
     for a feature; out_draws is
     then -1 for the budgets left, whose forecast is the full vote. out_votes:
-    (n_budgets, n_channels); the others (n_budgets,) but out_ranks (n_features,).
+    (n_budgets, n_outputs); the others (n_budgets,) but out_ranks (n_features,).
     """
     n_budgets = budgets.shape[0]
     n_hypotheses = roots.shape[0]
-    n_channels = ballots.shape[0]
+    n_outputs = ballots.shape[0]
     alive = totals[4]
     drawn = 0
     while totals[0] < n_hypotheses and alive < n_budgets and drawn < uniforms.shape[0]:
@@ -643,8 +643,8 @@ def walk_sampled(
                     node, status, nodes, costs, group_idxs, fees, is_group_paid
                 )
             while alive < n_budgets and due > budgets[alive] - totals[2]:
-                for channel in range(n_channels):
-                    out_votes[alive, channel] = ballots[channel]
+                for output in range(n_outputs):
+                    out_votes[alive, output] = ballots[output]
                 out_draws[alive] = totals[1]
                 out_alphas[alive] = known_alpha[0]
                 out_spent[alive] = totals[2]
@@ -686,8 +686,8 @@ def walk_sampled(
                         known_alpha[0] += alpha
                 node = follow(values, status, node, nodes, cuts)
         if alive < n_budgets and ~node > 0:
-            for channel in range(n_channels):
-                ballots[channel] += 1 if weighted_votes[~node, channel] > 0.0 else -1
+            for output in range(n_outputs):
+                ballots[output] += 1 if weighted_votes[~node, output] > 0.0 else -1
             totals[1] += 1
     totals[4] = alive
     if totals[0] < n_hypotheses and alive < n_budgets:

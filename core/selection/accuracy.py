@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from core.arrays import FloatArray
 from core.selection.neighbours import find_neighbours
 from core.selection.params import N_NEIGHBOURS
 from core.selection.subset import Subset, extend, make_empty
 from core.selection.table import Table, make_table
 from core.selection.tolerances import TIE
-from core.types import Dataset, FloatArray
+from core.table.dataset import Dataset
 
 
 def empty_accuracy(table: Table) -> float:

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import numpy as np
 
+from core.arrays import FloatArray, IntArray
 from core.selection.neighbours import Neighbours, find_neighbours
 from core.selection.params import SelectionParams
 from core.selection.stumps import make_stumps
 from core.selection.subset import Groups, Subset, make_groups
 from core.selection.tolerances import MAX_EDGE, MIN_EDGE, TIE
-from core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Fit:
 
     `zs` and `n_hypotheses` (rounds,): Z (or Z') after each round, and the weak
     hypotheses fitted up to it. `concentration` is the largest sum of squared initial
-    weights of a channel: 1/n_samples where they are equal. `sums` (n_samples,
-    n_channels) is F.
+    weights of an output: 1/n_samples where they are equal. `sums` (n_samples,
+    n_outputs) is F.
     """
 
     zs: FloatArray
@@ -39,18 +39,18 @@ class Voter(Protocol):
 
         Parameters
         ----------
-        D : float64 array, shape (n_groups, n_channels)
+        D : float64 array, shape (n_groups, n_outputs)
             Weight of a single row of each group.
 
         Returns
         -------
-        float64 array, shape (n_groups, n_channels)
+        float64 array, shape (n_groups, n_outputs)
             From -1 to +1, 0 being a tie.
         """
 
 
 def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
-    """Boost the learner on a subset, all channels side by side.
+    """Boost the learner on a subset, all outputs side by side.
 
     Parameters
     ----------
@@ -66,23 +66,21 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
     -----
     r = sum_i D(i) y_i h(x_i), alpha = 1/2 ln((1 + r)/(1 - r)), r at most 1 - 1e-9,
     D(i) <- D(i) exp(-alpha y_i h(x_i)) / Z_t (Sebban and Nock 1999, figure 1). A
-    channel ends before T rounds once r <= 1e-12 (that hypothesis is dropped; r < 0
+    output ends before T rounds once r <= 1e-12 (that hypothesis is dropped; r < 0
     comes from leaving out the row voted on, and to turn the vote round would make a
     class that is everywhere in balance look perfectly known) or r reaches 1.
     """
     table, groups = subset.table, make_groups(subset)
     signs = table.signs[groups.rows]
     counts = groups.counts[:, None]
-    D = reference = np.repeat(
-        table.weights[groups.rows, None], table.n_channels, axis=1
-    )
+    D = reference = np.repeat(table.weights[groups.rows, None], table.n_outputs, axis=1)
     if params.method == "ifs2boost":
         D = weigh_clear(D, signs, groups)
         if params.criterion == "z_prime":
             reference = D
     voter = make_voter(subset, groups, params)
     sums, zs = np.zeros(D.shape), np.ones(params.rounds)
-    is_open = np.ones(table.n_channels, np.bool_)
+    is_open = np.ones(table.n_outputs, np.bool_)
     n_hypotheses = np.zeros(params.rounds, np.int64)
     for number in range(params.rounds):
         votes = voter.vote(D)
@@ -114,13 +112,13 @@ def weigh_clear(D: FloatArray, signs: FloatArray, groups: Groups) -> FloatArray:
 
     Parameters
     ----------
-    D : float64 array, shape (n_groups, n_channels)
-    signs : float64 array, shape (n_groups, n_channels)
+    D : float64 array, shape (n_groups, n_outputs)
+    signs : float64 array, shape (n_groups, n_outputs)
     groups : Groups
 
     Returns
     -------
-    float64 array, shape (n_groups, n_channels)
+    float64 array, shape (n_groups, n_outputs)
         Sums to 1 over rows; D itself where no description has a clear class.
 
     Notes

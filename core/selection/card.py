@@ -6,7 +6,7 @@ from typing import Any
 
 from core.selection.params import SelectionParams
 from core.selection.search import Selection
-from core.types import Catalogue
+from core.table.catalogue import Catalogue
 
 
 def selection_to_json(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from core.arrays import FloatArray, IntArray
 from core.selection.subset import Groups, Subset
 from core.selection.tolerances import MIN_EDGE, TIE
-from core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

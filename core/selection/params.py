@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from core.errors import Refusal, RefusedError
-from core.types import Dataset
+from core.table.dataset import Dataset
 
 SelectionMethod = Literal["fs2boost", "ifs2boost", "sfs"]
 SelectionLearner = Literal["knn", "stump"]

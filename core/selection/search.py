@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.prices import Paid, buy
+from core.arrays import FloatArray
 from core.selection.accuracy import empty_accuracy, neighbour_accuracy, share_right
 from core.selection.boosting import boost_subset
 from core.selection.params import (
@@ -20,7 +20,9 @@ from core.selection.params import (
 from core.selection.subset import Subset, extend, make_empty
 from core.selection.table import Table, make_table
 from core.selection.tolerances import TIE
-from core.types import Catalogue, Dataset, FloatArray
+from core.table.catalogue import Catalogue
+from core.table.dataset import Dataset
+from core.table.prices import Paid, buy
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ def measure(subset: Subset, params: SelectionParams) -> Trial:
     fit = boost_subset(subset, params)
     value = float(fit.zs[-1])
     if params.method == "sfs":
-        is_single = table.n_channels == 1
+        is_single = table.n_outputs == 1
         scores = np.hstack((-fit.sums, fit.sums)) if is_single else fit.sums
         value = share_right(table, scores)
     return Trial(feature_idx, value, fit.concentration, int(fit.n_hypotheses[-1]))
@@ -209,7 +211,7 @@ def decide(
         gain, needed = best.value - value, TIE
     else:
         best = trials[find_best(np.maximum(values, table.least_z))]
-        n_tests = 2 * len(trials) * table.n_channels
+        n_tests = 2 * len(trials) * table.n_outputs
         # Under D' a row voted wrongly weighs sum D'^2 on average, which is more.
         least_z = max(table.least_z, best.concentration)
         gain = find_fall(value, best.value, least_z)
@@ -236,7 +238,7 @@ def empty_z(table: Table) -> float:
     -----
     The best constant F = 1/2 ln(p_+ / p_-) gives E[exp(-yF)] = 2 sqrt(p_+ p_-), and
     so do any learner's hypotheses on the empty subset. Z' is the same, since all rows
-    have one description. Of several channels the mean.
+    have one description. Of several outputs the mean.
     """
     shares = np.clip(table.weights @ (table.signs > 0), 0.0, 1.0)
     return float((2 * np.sqrt(shares * (1 - shares))).mean())
@@ -264,7 +266,7 @@ def find_needed(concentration: float, n_tests: int, significance: float) -> floa
     -----
     A weak hypothesis without any true edge still has an edge of at least e on n rows
     of weight D with probability at most exp(-e^2 / (2 sum_i D(i)^2)) (Hoeffding). Of
-    `n_tests` (candidates, channels, two signs) the largest exceeds
+    `n_tests` (candidates, outputs, two signs) the largest exceeds
     e^2 = 2 sum_i D(i)^2 ln(n_tests / significance) with probability `significance`
     at most, and multiplies Z by sqrt(1 - e^2) or about exp(-e^2 / 2). A marked fall
     is one that no such hypothesis explains: ln Z_0 - ln Z > e^2 / 2. Ours: the paper

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.selection.subset import Groups, Subset
 from core.selection.tolerances import MIN_EDGE
-from core.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Stumps:
         own = D * self.signs
         masses = self.groups.counts[:, None] * own
         votes = [
-            self.vote_channel(own[:, channel], masses[:, channel])
-            for channel in range(D.shape[1])
+            self.vote_output(own[:, output], masses[:, output])
+            for output in range(D.shape[1])
         ]
         return np.column_stack(votes)
 
-    def vote_channel(self, own: FloatArray, masses: FloatArray) -> FloatArray:
-        """Vote in one channel; `masses` are signed weights of whole groups."""
+    def vote_output(self, own: FloatArray, masses: FloatArray) -> FloatArray:
+        """Vote in one output; `masses` are signed weights of whole groups."""
         n_columns, n_codes = self.is_cut.shape
         column_idxs = np.arange(n_columns)
         slots = self.codes + column_idxs * (n_codes + 1)

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from core.arrays import FloatArray, IntArray
 from core.selection.table import Table
-from core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

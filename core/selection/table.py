@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.selection.tolerances import MIN_Z
-from core.types import BoolArray, Dataset, FloatArray, IntArray
+from core.table.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class Table:
 
     `codes` (n_samples, n_features): position of each value among the distinct ones
     of its feature, a missing cell as one more. `scaled`: numbers in [0, 1], NaN where
-    missing, the other types as in `codes`. `signs` (n_samples, n_channels): +1 for
-    the class of the channel, -1 for any other; two classes have one channel.
+    missing, the other types as in `codes`. `signs` (n_samples, n_outputs): +1 for
+    the class of the output, -1 for any other; two classes have one output.
     """
 
     dataset: Dataset
@@ -48,7 +49,7 @@ class Table:
         return max(float(self.weights @ self.weights), MIN_Z)
 
     @property
-    def n_channels(self) -> int:
+    def n_outputs(self) -> int:
         """Number of two-class problems."""
         return int(self.signs.shape[1])
 
@@ -96,11 +97,11 @@ def make_table(dataset: Dataset) -> Table:
     ranges = np.where(highs > lows, highs / 2 - lows / 2, 1.0)
     ranges = np.where(ranges > 0, ranges, 1.0)
     n_classes = len(dataset.classes)
-    channels = np.array([1]) if n_classes == 2 else np.arange(n_classes)
+    outputs = np.array([1]) if n_classes == 2 else np.arange(n_classes)
     return Table(
         dataset=dataset,
         codes=codes,
         scaled=np.where(is_number, (values / 2 - lows / 2) / ranges, codes),
         is_number=is_number,
-        signs=np.where(dataset.targets[:, None] == channels, 1.0, -1.0),
+        signs=np.where(dataset.targets[:, None] == outputs, 1.0, -1.0),
     )

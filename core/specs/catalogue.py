@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from core.reader import Reader, describe, or_else
+from core.errors import describe
+from core.reader import Reader, or_else
 from core.specs.features import read_groups
-from core.types import Catalogue, Feature
+from core.table.catalogue import Catalogue, Feature
 
 DEFAULT_COST = 1_000_000
 

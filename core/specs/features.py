@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import get_args
 
 from core.reader import Reader, or_else
-from core.types import Feature, FeatureType, Group
+from core.table.catalogue import Feature, FeatureType, Group
 
 
 def read_groups(

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import get_args
 
-from core.algorithms import ALGORITHMS
-from core.boosting import BoostParams, LabelWeights, LearnerName
+from core.pipeline.choosing import AUTO, AUTO_ROUNDS, USERS, AutoName
 from core.reader import Reader, Section, or_else
-from core.search import SearchName
-from core.tuning import AUTO, AUTO_ROUNDS, USERS, AutoName
+from core.training.algorithms import ALGORITHMS
+from core.training.feature_sampling import SearchName
+from core.training.params import BoostParams, LabelWeights, LearnerName
 
 MAX_ROUNDS = 100_000
 MAX_LEAVES = 64

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.boosting import BoostParams
+from core.pipeline.choosing import AutoName
 from core.reader import Reader, or_else
 from core.selection import SelectionParams
 from core.specs.features import read_features, read_groups
 from core.specs.params import read_params
 from core.specs.selection import read_selection
-from core.tuning import AutoName
-from core.types import Feature, Group
+from core.table.catalogue import Feature, Group
+from core.training.params import BoostParams
 
 MAX_FOLDS = 50
 

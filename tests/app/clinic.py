@@ -3,16 +3,11 @@
 from typing import Any
 
 from core.codec import model_to_json
-from core.hypotheses import Stump
-from core.types import (
-    Catalogue,
-    ClassLabel,
-    Ensemble,
-    Feature,
-    Group,
-    Model,
-    PolicyName,
-)
+from core.model.ensemble import Ensemble, PolicyName
+from core.model.hypotheses import Stump
+from core.model.model import Model
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel
 
 Json = dict[str, Any]
 

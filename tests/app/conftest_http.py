@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.settings import Settings
-from core.types import Ensemble
+from core.model.ensemble import Ensemble
 from tests.app.clinic import Json, clinic, model_json, said
 
 Put = Callable[..., str]

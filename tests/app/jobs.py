@@ -22,9 +22,9 @@ from app.store.engine import transaction
 from app.store.queue import Queue
 from app.store.tables import checkpoints
 from app.worker import Worker
-from core.check import check_table
+from core.pipeline.train import train
 from core.specs import read_spec
-from core.training import train
+from core.table.check import check_table
 
 Spec = dict[str, Any]
 

@@ -5,7 +5,7 @@ that has started them can't be forked safely.
 """
 
 import app.main  # noqa: F401
-from core import anytime
+from core.session import machine
 from tests.app.clinic import clinic
 
-anytime.forecast(clinic(), anytime.start(clinic(), None))
+machine.forecast(clinic(), machine.start(clinic(), None))

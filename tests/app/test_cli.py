@@ -9,10 +9,12 @@ from rich.console import Console
 
 from app import cli
 from app.terminal.ask import run_session
-from core import anytime
 from core.codec import model_from_json
-from core.hypotheses import Stump
-from core.types import UNSEEN, Catalogue, ClassLabel, Ensemble, Feature
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import Stump
+from core.session import machine
+from core.table.catalogue import UNSEEN, Catalogue, Feature
+from core.table.dataset import ClassLabel
 
 ROWS = 80
 
@@ -368,7 +370,7 @@ def test_slip_in_a_category_is_not_charged_on_a_terminal(model):
 
     state = run_session(
         ensemble,
-        anytime.start(ensemble, None),
+        machine.start(ensemble, None),
         Console(file=said),
         lambda _prompt: next(lines),
         is_terminal=True,
@@ -385,7 +387,7 @@ def test_new_category_can_be_kept_by_repeating_it(model):
 
     state = run_session(
         ensemble,
-        anytime.start(ensemble, None),
+        machine.start(ensemble, None),
         Console(file=io.StringIO()),
         lambda _prompt: next(lines),
         is_terminal=True,
@@ -423,7 +425,7 @@ def play(ensemble, *lines, is_terminal=False):
     said = io.StringIO()
     state = run_session(
         ensemble,
-        anytime.start(ensemble, None),
+        machine.start(ensemble, None),
         Console(file=said),
         read_line,
         is_terminal=is_terminal,

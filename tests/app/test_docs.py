@@ -11,7 +11,7 @@ from app.http.errors import KINDS
 from app.http.schemas.trainings import SpecParams, TrainingSpec
 from app.main import create_app
 from app.settings import Settings
-from core.algorithms import ALGORITHMS
+from core.training.algorithms import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parents[2]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

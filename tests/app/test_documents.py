@@ -7,7 +7,7 @@ import pytest
 
 from app.documents import load_model, load_spec, model_text, parse_spec
 from core.errors import Refusal, RefusedError
-from core.types import Model
+from core.model.model import Model
 from tests.app.clinic import clinic
 
 

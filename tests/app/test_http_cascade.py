@@ -10,10 +10,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app import cli
-from core import anytime
-from core.baselines import BASELINES
 from core.codec import model_from_json
-from core.types import StopRule
+from core.session import machine
+from core.session.state import StopRule
+from core.training.baselines import BASELINES
 from tests.app.clinic import clinic, model_json
 from tests.app.jobs import Jobs
 
@@ -130,7 +130,7 @@ def test_session_of_a_cascade_equals_core_answer_by_answer(
     ensemble = model_from_json(exported).ensemble
     names = [one.name for one in ensemble.catalogue.features]
     session = start(client, model_id, budget=20).json()
-    state = anytime.start(ensemble, 20_000_000, stop=StopRule(certain=False))
+    state = machine.start(ensemble, 20_000_000, stop=StopRule(certain=False))
 
     while session["question"] is not None:
         feature = session["question"]["feature"]
@@ -139,11 +139,11 @@ def test_session_of_a_cascade_equals_core_answer_by_answer(
         session = client.post(
             f"/predict/{session['id']}/answers", json={"answers": [answer]}
         ).json()
-        state = anytime.observe(
+        state = machine.observe(
             ensemble, state, names.index(feature), "value", float(ILL[feature])
         )
 
-    forecast = anytime.forecast(ensemble, state)
+    forecast = machine.forecast(ensemble, state)
     chance = {
         one["label"]: one["probability"] for one in session["prediction"]["classes"]
     }

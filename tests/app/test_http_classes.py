@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from core import anytime
 from core.codec import model_from_json
+from core.session import machine
 from tests.app.jobs import Jobs
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -81,7 +81,7 @@ def test_session_of_three_classes_equals_core_answer_by_answer(
         json={"model": model_id, "budget": 5.0, "policy": policy, "seed": 11},
     )
     session = opened.json()
-    state = anytime.start(ensemble, 5_000_000, 11, policy=policy)
+    state = machine.start(ensemble, 5_000_000, 11, policy=policy)
 
     while session["question"] is not None:
         assert_same(session, ensemble, state)
@@ -96,7 +96,7 @@ def test_session_of_three_classes_equals_core_answer_by_answer(
         idx = names.index(feature)
         known = ensemble.catalogue.features[idx].categories
         code = float(known.index(value)) if known else value
-        state = anytime.observe(ensemble, state, idx, "value", code)
+        state = machine.observe(ensemble, state, idx, "value", code)
 
     assert session["state"] == "closed"
     assert_same(session, ensemble, state)
@@ -105,8 +105,8 @@ def test_session_of_three_classes_equals_core_answer_by_answer(
 
 
 def assert_same(session: Json, ensemble: Any, state: Any) -> None:
-    forecast = anytime.forecast(ensemble, state)
-    question = anytime.next_question(ensemble, state)
+    forecast = machine.forecast(ensemble, state)
+    question = machine.next_question(ensemble, state)
     prediction = session["prediction"]
     chances = {one["label"]: one["probability"] for one in prediction["classes"]}
     labels = [one.label for one in ensemble.classes]

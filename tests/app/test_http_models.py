@@ -12,8 +12,9 @@ from fastapi.testclient import TestClient
 
 from app.documents import model_text
 from app.http.deps import get_now
-from core import anytime
-from core.types import Curve, Model, StopRule
+from core.model.model import Curve, Model
+from core.session import machine
+from core.session.state import StopRule
 from tests.app.clinic import CLINIC, UNIT, Json, clinic, many, model_json, said
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -107,13 +108,13 @@ def test_a_plan_is_what_a_session_buys(
     ensemble = clinic()
     query = "" if budget is None else f"?budget={budget}"
     limit = None if budget is None else int(budget * UNIT)
-    state = anytime.start(ensemble, limit, stop=StopRule(certain=False))
+    state = machine.start(ensemble, limit, stop=StopRule(certain=False))
     asked: list[tuple[str, float]] = []
-    while (question := anytime.next_question(ensemble, state)) is not None:
+    while (question := machine.next_question(ensemble, state)) is not None:
         name = CLINIC.features[question.feature_idx].name
         asked.append((name, question.price / UNIT))
         for idx in question.feature_idxs:
-            state = anytime.observe(ensemble, state, idx, "value", 1.0)
+            state = machine.observe(ensemble, state, idx, "value", 1.0)
 
     plan = client.get(f"/models/{put()}/plan{query}").json()
 

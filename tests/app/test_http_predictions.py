@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.http.deps import get_now
-from core import anytime
 from core.errors import ClosedError, OverBudgetError
-from core.prices import from_micros
+from core.session import machine
+from core.table.prices import from_micros
 from tests.app.clinic import CLINIC, OUTCOMES, UNIT, Json, clinic, many, said
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -371,7 +371,7 @@ def test_a_session_over_http_equals_the_same_in_core(
     for seed in range(4):
         body = {"model": "clinic", "budget": budget, "seed": seed}
         session = client.post("/predict", json=body).json()
-        state = anytime.start(ensemble, limit, seed)
+        state = machine.start(ensemble, limit, seed)
         random = Random(seed)
         for _ in range(9):
             assert shown(session) == expected(ensemble, state)
@@ -383,7 +383,7 @@ def test_a_session_over_http_equals_the_same_in_core(
                 value = given.get("value")
                 if feature.type == "category" and value is not None:
                     value = float(feature.categories.index(value))
-                state = anytime.observe(
+                state = machine.observe(
                     ensemble,
                     state,
                     idx,
@@ -434,8 +434,8 @@ def shown(session: Json) -> Json:
 
 def expected(ensemble: Any, state: Any) -> Json:
     features = ensemble.catalogue.features
-    question = anytime.next_question(ensemble, state)
-    forecast = anytime.forecast(ensemble, state)
+    question = machine.next_question(ensemble, state)
+    forecast = machine.forecast(ensemble, state)
     asked: Json = dict.fromkeys(("question", "price", "number", "alternatives"))
     if question is not None:
         asked = {
@@ -457,6 +457,6 @@ def expected(ensemble: Any, state: Any) -> Json:
         "hoeffding_p": forecast.hoeffding_p,
         "reason": state.stop_reason,
         "is_open": not state.is_ended,
-        "is_closed": anytime.is_closed(state),
+        "is_closed": machine.is_closed(state),
         "pending": [features[idx].name for idx in state.pending],
     }

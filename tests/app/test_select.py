@@ -12,7 +12,7 @@ from rich.console import Console
 from app import cli
 from app.terminal import selected
 from core.selection import Selection
-from core.types import Catalogue, Feature
+from core.table.catalogue import Catalogue, Feature
 
 ROWS = 120
 SPEC = {

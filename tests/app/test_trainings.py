@@ -19,8 +19,8 @@ from app.store.tables import datasets as dataset_rows
 from app.store.tables import models as model_rows
 from app.store.tables import trainings as training_rows
 from core.errors import RefusedError
-from core.training import Training
-from core.types import Model
+from core.model.model import Model
+from core.pipeline.train import Training
 from tests.app.clinic import clinic
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
-from core.boosting import BoostParams
-from core.training import train
-from core.types import Catalogue, ClassLabel, Dataset, Feature, Group, Model, Round
+from core.model.model import Model
+from core.pipeline.train import train
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel, Dataset
+from core.training.params import BoostParams
+from core.training.rounds import Round
 
 
 @pytest.fixture(scope="session")

@@ -5,16 +5,12 @@ import pytest
 
 from core.codec import model_from_json, model_to_json, rounds_from_json, rounds_to_json
 from core.errors import RefusedError
-from core.hypotheses import LEAF, Product, Stump, Tree
-from core.types import (
-    Calibration,
-    Catalogue,
-    ClassLabel,
-    Ensemble,
-    Feature,
-    Model,
-    Round,
-)
+from core.model.ensemble import Calibration, Ensemble
+from core.model.hypotheses import LEAF, Product, Stump, Tree
+from core.model.model import Model
+from core.table.catalogue import Catalogue, Feature
+from core.table.dataset import ClassLabel
+from core.training.rounds import Round
 
 
 def three_classes(*hypotheses) -> Model:

@@ -5,17 +5,11 @@ import pytest
 
 from core.codec import model_from_json, model_to_json
 from core.errors import RefusedError
-from core.hypotheses import Stump
-from core.types import (
-    Calibration,
-    Catalogue,
-    ClassLabel,
-    Curve,
-    Ensemble,
-    Feature,
-    Group,
-    Model,
-)
+from core.model.ensemble import Calibration, Ensemble
+from core.model.hypotheses import Stump
+from core.model.model import Curve, Model
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ import pytest
 
 from core.codec import rounds_from_json, rounds_to_json
 from core.errors import RefusedError
-from core.hypotheses import Stump
-from core.types import Catalogue, Feature, Memory, Round
+from core.model.hypotheses import Stump
+from core.table.catalogue import Catalogue, Feature
+from core.training.rounds import Memory, Round
 
 
 def test_rounds_survive_the_round_trip(trained_model, trained_rounds):

@@ -2,19 +2,19 @@ import json
 
 import pytest
 
-from core import anytime
 from core.codec import state_from_json, state_to_json
 from core.errors import RefusedError
-from core.types import StopRule
+from core.session import machine
+from core.session.state import StopRule
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 def test_state_survives_the_round_trip(trained_model, policy):
     ensemble = trained_model.ensemble
     stop = StopRule(certain=False, confidence=0.99, max_questions=9)
-    state = anytime.start(ensemble, 9_000_000, 5, {0: 1.5}, policy, stop)
+    state = machine.start(ensemble, 9_000_000, 5, {0: 1.5}, policy, stop)
     if state.next_feature_idx is not None:
-        state = anytime.observe(ensemble, state, state.next_feature_idx, "ordered")
+        state = machine.observe(ensemble, state, state.next_feature_idx, "ordered")
 
     document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
     back = state_from_json(document, ensemble.catalogue)
@@ -24,7 +24,7 @@ def test_state_survives_the_round_trip(trained_model, policy):
 
 def test_fresh_unlimited_state_survives(trained_model):
     ensemble = trained_model.ensemble
-    state = anytime.start(ensemble, None)
+    state = machine.start(ensemble, None)
 
     document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
 
@@ -48,7 +48,7 @@ def test_fresh_unlimited_state_survives(trained_model):
 )
 def test_damaged_state_is_refused(trained_model, field, value):
     ensemble = trained_model.ensemble
-    document = state_to_json(anytime.start(ensemble, 5), ensemble.catalogue)
+    document = state_to_json(machine.start(ensemble, 5), ensemble.catalogue)
 
     with pytest.raises(RefusedError):
         state_from_json(document | {field: value}, ensemble.catalogue)

@@ -2,8 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from core.errors import RefusedError
-from core.reader import describe
+from core.errors import RefusedError, describe
 from core.specs import read_spec
 
 

@@ -10,17 +10,20 @@ import numpy as np
 import pytest
 
 from core import kernels
-from core.anytime import observe, start
-from core.baselines import BASELINES
-from core.binning import Binned, bin_values, pack
-from core.boosting import BoostParams, LearnerName, boost, initial_weights
-from core.evaluate import walk
-from core.hypotheses import Stump
-from core.learners import histograms
-from core.learners.weights import make_weights
-from core.search import SearchName
-from core.training import train
-from core.types import Catalogue, ClassLabel, Dataset, Feature, Group, PolicyName
+from core.model.ensemble import PolicyName
+from core.model.hypotheses import Stump
+from core.pipeline.train import train
+from core.session.machine import observe, start
+from core.session.simulate import walk
+from core.table.binning import Binned, bin_values, pack
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel, Dataset
+from core.training import histograms
+from core.training.baselines import BASELINES
+from core.training.boosting import boost, initial_weights
+from core.training.feature_sampling import SearchName
+from core.training.params import BoostParams, LearnerName
+from core.training.weights import make_weights
 from core.warm import warm_up
 
 LEARNERS = get_args(LearnerName)
@@ -28,7 +31,7 @@ SEARCHES = get_args(SearchName)
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 STAGES = [
     import_module(f"core.kernels.{name}")
-    for name in ("binning", "channels", "histograms", "inference")
+    for name in ("binning", "outputs", "histograms", "inference")
 ]
 
 
@@ -97,7 +100,7 @@ def play(
             observe(ensemble, state, 0, "value", 1.0)
 
 
-def exercise_large(n_channels: int) -> None:
+def exercise_large(n_outputs: int) -> None:
     """Search a table so large that all cores take part."""
     n_samples = histograms.PARALLEL_ROWS
     n_features = histograms.PARALLEL_SUMS // 500
@@ -105,11 +108,11 @@ def exercise_large(n_channels: int) -> None:
     n_codes, none = np.full(n_features, 254), np.zeros(n_features, np.bool_)
     cuts = (np.arange(253.0),) * n_features
     binned = Binned(codes, n_codes, none, none, cuts, pack(codes, n_codes, none))
-    signed = np.full((n_samples, n_channels), 1 / n_samples / n_channels)
+    signed = np.full((n_samples, n_outputs), 1 / n_samples / n_outputs)
     for is_partial in (False, True):
         weights = make_weights(binned, signed, is_partial=is_partial)
         weights.find_stumps(np.arange(is_partial, n_features))
-        weights.apply(Stump(0, 0.0, (1,) * n_channels), 0.5)
+        weights.apply(Stump(0, 0.0, (1,) * n_outputs), 0.5)
 
 
 def public_counts() -> dict[str, int]:
@@ -132,8 +135,8 @@ def test_warming_up_compiles_every_public_kernel():
 def test_every_public_kernel_has_exactly_one_signature(dataset):
     warm_up()
     exercise(dataset)
-    exercise_large(n_channels=1)
-    exercise_large(n_channels=3)
+    exercise_large(n_outputs=1)
+    exercise_large(n_outputs=3)
 
     counts = public_counts()
 

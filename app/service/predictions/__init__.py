@@ -1,7 +1,7 @@
 """Sessions: start, answer and charge, stop, expire, erase.
 
-Every change reads a locked row, lets `core.anytime` find the next state, and writes
-charges, ledger and state in the caller's transaction: all of it or nothing.
+Every change reads a locked row, lets `core.session.machine` find the next state, and
+writes charges, ledger and state in the caller's transaction: all of it or nothing.
 """
 
 import secrets
@@ -30,10 +30,11 @@ from app.service.predictions.views import (
     view_of,
 )
 from app.store import ledger, models, sessions
-from core import anytime
-from core.answers import check_policy
 from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
-from core.types import Charge, Model, State, StopRule
+from core.model.model import Model
+from core.session import machine
+from core.session.answers import check_policy
+from core.session.state import Charge, State, StopRule
 
 __all__ = [
     "Changed",
@@ -89,7 +90,7 @@ def start(
         check_policy(wanted.policy, model.ensemble, "policy")
     seed = secrets.randbelow(MAX_SEED + 1) if wanted.seed is None else wanted.seed
     rule = StopRule(wanted.is_certain_enough, wanted.confidence, wanted.max_questions)
-    state = anytime.start(
+    state = machine.start(
         model.ensemble, wanted.budget, seed, known, wanted.policy, rule
     )
     session = sessions.insert(
@@ -177,7 +178,7 @@ def stop(
     opened = lock_open(db, loaded, session_id, now, ttl_s)
     if opened is None:
         return get(db, loaded, session_id, now, ttl_s)
-    state = anytime.stop(opened.state)
+    state = machine.stop(opened.state)
     if state is opened.state:
         return opened.view
     require_version(opened.session, version)
@@ -222,7 +223,7 @@ def open_session(
     model = loaded.get(db, session.model_id)
     state, texts = document.read(session.document, model.ensemble.catalogue)
     if is_due(session, now, ttl_s):
-        state = anytime.stop(state, "expired")
+        state = machine.stop(state, "expired")
         session = expired_row(session, row_state(state), ttl_s)
     return Opened(session, model, state, texts)
 
@@ -250,7 +251,7 @@ def expired_row(
 def row_state(state: State) -> SessionState:
     if not state.is_ended:
         return "open"
-    return "closed" if anytime.is_closed(state) else "waiting"
+    return "closed" if machine.is_closed(state) else "waiting"
 
 
 def require_version(session: PredictSession, version: int | None) -> None:
@@ -278,7 +279,7 @@ def observe_all(opened: Opened, checked: Sequence[Checked]) -> Opened:
     for given in checked:
         if is_same(opened, given):
             continue
-        state = anytime.observe(
+        state = machine.observe(
             ensemble, state, given.feature_idx, given.outcome, given.value
         )
         name = ensemble.catalogue.features[given.feature_idx].name

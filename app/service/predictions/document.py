@@ -3,7 +3,8 @@
 import json
 
 from core.codec import state_from_json, state_to_json
-from core.types import Catalogue, State
+from core.session.state import State
+from core.table.catalogue import Catalogue
 
 # Categories that training did not see have no code: their texts stand beside the state.
 TEXTS = "unseen_texts"

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.answers import check_answer
 from core.errors import AnswerError, Refusal, RefusedError
-from core.types import UNSEEN, Catalogue, Outcome, PolicyName
+from core.model.ensemble import PolicyName
+from core.session.answers import check_answer
+from core.session.state import Outcome
+from core.table.catalogue import UNSEEN, Catalogue
 
 UNKNOWN_FEATURE = "must name a feature of the model"
 

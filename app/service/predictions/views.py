@@ -5,9 +5,12 @@ from datetime import datetime
 
 from app.records import PredictSession, SessionState
 from app.wording import why
-from core import anytime
-from core.prices import from_micros
-from core.types import UNSEEN, Ensemble, Feature, Model, Question, State
+from core.model.ensemble import Ensemble
+from core.model.model import Model
+from core.session import machine
+from core.session.state import Question, State
+from core.table.catalogue import UNSEEN, Feature
+from core.table.prices import from_micros
 
 Value = bool | int | float | str | None
 
@@ -156,7 +159,7 @@ def view_of(
 ) -> SessionView:
     ensemble = model.ensemble
     features = ensemble.catalogue.features
-    question = anytime.next_question(ensemble, state)
+    question = machine.next_question(ensemble, state)
     return SessionView(
         id=session.id,
         state=session.state,
@@ -214,7 +217,7 @@ def question_of(ensemble: Ensemble, question: Question) -> QuestionView:
 
 def prediction_of(ensemble: Ensemble, state: State) -> PredictionView:
     """The forecast; the more probable class first."""
-    forecast = anytime.forecast(ensemble, state)
+    forecast = machine.forecast(ensemble, state)
     classes = [
         ClassView(one.label, one.display, probability)
         for one, probability in zip(

@@ -1,0 +1,382 @@
+"""A scikit-learn estimator around training and budgeted prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    check_random_state,
+    column_or_1d,
+    validate_data,
+)
+
+from core.arrays import FloatArray
+from core.errors import Refusal, RefusedError, describe
+from core.model.ensemble import Ensemble
+from core.model.model import Curve
+from core.model.votes import label_votes
+from core.pipeline.choosing import AUTO, AutoName, Tried, tune
+from core.reader import Reader
+from core.session.curves import evaluate
+from core.session.probability import label_chances
+from core.session.simulate import Walks, class_probabilities, class_votes, walk
+from core.specs.catalogue import plain, read_catalogue
+from core.specs.params import read_params
+from core.table.check import scale_weights
+from core.table.dataset import ClassLabel, Dataset
+from core.training.algorithms import grow_ensemble, make_ensemble
+from core.training.params import BoostParams
+from core.training.rules import RULES
+
+Budget = float | int | None
+
+
+class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
+    """Weak hypotheses that predict under a budget on what features cost.
+
+    Parameters
+    ----------
+    algorithm : str
+        A name in `core.training.algorithms.ALGORITHMS`: boosting by any rule,
+        `cascade` (of two classes), or the baselines `decision_tree`, `bagging` and
+        `random_forest`.
+    costs : sequence of float, or mapping of feature to float, optional
+        Cost of each column, by position or by name (of a data frame's column);
+        what a mapping leaves out costs 1. None: every column costs 1.
+    groups : sequence of mapping, optional
+        Each with `members` (positions or names) and a `fee`, or as a bundle, whose
+        members cost nothing themselves, a `price`; optionally a `name` and `label`.
+    rounds : int or "auto"
+        Weak hypotheses, 1 to 100,000; trees of `bagging` and `random_forest`; of a
+        cascade the most in each stage. Without effect on `decision_tree`.
+    tau : float or "auto"
+        Of `adaboost_bt_smoothed` and `hybrid`, 0 to 1.
+    learner : {"stump", "tree", "product"}
+        Of boosting and cascades, as are `search`, `leaves`, `factors`, `search_size`.
+    search : {"all", "lazy", "ucb", "ucb_unscaled"}
+        Which features a round looks at.
+    random_state : int, RandomState or None
+        Seeds the search `lazy`, the rows held out by `cascade` and "auto", bootstrap
+        samples and ties of the baselines, and the draws of `adaboost_rs` at prediction.
+    leaves : int
+        Of a tree, 2 to 64.
+    factors : int
+        Of a product, 1 to 8.
+    search_size : int
+        How many features `lazy`, `ucb` and `ucb_unscaled` look at, at least 1.
+    label_weights : {"balanced", "uniform"}
+        Initial weights of several classes; see
+        `core.training.boosting.initial_weights`.
+    switch : float or "auto"
+        Of `hybrid`: when it turns smoothed, 0 to 1.
+    cost_floor : float, optional
+        What a cost of 0 counts as where prices are weighed; by default the smallest
+        positive cost.
+    stages : int
+        Of a cascade: at most so many, 1 to 50.
+    detection, false_alarm : float
+        Of a cascade: the share of the second class that each stage must keep (0.5 to
+        1), and of the first that it may let pass (0 to 1), on a third of the rows.
+
+    Attributes
+    ----------
+    classes_ : array, shape (n_classes,)
+    ensemble_ : core.model.ensemble.Ensemble
+    params_ : core.training.params.BoostParams
+        What was trained with, so also what "auto" has chosen.
+    n_features_in_ : int
+
+    Notes
+    -----
+    Missing values (NaN) are allowed: a stump abstains on them, and a path ends. Several
+    classes are boosted by AdaBoost.MH; y may also be an indicator matrix (n_samples,
+    n_classes) of 0 and 1, where a row may belong to several classes at once
+    (multi-label): by boosting only, without "auto".
+
+    "auto": chosen on a third of the rows by `core.pipeline.choosing.tune`, `rounds`
+    (of boosting, 1,000 at most) by the error without a budget, `tau` and `switch` by
+    the mean error over budgets.
+
+    A cascade predicts by its stages: the first class once one rejects, the second after
+    the last; its probabilities are shares of held-out rows that came as far, so that
+    the two may differ. Rates that can't be met are refused.
+    """
+
+    def __init__(
+        self,
+        algorithm: str = "adaboost_bt_smoothed",
+        costs: Sequence[float] | Mapping[Any, float] | None = None,
+        groups: Sequence[Mapping[str, Any]] | None = None,
+        rounds: int | str = 300,
+        tau: float | str = 1.0,
+        learner: str = "stump",
+        search: str = "all",
+        random_state: int | np.random.RandomState | None = None,
+        leaves: int = 8,
+        factors: int = 3,
+        search_size: int = 20,
+        label_weights: str = "balanced",
+        switch: float | str = 0.1,
+        cost_floor: float | None = None,
+        stages: int = 3,
+        detection: float = 0.99,
+        false_alarm: float = 0.5,
+    ) -> None:
+        self.algorithm = algorithm
+        self.costs = costs
+        self.groups = groups
+        self.rounds = rounds
+        self.tau = tau
+        self.learner = learner
+        self.search = search
+        self.random_state = random_state
+        self.leaves = leaves
+        self.factors = factors
+        self.search_size = search_size
+        self.label_weights = label_weights
+        self.switch = switch
+        self.cost_floor = cost_floor
+        self.stages = stages
+        self.detection = detection
+        self.false_alarm = false_alarm
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say what the algorithm can do: missing values, and which classes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        is_auto = any(str(getattr(self, name)) == AUTO for name in get_args(AutoName))
+        tags.classifier_tags.multi_label = str(self.algorithm) in RULES and not is_auto
+        tags.classifier_tags.multi_class = str(self.algorithm) != "cascade"
+        return tags
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> BudgetedBoostingClassifier:
+        """Train on rows X (n_samples, n_features) with classes y.
+
+        y : array, shape (n_samples,) or (n_samples, n_classes) of 0 and 1
+
+        Raises
+        ------
+        RefusedError
+            A ValueError; its fields are those of a spec, so `rounds` is
+            `params.rounds`. For wrong parameters, costs and groups, fewer than two
+            classes; for a cascade of more than two, or one whose rates can't be met;
+            for several labels at once where they aren't 0 and 1, the algorithm isn't
+            boosting or something is "auto".
+        ValueError
+            From scikit-learn: for infinities, rows without a class, wrong weights.
+        """
+        params, auto = self._read_params()
+        X, y = validate_data(
+            self,
+            X,
+            as_dense(y),
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            multi_output=True,
+        )
+        y = self._read_classes(y)
+        self._check_classes(y, auto)
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        dataset = self._gather(X, y, weights)
+        random = check_random_state(self.random_state)
+        self._seed = int(random.randint(2**31))
+        params = replace(params, seed=self._seed)
+        if auto:
+            params = end_of(tune(dataset, params, auto))
+        self.params_: BoostParams = params
+        rounds = list(grow_ensemble(dataset, params, (), is_strict=True))
+        self.ensemble_: Ensemble = make_ensemble(dataset, params, rounds)
+        return self
+
+    def _gather(
+        self, X: FloatArray, y: npt.NDArray[np.int64], weights: FloatArray
+    ) -> Dataset:
+        """Gather rows of positive weight with what their columns cost."""
+        is_weighty = scale_weights(weights) > 0
+        if y.ndim == 1 and np.unique(y[is_weighty]).size < 2:
+            rule = "must have two classes among the rows of positive weight"
+            raise RefusedError([Refusal("y", rule, "1 class")])
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        reader = Reader()
+        catalogue = read_catalogue(
+            reader, [str(name) for name in names], self.costs, self.groups
+        )
+        reader.finish()
+        return Dataset(
+            catalogue=catalogue,
+            classes=tuple(ClassLabel(str(c), str(c)) for c in self.classes_),
+            values=np.ascontiguousarray(X[is_weighty]),
+            targets=y[is_weighty],
+            weights=scale_weights(weights[is_weighty]),
+        )
+
+    def _read_params(self) -> tuple[BoostParams, frozenset[AutoName]]:
+        """Read the parameters of training by a spec's rules, and which are "auto"."""
+        names = {one.name for one in fields(BoostParams)} - {"algorithm", "seed"}
+        given = {name: plain(getattr(self, name)) for name in names}
+        reader = Reader()
+        params, auto = read_params(reader, self.algorithm, given, seed=0)
+        reader.finish()
+        return params, auto
+
+    def _read_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Set `classes_`; give class positions, or the indicators as integers."""
+        check_classification_targets(y)
+        if type_of_target(y) == "multilabel-indicator":
+            self.classes_ = np.arange(y.shape[1])
+            return read_indicators(y, y.shape)
+        y = column_or_1d(y, warn=True)
+        self.classes_, targets = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise RefusedError([Refusal("y", "must have two classes", "1 class")])
+        return targets.astype(np.int64)
+
+    def _check_classes(
+        self, y: npt.NDArray[np.int64], auto: frozenset[AutoName]
+    ) -> None:
+        """Refuse classes that the algorithm or "auto" can't deal with."""
+        if y.ndim == 2 and self.algorithm not in RULES:
+            rule = f"must be one of {', '.join(RULES)} for several labels at once"
+            raise RefusedError([Refusal("algorithm", rule, repr(self.algorithm))])
+        if y.ndim == 2 and auto:
+            rule = "can be chosen for one class per row only"
+            raise RefusedError([Refusal(f"params.{min(auto)}", rule, repr(AUTO))])
+        if self.algorithm == "cascade" and self.classes_.size > 2:
+            # The second and third sentence are what scikit-learn's check looks for.
+            rule = (
+                "a cascade has two classes. Only binary classification is supported. "
+                "The type of the target is multiclass."
+            )
+            raise RefusedError([Refusal("algorithm", rule)])
+
+    def predict(self, X: npt.ArrayLike, budget: Budget = None) -> npt.NDArray[Any]:
+        """Predict the class of each row, reading no more features than budget pays.
+
+        By the raw vote; of a cascade by its stages.
+
+        budget : float, optional
+            In the unit of the costs; None: unlimited.
+
+        Returns
+        -------
+        array, shape (n_samples,); multi-label (n_samples, n_classes) of 0 and 1
+        """
+        walks = self._walk(X, budget)
+        if self.ensemble_.is_multilabel:
+            indicators = label_votes(self.ensemble_, walks.margins[:, 0])
+            return indicators.astype(np.int64)
+        votes = class_votes(self.ensemble_, walks)[:, 0]
+        classes: npt.NDArray[Any] = self.classes_[votes]
+        return classes
+
+    def predict_proba(self, X: npt.ArrayLike, budget: Budget = None) -> FloatArray:
+        """Probability per row and class, uncalibrated; (n_samples, n_classes).
+
+        1/(1 + exp(-2F)) of two classes and of each label of a multi-label ensemble,
+        exp(F_l)/sum_k exp(F_k) of several classes; of a cascade the share among the
+        held-out rows that came as far.
+        """
+        walks = self._walk(X, budget)
+        if self.ensemble_.is_multilabel:
+            margins, shares = walks.margins[:, 0], walks.shares[:, 0]
+            return label_chances(self.ensemble_, margins, shares)
+        return class_probabilities(self.ensemble_, walks)[:, 0]
+
+    def error_curve(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, budgets: Sequence[Budget]
+    ) -> Curve:
+        """Error and spend on rows X with classes y under each budget.
+
+        Raises
+        ------
+        RefusedError
+            Where y has another length than X, or classes that training did not see;
+            for a budget that isn't an amount.
+        """
+        values = self._values(X)
+        dataset = Dataset(
+            catalogue=self.ensemble_.catalogue,
+            classes=self.ensemble_.classes,
+            values=values,
+            targets=self._find_classes(as_dense(y), values.shape[0]),
+            weights=np.full(values.shape[0], 1.0 / values.shape[0]),
+        )
+        reader = Reader()
+        listed = reader.sequence(plain(budgets), "budgets")
+        limits = [
+            reader.optional(reader.amount, plain(budget), f"budgets[{position}]")
+            for position, budget in enumerate(listed)
+        ]
+        reader.finish()
+        return evaluate(self.ensemble_, dataset, limits, seed=self._seed)
+
+    def _find_classes(self, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
+        """Give the positions of classes, or the indicators."""
+        if self.ensemble_.is_multilabel:
+            return read_indicators(np.asarray(y), (n_rows, self.classes_.size))
+        labels = column_or_1d(y).tolist()
+        if len(labels) != n_rows:
+            rule = f"must have {n_rows} classes, one for each row of X"
+            raise RefusedError([Refusal("y", rule, str(len(labels)))])
+        positions = {one: idx for idx, one in enumerate(self.classes_.tolist())}
+        unknown = [label for label in labels if label not in positions]
+        if unknown:
+            rule = f"must hold only the classes {describe(self.classes_.tolist())}"
+            raise RefusedError([Refusal("y", rule, describe(unknown[0]))])
+        return np.array([positions[label] for label in labels], np.int64)
+
+    def _walk(self, X: npt.ArrayLike, budget: Budget) -> Walks:
+        values = self._values(X)
+        reader = Reader()
+        limit = reader.optional(reader.amount, plain(budget), "budget")
+        reader.finish()
+        return walk(self.ensemble_, values, [limit], seed=self._seed)
+
+    def _values(self, X: npt.ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        values: FloatArray = validate_data(
+            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
+        )
+        # Kernels are compiled for arrays that can be written to.
+        return np.require(values, requirements=["C", "W"])
+
+
+def as_dense(y: Any) -> Any:
+    """Give a sparse matrix as an array."""
+    return y.toarray() if hasattr(y, "toarray") else y
+
+
+def read_indicators(
+    y: npt.NDArray[Any], shape: tuple[int, ...]
+) -> npt.NDArray[np.int64]:
+    """Read which classes each row belongs to."""
+    if y.shape != shape:
+        raise RefusedError([Refusal("y", f"must have the shape {shape}", str(y.shape))])
+    wrong = y[~np.isin(y, (0, 1))]
+    if wrong.size:
+        rule = "must hold 0 and 1 only, for several labels at once"
+        raise RefusedError([Refusal("y", rule, describe(wrong[0].item()))])
+    return y.astype(np.int64)
+
+
+def end_of(tuning: Generator[Tried, None, BoostParams]) -> BoostParams:
+    """Run a choice of parameters to its end."""
+    while True:
+        try:
+            next(tuning)
+        except StopIteration as end:
+            params: BoostParams = end.value
+            return params

@@ -1,0 +1,1 @@
+"""What training makes and sessions read: hypotheses, ensemble, model."""

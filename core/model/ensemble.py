@@ -1,0 +1,201 @@
+"""The frozen ensemble: what training makes and sessions read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from core.arrays import BoolArray, Derived, FloatArray, IntArray
+from core.model.hypotheses import Hypothesis, Stump
+from core.model.paths import Paths, lay_paths
+from core.table.catalogue import (
+    Catalogue,
+)
+from core.table.dataset import ClassLabel, count_outputs
+
+PolicyName = Literal["ordered", "sample", "cascade"]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Coefficients of the logistic model of an output's class.
+
+    logit p = offset + drift*s + m*(slope_unknown*(1 - s) + slope_known*s), with m
+    the output's margin and s the share of the whole ensemble's alpha that is known.
+    """
+
+    offset: float
+    drift: float
+    slope_unknown: float
+    slope_known: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of a cascade: the hypotheses up to `length`, after the stage before.
+
+    A row whose vote by them is below `threshold` is rejected, unless none of them votes
+    on it. The rest is measured on held-out rows that reached the stage: the share of
+    the second class that passes, of the first that passes, and the share of the second
+    class among all that reached it and among those rejected.
+    """
+
+    length: int
+    threshold: float
+    detection: float
+    false_alarm: float
+    chance_reaching: float
+    chance_rejected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade:
+    """Stages in order, and the chance of the second class after the last of them."""
+
+    stages: tuple[Stage, ...]
+    chance_passed: float
+
+
+@dataclass(frozen=True)
+class Ensemble(Derived):
+    """The mathematical result of training.
+
+    `priors` are the class shares of the training weight. `calibrations` give, by
+    policy, one calibration per output. `error_costs[i][j]` is what it costs to say
+    class j where class i is true.
+    """
+
+    catalogue: Catalogue
+    classes: tuple[ClassLabel, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    alphas: tuple[float, ...]
+    priors: tuple[float, ...]
+    algorithm: str
+    policy: PolicyName
+    calibrations: tuple[tuple[PolicyName, tuple[Calibration, ...]], ...] = ()
+    error_costs: tuple[tuple[float, ...], ...] | None = None
+    is_multilabel: bool = False
+    cascade: Cascade | None = None
+
+    @property
+    def n_outputs(self) -> int:
+        """Numbers in a vote: 1 for two classes, else one per class."""
+        return count_outputs(len(self.classes), self.is_multilabel)
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The hypotheses as kernels follow them."""
+        return lay_paths(self.hypotheses, self.n_outputs)
+
+    @cached_property
+    def weighted_votes(self) -> FloatArray:
+        """Each vote of `paths` times its hypothesis' alpha; (n_votes, n_outputs)."""
+        if not self.hypotheses:
+            return np.zeros((1, self.n_outputs))
+        votes: FloatArray = self.paths.votes * self.alpha_array[self.paths.owners, None]
+        return votes
+
+    @cached_property
+    def alpha_array(self) -> FloatArray:
+        """The alphas; (n_hypotheses,)."""
+        return np.array(self.alphas, dtype=np.float64)
+
+    @cached_property
+    def alpha_sums(self) -> FloatArray:
+        """Running sums of alpha, the first one 0; (n_hypotheses + 1,)."""
+        sums: FloatArray = np.cumsum(np.array([0.0, *self.alphas], np.float64))
+        return sums
+
+    @cached_property
+    def is_used(self) -> BoolArray:
+        """Which features some hypothesis reads; (n_features,)."""
+        is_used = np.zeros(len(self.catalogue.features), dtype=np.bool_)
+        is_used[self.paths.nodes[:, 0]] = True
+        return is_used
+
+    @cached_property
+    def first_uses(self) -> tuple[int, ...]:
+        """The features that are read, in the order in which hypotheses need them."""
+        return tuple(dict.fromkeys(self.paths.nodes[:, 0].tolist()))
+
+    @cached_property
+    def readers(self) -> tuple[IntArray, IntArray]:
+        """Hypotheses by the feature they read: where each part starts, and all.
+
+        (n_features + 1,) and one entry for each pair of hypothesis and feature.
+        """
+        parts: list[list[int]] = [[] for _ in self.catalogue.features]
+        for position, hypothesis in enumerate(self.hypotheses):
+            for feature_idx in hypothesis.feature_idxs:
+                parts[feature_idx].append(position)
+        starts = np.cumsum([0, *(len(part) for part in parts)])
+        return starts, np.array([h for part in parts for h in part], np.int64)
+
+    @cached_property
+    def segments(self) -> tuple[FloatArray, ...]:
+        """Per feature one value from each segment between the cuts of its stumps.
+
+        A tree or product of one stump is one here.
+
+        A category that no cut names is infinity, where there is one. Nothing where a
+        feature has no stump.
+        """
+        cuts_by_feature: dict[int, list[float]] = {}
+        for one in self.hypotheses:
+            stumps = (one,) if isinstance(one, Stump) else one.stumps
+            if len(stumps) == 1:
+                stump = stumps[0]
+                cuts_by_feature.setdefault(stump.feature_idx, []).append(stump.cut)
+        segments = [np.empty(0)] * len(self.catalogue.features)
+        for feature_idx, its_cuts in cuts_by_feature.items():
+            feature = self.catalogue.features[feature_idx]
+            cuts = np.unique(np.array(its_cuts, dtype=np.float64))
+            has_rest = feature.type != "category" or cuts.size < len(feature.categories)
+            segments[feature_idx] = np.append(cuts, [np.inf] * has_rest)
+        return tuple(segments)
+
+    @cached_property
+    def segment_starts(self) -> IntArray:
+        """Where each feature's part of `segment_cuts` starts; (n_features + 1,)."""
+        return np.cumsum([0, *(part.size for part in self.segments)])
+
+    @cached_property
+    def segment_cuts(self) -> FloatArray:
+        """All `segments`, one after the other."""
+        return np.concatenate(self.segments)
+
+    @cached_property
+    def stage_ends(self) -> IntArray:
+        """Where each stage of the cascade ends; empty without one; (n_stages,)."""
+        stages = self.cascade.stages if self.cascade else ()
+        return np.array([stage.length for stage in stages], dtype=np.int64)
+
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """Least vote that passes each stage of the cascade; (n_stages,)."""
+        stages = self.cascade.stages if self.cascade else ()
+        return np.array([stage.threshold for stage in stages], dtype=np.float64)
+
+    @cached_property
+    def calibration_arrays(self) -> dict[PolicyName, FloatArray]:
+        """Offsets, drifts and both slopes by policy; (4, n_outputs)."""
+        return {
+            policy: np.array(
+                [(c.offset, c.drift, c.slope_unknown, c.slope_known) for c in outputs]
+            ).T.copy()
+            for policy, outputs in self.calibrations
+        }
+
+    @cached_property
+    def preference(self) -> IntArray:
+        """Class positions as ties prefer them: larger prior, then higher position."""
+        priors = np.array(self.priors)
+        return np.lexsort((np.arange(priors.size), priors))[::-1].copy()
+
+    @property
+    def majority(self) -> int:
+        """Position of the majority class of training; on a tie the last of them."""
+        return int(self.preference[0])

@@ -1,0 +1,164 @@
+"""Parameters that nobody should have to guess, chosen on rows held out for it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from core.arrays import FloatArray
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
+from core.model.votes import hypothesis_votes, raw_votes
+from core.session.curves import evaluate
+from core.table.binning import bin_values
+from core.table.dataset import Dataset
+from core.table.folds import part_rows
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams
+from core.training.rounds import Round
+from core.training.rules import RULES
+
+AutoName = Literal["rounds", "tau", "switch"]
+
+# Stands for a parameter to be chosen on held-out rows; of at most so many rounds.
+AUTO = "auto"
+AUTO_ROUNDS = 1000
+
+# What is tried, the default first: it wins a tie.
+TAUS = (1.0, 0.3, 0.1, 0.03, 0.0)
+SWITCHES = (0.1, 0.3, 0.03)
+N_BUDGETS = 12
+USERS: dict[AutoName, tuple[str, ...]] = {
+    "tau": ("adaboost_bt_smoothed", "hybrid"),
+    "switch": ("hybrid",),
+    "rounds": tuple(RULES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One more round of a trial; `share` of the tuning is done, 0 to 1."""
+
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one choice of parameters comes to on the held-out rows."""
+
+    params: BoostParams
+    error: float
+
+
+def tune(
+    dataset: Dataset, params: BoostParams, auto: frozenset[AutoName]
+) -> Generator[Tried, None, BoostParams]:
+    """Choose parameters of boosting; the generator's return value has them.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    params : BoostParams
+        What is not chosen; `rounds` is the most that are tried.
+    auto : frozenset of {"rounds", "tau", "switch"}
+        What is chosen. Of no effect where the algorithm doesn't know it.
+
+    Yields
+    ------
+    Tried
+
+    Raises
+    ------
+    RefusedError
+        Where all rows are of one row group, so that none can be held out.
+
+    Notes
+    -----
+    A third of the rows is held out, the same for every choice. `rounds`: the fewest of
+    least error without a budget (Huang et al. 2015 take them from their test rows). A
+    plan under a budget is a prefix of the ensemble, so fewer rounds change none that
+    is shorter. `tau` and `switch`: the least mean error over budgets, evenly spaced
+    up to the price of everything that the first choice reads; of equals the first
+    tried.
+    """
+    wanted = [name for name in auto if params.algorithm in USERS[name]]
+    if not wanted:
+        return params
+    seen, unseen = part_rows(dataset, params.seed)
+    if not seen.size or not unseen.size:
+        rule = (
+            '"auto" must have two groups of rows (`group_by`), one to train on and one '
+            "to hold out, also where a fold is left out"
+        )
+        raise RefusedError([Refusal(f"params.{min(wanted)}", rule)])
+    training, held_out = dataset.take(seen), dataset.take(unseen)
+    choices = list_choices(params, wanted)
+    budgets: Sequence[int | None] = (None,)
+    best: Trial | None = None
+    for position, choice in enumerate(choices):
+        rounds: list[Round] = []
+        for added in boost(
+            bin_values(training),
+            initial_weights(training, choice.label_weights),
+            training.catalogue,
+            choice,
+        ):
+            rounds.append(added)
+            share = added.number / choice.rounds
+            yield Tried((position + share) / len(choices))
+        if "rounds" in wanted:
+            n_rounds = find_rounds(training, held_out, rounds)
+            choice, rounds = replace(choice, rounds=n_rounds), rounds[:n_rounds]
+        ensemble = gather(training, rounds, choice)
+        if position == 0 and len(choices) > 1 and rounds:
+            total = rounds[-1].spent
+            budgets = [total * part // N_BUDGETS for part in range(1, N_BUDGETS + 1)]
+        errors = evaluate(ensemble, held_out, budgets, "ordered").errors
+        trial = Trial(choice, float(np.mean(errors)))
+        if best is None or trial.error < best.error - 1e-12:
+            best = trial
+    assert best is not None, "there is a choice"
+    return best.params
+
+
+def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostParams]:
+    """Every combination that is tried."""
+    taus = TAUS if "tau" in wanted else (params.tau,)
+    switches = SWITCHES if "switch" in wanted else (params.switch,)
+    return [
+        replace(params, tau=tau, switch=switch)
+        for tau, switch in product(taus, switches)
+    ]
+
+
+def find_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -> int:
+    """Fewest rounds of least error on held-out rows, at least 1."""
+    empty = gather(training, (), BoostParams())
+    votes: FloatArray = np.zeros((held_out.n_samples, empty.n_outputs))
+    errors = []
+    for added in rounds:
+        cast = hypothesis_votes(added.hypothesis, held_out.values, empty.n_outputs)
+        votes += added.alpha * cast
+        is_wrong = raw_votes(empty, votes) != held_out.targets
+        errors.append(float(held_out.weights @ is_wrong))
+    if not errors:
+        return 1
+    return int(np.flatnonzero(np.array(errors) <= min(errors) + 1e-12)[0]) + 1
+
+
+def gather(dataset: Dataset, rounds: Sequence[Round], params: BoostParams) -> Ensemble:
+    """Gather rounds into an ensemble that is only to be measured."""
+    priors = dataset.weights @ (dataset.class_signs > 0)
+    return Ensemble(
+        catalogue=dataset.catalogue,
+        classes=dataset.classes,
+        hypotheses=tuple(added.hypothesis for added in rounds),
+        alphas=tuple(added.alpha for added in rounds),
+        priors=tuple(priors.tolist()),
+        algorithm=params.algorithm,
+        policy="ordered",
+    )

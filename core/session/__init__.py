@@ -1,0 +1,1 @@
+"""What happens with an ensemble: sessions, policies, probabilities, curves."""

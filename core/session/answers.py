@@ -1,0 +1,81 @@
+"""What a caller says in a session, checked: an answer, or the policy to ask by."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+from core.errors import AnswerError, Refusal, RefusedError, describe
+from core.model.ensemble import Ensemble, PolicyName
+from core.table.catalogue import UNSEEN, Feature
+from core.table.columns import FALSE_WORDS, TRUE_WORDS
+
+
+def check_policy(name: str, ensemble: Ensemble, where: str) -> PolicyName:
+    """Refuse a policy that there is not, or not for this ensemble."""
+    policies: tuple[PolicyName, ...] = get_args(PolicyName)
+    if ensemble.cascade is None:
+        policies = tuple(one for one in policies if one != "cascade")
+    for policy in policies:
+        if policy == name:
+            return policy
+    rule = f"must be one of {', '.join(policies)} for this model"
+    raise RefusedError([Refusal(where, rule, repr(name))])
+
+
+def check_answer(feature: Feature, value: object) -> float:
+    """Turn one answer into a value as in `Dataset.values`.
+
+    Parameters
+    ----------
+    feature : Feature
+    value : object
+        A finite number, a boolean (or 0 or 1), or a category as text; a category
+        that training did not see is legal.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    AnswerError
+    """
+    if feature.type == "category":
+        if not isinstance(value, str) or not value:
+            raise AnswerError(
+                [Refusal(feature.name, "must be a text", describe(value))]
+            )
+        try:
+            return float(feature.categories.index(value))
+        except ValueError:
+            return UNSEEN
+    if feature.type == "boolean":
+        if isinstance(value, bool) or value in (0, 1):
+            return float(bool(value))
+        rule = "must be true or false"
+        raise AnswerError([Refusal(feature.name, rule, describe(value))])
+    try:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        number = float(value) if is_number else math.nan  # type: ignore[arg-type]  # a number by then
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        rule = "must be a finite number"
+        raise AnswerError([Refusal(feature.name, rule, describe(value))])
+    return number
+
+
+def parse_answer(feature: Feature, text: str) -> float:
+    """Turn an answer written as text into a value; see `check_answer`."""
+    if feature.type == "number":
+        try:
+            return check_answer(feature, float(text))
+        except ValueError:
+            rule = "must be a finite number"
+            raise AnswerError([Refusal(feature.name, rule, describe(text))]) from None
+    if feature.type == "boolean":
+        word = text.strip().lower()
+        if word in TRUE_WORDS | FALSE_WORDS:
+            return float(word in TRUE_WORDS)
+    return check_answer(feature, text)

@@ -1,0 +1,1 @@
+"""What was brought: dataset, catalogue and prices, columns, folds, codes."""

@@ -1,0 +1,244 @@
+"""Values to uint8 codes: one code per present value, or per quantile of many."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core import kernels
+from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from core.table.dataset import Dataset
+
+MAX_CODES = 254
+N_JOINT = 256
+N_SOME = 500
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Columns of codes, each of one feature or of several with few codes.
+
+    A column joins the features `members[starts[c]]` to `members[starts[c + 1]]`. The
+    first columns are `codes`, (n_packed, n_samples), the digits of each code being its
+    features' codes, the lowest first; each of the others is one feature as it is.
+    """
+
+    codes: CodeArray
+    members: IntArray
+    starts: IntArray
+
+    @cached_property
+    def column_of(self) -> IntArray:
+        """Column of each feature; (n_features,)."""
+        columns = np.empty(self.members.size, dtype=np.int64)
+        columns[self.members] = np.repeat(
+            np.arange(self.starts.size - 1), np.diff(self.starts)
+        )
+        return columns
+
+
+@dataclass(frozen=True)
+class Binned:
+    """The rows of a dataset as codes.
+
+    `codes` is (n_features, n_samples). Every code below `n_codes[f]` occurs in
+    feature f. `cuts[f]` gives, for a number or boolean, the threshold between code
+    k and k + 1; for a category, the value of code k. `packing` holds the codes of
+    features with few of them once more, several in a byte.
+    """
+
+    codes: CodeArray
+    n_codes: IntArray
+    is_category: BoolArray
+    has_missing: BoolArray
+    cuts: tuple[FloatArray, ...]
+    packing: Packing
+
+
+def bin_values(dataset: Dataset) -> Binned:
+    """Code every feature of a dataset.
+
+    Numbers and booleans with at most 254 distinct values keep them all, one code
+    each; others are cut at weighted quantiles. Categories keep theirs. A constant
+    feature has one code and an empty one none: no stump can be made of either.
+
+    Parameters
+    ----------
+    dataset : Dataset
+
+    Returns
+    -------
+    Binned
+    """
+    values = dataset.values
+    n_samples, n_features = values.shape
+    is_category = np.array(
+        [feature.type == "category" for feature in dataset.catalogue.features],
+        dtype=np.bool_,
+    )
+    known = np.full((n_features, kernels.FEW + 1), np.nan)
+    sizes = np.zeros(n_features, dtype=np.int64)
+    has_missing = np.zeros(n_features, dtype=np.bool_)
+    codes = np.empty((n_features, n_samples), dtype=np.uint8)
+    found = known, sizes, has_missing, codes
+    # Some rows tell which features have many values, and nearly always all values of
+    # the others: by these all rows are coded. Left are the features of many values, and
+    # those of which more turned up.
+    some = np.ascontiguousarray(values[:: 1 + n_samples // N_SOME])
+    no_cuts = np.empty((n_features, 1))
+    kernels.encode(0, some, np.arange(n_features), no_cuts, *found)
+    n_known = sizes.copy()
+    few = np.flatnonzero(sizes <= kernels.FEW)
+    kernels.encode_parallel(values, few, no_cuts, *found)
+    left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
+    cuts = find_cuts(dataset, is_category, known, sizes)
+    n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
+    if left.size:
+        width = 1 << int(n_cuts[left].max()).bit_length()
+        tables = np.full((left.size, width), np.inf)
+        is_cut = np.arange(width) < n_cuts[left, np.newaxis]
+        tables[is_cut] = np.concatenate([cuts[idx] for idx in left])
+        kernels.encode_parallel(values, left, tables, *found)
+    n_codes = n_cuts + (~is_category & (sizes > 0))
+    packing = pack(codes, n_codes, has_missing)
+    return Binned(codes, n_codes, is_category, has_missing, tuple(cuts), packing)
+
+
+def find_cuts(
+    dataset: Dataset, is_category: BoolArray, known: FloatArray, sizes: IntArray
+) -> list[FloatArray]:
+    """Cuts of every feature, as in `Binned`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    is_category : bool array, shape (n_features,)
+    known : float64 array, shape (n_features, FEW + 1)
+        The distinct values of a feature with at most `FEW`, ascending.
+    sizes : int64 array, shape (n_features,)
+        How many they are; of a feature with more, any number above `FEW`.
+
+    Returns
+    -------
+    list of float64 array
+    """
+    is_weighted = bool(np.ptp(dataset.weights) > 0)
+    middles = find_middles(known[:, :-1], known[:, 1:])
+    cuts = []
+    for idx, size in enumerate(sizes.tolist()):
+        if size > kernels.FEW:
+            column = dataset.values[:, idx].copy()
+            weights = dataset.weights if is_weighted else None
+            cuts.append(sort_cuts(column, weights, is_category=is_category[idx]))
+        elif is_category[idx]:
+            cuts.append(known[idx, :size])
+        else:
+            cuts.append(middles[idx, : max(size - 1, 0)])
+    return cuts
+
+
+def sort_cuts(
+    column: FloatArray, weights: FloatArray | None, *, is_category: bool
+) -> FloatArray:
+    """Cuts of one feature, whose values are sorted in place unless they are weighted.
+
+    Sorting puts missing values last.
+    """
+    if weights is None:
+        column.sort()
+    else:
+        order = np.argsort(column)
+        column, weights = column[order], weights[order]
+    n_present = int(np.searchsorted(column, np.nan))
+    if is_category:
+        return np.unique(column[:n_present])
+    return find_thresholds(
+        column[:n_present], None if weights is None else weights[:n_present]
+    )
+
+
+def pack(codes: CodeArray, n_codes: IntArray, has_missing: BoolArray) -> Packing:
+    """Join features with few codes, so that one pass over a byte serves them all.
+
+    Parameters
+    ----------
+    codes : uint8 array, shape (n_features, n_samples)
+    n_codes : int64 array, shape (n_features,)
+    has_missing : bool array, shape (n_features,)
+
+    Returns
+    -------
+    Packing
+        Each column is filled up with the features of fewest codes.
+    """
+    radixes = (n_codes + has_missing).tolist()
+    left = deque(sorted(range(len(radixes)), key=radixes.__getitem__))
+    joint: list[list[int]] = []
+    alone: list[list[int]] = []
+    while left:
+        column = [left.pop()]
+        size = radixes[column[0]]
+        while left and size * radixes[left[0]] <= N_JOINT:
+            column.append(left.popleft())
+            size *= radixes[column[-1]]
+        (joint if len(column) > 1 else alone).append(column)
+    columns = joint + alone[::-1]
+    members = np.array([idx for column in columns for idx in column], dtype=np.int64)
+    starts = np.cumsum([0, *(len(column) for column in columns)])
+    packed = np.empty((len(joint), codes.shape[1]), dtype=np.uint8)
+    kernels.pack(codes, n_codes, has_missing, members, starts, packed)
+    return Packing(packed, members, starts)
+
+
+def find_thresholds(ordered: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Thresholds that part the present values into at most `MAX_CODES` codes.
+
+    Parameters
+    ----------
+    ordered : float64 array, shape (n_present,)
+        Finite values, ascending.
+    weights : float64 array, shape (n_present,), or None
+        None where all are equal.
+
+    Returns
+    -------
+    float64 array
+        Ascending; each lies strictly between two neighbouring present values, or on
+        the lower one where no double lies between. A value equal to a threshold is
+        below it.
+    """
+    is_lower = ordered[1:] > ordered[:-1]
+    if np.count_nonzero(is_lower) < MAX_CODES:
+        lower_idxs = np.flatnonzero(is_lower)
+    else:
+        lower_idxs = find_quantiles(ordered, weights)
+    return find_middles(ordered[lower_idxs], ordered[lower_idxs + 1])
+
+
+def find_middles(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Thresholds between values; the lower one where no double lies between."""
+    middle = lower / 2 + upper / 2
+    return np.where((lower <= middle) & (middle < upper), middle, lower)
+
+
+def find_quantiles(ordered: FloatArray, weights: FloatArray | None) -> IntArray:
+    """Positions of the last of equal values at each quantile, but not of the greatest.
+
+    A quantile on the greatest value counts for the one before.
+    """
+    if weights is None:
+        # As by running totals, which would be the whole numbers.
+        targets = float(ordered.size) * np.arange(1, MAX_CODES) / MAX_CODES
+        picks = np.ceil(targets).astype(np.int64) - 1
+    else:
+        totals = np.cumsum(weights)
+        targets = totals[-1] * np.arange(1, MAX_CODES) / MAX_CODES
+        picks = np.searchsorted(totals, targets)
+    last_idxs = np.searchsorted(ordered, ordered[picks], side="right") - 1
+    greatest = np.searchsorted(ordered, ordered[-1]) - 1
+    ascending: IntArray = np.minimum(last_idxs, greatest)
+    is_first: BoolArray = np.diff(ascending, prepend=-1) > 0
+    return ascending[is_first]

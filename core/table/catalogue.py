@@ -1,0 +1,105 @@
+"""What features cost: the frozen catalogue of features and groups.
+
+Money is an integer number of micro-units (one unit = 1,000,000) everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from core.arrays import BoolArray, Derived, IntArray
+
+FeatureType = Literal["number", "boolean", "category"]
+
+NO_GROUP = -1
+
+# A category never seen in training: it is charged, and no stump can read it.
+UNSEEN = -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A column that costs something to read.
+
+    `cost` is in micro-units; a member of a bundle has none of its own (0).
+    `categories` are the values seen in training, sorted; code k is the k-th.
+    """
+
+    name: str
+    type: FeatureType = "number"
+    cost: int = 1_000_000
+    label: str | None = None
+    unit: str | None = None
+    group: str | None = None
+    categories: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The label where there is one, else the name."""
+        return self.label or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Features that share a one-time fee, or, with a price, a bundle bought whole."""
+
+    name: str
+    fee: int = 0
+    price: int | None = None
+    label: str | None = None
+
+    @property
+    def is_bundle(self) -> bool:
+        """Whether the group is bought whole at one price."""
+        return self.price is not None
+
+
+@dataclass(frozen=True)
+class Catalogue(Derived):
+    """All features with their groups, and the unit that costs are given in."""
+
+    features: tuple[Feature, ...]
+    groups: tuple[Group, ...] = ()
+    cost_unit: str = ""
+
+    @cached_property
+    def feature_idxs(self) -> dict[str, int]:
+        """Position of each feature by name."""
+        return {feature.name: idx for idx, feature in enumerate(self.features)}
+
+    @cached_property
+    def group_idxs(self) -> IntArray:
+        """Group of each feature, `NO_GROUP` where it has none; (n_features,)."""
+        positions = {group.name: idx for idx, group in enumerate(self.groups)}
+        return np.array(
+            [
+                NO_GROUP if feature.group is None else positions[feature.group]
+                for feature in self.features
+            ],
+            dtype=np.int64,
+        )
+
+    @cached_property
+    def costs(self) -> IntArray:
+        """Cost of each feature in micro-units; (n_features,)."""
+        return np.array([feature.cost for feature in self.features], dtype=np.int64)
+
+    @cached_property
+    def fees(self) -> IntArray:
+        """Fee of each group, or the price of a bundle, in micro-units; (n_groups,)."""
+        return np.array(
+            [
+                group.fee if group.price is None else group.price
+                for group in self.groups
+            ],
+            dtype=np.int64,
+        )
+
+    @cached_property
+    def is_bundle(self) -> BoolArray:
+        """Which groups are bundles; (n_groups,)."""
+        return np.array([group.is_bundle for group in self.groups], dtype=np.bool_)

@@ -1,0 +1,82 @@
+"""A checked table: features, classes, rows and their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.table.catalogue import (
+    Catalogue,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassLabel:
+    """A class as it stands in the table, and as it is shown to people."""
+
+    label: str
+    display: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A checked table.
+
+    `values` is float64 (n_samples, n_features): numbers as they are, booleans 0 or
+    1, categories as codes into `Feature.categories` (`UNSEEN` for any other, in
+    rows that training did not see), NaN where missing. `targets`
+    holds class positions; of two classes the second is the positive one. Where a row
+    may belong to several classes at once (multi-label) it is (n_samples, n_classes), 1
+    for each that the row belongs to, else 0. `weights` are positive and sum to 1.
+    `row_groups` numbers the rows that belong together.
+    """
+
+    catalogue: Catalogue
+    classes: tuple[ClassLabel, ...]
+    values: FloatArray
+    targets: IntArray
+    weights: FloatArray
+    row_groups: IntArray | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[0])
+
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether a row may belong to several classes at once, or to none."""
+        return self.targets.ndim == 2
+
+    @property
+    def signs(self) -> FloatArray:
+        """-1 for the first of two classes, +1 for the second; (n_samples,)."""
+        signs: FloatArray = np.where(self.targets == 1, 1.0, -1.0)
+        return signs
+
+    @property
+    def class_signs(self) -> FloatArray:
+        """+1 for each class that a row belongs to, else -1; (n_samples, n_classes)."""
+        belongs = self.targets
+        if not self.is_multilabel:
+            belongs = self.targets[:, None] == np.arange(len(self.classes))
+        signs: FloatArray = np.where(belongs == 1, 1.0, -1.0)
+        return signs
+
+    def take(self, row_idxs: IntArray) -> Dataset:
+        """Give the rows at these positions, their weights rescaled to sum to 1."""
+        weights = self.weights[row_idxs]
+        return replace(
+            self,
+            values=np.ascontiguousarray(self.values[row_idxs]),
+            targets=self.targets[row_idxs],
+            weights=weights / weights.sum(),
+            row_groups=None if self.row_groups is None else self.row_groups[row_idxs],
+        )
+
+
+def count_outputs(n_classes: int, is_multilabel: bool) -> int:
+    """How many numbers a vote has: 1 for two classes, else one per class."""
+    return 1 if n_classes == 2 and not is_multilabel else n_classes

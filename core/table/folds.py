@@ -1,0 +1,80 @@
+"""Rows parted into folds, or into rows to train on and rows to hold out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.table.dataset import Dataset
+
+
+def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
+    """Part the rows into folds, each class spread evenly, row groups kept whole.
+
+    There are fewer folds where the second largest class has fewer rows (or groups), so
+    that at least two classes are always left to train on.
+
+    Returns
+    -------
+    list of int64 array
+        Row positions of each fold, ascending; empty where fewer than 2 are possible.
+    """
+    generator = np.random.default_rng(seed)
+    n_classes = len(dataset.classes)
+    if dataset.row_groups is None:
+        counts = np.bincount(dataset.targets, minlength=n_classes)
+        n_folds = min(folds, int(np.sort(counts)[-2]))
+        if n_folds < 2:
+            return []
+        order = generator.permutation(dataset.n_samples)
+        order = order[np.argsort(dataset.targets[order], kind="stable")]
+        fold_of = np.empty(dataset.n_samples, dtype=np.int64)
+        fold_of[order] = np.arange(dataset.n_samples) % n_folds
+    else:
+        # Row groups are dealt out by their shares of the classes: each fold gets
+        # its part, and what remains to train on has two classes.
+        # Their numbers have gaps where some row groups were taken from a dataset.
+        row_groups = np.unique(dataset.row_groups, return_inverse=True)[1]
+        shares = class_shares(row_groups, dataset.targets, n_classes)
+        n_folds = min(folds, int(np.sort((shares > 0).sum(axis=0))[-2]))
+        if n_folds < 2:
+            return []
+        order = generator.permutation(shares.shape[0])
+        order = order[np.lexsort(shares[order, :0:-1].T)]
+        group_fold = np.empty(order.size, dtype=np.int64)
+        group_fold[order] = np.arange(order.size) % n_folds
+        fold_of = group_fold[row_groups]
+    return [np.flatnonzero(fold_of == fold) for fold in range(n_folds)]
+
+
+def class_shares(row_groups: IntArray, targets: IntArray, n_classes: int) -> FloatArray:
+    """Share of each class among the rows of each row group; (n_row_groups, n_classes).
+
+    Row groups are numbered without gaps.
+    """
+    n_row_groups = int(row_groups.max()) + 1
+    counts = np.bincount(
+        row_groups * n_classes + targets, minlength=n_row_groups * n_classes
+    )
+    counts = counts.reshape(n_row_groups, n_classes)
+    shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
+    return shares
+
+
+def part_rows(dataset: Dataset, seed: int) -> tuple[IntArray, IntArray]:
+    """Two thirds of each class to train on, the rest to set thresholds with.
+
+    Rows of one group stay together. Of a class of two rows (or groups) each part
+    has one, wherever the classes don't share row groups.
+    """
+    row_groups = np.arange(dataset.n_samples)
+    if dataset.row_groups is not None:
+        row_groups = np.unique(dataset.row_groups, return_inverse=True)[1]
+    n_row_groups = int(row_groups.max()) + 1
+    shares = np.bincount(row_groups, dataset.targets, n_row_groups)
+    order = np.random.default_rng(seed).permutation(n_row_groups)
+    order = order[np.argsort(shares[order], kind="stable")]
+    # One of the first two row groups is held out, and one of the last two.
+    start = 0 if n_row_groups % 3 == 1 else 1
+    is_held_out = np.isin(row_groups, order[start::3])
+    return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)

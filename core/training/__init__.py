@@ -1,0 +1,1 @@
+"""How ensembles are made: the boosting loop, rules, learners, weights."""

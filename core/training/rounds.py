@@ -1,0 +1,32 @@
+"""One round of boosting, and what a rule carries to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.model.hypotheses import Hypothesis
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a rule carries from one round to the next (only `hybrid` does)."""
+
+    first_quality: float = 0.0
+    is_smoothing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One weak hypothesis added by boosting.
+
+    `edge` is gamma in (0, 1], `spent` what the features so far cost in micro-units,
+    `z` the normaliser of the weights after this round.
+    """
+
+    number: int
+    hypothesis: Hypothesis
+    edge: float
+    alpha: float
+    z: float
+    spent: int
+    memory: Memory = Memory()

@@ -1,0 +1,398 @@
+"""The Python client, against a real server process and against a broken line."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from askless.client import (
+    Client,
+    PredictionSession,
+    ProblemError,
+    SimulatedPatient,
+    StoredModel,
+    TrainingFailed,
+    TrainingProgress,
+    UnansweredError,
+)
+from tests.app.clinic import clinic, model_json
+from tests.app.serving import serving
+
+ADULT = {"age": 63, "sex": "female", "chol": 233, "fbs": True, "echo1": 2, "echo2": 4}
+SPEC = {
+    "name": "coin",
+    "target": "side",
+    "features": [
+        {"name": "weight", "cost": 2},
+        {"name": "size", "cost": 1},
+    ],
+    "params": {"rounds": 20},
+    "validation": {"folds": 2},
+}
+
+
+def coins(folder: Path) -> Path:
+    """A table on which no single feature is right every time."""
+    rows = [
+        f"{idx % 7},{(idx * 5) % 11},{int(idx % 7 + (idx * 5) % 11 > 7)}"
+        for idx in range(60)
+    ]
+    table = folder / "coins.csv"
+    table.write_text("\n".join(["weight,size,side", *rows, ""]))
+    return table
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("home")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(address: str) -> Iterator[Client]:
+    with Client(address) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def model(client: Client) -> StoredModel:
+    document = json.dumps(model_json(clinic(), "clinic"))
+    return client.import_model(document.encode())
+
+
+class TestAgainstAServer:
+    def test_train_gives_the_model_and_tells_its_progress(
+        self, client: Client, tmp_path: Path
+    ) -> None:
+        told: list[TrainingProgress] = []
+
+        made = client.train(coins(tmp_path), SPEC, told.append)
+
+        assert (made.name, made.version) == ("coin", 1)
+        assert [told[0].state, told[-1].state] == ["queued", "succeeded"]
+        assert told[-1].share == 1.0
+        assert made in client.models()
+
+    def test_spec_may_be_a_file(self, client: Client, tmp_path: Path) -> None:
+        spec = tmp_path / "spec.json"
+        spec.write_text(json.dumps(SPEC | {"name": "from-a-file"}))
+
+        made = client.train(str(coins(tmp_path)), spec)
+
+        assert made.name == "from-a-file"
+
+    def test_refused_spec_names_the_broken_rules(
+        self, client: Client, tmp_path: Path
+    ) -> None:
+        with pytest.raises(ProblemError) as refused:
+            client.train(coins(tmp_path), SPEC | {"target": "edge"})
+
+        assert refused.value.status == 422
+        assert refused.value.type == "/problems/invalid-request"
+        assert [error["field"] for error in refused.value.errors] == ["target"]
+
+    def test_cancelled_training_raises(self, client: Client, tmp_path: Path) -> None:
+        endless = SPEC | {"params": {"rounds": 100_000}}
+        training_id = client.start_training(coins(tmp_path), endless)
+        client.cancel(training_id)
+
+        with pytest.raises(TrainingFailed) as ended:
+            client.follow(training_id)
+
+        assert ended.value.state == "cancelled"
+
+    def test_loop_answers_what_is_asked(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model, budget=12)
+
+        for question in session:
+            if question.feature == "age":
+                question.answer(63)
+            elif question.feature == "sex":
+                question.refused()
+            elif question.feature == "chol":
+                question.ordered()
+            else:
+                question.unavailable()
+
+        taken = {one["feature"]: one["outcome"] for one in session.answers}
+        assert session.spent == 8.27
+        assert session.pending == ["chol"]
+        assert {taken[name] for name in ("age", "sex", "chol")} == {
+            "value",
+            "refused",
+            "ordered",
+        }
+        assert session.prediction["label"] in ("0", "1")
+
+    def test_pending_result_comes_after_the_loop(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model, known={"age": 63})
+        next(iter(session)).ordered()
+        (feature,) = session.pending
+
+        session.answer(feature, "female" if feature == "sex" else 1)
+
+        assert session.pending == []
+
+    def test_session_can_be_taken_up_again(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model.name, budget=12).answer("age", 40)
+
+        again = client.session(session.id)
+
+        assert again.raw == session.raw
+
+    def test_question_that_gets_no_answer_ends_the_loop(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model)
+
+        with pytest.raises(UnansweredError, match="age"):
+            list(session)
+
+    def test_simulated_patient_pays_what_the_ledger_says(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model, budget=30, stop={"certain": False})
+
+        SimulatedPatient(ADULT | {"ecg": float("nan")}).play(session, goes_on=True)
+
+        charged = [(one["feature"], one["amount"]) for one in session.ledger()]
+        assert sum(amount for _, amount in charged) == pytest.approx(session.spent)
+        assert ("chol", 7.27) in charged
+        assert dict(charged)["echo1"] == 9.0
+        assert (session.state, session.pending) == ("closed", [])
+
+    def test_answer_over_budget_is_a_problem(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model, budget=5)
+
+        with pytest.raises(ProblemError) as refused:
+            session.answer("ecg", 1)
+
+        assert refused.value.type == "/problems/over-budget"
+        assert refused.value.problem["price"] == 15.5
+        assert session.refresh().spent == 0
+
+    def test_stopped_session_asks_nothing(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model, seed=7, policy="sample").stop()
+
+        assert list(session) == []
+        assert session.stop_reason == "client_stopped"
+
+    def test_erased_session_keeps_its_amounts(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model).answer("age", 40)
+
+        session.erase()
+
+        assert session.answers == []
+        assert [one["amount"] for one in session.ledger()] == [1.0]
+
+    def test_exported_model_can_be_imported(
+        self, client: Client, model: StoredModel, tmp_path: Path
+    ) -> None:
+        exported = tmp_path / "MODEL.json"
+        exported.write_bytes(client.export(model))
+
+        again = client.import_model(exported)
+
+        assert (again.name, again.version) == (model.name, model.version + 1)
+
+    def test_plan_keeps_to_the_budget(self, client: Client, model: StoredModel) -> None:
+        plan = client.plan(model, budget=10)
+
+        assert 0 < plan["total"] <= 10
+
+    def test_curve_comes_from_held_out_rows(
+        self, client: Client, tmp_path: Path
+    ) -> None:
+        made = client.train(coins(tmp_path), SPEC)
+
+        assert client.curve(made)["rows"] == 60
+
+    def test_unknown_model_is_a_problem(self, client: Client) -> None:
+        with pytest.raises(ProblemError) as missing:
+            client.card("mdl_none")
+
+        assert (missing.value.status, missing.value.title) == (
+            404,
+            "There is no such thing",
+        )
+
+
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def flaky(*answers: httpx.Response | Exception) -> tuple[Client, list[httpx.Request]]:
+    """A client whose line gives these answers, one after the other."""
+    left = list(answers)
+    requests: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        request.read()
+        requests.append(request)
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    transport = httpx.MockTransport(handle)
+    made = Client("http://askless.test", transport=transport, first_wait_s=0, retries=3)
+    return made, requests
+
+
+def session_json(version: int = 1) -> dict[str, Any]:
+    return {"id": "ses_1", "version": version, "question": None, "pending": []}
+
+
+def stream(*events: tuple[int, dict[str, Any]], retry: bool = True) -> httpx.Response:
+    text = "".join(
+        f"event: {data['state']}\ndata: {json.dumps(data)}\nid: {number}\n"
+        + ("retry: 1000\n\n" if retry else "\n")
+        for number, data in events
+    )
+    return httpx.Response(200, text=": ping\n\n" + text)
+
+
+def running(share: float) -> dict[str, Any]:
+    return {"state": "running", "progress": share}
+
+
+DONE = {"state": "succeeded", "progress": 1.0, "model_id": "mdl_1"}
+MODEL = {"id": "mdl_1", "name": "m", "version": 1, "training_id": "trn_1"}
+LOST = httpx.ReadError("reset")
+AWAY = httpx.ConnectError("refused")
+UNAVAILABLE = {"type": "/problems/unavailable", "title": "Not now", "status": 503}
+
+
+def test_answer_is_sent_again_until_it_arrives() -> None:
+    client, requests = flaky(
+        LOST, httpx.Response(503, json=UNAVAILABLE), httpx.Response(200, json={})
+    )
+    session = PredictionSession(client, session_json())
+
+    session.answer("age", 63)
+
+    assert len(requests) == 3
+    assert len({request.content for request in requests}) == 1
+
+
+def test_line_that_stays_broken_raises_in_the_end() -> None:
+    client, requests = flaky(LOST, LOST, LOST, LOST)
+
+    with pytest.raises(httpx.ReadError):
+        client.models()
+
+    assert len(requests) == 4
+
+
+def test_service_that_stays_away_is_a_problem() -> None:
+    client, _ = flaky(*(httpx.Response(503, json=UNAVAILABLE) for _ in range(4)))
+
+    with pytest.raises(ProblemError) as refused:
+        client.models()
+
+    assert refused.value.type == "/problems/unavailable"
+
+
+def test_refusal_is_not_sent_again() -> None:
+    client, requests = flaky(httpx.Response(422, json={"title": "No", "errors": []}))
+
+    with pytest.raises(ProblemError):
+        client.predict("m")
+
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize("failure", [LOST, httpx.Response(503, json=UNAVAILABLE)])
+def test_upload_that_may_have_arrived_is_not_sent_again(
+    failure: httpx.Response | Exception, tmp_path: Path
+) -> None:
+    client, requests = flaky(failure)
+
+    with pytest.raises((httpx.ReadError, ProblemError)):
+        client.start_training(coins(tmp_path), SPEC)
+
+    assert len(requests) == 1
+
+
+def test_upload_that_never_arrived_is_sent_again_whole(tmp_path: Path) -> None:
+    client, requests = flaky(AWAY, httpx.Response(202, json={"id": "trn_1"}))
+
+    client.start_training(coins(tmp_path), SPEC)
+
+    table = coins(tmp_path).read_bytes()
+    assert [table in request.content for request in requests] == [True, True]
+
+
+def test_broken_stream_goes_on_after_its_last_event() -> None:
+    first = stream((1, running(0.1)), (2, running(0.5)))
+    client, requests = flaky(
+        first, LOST, stream((3, DONE)), httpx.Response(200, json=MODEL | WHEN)
+    )
+    told: list[TrainingProgress] = []
+
+    client.follow("trn_1", told.append)
+
+    after = [request.headers.get("last-event-id") for request in requests[:3]]
+    assert after == [None, "2", "2"]
+    assert [one.share for one in told] == [0.1, 0.5, 1.0]
+
+
+WHEN = {"created_at": "2026-11-20T09:30:00Z"}
+
+
+def test_stream_that_never_says_anything_raises() -> None:
+    client, _ = flaky(*(stream() for _ in range(4)))
+
+    with pytest.raises(httpx.RemoteProtocolError):
+        client.follow("trn_1")
+
+
+def test_failed_training_raises_its_problem() -> None:
+    problem = {"type": "/problems/worker-lost", "title": "Died", "detail": "Thrice."}
+    failed = {"state": "failed", "progress": 0.2, "error": problem}
+    client, _ = flaky(stream((1, failed)))
+
+    with pytest.raises(TrainingFailed, match="Thrice") as ended:
+        client.follow("trn_1")
+
+    assert ended.value.problem == problem
+
+
+def test_answer_of_something_else_than_the_service_is_a_problem() -> None:
+    client, _ = flaky(httpx.Response(418, text="<html>"))
+
+    with pytest.raises(ProblemError, match=re.escape("I'm a teapot (418)")):
+        client.models()
+
+
+def test_lists_are_read_to_their_end() -> None:
+    client, requests = flaky(
+        httpx.Response(200, json={"items": [MODEL | WHEN], "next": "mdl_1"}),
+        httpx.Response(200, json={"items": [MODEL | WHEN], "next": None}),
+    )
+
+    found = client.models()
+
+    assert len(found) == 2
+    assert requests[1].url.params["after"] == "mdl_1"
+
+
+def test_new_fields_of_an_answer_are_passed_over() -> None:
+    client, _ = flaky(httpx.Response(200, json=MODEL | WHEN | {"colour": "red"}))
+
+    assert client.model("mdl_1").name == "m"

@@ -1,0 +1,580 @@
+"""Each kernel of a session against its twin in plain Python."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.kernels import inference as kernels
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import LEAF, Stump, Tree
+from core.model.paths import lay_paths
+from core.session.policies.sample import uniforms
+from core.table.catalogue import Catalogue, Feature
+from tests import naive, naive_sessions, strategies
+
+NAN = math.nan
+# Two features in a group with a fee (0), two in a bundle (1), one alone.
+COSTS = np.array([3, 0, 0, 0, 5])
+GROUP_IDXS = np.array([0, 0, 1, 1, -1])
+FEES = np.array([20, 90])
+IS_BUNDLE = np.array([False, True])
+UNLIMITED = int(np.iinfo(np.int64).max)
+
+
+def path_arrays(ensemble: Ensemble) -> tuple[np.ndarray, ...]:
+    return ensemble.paths.roots, ensemble.paths.nodes, ensemble.paths.cuts
+
+
+def voting_arrays(ensemble: Ensemble) -> tuple[np.ndarray, ...]:
+    return *path_arrays(ensemble), ensemble.alpha_array, ensemble.weighted_votes
+
+
+def price_arrays(catalogue: Catalogue) -> tuple[np.ndarray, ...]:
+    return (
+        catalogue.costs,
+        catalogue.group_idxs,
+        catalogue.fees,
+        catalogue.is_bundle,
+    )
+
+
+def plain_stumps(ensemble: Ensemble) -> list[tuple]:
+    """Stumps as `naive_sessions` takes them."""
+    return [
+        (h.feature_idx, h.cut, h.is_category, h.votes[0] * alpha)
+        for h, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
+    ]
+
+
+def naive_stumps(ensemble: Ensemble) -> list[tuple]:
+    """Stumps as `naive` takes them."""
+    return [strategies.plain_stump(stump) for stump in ensemble.hypotheses]
+
+
+def naive_row(row: np.ndarray) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in row.tolist()]
+
+
+def naive_shop(catalogue: Catalogue) -> naive.Shop:
+    groups = [None if idx < 0 else idx for idx in catalogue.group_idxs.tolist()]
+    return naive.Shop(
+        catalogue.costs.tolist(),
+        groups,
+        catalogue.fees.tolist(),
+        catalogue.is_bundle.tolist(),
+    )
+
+
+def all_options(ensemble: Ensemble) -> list[list[float]]:
+    return [
+        naive_sessions.options(plain_stumps(ensemble), idx, n_categories(feature))
+        for idx, feature in enumerate(ensemble.catalogue.features)
+    ]
+
+
+def n_categories(feature: Feature) -> int | None:
+    return len(feature.categories) if feature.type == "category" else None
+
+
+def ascending(budgets: list[int | None]) -> np.ndarray:
+    limits = [UNLIMITED if budget is None else budget for budget in budgets]
+    return np.sort(np.array(limits, np.int64))
+
+
+@st.composite
+def rows_in_part(draw, catalogue):
+    """One row, and how far each of its features has come."""
+    row = draw(strategies.tables(catalogue, max_rows=1, has_unseen=True))[0]
+    codes = st.sampled_from(
+        (kernels.OPEN, kernels.KNOWN, kernels.GONE, kernels.PENDING)
+    )
+    status = draw(st.lists(codes, min_size=row.size, max_size=row.size))
+    return row, np.array(status, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("value", "cut", "is_category", "expected"),
+    [
+        (1.0, 0.5, False, 2.0),
+        (0.5, 0.5, False, -2.0),
+        (-math.inf, 0.5, False, -2.0),
+        (NAN, 0.5, False, 0.0),
+        (-1.0, -2.0, False, 2.0),
+        (3.0, 3.0, True, 2.0),
+        (4.0, 3.0, True, -2.0),
+        (0.0, 3.0, True, -2.0),
+        (NAN, 3.0, True, 0.0),
+        (-1.0, 3.0, True, 0.0),
+    ],
+)
+def test_vote_of_a_stump(value, cut, is_category, expected):
+    paths = lay_paths([Stump(0, cut, (1,), is_category)], 1)
+
+    end = kernels.step(value, paths.roots[0], paths.nodes, paths.cuts)
+
+    assert 2.0 * paths.votes[~end].item() == expected
+
+
+@given(strategies.ensembles(), st.data())
+def test_add_votes_sums_every_stump(ensemble, data):
+    values = data.draw(strategies.tables(ensemble.catalogue, has_unseen=True))
+    length = data.draw(st.integers(0, len(ensemble.hypotheses)))
+    votes, alphas = np.zeros((values.shape[0], 1)), np.zeros(values.shape[0])
+
+    kernels.add_votes(values, length, *voting_arrays(ensemble), votes, alphas)
+
+    stumps = plain_stumps(ensemble)[:length]
+    rows = values.tolist()
+    assert votes[:, 0].tolist() == [naive_sessions.full_vote(stumps, r) for r in rows]
+    assert alphas.tolist() == [naive_sessions.voted_alpha(stumps, r) for r in rows]
+
+
+def test_no_stumps_vote_zero(ensemble):
+    none = replace(ensemble, hypotheses=(), alphas=())
+    votes, alphas = np.zeros((2, 1)), np.zeros(2)
+
+    kernels.add_votes(np.zeros((2, 2)), 0, *voting_arrays(none), votes, alphas)
+
+    assert votes.tolist() == [[0.0], [0.0]]
+    assert alphas.tolist() == [0.0, 0.0]
+
+
+@given(strategies.ensembles(), st.data())
+def test_tally_draws_counts_each_draw_that_has_a_vote(ensemble, data):
+    row, status = data.draw(rows_in_part(ensemble.catalogue))
+    drawn = data.draw(st.lists(st.integers(0, len(ensemble.hypotheses) - 1)))
+    votes, has_vote = np.zeros(1), np.ones(len(ensemble.hypotheses), np.bool_)
+
+    n_voted = kernels.tally_draws(
+        row,
+        status,
+        np.array(drawn, np.int64),
+        *path_arrays(ensemble),
+        ensemble.paths.votes,
+        votes,
+        has_vote,
+    )
+
+    known = np.where(status == kernels.KNOWN, row, NAN).tolist()
+    signs = [
+        np.sign(naive_sessions.vote(stump, known[stump[0]]))
+        for stump in plain_stumps(ensemble)
+    ]
+    assert has_vote.tolist() == [sign != 0 for sign in signs]
+    assert n_voted == sum(signs[h] != 0 for h in drawn)
+    assert votes.tolist() == [sum(signs[h] for h in drawn)]
+
+
+@pytest.mark.parametrize(
+    ("number", "drawn"), [(0.0, 0), (0.249, 0), (0.25, 1), (0.999, 1), (1.0, 1)]
+)
+def test_number_draws_the_hypothesis_whose_part_begins_there(number, drawn):
+    assert kernels.draw(number, np.array([0.0, 1.0, 4.0])) == drawn
+
+
+@pytest.mark.parametrize(
+    ("n_done", "waiting_for", "expected"),
+    [
+        (0, [7, 8], (0, 0)),
+        (1, [7, 8], (1, 1)),
+        (0, [-1, 8], (1, 1)),
+        (2, [-1, 8], (3, 1)),
+        (2, [7, -1], (2, 0)),
+        (3, [7, -1], (-1, -1)),
+        (9, [7, 8], (-1, -1)),
+    ],
+)
+def test_find_asking_passes_over_draws_that_need_nothing(n_done, waiting_for, expected):
+    numbers = np.array([0.1, 0.9, 0.1, 0.9])
+    sums = np.array([0.0, 1.0, 2.0])
+
+    found = kernels.find_asking(numbers, n_done, sums, np.array(waiting_for))
+
+    assert found == expected
+
+
+@pytest.mark.parametrize("feature_idx", range(5))
+@pytest.mark.parametrize(
+    "is_paid", [(False, False), (False, True), (True, False), (True, True)]
+)
+def test_price_now_adds_the_fee_that_is_due(feature_idx, is_paid):
+    price = kernels.price_now(feature_idx, COSTS, GROUP_IDXS, FEES, np.array(is_paid))
+
+    paid_groups = {group for group in (0, 1) if is_paid[group]}
+    assert price == naive_sessions.price(
+        feature_idx, COSTS, GROUP_IDXS, FEES, paid_groups
+    )
+
+
+@st.composite
+def sessions(draw, max_features=6, max_hypotheses=10):
+    """An ensemble with statuses, paid groups and an amount that remains."""
+    catalogue = draw(strategies.catalogues(max_features=max_features))
+    ensemble = draw(strategies.ensembles(catalogue, max_hypotheses=max_hypotheses))
+    n_features = len(ensemble.catalogue.features)
+    n_groups = len(ensemble.catalogue.groups)
+    status = draw(
+        st.lists(
+            st.sampled_from((0, 0, 1, 2, 3)), min_size=n_features, max_size=n_features
+        )
+    )
+    is_paid = draw(st.lists(st.booleans(), min_size=n_groups, max_size=n_groups))
+    budget = draw(strategies.budgets())
+    return (
+        ensemble,
+        np.array(status, np.int64),
+        np.array(is_paid, np.bool_),
+        UNLIMITED if budget is None else budget,
+    )
+
+
+@given(sessions())
+def test_find_plan_is_the_longest_prefix_that_can_be_paid(session):
+    ensemble, status, is_group_paid, remaining = session
+    values = np.where(status == kernels.KNOWN, 1.0, NAN)
+    catalogue = ensemble.catalogue
+    prices = price_arrays(catalogue)[:3]
+    expected_length, wanted = naive_sessions.plan(
+        plain_stumps(ensemble),
+        status.tolist(),
+        *(array.tolist() for array in prices),
+        set(np.flatnonzero(is_group_paid).tolist()),
+        remaining,
+    )
+
+    length, first = kernels.find_plan(
+        values, status, *path_arrays(ensemble), *prices, is_group_paid, remaining
+    )
+
+    assert (length, first) == (expected_length, wanted[0] if wanted else -1)
+
+
+def bounds_of(ensemble, row, status, is_affordable, start):
+    """What the kernel gives; no start: the whole ensemble counts."""
+    bounds = np.zeros(2)
+    feature_idxs = [stump.feature_idx for stump in ensemble.hypotheses]
+    is_payable = (is_affordable | (status != kernels.OPEN))[feature_idxs]
+    kernels.bound_votes(
+        row,
+        status,
+        is_affordable,
+        is_payable,
+        status == kernels.PENDING,
+        *path_arrays(ensemble),
+        ensemble.weighted_votes[:, 0].copy(),
+        ensemble.segment_starts,
+        ensemble.segment_cuts,
+        start or 0,
+        start is not None,
+        bounds,
+    )
+    return tuple(bounds.tolist())
+
+
+@given(sessions(max_features=3, max_hypotheses=6), st.booleans(), st.data())
+def test_bound_votes_is_exact(session, is_prefix, data):
+    ensemble, status, _, _ = session
+    table = strategies.tables(ensemble.catalogue, max_rows=1, has_unseen=True)
+    row = data.draw(table)[0]
+    fits = st.lists(st.booleans(), min_size=status.size, max_size=status.size)
+    is_affordable = np.array(data.draw(fits))
+    dear = np.flatnonzero((status == kernels.OPEN) & ~is_affordable)
+    lost = [h for h, one in enumerate(ensemble.hypotheses) if one.feature_idx in dear]
+    last_start = min([*lost, len(ensemble.hypotheses)])
+    start = data.draw(st.integers(0, last_start)) if is_prefix else None
+
+    bounds = bounds_of(ensemble, row, status, is_affordable, start)
+
+    assert bounds == naive_sessions.vote_bounds(
+        plain_stumps(ensemble),
+        row.tolist(),
+        status.tolist(),
+        is_affordable.tolist(),
+        start,
+        all_options(ensemble),
+    )
+
+
+def reveal(values, feature_idx, status):
+    """Obtain a feature at price 7 after 2 questions and 100 spent."""
+    row_status, ranks = np.array(status), np.zeros(5, np.int64)
+    is_group_paid = np.zeros(2, np.bool_)
+    spent, n_asked = kernels.reveal(
+        np.array(values),
+        feature_idx,
+        GROUP_IDXS,
+        IS_BUNDLE,
+        is_group_paid,
+        7,
+        100,
+        row_status,
+        ranks,
+        2,
+    )
+    return spent, n_asked, row_status.tolist(), ranks.tolist(), is_group_paid.tolist()
+
+
+ROW = [1.0, NAN, NAN, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "feature_idx", "status", "expected"),
+    [
+        # Alone, and in a group with a fee: there, then missing.
+        (ROW, 4, [0] * 5, (107, 3, [0, 0, 0, 0, 1], [0, 0, 0, 0, 3], [False] * 2)),
+        (ROW, 0, [0] * 5, (107, 3, [1, 0, 0, 0, 0], [3, 0, 0, 0, 0], [True, False])),
+        (ROW, 1, [0] * 5, (100, 3, [0, 2, 0, 0, 0], [0, 3, 0, 0, 0], [False] * 2)),
+        # A bundle: one member there, none there, one member known before.
+        (ROW, 2, [0] * 5, (107, 4, [0, 0, 2, 1, 0], [0, 0, 3, 4, 0], [False, True])),
+        (
+            [NAN] * 5,
+            3,
+            [0] * 5,
+            (100, 4, [0, 0, 2, 2, 0], [0, 0, 3, 4, 0], [False] * 2),
+        ),
+        (
+            ROW,
+            3,
+            [0, 0, 1, 0, 0],
+            (107, 3, [0, 0, 1, 1, 0], [0, 0, 0, 3, 0], [False, True]),
+        ),
+    ],
+)
+def test_reveal_charges_what_is_there(values, feature_idx, status, expected):
+    assert reveal(values, feature_idx, status) == expected
+
+
+def ranks_of(asked: list[int], n_features: int) -> list[int]:
+    ranks = [0] * n_features
+    for position, feature_idx in enumerate(asked):
+        ranks[feature_idx] = position + 1
+    return ranks
+
+
+def ordered_walk(ensemble, values, limits, stage_ends=(), thresholds=()):
+    """Run the kernel over all rows: its outputs."""
+    shape = (values.shape[0], limits.size)
+    votes, alphas = np.full((*shape, 1), 9.0), np.full(shape, 9.0)
+    spent, asked, stages = (np.full(shape, 9) for _ in range(3))
+    ranks = np.zeros(values.shape, np.int64)
+    kernels.walk_ordered(
+        values,
+        limits,
+        *voting_arrays(ensemble),
+        *price_arrays(ensemble.catalogue),
+        np.array(stage_ends, np.int64),
+        np.array(thresholds, np.float64),
+        votes,
+        alphas,
+        spent,
+        asked,
+        stages,
+        ranks,
+    )
+    return votes[:, :, 0], alphas, spent, asked, stages, ranks
+
+
+@given(
+    strategies.ensembles(),
+    st.lists(strategies.budgets(), min_size=1, max_size=4),
+    st.data(),
+)
+def test_walk_ordered_is_one_session_per_row_and_budget(ensemble, budgets, data):
+    table = strategies.tables(ensemble.catalogue, max_rows=3, has_unseen=True)
+    values = data.draw(table)
+    limits = ascending(budgets)
+
+    votes, alphas, spent, asked, stages, ranks = ordered_walk(ensemble, values, limits)
+
+    assert (stages == 0).all()
+    for row, of_row in enumerate(values):
+        ends = [
+            naive.walk_ordered(
+                naive_stumps(ensemble),
+                ensemble.alphas,
+                naive_shop(ensemble.catalogue),
+                naive_row(of_row),
+                limit,
+            )
+            for limit in limits.tolist()
+        ]
+        assert votes[row].tolist() == [end.vote for end in ends]
+        assert alphas[row].tolist() == [end.alpha for end in ends]
+        assert spent[row].tolist() == [end.spent for end in ends]
+        assert asked[row].tolist() == [len(end.asked) for end in ends]
+        assert ranks[row].tolist() == ranks_of(ends[-1].asked, values.shape[1])
+
+
+def naive_staged(ensemble, row, limit, stage_ends, thresholds):
+    """One session of a cascade: its end, and how far it has come.
+
+    That is: the stages up to the last passed with a vote; -1 - s: stage s rejected.
+    """
+    stumps, shop = naive_stumps(ensemble), naive_shop(ensemble.catalogue)
+
+    def walk(length):
+        alphas = ensemble.alphas[:length]
+        return naive.walk_ordered(stumps[:length], alphas, shop, row, limit)
+
+    vote, alpha, passed = 0.0, 0.0, 0
+    for stage, (stop, threshold) in enumerate(zip(stage_ends, thresholds, strict=True)):
+        end = walk(stop)
+        if not {stump[0] for stump in stumps[:stop]} <= set(end.asked):
+            return end, passed
+        if end.alpha > alpha:
+            if end.vote - vote < threshold:
+                return end, -1 - stage
+            passed = stage + 1
+        vote, alpha = end.vote, end.alpha
+    return walk(len(stumps)), passed
+
+
+@given(
+    strategies.ensembles(),
+    st.lists(strategies.budgets(), min_size=1, max_size=4),
+    st.data(),
+)
+def test_walk_ordered_ends_where_a_stage_rejects(ensemble, budgets, data):
+    table = strategies.tables(ensemble.catalogue, max_rows=3, has_unseen=True)
+    values = data.draw(table)
+    limits = ascending(budgets)
+    positions = st.sets(st.integers(1, len(ensemble.hypotheses)), min_size=1)
+    stage_ends = sorted(data.draw(positions))
+    n_stages = len(stage_ends)
+    eighths = st.lists(st.integers(-24, 24), min_size=n_stages, max_size=n_stages)
+    thresholds = [eighth / 8 for eighth in data.draw(eighths)]
+
+    votes, alphas, spent, asked, stages, ranks = ordered_walk(
+        ensemble, values, limits, stage_ends, thresholds
+    )
+
+    for row, of_row in enumerate(values):
+        pairs = [
+            naive_staged(ensemble, naive_row(of_row), limit, stage_ends, thresholds)
+            for limit in limits.tolist()
+        ]
+        ends = [end for end, _ in pairs]
+        assert stages[row].tolist() == [stage for _, stage in pairs]
+        assert votes[row].tolist() == [end.vote for end in ends]
+        assert alphas[row].tolist() == [end.alpha for end in ends]
+        assert spent[row].tolist() == [end.spent for end in ends]
+        assert asked[row].tolist() == [len(end.asked) for end in ends]
+        assert ranks[row].tolist() == ranks_of(ends[-1].asked, values.shape[1])
+
+
+@pytest.mark.parametrize("status_of_second", [kernels.KNOWN, kernels.GONE])
+def test_alpha_of_a_tree_is_counted_once_however_long_its_path(status_of_second):
+    tree = Tree((Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))), ((1, LEAF), (LEAF, LEAF)))
+    paths = lay_paths([tree], 1)
+    status = np.array([kernels.KNOWN, kernels.OPEN])
+    is_done, has_vote = np.zeros((2, 1), np.bool_)
+
+    def tell(feature_idx):
+        return kernels.tell_readers(
+            np.array([1.0, 1.0]),
+            status,
+            feature_idx,
+            paths.roots,
+            paths.nodes,
+            paths.cuts,
+            np.array([1.5]),
+            np.array([0, 1, 2]),
+            np.array([0, 0]),
+            is_done,
+            has_vote,
+        )
+
+    assert tell(0) == (0, 1.5)
+    status[1] = status_of_second
+    assert tell(1) == (1, 0.0)
+
+
+def sampled_walk(ensemble, row, limits, blocks):
+    """Run the kernel block by block: whether it ended, and its outputs."""
+    votes, draws, spent, asked = (np.full(limits.size, 9) for _ in range(4))
+    alphas = np.full(limits.size, 9.0)
+    ranks, status = np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)
+    is_group_paid = np.zeros(len(ensemble.catalogue.groups), np.bool_)
+    is_done, has_vote = np.zeros((2, len(ensemble.hypotheses)), np.bool_)
+    known_alpha = np.zeros(1)
+    totals, ballots = np.zeros(5, np.int64), np.zeros(1, np.int64)
+    for numbers in blocks:
+        has_ended = kernels.walk_sampled(
+            row,
+            limits,
+            numbers,
+            ensemble.alpha_sums,
+            *voting_arrays(ensemble),
+            *price_arrays(ensemble.catalogue),
+            *ensemble.readers,
+            status,
+            is_group_paid,
+            is_done,
+            has_vote,
+            known_alpha,
+            totals,
+            ballots,
+            votes[:, None],
+            draws,
+            alphas,
+            spent,
+            asked,
+            ranks,
+        )
+        if has_ended:
+            break
+    outputs = (votes, draws, alphas, spent, asked, ranks)
+    return has_ended, *(array.tolist() for array in outputs)
+
+
+@given(
+    strategies.ensembles(),
+    st.lists(strategies.budgets(), min_size=1, max_size=3),
+    st.integers(0, 1000),
+    st.data(),
+)
+def test_walk_sampled_is_one_session_per_budget(ensemble, budgets, seed, data):
+    table = strategies.tables(ensemble.catalogue, max_rows=1, has_unseen=True)
+    row = data.draw(table)[0]
+    numbers = uniforms(seed, 0).random(400)
+    limits = ascending(budgets)
+    ends = [
+        naive.walk_sampled(
+            naive_stumps(ensemble),
+            ensemble.alphas,
+            naive_shop(ensemble.catalogue),
+            naive_row(row),
+            limit,
+            numbers.tolist(),
+        )
+        for limit in limits.tolist()
+    ]
+
+    has_ended, votes, draws, alphas, spent, asked, ranks = sampled_walk(
+        ensemble, row, limits, np.split(numbers, [3, 200])
+    )
+
+    done = [end for end in ends if end is not None]
+    assert has_ended == (len(done) == len(ends))
+    if has_ended:
+        sampled = [end for end in ends if not end.is_full]
+        assert votes[: len(sampled)] == [end.vote for end in sampled]
+        assert alphas[: len(sampled)] == [end.alpha for end in sampled]
+        assert draws == [-1 if end.is_full else end.n_draws for end in ends]
+        assert spent == [end.spent for end in ends]
+        assert asked == [len(end.asked) for end in ends]
+        assert ranks == ranks_of(ends[-1].asked, row.size)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 4])
+def test_sampled_walk_is_the_same_however_its_draws_are_cut(ensemble, n_blocks):
+    numbers = uniforms(0, 0).random(8)
+    limits = np.array([0, 1_000_000, 2_000_000])
+
+    walk = sampled_walk(ensemble, np.zeros(2), limits, np.split(numbers, n_blocks))
+
+    assert walk == sampled_walk(ensemble, np.zeros(2), limits, [numbers])

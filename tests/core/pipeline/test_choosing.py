@@ -1,0 +1,223 @@
+"""Rounds, tau and switch chosen on rows held out for it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.codec import model_to_json
+from core.errors import RefusedError
+from core.pipeline.choosing import AUTO_ROUNDS, SWITCHES, TAUS, list_choices, tune
+from core.pipeline.train import train
+from core.selection import SelectionParams
+from core.session.curves import evaluate
+from core.specs import read_spec
+from core.table.binning import bin_values
+from core.table.catalogue import Catalogue, Feature
+from core.table.dataset import ClassLabel, Dataset
+from core.table.folds import part_rows
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams
+
+UNIT = 1_000_000
+
+
+def noisy(n_rows=120, n_classes=2, seed=0) -> Dataset:
+    """Six features of unlike price, the dear ones telling more, and much noise."""
+    generator = np.random.default_rng(seed)
+    values = generator.standard_normal((n_rows, 6)).round(2)
+    score = values @ np.arange(6.0) + 4 * generator.standard_normal(n_rows)
+    cuts = np.quantile(score, np.arange(1, n_classes) / n_classes)
+    return Dataset(
+        Catalogue(tuple(Feature(f"f{i}", cost=(1 + i) * UNIT) for i in range(6))),
+        tuple(ClassLabel(str(i), str(i)) for i in range(n_classes)),
+        values,
+        np.searchsorted(cuts, score),
+        np.full(n_rows, 1 / n_rows),
+    )
+
+
+def end_of(generator):
+    """What a generator returns, and how often it has yielded."""
+    n_yields = 0
+    while True:
+        try:
+            next(generator)
+        except StopIteration as end:
+            return end.value, n_yields
+        n_yields += 1
+
+
+def held_out_errors(dataset, params, budgets):
+    """Errors of one choice on the rows that tuning holds out."""
+    seen, unseen = part_rows(dataset, params.seed)
+    training = dataset.take(seen)
+    rounds = list(
+        boost(
+            bin_values(training), initial_weights(training), dataset.catalogue, params
+        )
+    )
+    ensemble = make_ensemble(training, params, rounds)
+    return [
+        evaluate(
+            replace(ensemble, hypotheses=some, alphas=ensemble.alphas[: len(some)]),
+            dataset.take(unseen),
+            budgets,
+            "ordered",
+        ).errors
+        for some in (
+            ensemble.hypotheses[:length] for length in range(1, len(rounds) + 1)
+        )
+    ]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounds_are_the_fewest_of_least_held_out_error(n_classes):
+    dataset = noisy(n_classes=n_classes)
+    params = BoostParams("adaboost", rounds=25)
+
+    chosen, n_yields = end_of(tune(dataset, params, frozenset({"rounds"})))
+
+    errors = np.array(held_out_errors(dataset, params, (None,)))[:, 0]
+    assert chosen == replace(params, rounds=int(np.argmin(errors.round(12))) + 1)
+    assert n_yields == 25
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "auto"),
+    [
+        ("adaboost_bt_smoothed", {"tau"}),
+        ("hybrid", {"switch"}),
+        ("hybrid", {"tau", "switch"}),
+    ],
+)
+def test_choice_has_the_least_mean_error_over_budgets(algorithm, auto):
+    dataset = noisy()
+    params = BoostParams(algorithm, rounds=12)
+    choices = list_choices(params, sorted(auto))
+    budgets = [21 * UNIT * part // 12 for part in range(1, 13)]
+
+    chosen, _ = end_of(tune(dataset, params, frozenset(auto)))
+
+    # Twelve rounds of the first choice read all six features: 21 units.
+    means = [np.mean(held_out_errors(dataset, one, budgets)[-1]) for one in choices]
+    assert chosen == choices[int(np.argmin(np.round(means, 12)))]
+
+
+def test_defaults_are_tried_first():
+    first, *others = list_choices(BoostParams("hybrid"), ["tau", "switch"])
+
+    assert first == BoostParams("hybrid")
+    assert len(others) == len(TAUS) * len(SWITCHES) - 1
+
+
+def test_nothing_is_tried_for_an_algorithm_that_does_not_know_the_parameter():
+    params = BoostParams("adaboost_bt_greedy", rounds=5)
+
+    assert end_of(tune(noisy(), params, frozenset({"tau", "switch"}))) == (params, 0)
+
+
+@pytest.mark.parametrize(("n_row_groups", "folds"), [(1, 0), (2, 2)])
+def test_rows_that_all_belong_together_are_refused(n_row_groups, folds):
+    dataset = replace(noisy(), row_groups=np.arange(120) % n_row_groups)
+    params = BoostParams("hybrid", rounds=3)
+    auto = frozenset({"tau", "rounds"})
+
+    with pytest.raises(RefusedError, match="two groups of rows") as caught:
+        end_of(train(dataset, params, folds=folds, auto=auto))
+
+    assert [one.field for one in caught.value.refusals] == ["params.rounds"]
+
+
+def test_two_units_are_enough_to_choose():
+    dataset = replace(noisy(), row_groups=np.arange(120) % 2)
+
+    chosen, _ = end_of(tune(dataset, BoostParams(rounds=3), frozenset({"rounds"})))
+
+    assert 1 <= chosen.rounds <= 3
+
+
+def test_card_tells_no_choice_where_no_feature_was_selected():
+    dataset = noisy(40)
+    dataset = replace(dataset, values=np.zeros_like(dataset.values))
+    auto = frozenset({"rounds"})
+
+    model, _ = end_of(
+        train(dataset, BoostParams(), folds=0, auto=auto, selection=SelectionParams())
+    )
+
+    assert "chosen" not in model.card
+
+
+def test_table_without_any_stump_gets_one_round():
+    dataset = replace(noisy(), values=np.zeros((120, 6)))
+    auto = frozenset({"rounds", "tau"})
+
+    chosen, n_yields = end_of(tune(dataset, BoostParams(rounds=5), auto))
+
+    assert chosen == BoostParams(rounds=1)
+    assert n_yields == 0
+
+
+def test_interrupted_training_comes_out_the_same_and_tells_what_was_chosen():
+    dataset, params = noisy(60), BoostParams(rounds=6)
+    auto = frozenset({"rounds", "tau"})
+    whole, n_yields = end_of(train(dataset, params, folds=2, auto=auto))
+    expected = json.dumps(model_to_json(whole))
+    shares = [one.share for one in train(dataset, params, folds=2, auto=auto)]
+
+    for stop in range(0, n_yields, 7):
+        done = {}
+        running = train(dataset, params, folds=2, auto=auto)
+        for _ in range(stop):
+            progress = next(running)
+            if progress.added is not None:
+                done.setdefault(progress.part, []).append(progress.added)
+        again, _ = end_of(train(dataset, params, folds=2, auto=auto, done=done))
+        assert json.dumps(model_to_json(again)) == expected
+
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0
+    assert whole.card["chosen"] == {
+        "rounds": whole.params["rounds"],
+        "tau": whole.params["tau"],
+    }
+    assert len(whole.ensemble.hypotheses) <= whole.params["rounds"]
+
+
+def test_spec_names_what_is_to_be_chosen():
+    spec = read_spec(
+        {
+            "target": "y",
+            "algorithm": "hybrid",
+            "params": {"rounds": "auto", "tau": "auto", "switch": 0.2},
+        }
+    )
+
+    assert spec.auto == {"rounds", "tau"}
+    assert spec.boost == BoostParams("hybrid", rounds=AUTO_ROUNDS, switch=0.2)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name"),
+    [
+        ("adaboost", "tau"),
+        ("adaboost_bt_smoothed", "switch"),
+        ("random_forest", "rounds"),
+        ("cascade", "rounds"),
+    ],
+)
+def test_what_an_algorithm_does_not_choose_is_refused(algorithm, name):
+    raw = {"target": "y", "algorithm": algorithm, "params": {name: "auto"}}
+
+    with pytest.raises(RefusedError) as caught:
+        read_spec(raw)
+
+    assert [one.field for one in caught.value.refusals] == [f"params.{name}"]
+
+
+def test_auto_is_for_three_parameters_only():
+    with pytest.raises(RefusedError, match=r"params\.leaves"):
+        read_spec({"target": "y", "params": {"leaves": "auto"}})

@@ -1,0 +1,590 @@
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.model.budgets import prefix_spends, purchase_budgets
+from core.model.ensemble import Calibration, Ensemble
+from core.model.hypotheses import LEAF, Product, Stump, Tree
+from core.model.model import Model
+from core.pipeline import validation
+from core.pipeline.calibration import fit_calibration
+from core.pipeline.train import train
+from core.pipeline.validation import (
+    MAX_CALIBRATION_ROWS,
+    MAX_STAGES,
+    N_FITTED,
+    Observed,
+    observe_ordered,
+    observe_sampled,
+    part_rows,
+    thin,
+)
+from core.session.simulate import class_probabilities, walk
+from core.table.binning import bin_values
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel, Dataset
+from core.table.folds import make_folds
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams
+from tests.strategies import datasets, ensembles
+
+UNIT = 1_000_000
+CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
+CATALOGUE = Catalogue(
+    (
+        Feature("a", cost=UNIT),
+        Feature("b", cost=2 * UNIT, group="g"),
+        Feature("c", cost=3 * UNIT, group="g"),
+        Feature("d", cost=0),
+    ),
+    (Group("g", fee=UNIT),),
+)
+
+
+def noisy_table(n_samples=60, seed=0, targets=None, row_groups=None):
+    """Four features that help a little, some cells missing."""
+    generator = np.random.default_rng(seed)
+    if targets is None:
+        targets = (np.arange(n_samples) % 3 == 0).astype(np.int64)
+    signs = 2.0 * targets - 1.0
+    values = generator.normal(size=(n_samples, 4)) + signs[:, None] * [1, 0.7, 0.5, 0.2]
+    values[generator.random(values.shape) < 0.1] = np.nan
+    weights = np.full(n_samples, 1 / n_samples)
+    return Dataset(CATALOGUE, CLASSES, values, targets, weights, row_groups)
+
+
+def useless_table():
+    values = np.ones((12, 4))
+    targets = np.arange(12) % 2
+    return Dataset(CATALOGUE, CLASSES, values, targets, np.full(12, 1 / 12))
+
+
+def finish(training) -> Model:
+    """Pull a training to its end."""
+    while True:
+        try:
+            next(training)
+        except StopIteration as stop:
+            return stop.value
+
+
+def trained(dataset, folds=3, **others) -> Model:
+    params = others.pop("params", BoostParams(rounds=6))
+    return finish(train(dataset, params, folds=folds, **others))
+
+
+def tree_of(stumps):
+    """A tree that goes on above each cut."""
+    n_stumps = len(stumps)
+    below = [(position, LEAF) for position in range(1, n_stumps)]
+    return Tree(stumps, (*below, (LEAF, LEAF)))
+
+
+def make_model(catalogue, hypotheses):
+    return Ensemble(
+        catalogue=catalogue,
+        classes=CLASSES,
+        hypotheses=tuple(hypotheses),
+        alphas=(1.0,) * len(hypotheses),
+        priors=(0.5, 0.5),
+        algorithm="adaboost_bt",
+        policy="ordered",
+    )
+
+
+def big_table(n_samples):
+    targets = np.arange(n_samples) % 2
+    weights = np.full(n_samples, 1 / n_samples)
+    return Dataset(
+        Catalogue((Feature("x"),)), CLASSES, np.zeros((n_samples, 1)), targets, weights
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    return trained(noisy_table(), seed=4)
+
+
+# Folds.
+
+
+@pytest.mark.parametrize("folds", [2, 3, 5])
+def test_folds_spread_each_class_evenly(folds):
+    dataset = noisy_table()
+
+    parts = make_folds(dataset, folds, seed=1)
+
+    for target in (0, 1):
+        counts = [int((dataset.targets[part] == target).sum()) for part in parts]
+        assert max(counts) - min(counts) <= 1
+
+
+@given(datasets(), st.integers(2, 5), st.integers(0, 9))
+def test_folds_part_the_rows(dataset, folds, seed):
+    parts = make_folds(dataset, folds, seed)
+
+    if parts:
+        rows = np.sort(np.concatenate(parts))
+        assert rows.tolist() == list(range(dataset.n_samples))
+        assert 2 <= len(parts) <= folds
+
+
+@given(datasets(), st.integers(2, 5))
+def test_every_fold_leaves_both_classes_on_both_sides(dataset, folds):
+    for part in make_folds(dataset, folds, seed=0):
+        rest = np.setdiff1d(np.arange(dataset.n_samples), part)
+        assert set(dataset.targets[part]) == {0, 1}
+        assert set(dataset.targets[rest]) == {0, 1}
+
+
+def test_rows_of_one_unit_stay_in_one_fold():
+    row_groups = np.arange(60) // 3
+    dataset = noisy_table(targets=np.arange(60) // 3 % 2, row_groups=row_groups)
+
+    parts = make_folds(dataset, 4, seed=0)
+
+    held = [set(row_groups[part].tolist()) for part in parts]
+    assert len(held) == 4
+    assert sum(len(one) for one in held) == len(set().union(*held))
+
+
+def test_folds_of_units_spread_the_classes():
+    dataset = noisy_table(targets=np.arange(60) // 3 % 2, row_groups=np.arange(60) // 3)
+
+    parts = make_folds(dataset, 5, seed=0)
+
+    assert [dataset.targets[part].mean() for part in parts] == [0.5] * 5
+
+
+def test_folds_of_some_units_are_those_of_units_without_gaps():
+    dataset = noisy_table(targets=np.arange(60) // 3 % 2, row_groups=np.arange(60) // 3)
+    some = dataset.take(np.flatnonzero(dataset.row_groups % 4 > 1))
+    renumbered = replace(
+        some, row_groups=np.unique(some.row_groups, return_inverse=True)[1]
+    )
+
+    folds, expected = (make_folds(one, 3, seed=0) for one in (some, renumbered))
+
+    assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in expected]
+
+
+def test_rare_class_allows_fewer_folds():
+    targets = np.array([1, 1, *[0] * 18])
+
+    assert len(make_folds(noisy_table(20, targets=targets), 5, seed=0)) == 2
+
+
+def test_few_units_of_a_class_allow_fewer_folds():
+    targets = np.array([1] * 9 + [0] * 9)
+    dataset = noisy_table(18, targets=targets, row_groups=np.arange(18) // 3)
+
+    assert len(make_folds(dataset, 5, seed=0)) == 3
+
+
+@pytest.mark.parametrize("folds", [0, 1])
+def test_fewer_than_two_folds_are_none(folds):
+    assert make_folds(noisy_table(), folds, seed=0) == []
+
+
+def test_class_of_one_row_allows_no_folds():
+    targets = np.array([1, *[0] * 9])
+
+    assert make_folds(noisy_table(10, targets=targets), 5, seed=0) == []
+
+
+def test_class_of_one_unit_allows_no_folds():
+    targets = np.array([1] * 5 + [0] * 5)
+    dataset = noisy_table(10, targets=targets, row_groups=np.arange(10) // 5)
+
+    assert make_folds(dataset, 5, seed=0) == []
+
+
+def test_class_in_the_minority_of_every_unit_still_allows_folds():
+    targets = np.tile([1, 0, 0, 0, 0], 8)
+    dataset = noisy_table(40, targets=targets, row_groups=np.arange(40) // 5)
+
+    assert len(make_folds(dataset, 4, seed=0)) == 4
+
+
+def test_seed_decides_the_folds():
+    dataset = noisy_table()
+    one, same, other = (
+        [part.tolist() for part in make_folds(dataset, 3, seed)] for seed in (1, 1, 2)
+    )
+
+    assert one == same
+    assert one != other
+
+
+# The whole training.
+
+
+def test_training_without_folds_has_neither_curve_nor_calibration():
+    model = trained(noisy_table(), folds=0)
+
+    assert model.curve is None
+    assert model.ensemble.calibrations == ()
+
+
+def test_training_calibrates_both_policies(model):
+    calibrations = model.ensemble.calibrations
+
+    assert [policy for policy, _ in calibrations] == ["ordered", "sample"]
+
+
+def test_ensemble_is_that_of_boosting_on_every_row():
+    dataset = noisy_table()
+    model = trained(dataset)
+
+    signed = initial_weights(dataset)
+    rounds = list(boost(bin_values(dataset), signed, CATALOGUE, BoostParams(rounds=6)))
+    assert model.ensemble.hypotheses == tuple(added.hypothesis for added in rounds)
+    assert model.ensemble.alphas == tuple(added.alpha for added in rounds)
+
+
+def test_ensemble_carries_priors_algorithm_policy_and_error_costs():
+    error_costs = ((0.0, 1.0), (5.0, 0.0))
+    params = BoostParams("adaboost_rs", rounds=2)
+
+    ensemble = trained(noisy_table(), params=params, error_costs=error_costs).ensemble
+
+    assert ensemble.priors == pytest.approx((2 / 3, 1 / 3))
+    assert (ensemble.algorithm, ensemble.policy) == ("adaboost_rs", "sample")
+    assert ensemble.error_costs == error_costs
+
+
+def test_card_counts_rows_cells_and_features(model):
+    card = model.card
+
+    assert card["rows_by_class"] == {"0": 40, "1": 20}
+    assert card["missing_cells"] == np.isnan(noisy_table().values).sum()
+    assert set(card["features_used"]) <= {"a", "b", "c", "d"}
+    assert (card["rows"], card["folds"], card["seed"]) == (60, 3, 4)
+
+
+def test_progress_rises_to_one():
+    training = train(noisy_table(), BoostParams(rounds=5), folds=3)
+
+    progress = list(training)
+
+    shares = [one.share for one in progress]
+    assert sum(one.added is not None for one in progress) == 4 * 5
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+@pytest.mark.parametrize("n_done", [1, 6, 13, 24])
+def test_interrupted_training_ends_with_the_same_model(n_done, model):
+    params = BoostParams(rounds=6)
+    progress = list(train(noisy_table(), params, folds=3, seed=4))
+    done = {}
+    for one in progress[:n_done]:
+        done.setdefault(one.part, []).append(one.added)
+
+    resumed = trained(noisy_table(), seed=4, done=done)
+
+    assert resumed == model
+
+
+def test_interrupted_training_repeats_no_round():
+    params = BoostParams(rounds=4)
+    progress = list(train(noisy_table(), params, folds=2))
+    done = {0: [one.added for one in progress[:4]]}
+
+    rest = list(train(noisy_table(), params, folds=2, done=done))
+
+    assert rest == progress[4:]
+
+
+def test_same_seed_gives_the_same_model(model):
+    assert trained(noisy_table(), seed=4) == model
+
+
+@settings(max_examples=10)
+@given(datasets(max_rows=10), st.sampled_from(["adaboost_rs", "speedboost"]))
+def test_any_small_table_trains(dataset, algorithm):
+    model = trained(dataset, folds=2, params=BoostParams(algorithm, rounds=2))
+
+    if model.curve is not None:
+        assert model.curve.n_samples == dataset.n_samples
+        assert all(0 <= error <= 1 + 1e-9 for error in model.curve.errors)
+
+
+def test_table_without_an_edge_gives_an_empty_ensemble_and_the_error_of_the_prior():
+    model = trained(useless_table())
+
+    assert model.ensemble.hypotheses == ()
+    assert model.ensemble.calibrations == ()
+    assert model.curve.budgets == (0, None)
+    assert model.curve.errors == pytest.approx((0.5, 0.5))
+
+
+# Curve.
+
+
+def test_curve_begins_with_nothing_and_ends_without_limit(model):
+    budgets = model.curve.budgets
+
+    assert budgets[0] == 0
+    assert budgets[-1] is None
+    assert list(budgets[:-1]) == sorted(set(budgets[:-1]))
+
+
+def test_curve_spends_nothing_at_zero_and_never_above_the_budget(model):
+    curve = model.curve
+
+    assert curve.mean_spends[0] == 0
+    limited = zip(curve.budgets[:-1], curve.max_spends[:-1], strict=True)
+    assert all(spent <= budget for budget, spent in limited)
+
+
+def test_budgets_are_where_the_plan_grows(ensemble):
+    assert purchase_budgets(ensemble, 9) == (0, 1_000_000, 3_000_000, None)
+
+
+def test_budgets_are_thinned_evenly_between_both_ends(ensemble):
+    catalogue = Catalogue(tuple(Feature(f"f{idx}") for idx in range(9)))
+    stumps = tuple(Stump(idx, 0.5, (1,)) for idx in range(9))
+    long = replace(ensemble, catalogue=catalogue, hypotheses=stumps, alphas=(1.0,) * 9)
+
+    assert purchase_budgets(long, 5) == (0, 3 * UNIT, 6 * UNIT, 9 * UNIT, None)
+
+
+@given(ensembles())
+def test_budgets_of_stumps_are_what_the_prefixes_cost(ensemble):
+    budgets = purchase_budgets(ensemble, 99)
+
+    assert budgets == (*sorted({0, *prefix_spends(ensemble)}), None)
+
+
+@pytest.mark.parametrize("kind", [Product, tree_of])
+def test_budgets_grow_with_each_feature_of_a_hypothesis(kind):
+    stumps = tuple(Stump(idx, 0.5, (1,)) for idx in (1, 2, 0, 1))
+    ensemble = make_model(CATALOGUE, [kind(stumps)])
+
+    budgets = purchase_budgets(ensemble, 9)
+
+    assert budgets == (0, 3 * UNIT, 6 * UNIT, 7 * UNIT, None)
+
+
+def test_curve_of_a_tree_has_points_between_nothing_and_all():
+    model = trained(noisy_table(), params=BoostParams("decision_tree"))
+
+    assert len(model.curve.budgets) > 3
+    assert len(set(model.curve.mean_spends)) > 2
+
+
+def test_free_features_add_no_budget(ensemble):
+    free = Catalogue((Feature("f0", cost=0), Feature("f1", cost=0)))
+
+    assert purchase_budgets(replace(ensemble, catalogue=free), 9) == (0, None)
+
+
+# Calibration.
+
+
+def all_of(working):
+    """Pull some work to its end: what it comes to, and how often it stopped."""
+    n_stops = 0
+    while True:
+        try:
+            next(working)
+        except StopIteration as stop:
+            return stop.value, n_stops
+        n_stops += 1
+
+
+def forecasts_of(slope, n=400, seed=0):
+    generator = np.random.default_rng(seed)
+    margins = generator.uniform(-1, 1, n)
+    chances = 1 / (1 + np.exp(-slope * margins))
+    targets = (generator.random(n) < chances).astype(np.int64)
+    shares = generator.uniform(0, 1, n)
+    return Observed(margins[:, None], shares, targets, np.ones(n))
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]),
+            st.sampled_from([0.0, 0.3, 1.0]),
+            st.integers(0, 1),
+            st.sampled_from([0.1, 1.0, 3.0]),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_slopes_are_never_negative(rows):
+    both = [*rows, (0.0, 0.5, 0, 1.0), (0.0, 0.5, 1, 1.0)]
+    margins, shares, targets, weights = (
+        np.array(part) for part in zip(*both, strict=True)
+    )
+
+    fitted = fit_calibration(margins, shares, targets, weights)
+
+    assert min(fitted.slope_unknown, fitted.slope_known) >= 0
+
+
+def test_calibration_finds_the_slope_of_the_margin():
+    (fitted,), _ = all_of(forecasts_of(slope=4.0, n=4000).fit())
+
+    assert fitted.slope_unknown == pytest.approx(4.0, abs=0.5)
+    assert fitted.slope_known == pytest.approx(4.0, abs=0.5)
+
+
+def test_one_common_slope_stands_in_for_a_negative_one():
+    generator = np.random.default_rng(3)
+    margins, shares = generator.uniform(-1, 1, 900), generator.integers(0, 2, 900) * 1.0
+    slopes = np.where(shares > 0, 5.0, -1.0)
+    chances = 1 / (1 + np.exp(-slopes * margins))
+    targets = (generator.random(900) < chances).astype(np.int64)
+
+    fitted = fit_calibration(margins, shares, targets, np.ones(900))
+
+    assert fitted.slope_unknown == fitted.slope_known > 0
+
+
+def test_margin_that_misleads_gets_no_slope():
+    (fitted,), _ = all_of(forecasts_of(slope=-4.0).fit())
+
+    assert (fitted.slope_unknown, fitted.slope_known) == (0.0, 0.0)
+
+
+def test_constant_margin_gives_the_share_of_the_positive_class():
+    n = 40
+    targets = (np.arange(n) % 4 == 0).astype(np.int64)
+
+    fitted = fit_calibration(np.zeros(n), np.ones(n), targets, np.ones(n))
+
+    logit = fitted.offset + fitted.drift
+    assert 1 / (1 + np.exp(-logit)) == pytest.approx(0.25, abs=0.02)
+
+
+def test_separable_forecasts_keep_a_finite_slope():
+    margins = np.linspace(-1, 1, 50)
+
+    fitted = fit_calibration(
+        margins, np.ones(50), (margins > 0).astype(np.int64), np.ones(50)
+    )
+
+    assert 0 < fitted.slope_known < 100
+
+
+def test_forecasts_of_one_class_are_not_calibrated():
+    one = Observed(np.zeros((3, 1)), np.ones(3), np.ones(3, np.int64), np.ones(3))
+
+    assert all_of(one.fit()) == (None, 0)
+
+
+def test_fit_can_be_stopped_after_every_few_outputs():
+    generator = np.random.default_rng(0)
+    n_classes = 2 * N_FITTED + 1
+    targets = np.arange(100) % n_classes
+    margins = generator.uniform(-1, 1, (100, n_classes))
+    observed = Observed(margins, np.ones(100), targets, np.ones(100))
+
+    fitted, n_stops = all_of(observed.fit())
+
+    assert (len(fitted), n_stops) == (n_classes, 3)
+
+
+def test_validation_can_be_stopped_between_its_folds():
+    progress = list(train(noisy_table(), BoostParams(rounds=2), folds=3))
+
+    after_rounds = progress[4 * 2 :]
+    # Each fold is observed, fitted to twice and judged; the whole is fitted to twice.
+    assert len(after_rounds) == 3 * 4 + 2
+    assert {(one.part, one.added, one.share) for one in after_rounds} == {(3, None, 1)}
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_parts"),
+    [(2, 1), (25, 1), (26, 2), (50, 2), (1000, 40), (9999, 64)],
+)
+def test_rows_are_parted_only_for_more_than_25_classes(n_classes, n_parts):
+    rows = big_table(MAX_CALIBRATION_ROWS)
+
+    parts = part_rows(rows, MAX_STAGES**2, n_classes if n_classes > 2 else 1)
+
+    assert len(parts) == n_parts
+    taken = np.concatenate([np.arange(rows.n_samples)[part] for part in parts])
+    assert sorted(taken) == list(range(rows.n_samples))
+
+
+def test_no_stage_leaves_the_rows_whole():
+    assert part_rows(big_table(3), 0, 7) == [slice(0, None, 1)]
+
+
+@pytest.mark.parametrize("observe", [observe_ordered, partial(observe_sampled, seed=0)])
+def test_rows_in_parts_take_turns_and_weigh_the_same(observe, monkeypatch):
+    rows = noisy_table()
+    hypotheses = [Stump(idx, 0.0, (1,)) for idx in range(4)]
+    ensemble = make_model(CATALOGUE, hypotheses)
+    whole = observe(ensemble, rows)
+    n_stages = whole.targets.size // rows.n_samples
+    monkeypatch.setattr(validation, "MAX_CALIBRATION_MARGINS", rows.n_samples)
+
+    few = observe(ensemble, rows)
+
+    # A stage looks at every n-th row only.
+    assert few.targets.size == rows.n_samples
+    assert few.weights.sum() == pytest.approx(whole.weights.sum())
+    assert np.bincount(few.targets).tolist() == np.bincount(rows.targets).tolist()
+    positions = np.concatenate(
+        [
+            stage * rows.n_samples + np.arange(rows.n_samples)[stage::n_stages]
+            for stage in range(n_stages)
+        ]
+    )
+    if observe is observe_ordered:
+        np.testing.assert_array_equal(few.margins, whole.margins[positions])
+    np.testing.assert_array_equal(few.targets, whole.targets[positions])
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_calibrated_probabilities_beat_the_prior_on_new_rows(policy):
+    priced = Catalogue(tuple(Feature(name) for name in "abcd"))
+    dataset = replace(noisy_table(150, seed=1), catalogue=priced)
+    fresh = noisy_table(150, seed=2)
+    ensemble = trained(dataset, params=BoostParams(rounds=15)).ensemble
+    walks = walk(ensemble, fresh.values, [0, 2 * UNIT, None], policy)
+
+    chances = class_probabilities(ensemble, walks, policy)
+
+    chances = chances[np.arange(150), :, fresh.targets]
+    losses = -np.log(chances).mean(axis=0)
+    prior = -(2 * np.log(2 / 3) + np.log(1 / 3)) / 3
+    assert losses[0] == pytest.approx(prior)
+    assert losses[2] < losses[1] < prior
+
+
+def test_sampled_forecasts_see_the_classes_of_a_sorted_table_in_their_shares():
+    n = 2 * MAX_CALIBRATION_ROWS
+    ensemble = Ensemble(
+        catalogue=Catalogue((Feature("x"),)),
+        classes=CLASSES,
+        hypotheses=(Stump(0, 0.5, (1,)),),
+        alphas=(1.0,),
+        priors=(0.5, 0.5),
+        algorithm="adaboost_rs",
+        policy="sample",
+        calibrations=(("sample", (Calibration(0.0, 0.0, 1.0, 1.0),)),),
+    )
+    targets = np.repeat([0, 1], n // 2)
+    rows = Dataset(
+        ensemble.catalogue,
+        CLASSES,
+        targets[:, None].astype(np.float64),
+        targets,
+        np.full(n, 1 / n),
+    )
+
+    observed = observe_sampled(ensemble, thin(rows), seed=0)
+
+    assert observed.targets.mean() == pytest.approx(0.5, abs=0.05)

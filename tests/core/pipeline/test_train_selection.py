@@ -1,0 +1,475 @@
+"""Trainings that select their features first."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from core import selection
+from core.codec import model_from_json, model_to_json
+from core.errors import RefusedError
+from core.model.model import Model
+from core.pipeline.train import Progress, train
+from core.selection import SelectionParams, select, selection_bytes
+from core.session import machine
+from core.session.simulate import walk
+from core.specs import read_spec
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.check import check_table
+from core.table.dataset import ClassLabel, Dataset
+from core.table.folds import make_folds
+from core.training.algorithms import ALGORITHMS
+from core.training.params import BoostParams
+
+QUICK = SelectionParams(rounds=5, n_neighbours=5)
+UNIT = 1_000_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Many small fits, which BLAS's threads only slow down."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+def make_dataset(columns, targets, features=None, n_classes=2):
+    names = [f"f{idx}" for idx in range(len(columns))]
+    catalogue = features or Catalogue(tuple(Feature(name) for name in names))
+    n_samples = len(targets)
+    return Dataset(
+        catalogue,
+        tuple(ClassLabel(str(one), str(one)) for one in range(n_classes)),
+        np.column_stack(columns).astype(np.float64),
+        np.asarray(targets, np.int64),
+        np.full(n_samples, 1 / n_samples),
+    )
+
+
+def telling(n_samples=150, seed=0):
+    """A feature of noise, two that tell the class together, and a category of noise."""
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=(3, n_samples))
+    targets = x[1] + x[2] + 0.5 * generator.normal(size=n_samples) > 0
+    features = (
+        Feature("noise", cost=UNIT),
+        Feature("one", cost=2 * UNIT, group="g"),
+        Feature("other", cost=3 * UNIT, group="g"),
+        Feature("colour", "category", cost=0, categories=("a", "b", "c")),
+    )
+    catalogue = Catalogue(features, (Group("g", fee=7 * UNIT),))
+    colours = generator.integers(0, 3, n_samples)
+    return make_dataset([*x, colours], targets, catalogue)
+
+
+def useless(n_samples=40):
+    """Two features that tell nothing, and 3 rows of 5 in the second class."""
+    targets = np.tile([0, 0, 1, 1, 1], n_samples // 5)
+    return make_dataset([np.full(n_samples, 7.0), np.arange(n_samples) % 2], targets)
+
+
+def steps(training) -> tuple[list[Progress], Model]:
+    progress = []
+    while True:
+        try:
+            progress.append(next(training))
+        except StopIteration as stop:
+            return progress, stop.value
+
+
+def trained(dataset, params=None, **others) -> Model:
+    options = {"selection": QUICK, "folds": 2} | others
+    return steps(train(dataset, params or BoostParams(rounds=4), **options))[1]
+
+
+def selected_on(dataset, params=QUICK):
+    generator = select(dataset, params)
+    while True:
+        try:
+            next(generator)
+        except StopIteration as stop:
+            return stop.value
+
+
+def used(model):
+    return np.flatnonzero(model.ensemble.is_used).tolist()
+
+
+# What is read, and what is told.
+
+
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS])
+def test_no_algorithm_reads_a_feature_that_was_not_selected(algorithm):
+    params = BoostParams(algorithm, rounds=4, stages=1, false_alarm=1.0)
+    dataset = telling()
+
+    model = trained(dataset, params)
+
+    assert model.ensemble.catalogue == dataset.catalogue
+    assert model.ensemble.hypotheses
+    assert set(used(model)) <= {1, 2}
+    assert model_from_json(json.loads(json.dumps(model_to_json(model)))) == model
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree", "product"])
+@pytest.mark.parametrize("search", ["all", "lazy", "ucb"])
+def test_no_learner_reads_a_feature_that_was_not_selected(learner, search):
+    params = BoostParams(rounds=4, learner=learner, search=search, search_size=1)
+
+    model = trained(telling(), params)
+
+    assert len(model.ensemble.hypotheses) == 4
+    assert set(used(model)) <= {1, 2}
+
+
+def test_card_tells_the_subset_its_cost_and_the_path():
+    found = selected_on(telling())
+
+    card = trained(telling()).card["selection"]
+
+    assert card["features"] == ["one", "other"] or card["features"] == ["other", "one"]
+    assert card["cost_micros"] == (2 + 3 + 7) * UNIT
+    assert (card["method"], card["learner"], card["rounds"]) == ("fs2boost", "knn", 5)
+    assert (card["n_neighbours"], card["significance"]) == (5, 0.05)
+    told = [card["empty_value"], card["value"], card["accuracy"], card["hypotheses"]]
+    assert told == pytest.approx(
+        [found.empty_value, found.value, found.accuracy, found.n_hypotheses]
+    )
+    assert [step["is_taken"] for step in card["steps"]] == [True, True, False]
+    first = card["steps"][0]
+    assert first["feature"] == card["features"][0]
+    assert first["candidates"][first["feature"]] == first["value"]
+    assert first["gain"] == pytest.approx(found.steps[0].gain)
+    assert first["needed"] == pytest.approx(found.steps[0].needed)
+
+
+@pytest.mark.parametrize("algorithm", ["bagging", "random_forest"])
+def test_out_of_bag_error_is_not_told_of_selected_features(algorithm):
+    """The selection has seen the rows that each tree left out."""
+    params = BoostParams(algorithm, rounds=4)
+
+    assert "out_of_bag_error" not in trained(telling(), params).card
+    assert "out_of_bag_error" in trained(telling(), params, selection=None).card
+
+
+def test_training_without_a_selection_tells_none():
+    assert "selection" not in trained(telling(), selection=None).card
+
+
+def test_missing_cells_are_counted_before_columns_are_blanked():
+    assert trained(telling()).card["missing_cells"] == 0
+
+
+@pytest.mark.parametrize("method", ["sfs", "fs2boost", "ifs2boost"])
+@pytest.mark.parametrize("learner", ["knn", "stump"])
+def test_every_method_and_learner_trains(method, learner):
+    params = replace(QUICK, method=method, learner=learner)
+
+    card = trained(telling(), selection=params).card["selection"]
+
+    assert {"one", "other"} <= set(card["features"])
+
+
+def test_several_classes_are_selected_for():
+    generator = np.random.default_rng(5)
+    targets = generator.integers(0, 3, 90)
+    columns = [generator.integers(0, 2, 90), targets == 0, targets == 2]
+
+    model = trained(make_dataset(columns, targets, n_classes=3))
+
+    assert used(model) == [1, 2]
+
+
+# Honest figures.
+
+
+def test_selection_of_a_fold_sees_its_training_rows_only():
+    """A column is the class in one fold and noise elsewhere.
+
+    It is selected where that fold is trained on, and not where it is held out.
+    """
+    generator = np.random.default_rng(3)
+    targets = np.tile([0, 1], 60)
+    dataset = make_dataset([np.zeros(120)], targets)
+    held, other = make_folds(dataset, 2, seed=0)
+    leaking = generator.permutation(targets)
+    leaking[held] = targets[held]
+    dataset = make_dataset([leaking], targets)
+    stump = replace(QUICK, learner="stump")
+    assert selected_on(dataset.take(held), stump).feature_idxs == (0,)
+    assert selected_on(dataset.take(other), stump).feature_idxs == ()
+
+    progress, model = steps(
+        train(dataset, BoostParams(rounds=3), folds=2, selection=stump)
+    )
+
+    parts_with_rounds = {one.part for one in progress if one.added is not None}
+    assert parts_with_rounds == {1, 2}
+    assert model.card["selection"]["features"] == ["f0"]
+    # Half of the rows are judged by a model that may read nothing.
+    assert model.curve.mean_spends[-1] == pytest.approx(UNIT / 2)
+
+
+def test_shuffled_classes_give_a_curve_no_better_than_chance():
+    """Selecting on all rows would pick the columns that fit held-out rows by luck."""
+    generator = np.random.default_rng(0)
+    targets = np.tile([0, 1], 30)
+    dataset = make_dataset(generator.normal(size=(40, 60)), targets)
+    params = replace(QUICK, method="sfs", n_neighbours=3)
+
+    model = trained(dataset, BoostParams(rounds=10), selection=params, folds=5)
+
+    assert model.card["selection"]["accuracy"] > 0.65
+    assert model.curve.errors[-1] > 0.45
+
+
+# Nothing selected.
+
+
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS])
+def test_empty_subset_asks_nothing_and_says_the_majority(algorithm):
+    params = BoostParams(algorithm, rounds=4, false_alarm=0.0)
+
+    model = trained(useless(), params)
+
+    ensemble = model.ensemble
+    assert ensemble.hypotheses == ()
+    card = model.card["selection"]
+    assert (card["features"], card["cost_micros"]) == ([], 0)
+    assert card["value"] == card["empty_value"] == pytest.approx(2 * np.sqrt(0.24))
+    state = machine.start(ensemble, None)
+    assert machine.next_question(ensemble, state) is None
+    forecast = machine.forecast(ensemble, state)
+    assert forecast.label == 1
+    assert forecast.probabilities == pytest.approx((0.4, 0.6))
+    assert model.curve.errors == pytest.approx([0.4] * len(model.curve.errors))
+    assert set(model.curve.max_spends) == {0}
+    assert model_from_json(json.loads(json.dumps(model_to_json(model)))) == model
+
+
+def test_rows_of_an_empty_cascade_are_walked():
+    ensemble = trained(useless(), BoostParams("cascade", rounds=3)).ensemble
+
+    walks = walk(ensemble, useless().values, [0, None])
+
+    assert walks.spent.sum() == 0
+
+
+# Progress and interruption.
+
+
+def test_progress_comes_at_every_candidate_and_rises_to_one():
+    progress, _ = steps(
+        train(telling(), BoostParams(rounds=5), folds=2, selection=QUICK)
+    )
+
+    shares = [one.share for one in progress]
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] == 1.0
+    first = [one.added is None for one in progress if one.part == 0]
+    assert sum(first) == 4 + 3 + 2
+    assert first == sorted(first, reverse=True)
+
+
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS])
+@pytest.mark.parametrize("with_selection", [False, True])
+def test_share_is_one_at_most(algorithm, with_selection):
+    params = BoostParams(algorithm, rounds=4, stages=3, false_alarm=1.0)
+    chosen = QUICK if with_selection else None
+
+    progress, _ = steps(train(telling(), params, folds=2, selection=chosen))
+
+    shares = [one.share for one in progress]
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0
+
+
+@cache
+def undisturbed(algorithm, method):
+    params = BoostParams(algorithm, rounds=3, stages=2, false_alarm=1.0)
+    chosen = replace(QUICK, method=method)
+    return params, chosen, steps(train(telling(), params, folds=2, selection=chosen))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "method"),
+    [
+        ("adaboost_bt_smoothed", "fs2boost"),
+        ("random_forest", "ifs2boost"),
+        ("cascade", "sfs"),
+    ],
+)
+def test_training_stopped_anywhere_goes_on_to_the_same_bytes(algorithm, method):
+    params, chosen, (progress, model) = undisturbed(algorithm, method)
+    text = json.dumps(model_to_json(model))
+
+    for n_pulled in range(len(progress) + 1):
+        done = {}
+        for one in progress[:n_pulled]:
+            if one.added is not None:
+                done.setdefault(one.part, []).append(one.added)
+        rest, resumed = steps(
+            train(telling(), params, folds=2, selection=chosen, done=done)
+        )
+
+        assert json.dumps(model_to_json(resumed)) == text, n_pulled
+        stored = sum(len(rounds) for rounds in done.values())
+        made = sum(one.added is not None for one in rest)
+        assert stored + made == sum(one.added is not None for one in progress)
+
+
+def test_finished_fold_selects_nothing_again():
+    progress, _ = steps(
+        train(telling(), BoostParams(rounds=3), folds=2, selection=QUICK)
+    )
+    rounds = [one.added for one in progress if one.part == 0 and one.added is not None]
+
+    rest, _ = steps(
+        train(
+            telling(),
+            BoostParams(rounds=3),
+            folds=2,
+            selection=QUICK,
+            done={0: rounds},
+        )
+    )
+
+    assert rest == [one for one in progress if one.part > 0]
+
+
+def test_finished_whole_selects_again_for_its_card():
+    progress, model = steps(
+        train(telling(), BoostParams(rounds=3), folds=0, selection=QUICK)
+    )
+    rounds = [one.added for one in progress if one.added is not None]
+
+    rest, resumed = steps(
+        train(
+            telling(),
+            BoostParams(rounds=3),
+            folds=0,
+            selection=QUICK,
+            done={0: rounds},
+        )
+    )
+
+    assert [one.added for one in rest] == [None] * len(rest)
+    assert rest
+    assert resumed == model
+
+
+def test_not_pulling_cancels_a_selection():
+    training = train(telling(), BoostParams(rounds=3), selection=QUICK)
+
+    first = next(training)
+    training.close()
+
+    assert first.added is None
+
+
+def test_parameters_out_of_range_are_refused():
+    with pytest.raises(RefusedError, match=r"selection\.rounds: must be at least 1"):
+        trained(telling(), selection=replace(QUICK, rounds=0))
+
+
+def test_several_classes_in_one_row_are_refused():
+    targets = np.eye(2, dtype=np.int64)[telling().targets]
+
+    with pytest.raises(RefusedError, match="target: must be one class per row"):
+        trained(replace(telling(), targets=targets))
+
+
+# Memory.
+
+
+def test_distances_of_earlier_subsets_are_let_go():
+    subset = selection.make_empty(selection.make_table(telling()))
+    subsets = [subset]
+    for idx in range(3):
+        subsets.append(selection.extend(subsets[-1], idx))
+    expected = selection.extend(subsets[2], 2).distances
+
+    subsets[-1].settle()
+
+    assert ["distances" in vars(one) for one in subsets] == [False] * 3 + [True]
+    np.testing.assert_array_equal(subsets[-1].distances, expected)
+
+
+def test_selection_that_does_not_fit_the_memory_is_refused():
+    columns = {"x": np.arange(900.0), "y": np.array(["a", "b"] * 450, object)}
+    spec = read_spec({"target": "y", "selection": {}})
+    needed = selection_bytes(900)
+
+    with pytest.raises(RefusedError, match="table: training must fit the memory"):
+        check_table(columns, spec, needed - 1)
+
+    assert check_table(columns, spec, needed).dataset.n_samples == 900
+    assert check_table(columns, replace(spec, selection=None), needed - 1)
+
+
+# Specs.
+
+
+@pytest.mark.parametrize("raw", [{}, {"selection": None}])
+def test_spec_without_a_selection_has_none(raw):
+    assert read_spec({"target": "y"} | raw).selection is None
+
+
+def test_empty_selection_takes_the_defaults():
+    assert read_spec({"target": "y", "selection": {}}).selection == SelectionParams()
+
+
+def test_selection_is_read():
+    raw = {
+        "method": "ifs2boost",
+        "learner": "stump",
+        "rounds": 7,
+        "n_neighbours": 3,
+        "significance": 0.2,
+    }
+
+    assert read_spec({"target": "y", "selection": raw}).selection == SelectionParams(
+        **raw
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "field"),
+    [
+        ([], "selection"),
+        (True, "selection"),
+        ({"k": 3}, "selection"),
+        ({"criterion": "z"}, "selection"),
+        ({"method": "best"}, "selection.method"),
+        ({"method": []}, "selection.method"),
+        ({"method": None}, "selection.method"),
+        ({"learner": "tree"}, "selection.learner"),
+        ({"rounds": 0}, "selection.rounds"),
+        ({"rounds": 10_001}, "selection.rounds"),
+        ({"rounds": 1.0}, "selection.rounds"),
+        ({"n_neighbours": 0}, "selection.n_neighbours"),
+        ({"n_neighbours": True}, "selection.n_neighbours"),
+        ({"significance": 0}, "selection.significance"),
+        ({"significance": 1}, "selection.significance"),
+        ({"significance": float("nan")}, "selection.significance"),
+        ({"significance": "0.05"}, "selection.significance"),
+    ],
+)
+def test_broken_rule_names_its_field(raw, field):
+    with pytest.raises(RefusedError) as caught:
+        read_spec({"target": "y", "selection": raw})
+
+    assert {refusal.field for refusal in caught.value.refusals} == {field}
+
+
+def test_all_refusals_come_at_once():
+    raw = {"method": "x", "learner": "y", "rounds": -1, "significance": 2}
+
+    with pytest.raises(RefusedError) as caught:
+        read_spec({"target": "y", "selection": raw})
+
+    assert {refusal.field for refusal in caught.value.refusals} == {
+        f"selection.{name}" for name in raw
+    }

@@ -1,0 +1,353 @@
+"""What is asked next: the plan of `ordered`, the draws of `sample`."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import Stump
+from core.session import machine
+from core.session.arrays import session_arrays
+from core.session.policies import ordered, sample
+from core.session.state import State, StopRule
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel
+from tests import strategies
+
+CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
+FEE = Group("blood", fee=20)
+BUNDLE = Group("echo", price=90)
+# The 99.9 % point of chi square with 3 degrees of freedom.
+CHI_SQUARE_BOUND = 16.3
+
+
+def make_ensemble(
+    costs: Sequence[int],
+    hypotheses: Sequence[tuple[int, float]],
+    members: Mapping[int, Group] | None = None,
+) -> Ensemble:
+    """One number feature per cost; hypotheses are (feature, alpha)."""
+    members = members or {}
+    features = tuple(
+        Feature(
+            f"f{idx}", cost=cost, group=members[idx].name if idx in members else None
+        )
+        for idx, cost in enumerate(costs)
+    )
+    return Ensemble(
+        catalogue=Catalogue(features, tuple(dict.fromkeys(members.values()))),
+        classes=CLASSES,
+        hypotheses=tuple(Stump(idx, 0.5, (1,)) for idx, _ in hypotheses),
+        alphas=tuple(alpha for _, alpha in hypotheses),
+        priors=(0.5, 0.5),
+        algorithm="adaboost_bt",
+        policy="ordered",
+    )
+
+
+def in_order(*idxs: int) -> list[tuple[int, float]]:
+    return [(idx, 1.0) for idx in idxs]
+
+
+def plan_of(ensemble: Ensemble, state: State) -> ordered.Plan:
+    return ordered.find_plan(ensemble, session_arrays(ensemble, state))
+
+
+def ask_all(ensemble: Ensemble, state: State, outcome: str = "value") -> list[int]:
+    """Answer whatever is asked; the features in the order of asking."""
+    asked = []
+    while state.next_feature_idx is not None:
+        asked.append(state.next_feature_idx)
+        value = 1.0 if outcome == "value" else None
+        state = machine.observe(ensemble, state, asked[-1], outcome, value)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("budget", "length", "first", "planned"),
+    [
+        (0, 0, None, []),
+        (6, 0, None, []),
+        (7, 2, 1, [1]),
+        (9, 2, 1, [1]),
+        (10, 4, 1, [1, 0]),
+        (14, 4, 1, [1, 0]),
+        (15, 5, 1, [1, 0, 2]),
+        (None, 5, 1, [1, 0, 2]),
+    ],
+)
+def test_plan_is_the_longest_prefix_that_fits_the_budget(
+    budget, length, first, planned
+):
+    ensemble = make_ensemble([3, 7, 5], in_order(1, 1, 0, 1, 2))
+    state = machine.start(ensemble, budget)
+
+    plan = plan_of(ensemble, state)
+
+    assert (plan.length, plan.first_open) == (length, first)
+    assert ask_all(ensemble, state) == planned
+
+
+def test_plan_does_not_jump_over_what_is_too_dear():
+    ensemble = make_ensemble([3, 70, 5], in_order(0, 1, 2))
+
+    plan = plan_of(ensemble, machine.start(ensemble, 10))
+
+    assert plan.length == 1
+
+
+def test_free_feature_is_planned_without_any_budget():
+    ensemble = make_ensemble([0, 1], in_order(0, 1))
+
+    state = machine.start(ensemble, 0)
+
+    assert state.next_feature_idx == 0
+
+
+def test_known_feature_costs_the_plan_nothing():
+    ensemble = make_ensemble([3, 7], in_order(0, 1))
+
+    plan = plan_of(ensemble, machine.start(ensemble, 7, known={0: 1.0}))
+
+    assert (plan.length, plan.first_open) == (2, 1)
+
+
+@pytest.mark.parametrize("outcome", ["unavailable", "refused", "unknown"])
+def test_feature_in_vain_is_skipped_and_the_prefix_extends(outcome):
+    ensemble = make_ensemble([3, 7, 5], in_order(0, 1, 0, 2))
+    state = machine.start(ensemble, 12)
+
+    after = machine.observe(ensemble, state, 0, outcome)
+
+    assert [plan_of(ensemble, s).length for s in (state, after)] == [3, 4]
+    assert after.next_feature_idx == 1
+
+
+def test_ordered_feature_counts_as_answered():
+    ensemble = make_ensemble([3, 7], in_order(0, 1))
+    state = machine.start(ensemble, 10)
+
+    after = machine.observe(ensemble, state, 0, "ordered")
+
+    assert after.next_feature_idx == 1
+    assert plan_of(ensemble, after).length == 2
+
+
+@pytest.mark.parametrize(("budget", "length"), [(22, 0), (23, 1), (27, 1), (28, 2)])
+def test_plan_pays_the_fee_of_a_group_once(budget, length):
+    ensemble = make_ensemble([3, 5], in_order(0, 1), members={0: FEE, 1: FEE})
+
+    plan = plan_of(ensemble, machine.start(ensemble, budget))
+
+    assert plan.length == length
+
+
+@pytest.mark.parametrize(("budget", "length"), [(89, 0), (90, 2), (95, 3)])
+def test_plan_pays_a_bundle_once_for_all_its_members(budget, length):
+    ensemble = make_ensemble(
+        [0, 0, 5], in_order(0, 1, 2), members={0: BUNDLE, 1: BUNDLE}
+    )
+
+    plan = plan_of(ensemble, machine.start(ensemble, budget))
+
+    assert plan.length == length
+
+
+def test_finding_a_plan_leaves_the_session_as_it_was():
+    ensemble = make_ensemble([3, 5], in_order(0, 1), members={0: FEE, 1: FEE})
+    arrays = session_arrays(ensemble, machine.start(ensemble, 100))
+
+    plans = [ordered.find_plan(ensemble, arrays).length for _ in range(2)]
+
+    assert plans == [2, 2]
+    assert not arrays.is_group_paid.any()
+
+
+@given(strategies.ensembles(policy="ordered"), strategies.amounts(), st.data())
+def test_larger_budget_extends_the_same_plan(ensemble, budget, data):
+    larger = budget + data.draw(strategies.amounts())
+
+    plans = [
+        plan_of(ensemble, machine.start(ensemble, b)) for b in (budget, larger, None)
+    ]
+
+    lengths = [plan.length for plan in plans]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] == len(ensemble.hypotheses)
+
+
+@given(strategies.ensembles(policy="ordered"), strategies.budgets(), st.data())
+def test_larger_budget_asks_the_same_first(ensemble, budget, data):
+    larger = None if budget is None else budget + data.draw(strategies.amounts())
+
+    asked = [ask_all(ensemble, machine.start(ensemble, b)) for b in (budget, larger)]
+
+    assert asked[1][: len(asked[0])] == asked[0]
+
+
+@given(strategies.ensembles(), st.integers(0, 2**64 - 1))
+def test_all_that_some_hypothesis_reads_is_asked_without_a_budget(ensemble, seed):
+    state = machine.start(ensemble, None, seed=seed)
+
+    asked = ask_all(ensemble, state, "unavailable")
+
+    assert sorted(asked) == np.flatnonzero(ensemble.is_used).tolist()
+
+
+def test_end_of_the_plan_is_all_known_only_when_it_is_the_whole_ensemble():
+    ensemble = make_ensemble([3, 5], in_order(0, 1))
+
+    reasons = [
+        machine.start(ensemble, budget, known=known).stop_reason
+        for budget, known in [(4, {0: 1.0}), (0, {0: 1.0, 1: 1.0})]
+    ]
+
+    assert reasons == ["budget_exhausted", "all_known"]
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_ensemble_without_hypotheses_asks_nothing(policy):
+    ensemble = make_ensemble([3], [])
+
+    state = machine.start(ensemble, None, policy=policy)
+
+    assert (state.next_feature_idx, state.stop_reason) == (None, "all_known")
+
+
+def test_draws_follow_the_proportions_of_alpha():
+    alphas = (0.5, 0.25, 2.0, 1.25)
+    ensemble = make_ensemble([1] * 4, list(enumerate(alphas)))
+    n_draws = 20_000
+
+    drawn = sample.draw(ensemble, sample.uniforms(3, 0).random(n_draws))
+
+    expected = n_draws * np.array(alphas) / sum(alphas)
+    counts = np.bincount(drawn, minlength=4)
+    assert ((counts - expected) ** 2 / expected).sum() < CHI_SQUARE_BOUND
+
+
+@pytest.mark.parametrize(
+    ("number", "drawn"), [(0.0, 0), (0.249, 0), (0.25, 1), (0.999, 1), (1.0, 1)]
+)
+def test_number_falls_on_the_hypothesis_whose_part_begins_there(number, drawn):
+    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 3.0)])
+
+    idxs = sample.draw(ensemble, np.array([number]))
+
+    assert idxs.tolist() == [drawn]
+
+
+@pytest.mark.parametrize("other", [(8, 5), (7, 6), (5, 7)])
+def test_streams_of_other_keys_are_independent(other):
+    one = sample.uniforms(7, 5).random(4000)
+
+    two = sample.uniforms(*other).random(4000)
+
+    assert abs(np.corrcoef(one, two)[0, 1]) < 0.06
+
+
+@pytest.mark.parametrize("key", [(0, 0), (2**64 - 1, 2**64 - 1)])
+def test_same_key_draws_the_same(key):
+    one, two = (sample.uniforms(*key).random(5).tolist() for _ in range(2))
+
+    assert one == two
+
+
+@pytest.mark.parametrize("key", [(0, 0), (3, 5), (2**64 - 1, 2**64 - 1)])
+def test_numbers_are_philoxs_own(key):
+    philox = np.random.Philox(key=np.array(key, np.uint64))
+
+    numbers = sample.uniforms(*key).random(5)
+
+    assert numbers.tolist() == np.random.Generator(philox).random(5).tolist()
+
+
+@given(strategies.ensembles(policy="sample"), st.integers(0, 2**64 - 1))
+def test_same_seed_asks_the_same(ensemble, seed):
+    one, two = (
+        ask_all(ensemble, machine.start(ensemble, 5 * 10**6, seed=seed))
+        for _ in range(2)
+    )
+
+    assert one == two
+
+
+def test_first_feature_asked_is_that_of_the_first_draw():
+    ensemble = make_ensemble([1, 1, 1], [(2, 1.0), (0, 2.0), (1, 1.0)])
+    first = sample.draw(ensemble, sample.uniforms(9, 4).random(1))[0]
+
+    state = machine.start(ensemble, 10, seed=9, stream=4, policy="sample")
+
+    assert state.next_feature_idx == ensemble.hypotheses[first].feature_idx
+    assert state.n_draws == 0
+
+
+def test_sampling_ends_at_the_first_draw_that_does_not_fit():
+    ensemble = make_ensemble([1, 100], [(0, 1.0), (1, 1.0)])
+    drawn = sample.draw(ensemble, sample.uniforms(0, 0).random(50)).tolist()
+
+    state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
+
+    assert state.stop_reason == "budget_exhausted"
+    assert state.n_draws == drawn.index(1)
+
+
+def test_draws_before_the_one_that_asks_are_done_with():
+    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1.0)])
+    drawn = sample.draw(ensemble, sample.uniforms(0, 0).random(50)).tolist()
+
+    state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
+
+    assert (state.next_feature_idx, state.n_draws) == (1, drawn.index(1))
+
+
+def test_sampling_ends_when_all_that_is_read_has_its_answer():
+    ensemble = make_ensemble([1, 1, 1], [(0, 1.0), (1, 1.0)])
+    state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
+
+    state = machine.observe(ensemble, state, 1, "unavailable")
+
+    assert state.stop_reason == "all_known"
+
+
+def test_draws_go_on_beyond_one_block():
+    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1 / 4096)])
+    n_drawn = 4 * sample.N_BLOCK
+    seed = next(
+        seed
+        for seed in range(100)
+        if sample.draw(ensemble, sample.uniforms(seed, 0).random(n_drawn)).any()
+        and not sample.draw(
+            ensemble, sample.uniforms(seed, 0).random(sample.N_BLOCK)
+        ).any()
+    )
+    drawn = sample.draw(ensemble, sample.uniforms(seed, 0).random(n_drawn)).tolist()
+
+    state = machine.start(ensemble, 10, seed=seed, policy="sample", known={0: 1.0})
+    after = machine.observe(ensemble, state, 0, "value", 0.0)
+
+    assert (state.next_feature_idx, state.n_draws) == (1, drawn.index(1))
+    assert after.n_draws == state.n_draws
+
+
+def test_hypothesis_never_drawn_counts_as_not_needed():
+    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1e-12)])
+
+    state = machine.start(
+        ensemble, 10, policy="sample", known={0: 1.0}, stop=StopRule(certain=False)
+    )
+
+    assert state.outcomes[1] is None
+    assert (state.stop_reason, state.n_draws) == ("all_known", sample.MAX_DRAWS)
+
+
+def test_past_draws_are_those_done_with():
+    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1.0)])
+    drawn = sample.draw(ensemble, sample.uniforms(0, 0).random(50)).tolist()
+
+    state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
+
+    assert sample.past_draws(ensemble, state).tolist() == drawn[: drawn.index(1)]

@@ -1,0 +1,428 @@
+"""Advice to stop: `certain` against all that could still be answered."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.model.ensemble import Calibration, Ensemble
+from core.model.hypotheses import LEAF, Stump, Tree
+from core.session import machine
+from core.session.arrays import session_arrays
+from core.session.state import State, StopRule
+from core.session.stop_rules import is_certain
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel
+from tests import naive_sessions, strategies
+
+CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
+POLICIES = st.sampled_from(("ordered", "sample"))
+
+
+def make_ensemble(
+    hypotheses: Sequence[tuple[int, float]], costs=None, priors=(0.25, 0.75), **fields
+) -> Ensemble:
+    """Hypotheses are (feature, signed alpha), cut at 0.5; costs are 1 by default."""
+    costs = costs or [1] * (1 + max(idx for idx, _ in hypotheses))
+    features = tuple(Feature(f"f{idx}", cost=cost) for idx, cost in enumerate(costs))
+    return Ensemble(
+        catalogue=Catalogue(features),
+        classes=CLASSES,
+        hypotheses=tuple(
+            Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
+        ),
+        alphas=tuple(abs(alpha) for _, alpha in hypotheses),
+        priors=priors,
+        algorithm="adaboost_bt",
+        policy="ordered",
+        **fields,
+    )
+
+
+def plain_stumps(ensemble: Ensemble) -> list[tuple]:
+    return [
+        (h.feature_idx, h.cut, h.is_category, h.votes[0] * alpha)
+        for h, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
+    ]
+
+
+def all_options(ensemble: Ensemble) -> list[list[float]]:
+    """What each feature could answer, a missing value first."""
+    return [
+        naive_sessions.options(
+            plain_stumps(ensemble),
+            idx,
+            len(feature.categories) if feature.type == "category" else None,
+        )
+        for idx, feature in enumerate(ensemble.catalogue.features)
+    ]
+
+
+def answer(ensemble: Ensemble, state: State, feature_idx: int, value: float) -> State:
+    """Answer with a value, or `unavailable` where it is NaN."""
+    if math.isnan(value):
+        return machine.observe(ensemble, state, feature_idx, "unavailable")
+    return machine.observe(ensemble, state, feature_idx, "value", value)
+
+
+def play_on(ensemble: Ensemble, state: State, options) -> Iterator[State]:
+    """Every state that answers to the questions and pending results can lead to."""
+    yield state
+    feature_idx = state.next_feature_idx
+    if feature_idx is None and state.pending:
+        feature_idx = state.pending[0]
+    if feature_idx is not None:
+        for value in options[feature_idx]:
+            after = answer(ensemble, state, feature_idx, value)
+            yield from play_on(ensemble, after, options)
+
+
+@st.composite
+def small_ensembles(draw, types=None) -> Ensemble:
+    catalogue = draw(strategies.catalogues(max_features=3, types=types))
+    return draw(strategies.ensembles(catalogue, max_hypotheses=5))
+
+
+@st.composite
+def sessions(draw, ensemble: Ensemble, budgets, stop: StopRule) -> list[State]:
+    """All states of a session whose questions get random answers, some late."""
+    options = all_options(ensemble)
+    state = machine.start(
+        ensemble,
+        draw(budgets),
+        seed=draw(st.integers(0, 99)),
+        policy=draw(POLICIES),
+        stop=stop,
+    )
+    states = [state]
+    while state.next_feature_idx is not None:
+        feature_idx = state.next_feature_idx
+        if draw(st.integers(0, 3)) == 0:
+            state = machine.observe(ensemble, state, feature_idx, "ordered")
+        else:
+            value = draw(st.sampled_from(options[feature_idx]))
+            state = answer(ensemble, state, feature_idx, value)
+        states.append(state)
+    return states
+
+
+@pytest.mark.parametrize("kind", ["number", "boolean", "category"])
+@given(st.data())
+def test_certain_without_budget_is_when_all_completions_vote_alike(kind, data):
+    ensemble = data.draw(small_ensembles(types=(kind,)))
+    ensemble = replace(ensemble, calibrations=(), error_costs=None)
+    rule = StopRule(certain=False)
+    state = data.draw(sessions(ensemble, st.none(), rule).flatmap(st.sampled_from))
+    stumps, options = plain_stumps(ensemble), all_options(ensemble)
+    free = [
+        idx
+        for idx, outcome in enumerate(state.outcomes)
+        if outcome in (None, "ordered") and ensemble.is_used[idx]
+    ]
+
+    said = is_certain(ensemble, state, session_arrays(ensemble, state))
+
+    votes = {
+        sign(ensemble, naive_sessions.full_vote(stumps, row))
+        for row in naive_sessions.completions(state.values, free, options)
+    }
+    assert said == (len(votes) == 1)
+
+
+def sign(ensemble: Ensemble, vote: float) -> int:
+    return ensemble.majority if vote == 0 else int(vote > 0)
+
+
+# Few sessions become certain before they end, so more of them than elsewhere.
+@settings(max_examples=3 * settings.default.max_examples)
+@given(small_ensembles(), strategies.budgets(), st.data())
+def test_no_answer_changes_vote_or_label_once_certain(ensemble, budget, data):
+    states = data.draw(sessions(ensemble, st.just(budget), StopRule()))
+    certain = next((s for s in states if s.stop_reason == "certain"), None)
+    if certain is None:
+        return
+
+    forecasts = [
+        machine.forecast(ensemble, state)
+        for state in play_on(ensemble, certain, all_options(ensemble))
+    ]
+
+    assert len({forecast.vote for forecast in forecasts}) == 1
+    assert len({forecast.label for forecast in forecasts}) == 1
+
+
+def start_answered(ensemble, budget, answers, **fields) -> State:
+    state = machine.start(ensemble, budget, **fields)
+    for feature_idx, value in answers:
+        state = answer(ensemble, state, feature_idx, value)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"), [(1.0, "certain"), (0.0, None), (math.nan, None)]
+)
+def test_tie_that_is_still_possible_counts_as_the_majority(value, reason):
+    ensemble = make_ensemble([(0, 2.0), (1, 1.0), (2, 1.0)], priors=(0.25, 0.75))
+
+    state = start_answered(ensemble, None, [(0, value)])
+
+    assert state.stop_reason == reason
+
+
+def test_certain_leaves_the_question_open():
+    ensemble = make_ensemble([(0, 3.0), (1, 1.0)])
+
+    state = start_answered(ensemble, None, [(0, 1.0)])
+
+    assert (state.stop_reason, state.is_ended, state.next_feature_idx) == (
+        "certain",
+        False,
+        1,
+    )
+
+
+def test_certain_can_be_switched_off():
+    ensemble = make_ensemble([(0, 3.0), (1, 1.0)])
+
+    state = start_answered(ensemble, None, [(0, 1.0)], stop=StopRule(certain=False))
+
+    assert state.stop_reason is None
+
+
+def test_stumps_that_cancel_on_one_feature_leave_it_without_a_say():
+    ensemble = make_ensemble([(0, 0.5), (1, 2.0), (1, -2.0)])
+
+    state = start_answered(ensemble, None, [(0, 1.0)])
+
+    assert state.stop_reason == "certain"
+
+
+@pytest.mark.parametrize(("budget", "reason"), [(10, None), (9, "certain")])
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_feature_that_cannot_be_paid_any_more_has_no_say(policy, budget, reason):
+    hypotheses = [(0, 3.0), (1, 1.0), (2, 3.0)]
+    ensemble = make_ensemble(hypotheses, costs=[1, 1, 9], priors=(0.75, 0.25))
+
+    states = [
+        start_answered(ensemble, budget, [(0, 1.0)], policy=policy, seed=seed)
+        for seed in range(20)
+    ]
+
+    reasons = {s.stop_reason for s in states if s.next_feature_idx == 1}
+    assert reasons == {reason}
+
+
+def test_feature_beyond_the_plan_has_a_say_if_a_missing_one_would_extend_it():
+    hypotheses = [(0, 2.0), (1, 1.0), (2, 3.0)]
+    ensemble = make_ensemble(hypotheses, costs=[1, 2, 2])
+
+    early, late = (
+        start_answered(ensemble, 3, answers)
+        for answers in ([(0, 1.0)], [(0, 1.0), (1, 1.0)])
+    )
+
+    assert early.stop_reason is None
+    assert late.stop_reason == "budget_exhausted"
+
+
+def test_pending_result_has_a_say():
+    ensemble = make_ensemble([(0, 2.0), (1, 1.0), (2, 0.5)])
+    state = machine.start(ensemble, None)
+
+    waiting = machine.observe(ensemble, state, 0, "ordered")
+    waiting = answer(ensemble, waiting, 1, 1.0)
+    certain = machine.observe(ensemble, waiting, 0, "value", 1.0)
+
+    assert (waiting.stop_reason, certain.stop_reason) == (None, "certain")
+
+
+@pytest.mark.parametrize(("budget", "reason"), [(91, None), (90, "certain")])
+def test_member_of_a_bundle_has_a_say_while_the_bundle_can_be_paid(budget, reason):
+    ensemble = make_ensemble([(0, 1.0), (1, 0.5), (2, 3.0), (3, 3.0)])
+    features = (
+        *ensemble.catalogue.features[:2],
+        Feature("f2", cost=0, group="echo"),
+        Feature("f3", cost=0, group="echo"),
+    )
+    catalogue = Catalogue(features, (Group("echo", price=90),))
+    ensemble = replace(ensemble, catalogue=catalogue)
+
+    state = start_answered(ensemble, budget, [(0, 1.0)])
+
+    assert state.stop_reason == reason
+
+
+def test_fixed_vote_with_an_open_label_is_not_certain():
+    fitted = Calibration(offset=0.0, drift=0.0, slope_unknown=4.0, slope_known=4.0)
+    ensemble = make_ensemble(
+        [(0, 3.0), (1, 2.0)],
+        calibrations=(("ordered", (fitted,)),),
+        error_costs=((0.0, 9.0), (1.0, 0.0)),
+    )
+
+    state = start_answered(ensemble, None, [(0, 1.0)])
+    labels = {
+        machine.forecast(ensemble, answer(ensemble, state, 1, value)).label
+        for value in (0.0, 1.0)
+    }
+
+    assert state.stop_reason is None
+    assert labels == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("cost", "reason", "labels"), [(20.0, "certain", {0}), (40.0, None, {0, 1})]
+)
+def test_costly_error_keeps_the_label_of_three_classes_open(cost, reason, labels):
+    ensemble = Ensemble(
+        catalogue=Catalogue((Feature("f0", cost=1), Feature("f1", cost=1))),
+        classes=(*CLASSES, ClassLabel("2", "maybe")),
+        hypotheses=(Stump(0, 0.5, (1, -1, -1)), Stump(1, 0.5, (-1, 1, -1))),
+        alphas=(2.0, 0.5),
+        priors=(0.4, 0.3, 0.3),
+        algorithm="adaboost_bt",
+        policy="ordered",
+        error_costs=((0.0, 1.0, 1.0), (cost, 0.0, 1.0), (1.0, 1.0, 0.0)),
+    )
+
+    state = start_answered(ensemble, None, [(0, 1.0)])
+    reached = {
+        machine.forecast(ensemble, answer(ensemble, state, 1, value)).label
+        for value in (0.0, 1.0, math.nan)
+    }
+
+    assert state.stop_reason == reason
+    assert reached == labels
+
+
+@pytest.mark.parametrize("offset", [-6.0, 0.0])
+def test_label_is_not_certain_between_the_prior_of_a_tie_and_a_full_margin(offset):
+    fitted = Calibration(offset, drift=0.0, slope_unknown=10.0, slope_known=10.0)
+    ensemble = make_ensemble(
+        [(0, 1.0), (1, 1.0)],
+        calibrations=(("ordered", (fitted,)),),
+        priors=(0.25, 0.75),
+    )
+
+    state = start_answered(ensemble, None, [(0, 1.0)])
+    labels = {
+        machine.forecast(ensemble, reached).label
+        for reached in play_on(ensemble, state, all_options(ensemble))
+    }
+
+    assert state.stop_reason == ("certain" if len(labels) == 1 else None)
+
+
+def sampling_until_certain() -> tuple[Ensemble, State]:
+    """A session whose draws so far, and later, are not like the full vote."""
+    ensemble = make_ensemble([(0, 2.0), (1, 1.0), (2, 0.5)], costs=[1, 2, 2])
+    ensemble = replace(ensemble, policy="sample")
+    state = start_answered(ensemble, 3, [(0, 1.0)], seed=9)
+    assert state.stop_reason == "certain"
+    return ensemble, state
+
+
+@pytest.mark.parametrize("reason", ["client_stopped", "expired"])
+def test_sample_stopped_once_certain_keeps_its_forecast(reason):
+    ensemble, state = sampling_until_certain()
+
+    stopped = machine.stop(state, reason)
+
+    assert machine.forecast(ensemble, stopped) == machine.forecast(ensemble, state)
+
+
+def test_sample_that_spends_all_once_certain_keeps_its_vote():
+    ensemble, state = sampling_until_certain()
+
+    spent = answer(ensemble, state, 1, 0.0)
+
+    assert spent.stop_reason == "budget_exhausted"
+    assert (
+        machine.forecast(ensemble, spent).vote == machine.forecast(ensemble, state).vote
+    )
+
+
+@pytest.mark.parametrize(("confidence", "reason"), [(0.73, "confident"), (0.74, None)])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_confident_once_the_probability_of_the_label_is_reached(
+    value, confidence, reason
+):
+    # The vote so far is 1/2: p = 1/(1 + exp(-1)) = 0.731.
+    ensemble = make_ensemble([(0, 0.5), (1, 1.0)])
+    rule = StopRule(certain=False, confidence=confidence)
+
+    state = start_answered(ensemble, None, [(0, value)], stop=rule)
+
+    assert state.stop_reason == reason
+
+
+def test_confidence_is_that_of_the_label_and_not_of_the_vote():
+    ensemble = make_ensemble(
+        [(0, 1.0), (1, 0.5)], error_costs=((0.0, 99.0), (1.0, 0.0))
+    )
+    rule = StopRule(certain=False, confidence=0.6)
+
+    state = start_answered(ensemble, None, [(0, 1.0)], stop=rule)
+
+    forecast = machine.forecast(ensemble, state)
+    assert (forecast.label, forecast.vote, state.stop_reason) == (0, 1, None)
+    assert forecast.probabilities[1] > 0.6
+
+
+def test_confident_is_withdrawn_when_the_next_answer_takes_it_away():
+    ensemble = make_ensemble([(0, 1.0), (1, 1.0), (2, 1.0)], priors=(0.5, 0.5))
+    rule = StopRule(certain=False, confidence=0.55)
+
+    one, two = (
+        start_answered(ensemble, None, answers, stop=rule)
+        for answers in ([(0, 0.0)], [(0, 0.0), (1, 1.0)])
+    )
+
+    assert (one.stop_reason, two.stop_reason) == ("confident", None)
+
+
+@pytest.mark.parametrize(
+    ("budget", "rule", "n_answers", "reason"),
+    [
+        (None, StopRule(confidence=0.5), 1, "certain"),
+        (None, StopRule(certain=False, confidence=0.5), 1, "confident"),
+        (None, StopRule(confidence=0.5, max_questions=1), 1, "max_questions"),
+        (1, StopRule(confidence=0.5, max_questions=1), 1, "budget_exhausted"),
+        (2, StopRule(confidence=0.5, max_questions=2), 2, "all_known"),
+    ],
+)
+def test_end_goes_before_advice_and_certain_before_confident(
+    budget, rule, n_answers, reason
+):
+    ensemble = make_ensemble([(0, 3.0), (1, 1.0)])
+    answers = [(0, 1.0), (1, 1.0)][:n_answers]
+
+    state = start_answered(ensemble, budget, answers, stop=rule)
+
+    assert state.stop_reason == reason
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_tree_is_bounded_by_what_the_budget_can_still_read_of_it(policy):
+    # Below the root lies a feature that the budget never pays.
+    stumps = (Stump(0, 0.5, (1,)), Stump(1, 0.5, (-1,)))
+    ensemble = Ensemble(
+        Catalogue((Feature("cheap", cost=1), Feature("dear", cost=100))),
+        (ClassLabel("0", "0"), ClassLabel("1", "1")),
+        (Tree(stumps, ((1, LEAF), (LEAF, LEAF))),),
+        (1.0,),
+        (0.5, 0.5),
+        "adaboost",
+        policy,
+    )
+
+    opened = machine.start(ensemble, 5)
+    answered = machine.observe(ensemble, opened, 0, "value", 1.0)
+
+    assert opened.next_feature_idx == 0
+    assert opened.stop_reason is None
+    assert answered.stop_reason == "budget_exhausted"
+    assert machine.forecast(ensemble, answered).label == 1

@@ -1,0 +1,164 @@
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.prices import (
+    MAX_UNITS,
+    Paid,
+    from_micros,
+    pay,
+    price,
+    rule_costs,
+    smallest_cost,
+    to_micros,
+    total_cost,
+)
+from tests import naive
+from tests.strategies import catalogues, shop_of
+
+BLOOD = Catalogue(
+    (
+        Feature("age", cost=1_000_000),
+        Feature("chol", cost=5_170_000, group="blood"),
+        Feature("fbs", cost=3_100_000, group="blood"),
+        Feature("lvef", cost=0, group="echo"),
+        Feature("wall", cost=0, group="echo"),
+        Feature("sex", cost=0),
+    ),
+    (Group("blood", fee=2_100_000), Group("echo", price=90_000_000)),
+)
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        *(True, False, None, [], b"1", 1j, np.int64(1)),
+        *(float("nan"), float("inf"), -float("inf"), -1, -0.000001, 1e-7),
+        *("", "abc", "1,5", "nan", "sNaN", "Infinity", "-1", "0.0000001", "1e99999999"),
+        *(Decimal("NaN"), Decimal("1.0000001"), Decimal("-0.1")),
+        *(MAX_UNITS + 1, float(MAX_UNITS) * 2, "1000000000.000001"),
+    ],
+)
+def test_amount_that_is_no_money_is_refused(amount):
+    with pytest.raises(ValueError, match="must be a number from 0 to"):
+        to_micros(amount)
+
+
+@pytest.mark.parametrize(
+    ("amount", "micros"),
+    [
+        (0, 0),
+        (2.1, 2_100_000),
+        (0.1, 100_000),
+        (1e-6, 1),
+        ("0.000001", 1),
+        ("7.27", 7_270_000),
+        ("1e9", 10**15),
+        ("7.2E-1", 720_000),
+        (Decimal("2.100000000"), 2_100_000),
+        (MAX_UNITS, 10**15),
+        (999_999_999.999999, 10**15 - 1),
+    ],
+)
+def test_amount_becomes_exact_micros(amount, micros):
+    assert to_micros(amount) == micros
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ["1", "0" * 30 + "1"],
+)
+def test_excess_decimals_are_refused_however_far_behind(tail):
+    with pytest.raises(ValueError, match="at most 6 decimals"):
+        to_micros("1.000000" + tail)
+
+
+@given(st.integers(0, MAX_UNITS * 10**6))
+def test_micros_survive_the_way_through_a_float(micros):
+    assert to_micros(from_micros(micros)) == micros
+
+
+def test_first_member_of_a_group_pays_the_fee_and_the_next_its_cost():
+    first = price(BLOOD, Paid(), 1)
+    second = price(BLOOD, pay(BLOOD, Paid(), [1]), 2)
+
+    assert (first, second) == (7_270_000, 3_100_000)
+
+
+def test_first_member_of_a_bundle_pays_its_price_and_the_others_nothing():
+    first = price(BLOOD, Paid(), 4)
+    second = price(BLOOD, pay(BLOOD, Paid(), [4]), 3)
+
+    assert (first, second) == (90_000_000, 0)
+
+
+def test_paid_feature_costs_nothing():
+    assert price(BLOOD, pay(BLOOD, Paid(), [0, 1]), 1) == 0
+
+
+def test_feature_without_group_pays_no_fee():
+    assert price(BLOOD, Paid(), 0) == 1_000_000
+
+
+def test_paying_marks_features_and_their_groups():
+    paid = pay(BLOOD, pay(BLOOD, Paid(), [0]), [2, 5])
+
+    assert paid == Paid(frozenset({0, 2, 5}), frozenset({0}))
+
+
+@given(catalogues(), st.data())
+def test_price_equals_the_naive_price(catalogue, data):
+    idxs = st.sampled_from(range(len(catalogue.features)))
+    paid, wanted = data.draw(st.sets(idxs)), data.draw(idxs)
+
+    actual = price(catalogue, pay(catalogue, Paid(), paid), wanted)
+
+    assert actual == naive.price(shop_of(catalogue), paid, wanted)
+
+
+@given(catalogues(), st.permutations(range(6)))
+def test_everything_costs_the_total_in_any_order(catalogue, order):
+    paid, spent = Paid(), 0
+    for idx in [idx for idx in order if idx < len(catalogue.features)]:
+        spent += price(catalogue, paid, idx)
+        paid = pay(catalogue, paid, [idx])
+
+    assert spent == total_cost(catalogue)
+
+
+def test_rule_costs_add_the_due_fee_and_floor_zeros():
+    costs = rule_costs(BLOOD, np.array([False, False]))
+
+    assert costs.tolist() == [1e6, 7_270_000, 5_200_000, 9e7, 9e7, 1e6]
+
+
+def test_rule_costs_drop_a_paid_fee_but_never_the_price_of_a_bundle():
+    costs = rule_costs(BLOOD, np.array([True, True]), cost_floor=10)
+
+    assert costs.tolist() == [1e6, 5_170_000, 3_100_000, 9e7, 9e7, 10]
+
+
+def test_rule_costs_of_a_catalogue_without_costs_are_zero():
+    free = Catalogue((Feature("a", cost=0), Feature("b", cost=0)))
+
+    assert rule_costs(free, np.zeros(0, np.bool_)).tolist() == [0.0, 0.0]
+    assert smallest_cost(free) == 0
+
+
+@given(catalogues(), st.data(), st.sampled_from([None, 7]))
+def test_rule_costs_equal_the_naive_ones(catalogue, data, cost_floor):
+    n_features = len(catalogue.features)
+    paid = data.draw(st.sets(st.sampled_from(range(n_features))))
+    is_group_paid = np.zeros(len(catalogue.groups), np.bool_)
+    is_group_paid[list(pay(catalogue, Paid(), paid).group_idxs)] = True
+
+    costs = rule_costs(catalogue, is_group_paid, cost_floor)
+
+    shop = shop_of(catalogue)
+    assert costs.tolist() == [
+        naive.rule_cost(shop, paid, idx, cost_floor) for idx in range(n_features)
+    ]

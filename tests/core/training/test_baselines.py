@@ -1,0 +1,683 @@
+"""Decision trees, bagging and forests: against scikit-learn's own, and as ensembles."""
+
+import json
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+
+from core.codec import (
+    model_from_json,
+    model_to_json,
+    rounds_from_json,
+    rounds_to_json,
+)
+from core.errors import RefusedError
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import LEAF, Stump, Tree
+from core.model.model import Model
+from core.model.votes import hypothesis_votes, raw_votes
+from core.pipeline.train import train
+from core.session import curves, machine, probability, simulate
+from core.session.state import StopRule
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import Dataset, count_outputs
+from core.training import baselines
+from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
+from core.training.baselines import (
+    BASELINES,
+    bootstrap,
+    find_cut,
+    lay_table,
+    tree_seed,
+)
+from core.training.params import BoostParams
+from core.training.rules import RULES
+from tests import strategies_classes as made
+from tests.conftest import IS_COMPILED
+
+MICROS = 1_000_000
+BAGGED = ("bagging", "random_forest")
+N_TREES = 12 if IS_COMPILED else 5
+
+
+def params_of(algorithm: str, **more) -> BoostParams:
+    # A cascade's rates are such as any table meets.
+    rates = {"stages": 2, "detection": 0.9, "false_alarm": 0.9}
+    return BoostParams(algorithm, **({"rounds": N_TREES} | rates | more))
+
+
+def mixed(
+    seed=0, n_classes=2, n_samples=80, share_missing=0.0, noise=0.7, **more
+) -> Dataset:
+    """Two numbers, a boolean and a category that tell the classes, more or less."""
+    random = np.random.default_rng(seed)
+    targets = random.permutation(np.arange(n_samples) % n_classes)
+    hidden = targets[:, None] + noise * random.normal(size=(n_samples, 4))
+    values = np.column_stack(
+        (
+            hidden[:, 0],
+            np.round(3 * hidden[:, 1]) / 10,
+            hidden[:, 2] > 0.5,
+            np.clip(np.round(hidden[:, 3] + 1), 0, 3),
+        )
+    ).astype(np.float64)
+    values[random.random(values.shape) < share_missing] = math.nan
+    catalogue = Catalogue(
+        (
+            Feature("a", cost=2 * MICROS, group="blood"),
+            Feature("b", cost=MICROS, group="blood"),
+            Feature("c", "boolean", cost=MICROS // 2),
+            Feature("d", "category", cost=3 * MICROS, categories=tuple("pqrs")),
+        ),
+        (Group("blood", fee=MICROS),),
+    )
+    weights = random.uniform(0.5, 2.0, n_samples)
+    return made.make_dataset(values, targets, n_classes, weights, catalogue, **more)
+
+
+def numbers(values, targets, n_classes=2, **more) -> Dataset:
+    values = np.asarray(values, np.float64)
+    values = values.reshape(len(targets), -1)
+    return made.make_dataset(values, np.asarray(targets), n_classes, **more)
+
+
+def one_hot(dataset: Dataset) -> np.ndarray:
+    """The columns as plain scikit-learn would be given them."""
+    columns = []
+    for feature, values in zip(
+        dataset.catalogue.features, dataset.values.T, strict=True
+    ):
+        if feature.type == "category":
+            columns += [values == code for code in range(len(feature.categories))]
+        else:
+            columns.append(values)
+    return np.column_stack(columns)
+
+
+def grow(dataset: Dataset, algorithm: str, **more):
+    return list(baselines.grow(dataset, params_of(algorithm, **more)))
+
+
+def grown(dataset: Dataset, algorithm: str, **more) -> Ensemble:
+    params = params_of(algorithm, **more)
+    return make_ensemble(dataset, params, list(baselines.grow(dataset, params)))
+
+
+def labels_of(ensemble: Ensemble, values: np.ndarray) -> list[int]:
+    votes, _ = simulate.full_votes(ensemble, np.ascontiguousarray(values))
+    return raw_votes(ensemble, votes).tolist()
+
+
+def finish(training) -> Model:
+    while True:
+        try:
+            next(training)
+        except StopIteration as stop:
+            return stop.value
+
+
+def plain_tree(dataset: Dataset, **more) -> DecisionTreeClassifier:
+    one = DecisionTreeClassifier(random_state=tree_seed(0, 1), **more)
+    return one.fit(one_hot(dataset), dataset.targets, dataset.weights)
+
+
+def vote_by_hand(tree: Tree, row: list[float], n_outputs: int) -> tuple[int, ...]:
+    """The last stump of the path that can be read votes."""
+    position, vote = 0, (0,) * n_outputs
+    while position != LEAF:
+        stump = tree.stumps[position]
+        value = row[stump.feature_idx]
+        if math.isnan(value) or (stump.is_category and value < 0):
+            return vote
+        is_above = value == stump.cut if stump.is_category else value > stump.cut
+        vote = stump.votes if is_above else tree.below_votes[position]
+        position = tree.children[position][0 if is_above else 1]
+    return vote
+
+
+# One tree.
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_tree_votes_what_scikit_learn_predicts(seed, n_classes, monkeypatch):
+    dataset = mixed(seed, n_classes)
+    monkeypatch.setattr(baselines, "PRUNING_FOLDS", 0)
+    expected = plain_tree(dataset)
+
+    ensemble = grown(dataset, "decision_tree")
+
+    fresh = mixed(seed + 100, n_classes, n_samples=300)
+    assert labels_of(ensemble, fresh.values) == list(expected.predict(one_hot(fresh)))
+    own = expected.predict(one_hot(dataset))
+    assert labels_of(ensemble, dataset.values) == list(own)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 3e30, 1 / 3])
+def test_rows_exactly_on_a_threshold_go_where_scikit_learn_sends_them(scale):
+    random = np.random.default_rng(5)
+    values = random.integers(0, 40, 120) * 0.1 * scale
+    dataset = numbers(values, random.integers(0, 2, 120))
+    # Unpruned, for many thresholds.
+    table = lay_table(dataset)
+    fitted = DecisionTreeClassifier().fit(table.columns, dataset.targets)
+    tree = baselines.to_hypothesis(fitted, table, 1)
+
+    thresholds = fitted.tree_.threshold[fitted.tree_.feature >= 0]
+    around = [thresholds, table.columns[:, 0]]
+    for at in (thresholds, np.float32(thresholds).astype(np.float64)):
+        for way in (-math.inf, math.inf):
+            around += [
+                np.nextafter(at, way),
+                np.float64(np.nextafter(np.float32(at), np.float32(way))),
+            ]
+    scaled = np.concatenate(around)
+    rows = np.ldexp(scaled, int(table.exponents[0]))[:, None]
+
+    votes = hypothesis_votes(tree, rows, 1)[:, 0]
+
+    assert list(votes > 0) == list(fitted.predict(scaled[:, None]) == 1)
+
+
+def test_cut_is_the_largest_number_that_rounds_to_the_threshold_or_less():
+    random = np.random.default_rng(1)
+    for threshold in [*random.normal(size=200), 0.0, 0.5, 1 / 3, 16777219.0, -0.5]:
+        cut = find_cut(threshold, 0)
+        assert np.float32(cut) <= threshold
+        assert np.float32(np.nextafter(cut, math.inf)) > threshold
+
+
+def test_tree_tells_numbers_apart_that_scikit_learn_would_refuse_or_take_for_one():
+    targets = [0, 0, 1, 1]
+    for values in ([1e-9, 2e-9, 3e-9, 4e-9], [1e300, 2e300, 3e300, 4e300]):
+        dataset = numbers(values, targets)
+
+        assert labels_of(grown(dataset, "decision_tree"), dataset.values) == targets
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_missing_values_end_a_path_with_the_last_vote(algorithm, n_classes):
+    dataset = mixed(7, n_classes, share_missing=0.2)
+    n_outputs = count_outputs(n_classes, False)
+    rows = mixed(8, n_classes, n_samples=60, share_missing=0.4).values
+    rows[::7, 3] = -1.0
+
+    for added in grow(dataset, algorithm, rounds=4):
+        votes = hypothesis_votes(added.hypothesis, rows, n_outputs)
+        expected = [
+            vote_by_hand(added.hypothesis, row, n_outputs) for row in rows.tolist()
+        ]
+        assert [tuple(row) for row in votes.tolist()] == expected
+
+
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_split_that_parts_only_the_missing_values_asks_for_nothing(kind):
+    present = np.array([0.0, 1.0] * 10)
+    gone = np.full(20, math.nan)
+    other = np.array([0.0] * 10 + [1.0] * 10)
+    values = np.column_stack((np.r_[present, gone], np.r_[other, other]))
+    # Missing is of class 1 whatever else; where it is there, the other feature tells.
+    targets = np.r_[other, np.ones(20)].astype(np.int64)
+    categories = ("p", "q") if kind == "category" else ()
+    first = Feature("a", kind, categories=categories)
+    catalogue = Catalogue((first, Feature("b")))
+    dataset = made.make_dataset(values, targets, 2, catalogue=catalogue)
+    table = lay_table(dataset)
+    fitted = DecisionTreeClassifier(random_state=0).fit(table.columns, targets)
+    assert np.isinf(fitted.tree_.threshold).any()
+
+    tree = baselines.to_hypothesis(fitted, table, 1)
+
+    assert tree.feature_idxs == (1,)
+    is_there = slice(0, 20)
+    votes = hypothesis_votes(tree, values[is_there], 1)[:, 0]
+    assert list(votes > 0) == list(targets[is_there] == 1)
+
+
+def test_tree_of_nothing_but_missing_values_has_no_split():
+    values = np.r_[np.zeros(10), np.full(10, math.nan)]
+    dataset = numbers(values, [0] * 10 + [1] * 10)
+
+    assert grow(dataset, "decision_tree") == []
+
+
+def constant(n_samples=20, **more) -> Dataset:
+    return numbers(np.ones((n_samples, 2)), np.arange(n_samples) % 2, **more)
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_tree_without_any_split_leaves_the_majority(algorithm):
+    dataset = constant()
+    dataset = replace(dataset, targets=(np.arange(20) < 6).astype(np.int64))
+
+    model = finish(train(dataset, params_of(algorithm), folds=3))
+
+    assert model.ensemble.hypotheses == ()
+    assert model.curve.errors == (0.3,) * len(model.curve.errors)
+    assert model_from_json(through_json(model)) == model
+    state = machine.start(model.ensemble, None)
+    assert state.stop_reason == "all_known"
+    assert machine.forecast(model.ensemble, state).label == 0
+    if algorithm in BAGGED:
+        assert model.card["out_of_bag_error"] is None
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_category_without_a_value_is_no_column(algorithm):
+    catalogue = Catalogue((Feature("d", "category"),))
+    values = np.full((8, 1), math.nan)
+    dataset = made.make_dataset(values, np.arange(8) % 2, 2, catalogue=catalogue)
+
+    assert grow(dataset, algorithm) == []
+
+
+def noise(n_samples=150) -> Dataset:
+    random = np.random.default_rng(2)
+    return numbers(random.normal(size=(n_samples, 3)), random.integers(0, 2, n_samples))
+
+
+def n_stumps(rounds) -> int:
+    return sum(len(one.hypothesis.stumps) for one in rounds)
+
+
+def test_pruning_cuts_a_tree_grown_on_noise():
+    dataset = noise()
+    whole = plain_tree(dataset).tree_
+
+    assert n_stumps(grow(dataset, "decision_tree")) < (whole.node_count - 1) / 8
+
+
+def test_pruning_keeps_what_tells_the_classes():
+    values = np.linspace(0, 0.99, 90)
+    targets = ((values * 3).astype(int) % 2).astype(np.int64)
+    dataset = numbers(values, targets)
+
+    assert (
+        labels_of(grown(dataset, "decision_tree"), dataset.values) == targets.tolist()
+    )
+
+
+def test_pruning_parameter_is_the_largest_of_least_error():
+    """Again by plain means: every candidate over the same folds."""
+    dataset = mixed(3, noise=1.2)
+    table = lay_table(dataset)
+    chosen = baselines.pruned(dataset, table, 9).ccp_alpha
+    path = DecisionTreeClassifier(random_state=9).cost_complexity_pruning_path(
+        table.columns, dataset.targets, dataset.weights
+    )
+    steps = path.ccp_alphas
+    candidates = [math.sqrt(max(0.0, a * b)) for a, b in pairwise(steps)]
+    candidates = sorted({*candidates, steps[-1]})
+    assert len(candidates) <= baselines.MAX_ALPHAS
+    errors = []
+    folds = baselines.make_folds(dataset, 5, 9)
+    for alpha in candidates:
+        error = 0.0
+        for fold in folds:
+            rest = np.setdiff1d(np.arange(80), fold)
+            one = DecisionTreeClassifier(random_state=9, ccp_alpha=alpha)
+            one.fit(table.columns[rest], dataset.targets[rest], dataset.weights[rest])
+            said = one.predict(table.columns[fold])
+            error += sum(dataset.weights[fold][said != dataset.targets[fold]])
+        errors.append(error)
+
+    best = [
+        a for a, e in zip(candidates, errors, strict=True) if e <= min(errors) + 1e-12
+    ]
+    assert chosen == pytest.approx(max(best))
+
+
+def test_pruning_keeps_units_whole():
+    """Rows of a group are alike, their classes random: nothing is to be learnt."""
+    random = np.random.default_rng(4)
+    row_groups = np.arange(120) // 4
+    values = random.normal(size=30)[row_groups]
+    targets = random.integers(0, 2, 30)[row_groups]
+    apart = n_stumps(grow(numbers(values, targets), "decision_tree"))
+    together = n_stumps(
+        grow(numbers(values, targets, row_groups=row_groups), "decision_tree")
+    )
+
+    assert together < apart
+
+
+@pytest.mark.parametrize("n_tiny", [1, 2, 3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_tiny_class_is_no_obstacle(algorithm, n_classes, n_tiny):
+    random = np.random.default_rng(6)
+    targets = np.r_[np.arange(40) % (n_classes - 1), np.full(n_tiny, n_classes - 1)]
+    values = random.normal(size=(targets.size, 2)) + targets[:, None]
+    dataset = numbers(values, targets, n_classes)
+
+    model = finish(train(dataset, params_of(algorithm), folds=3))
+
+    assert len(model.ensemble.classes) == n_classes
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_weights_decide_between_classes(algorithm):
+    dataset = constant(40)
+    values = np.repeat([[0.0], [1.0]], 20, axis=0)
+    # Of each value half the rows are of each class; the weights lean one way.
+    weights = np.where((values[:, 0] == 1) == (dataset.targets == 1), 5.0, 1.0)
+    dataset = numbers(values, dataset.targets, weights=weights)
+
+    assert labels_of(grown(dataset, algorithm), np.array([[0.0], [1.0]])) == [0, 1]
+
+
+# Bagging.
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("algorithm", BAGGED)
+def test_bagged_trees_decide_by_majority(algorithm, n_classes):
+    dataset = mixed(13, n_classes)
+    fresh = mixed(14, n_classes, n_samples=150)
+    features = {"bagging": None, "random_forest": "sqrt"}[algorithm]
+    counts = np.zeros((150, n_classes), int)
+    for number in range(1, N_TREES + 1):
+        one = DecisionTreeClassifier(
+            random_state=tree_seed(21, number), max_features=features
+        )
+        drawn = bootstrap(dataset, 21, number)
+        one.fit(one_hot(dataset), dataset.targets, dataset.weights * drawn)
+        counts[np.arange(150), one.predict(one_hot(fresh))] += 1
+
+    ensemble = grown(dataset, algorithm, seed=21)
+
+    assert len(ensemble.hypotheses) == N_TREES
+    assert set(ensemble.alphas) == {1.0}
+    # Ties go to the larger class, then to the later one.
+    priors = np.array(ensemble.priors)
+    expected = [
+        max(range(n_classes), key=lambda k, row=row: (row[k], priors[k], k))
+        for row in counts.tolist()
+    ]
+    assert labels_of(ensemble, fresh.values) == expected
+
+
+def test_bootstrap_draws_as_many_rows_with_replacement():
+    dataset = noise(200)
+
+    drawn = [bootstrap(dataset, 0, number) for number in range(1, 30)]
+
+    assert {one.sum() for one in drawn} == {200.0}
+    assert np.mean([(one == 0).mean() for one in drawn]) == pytest.approx(
+        (1 - 1 / 200) ** 200, abs=0.02
+    )
+    assert len({tuple(one) for one in drawn}) == 29
+    assert bootstrap(dataset, 1, 1).tolist() != drawn[0].tolist()
+
+
+def test_bootstrap_draws_units_whole():
+    row_groups = np.repeat([0, 3, 4, 9], [5, 1, 3, 6])
+    dataset = numbers(np.zeros(15), np.arange(15) % 2, row_groups=row_groups)
+
+    for number in range(20):
+        drawn = bootstrap(dataset, 0, number)
+        for group in np.unique(row_groups):
+            assert len(set(drawn[row_groups == group])) == 1
+        assert (
+            sum(drawn[row_groups == group][0] for group in np.unique(row_groups)) == 4
+        )
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("algorithm", BAGGED)
+def test_out_of_bag_error_is_that_of_the_trees_that_left_a_row_out(
+    algorithm, n_classes, share_missing
+):
+    dataset = mixed(17, n_classes, share_missing=share_missing)
+    params = params_of(algorithm, seed=4)
+    rounds = list(baselines.grow(dataset, params))
+    ensemble = make_ensemble(dataset, params, rounds)
+    n_outputs = ensemble.n_outputs
+    wrong, judged, n_ties = 0.0, 0.0, 0
+    for row in range(dataset.n_samples):
+        counts = [0] * n_classes
+        for one in rounds:
+            if bootstrap(dataset, 4, one.number)[row] == 0:
+                values = dataset.values[row].tolist()
+                vote = vote_by_hand(one.hypothesis, values, n_outputs)
+                if any(vote):
+                    said = vote.index(1) if n_outputs > 1 else int(vote[0] > 0)
+                    counts[said] += 1
+        if sum(counts) == 0:
+            continue
+        n_ties += sorted(counts)[-1] == sorted(counts)[-2]
+        best = max(range(n_classes), key=lambda k: (counts[k], ensemble.priors[k], k))
+        judged += dataset.weights[row]
+        wrong += dataset.weights[row] * (best != dataset.targets[row])
+
+    found = baselines.out_of_bag_error(dataset, ensemble, rounds, 4)
+
+    assert n_ties > 0
+    assert found == pytest.approx(wrong / judged)
+
+
+@pytest.mark.parametrize("algorithm", BAGGED)
+def test_out_of_bag_error_is_on_the_card(algorithm):
+    dataset = mixed(18)
+    params = params_of(algorithm, seed=5)
+
+    model = finish(train(dataset, params, folds=0))
+
+    rounds = list(baselines.grow(dataset, params))
+    expected = baselines.out_of_bag_error(dataset, model.ensemble, rounds, 5)
+    assert model.card["out_of_bag_error"] == expected
+
+
+def test_out_of_bag_error_of_units_is_no_better_than_chance():
+    """Copies of a row would tell its class if they were drawn apart."""
+    random = np.random.default_rng(8)
+    row_groups = np.arange(200) // 5
+    values = random.normal(size=(40, 2))[row_groups]
+    targets = random.integers(0, 2, 40)[row_groups]
+    errors = []
+    for given_groups in (None, row_groups):
+        dataset = numbers(values, targets, row_groups=given_groups)
+        model = finish(train(dataset, params_of("bagging", rounds=20), folds=0))
+        errors.append(model.card["out_of_bag_error"])
+
+    assert errors[0] < 0.2
+    assert errors[1] > 0.35
+
+
+def test_only_bagged_algorithms_have_an_out_of_bag_error():
+    for algorithm in ALGORITHMS:
+        model = finish(train(mixed(19), params_of(algorithm), folds=0))
+        assert ("out_of_bag_error" in model.card) == (algorithm in BAGGED)
+
+
+# Every algorithm: the same interface.
+
+
+def through_json(model: Model):
+    return json.loads(json.dumps(model_to_json(model)))
+
+
+def test_algorithms_are_the_rules_a_cascade_and_the_baselines():
+    assert list(ALGORITHMS) == [*RULES, "cascade", *BASELINES]
+    assert ALGORITHMS["adaboost_rs"] == "sample"
+    assert ALGORITHMS["cascade"] == "cascade"
+    assert {ALGORITHMS[name] for name in BASELINES} == {"ordered"}
+
+
+def play(ensemble: Ensemble, row: np.ndarray, budget: int | None, **more):
+    stop = StopRule(certain=False)
+    state = machine.start(ensemble, budget, stop=stop, **more)
+    while state.next_feature_idx is not None:
+        idx = state.next_feature_idx
+        is_gone = math.isnan(row[idx])
+        answer = ("unavailable", None) if is_gone else ("value", float(row[idx]))
+        state = machine.observe(ensemble, state, idx, *answer)
+        assert budget is None or state.spent <= budget
+    return state
+
+
+BUDGETS = [0, MICROS, 2 * MICROS, 4 * MICROS + 5, 7 * MICROS, None]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_classes):
+    dataset = mixed(23, n_classes, n_samples=60, share_missing=0.1)
+    training = train(dataset, params_of(algorithm), folds=2, seed=1)
+    if algorithm == "cascade" and n_classes > 2:
+        with pytest.raises(RefusedError, match="algorithm: a cascade has two classes"):
+            next(training)
+        return
+    shares, model = [0.0], None
+    while model is None:
+        try:
+            shares.append(next(training).share)
+        except StopIteration as stop:
+            model = stop.value
+
+    assert all(0 <= a <= b <= 1 for a, b in pairwise(shares))
+    assert model_from_json(through_json(model)) == model
+    ensemble = model.ensemble
+    assert ensemble.policy == ALGORITHMS[algorithm]
+    fresh = mixed(24, n_classes, n_samples=25, share_missing=0.2)
+    curve = curves.evaluate(ensemble, fresh, BUDGETS)
+    walks = simulate.walk(ensemble, fresh.values, BUDGETS, seed=0)
+    labels = probability.decide(ensemble, simulate.class_probabilities(ensemble, walks))
+    for at, budget in enumerate(BUDGETS):
+        assert budget is None or curve.max_spends[at] <= budget
+        for row, values in enumerate(fresh.values):
+            state = play(ensemble, values, budget, seed=0, stream=row)
+            forecast = machine.forecast(ensemble, state)
+            assert state.spent == walks.spent[row, at]
+            assert forecast.label == labels[row, at]
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+@given(st.data())
+def test_trees_under_any_budget_walk_as_sessions_do(algorithm, data):
+    seed = data.draw(st.integers(0, 5))
+    dataset = mixed(seed, data.draw(st.integers(2, 3)), share_missing=0.2)
+    ensemble = grown(dataset, algorithm, rounds=3, seed=seed)
+    budget = data.draw(st.integers(0, 9 * MICROS) | st.none())
+    row = data.draw(made.tables(dataset.catalogue, max_rows=1))
+
+    walks = simulate.walk(ensemble, row, [budget])
+
+    state = play(ensemble, row[0], budget)
+    forecast = machine.forecast(ensemble, state)
+    assert state.spent == walks.spent[0, 0]
+    margins = walks.margins[0, 0] * walks.shares[0, 0] * ensemble.alpha_sums[-1]
+    assert forecast.vote == raw_votes(ensemble, margins)
+
+
+def stored(rounds, dataset: Dataset):
+    """Rounds as a checkpoint gives them back."""
+    raw = json.loads(json.dumps(rounds_to_json(rounds)))
+    return rounds_from_json(raw, dataset.catalogue, 1)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_rounds_go_on_the_same_after_any_of_them(algorithm):
+    dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)
+    params = params_of(algorithm, rounds=4, detection=0.8, seed=3)
+    expected = list(grow_ensemble(dataset, params, (), is_strict=True))
+
+    for length in range(len(expected) + 1):
+        done = stored(expected[:length], dataset)
+        rest = grow_ensemble(dataset, params, done, is_strict=True)
+        assert list(rest) == expected[length:]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_training_goes_on_to_the_same_model(algorithm):
+    dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)
+    params = params_of(algorithm, rounds=3, detection=0.8, seed=3)
+    training, done = train(dataset, params, folds=2), {}
+    while sum(map(len, done.values())) < 2:
+        progress = next(training)
+        done.setdefault(progress.part, []).append(progress.added)
+    done = {part: stored(some, dataset) for part, some in done.items()}
+
+    resumed = finish(train(dataset, params, folds=2, done=done))
+
+    assert resumed == finish(training)
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_seed_decides_the_trees(algorithm):
+    dataset = mixed(31)
+    same = [grow(dataset, algorithm, seed=seed) for seed in (1, 1, 2)]
+
+    assert same[0] == same[1]
+    if algorithm in BAGGED:
+        assert same[0] != same[2]
+
+
+def test_more_trees_begin_with_the_same_ones():
+    dataset = mixed(33)
+
+    assert grow(dataset, "bagging", rounds=5)[:3] == grow(dataset, "bagging", rounds=3)
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_rounds_tell_what_features_cost_so_far(algorithm):
+    dataset = mixed(35)
+
+    rounds = grow(dataset, algorithm)
+
+    read = set()
+    for one in rounds:
+        read |= set(one.hypothesis.feature_idxs)
+        costs = sum(dataset.catalogue.features[idx].cost for idx in read)
+        assert one.spent == costs + MICROS * bool(read & {0, 1})
+        assert 0 <= one.edge <= 1 + 1e-9
+
+
+# The codec.
+
+
+def tree_document():
+    stumps = (Stump(0, 0.5, (1,)), Stump(1, 0.5, (-1,)))
+    tree = Tree(stumps, ((LEAF, 1), (LEAF, LEAF)), ((1,), (-1,)))
+    ensemble = replace(
+        grown(mixed(), "decision_tree"), hypotheses=(tree,), alphas=(1.0,)
+    )
+    return json.loads(json.dumps(model_to_json(Model("m", ensemble))))
+
+
+def test_votes_below_a_cut_are_stored():
+    (tree,) = model_from_json(tree_document()).ensemble.hypotheses
+
+    assert tree.below_votes == ((1,), (-1,))
+
+
+@pytest.mark.parametrize(
+    "below_votes",
+    [
+        [],
+        [[1]],
+        [[1], [1], [1]],
+        [[1], [0]],
+        [[1], [1, 1]],
+        [[1], []],
+        [[1], 1],
+        [[1], [True]],
+        [[1], [1.0]],
+        {"0": [1]},
+        "11",
+    ],
+)
+def test_damaged_votes_below_a_cut_are_refused(below_votes):
+    document = tree_document()
+    document["hypotheses"][0]["below_votes"] = below_votes
+
+    with pytest.raises(RefusedError, match="below_votes"):
+        model_from_json(document)

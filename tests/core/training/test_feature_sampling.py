@@ -1,0 +1,309 @@
+"""Which features a round looks at; and that an interrupted run goes on the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.codec import rounds_from_json, rounds_to_json
+from core.table.binning import bin_values
+from core.table.dataset import count_outputs
+from core.training.boosting import Buyer, boost, find_hypothesis, initial_weights
+from core.training.feature_sampling import LazySearch, UCBSearch, make_search
+from core.training.params import BoostParams
+from core.training.weights import make_weights
+from tests import naive_hypotheses as naive
+from tests import strategies
+from tests import strategies_classes as made
+from tests.conftest import IS_COMPILED
+
+LEARNERS = ("stump", "tree", "product")
+UCBS = ("ucb", "ucb_unscaled")
+SEARCHES = ("all", "lazy", *UCBS)
+
+
+def params_of(learner, search, algorithm="adaboost", rounds=10, **kwargs):
+    return BoostParams(
+        algorithm=algorithm,
+        rounds=rounds,
+        learner=learner,
+        leaves=4,
+        factors=3,
+        search=search,
+        search_size=kwargs.pop("search_size", 3),
+        **kwargs,
+    )
+
+
+def run(dataset, params, done=()):
+    weights = initial_weights(dataset)
+    return list(boost(bin_values(dataset), weights, dataset.catalogue, params, done))
+
+
+# Arms.
+
+
+@pytest.mark.parametrize("name", UCBS)
+@given(st.data(), st.integers(1, 7), st.integers(1, 9))
+def test_ucb_picks_the_arms_of_largest_bound(name, data, n_features, size):
+    actual = make_search(name, n_features, size, 0)
+    expected = naive.Ucb(n_features, size, is_scaled=name == "ucb")
+    # Edges whose rewards differ, so that no rounding breaks a tie.
+    edges = [0.0, 0.05, 0.11, 0.23, 0.37, 0.59, 0.83, 1.0]
+
+    for _ in range(data.draw(st.integers(1, 30))):
+        picked = expected.pick()
+        assert actual.pick().tolist() == picked
+        found = {arm: data.draw(st.sampled_from(edges)) for arm in picked}
+        actual.reward(np.array(picked), np.array([found[arm] for arm in picked]))
+        expected.reward(found)
+
+
+@pytest.mark.parametrize("name", UCBS)
+@pytest.mark.parametrize(("n_features", "size"), [(7, 3), (4, 4), (3, 20), (5, 1)])
+def test_ucb_takes_every_arm_once_first_from_the_lowest_on(n_features, size, name):
+    search = make_search(name, n_features, size, 0)
+    seen = []
+
+    while len(seen) < n_features:
+        picked = search.pick()
+        search.reward(picked, np.full(picked.size, 0.5))
+        seen += [arm for arm in picked.tolist() if arm not in seen]
+
+    assert seen == list(range(n_features))
+    assert search.n_picks == -(-n_features // min(size, n_features))
+
+
+def count_picks(search, n_features, edge, n_rounds):
+    """How often each feature is looked at; the one of number 17 pays."""
+    counts = np.zeros(n_features)
+    for _ in range(n_rounds):
+        picked = search.pick()
+        counts[picked] += 1
+        search.reward(picked, np.where(picked == 17, edge, 0.01))
+    return counts
+
+
+@pytest.mark.parametrize("name", UCBS)
+def test_ucb_comes_back_to_what_pays(name):
+    counts = count_picks(make_search(name, 50, 2, 0), 50, 0.99, 2000)
+
+    assert np.argmax(counts) == 17
+
+
+def test_bonus_of_the_paper_sweeps_features_of_small_edges_by_count():
+    """The reason for the scale: an edge of 0.2 has a reward of 0.02."""
+    scaled, unscaled = (
+        count_picks(make_search(name, 50, 2, 0), 50, 0.2, 1000) for name in UCBS
+    )
+
+    assert np.ptp(unscaled) <= 3
+    assert scaled[17] > 5 * np.median(scaled)
+
+
+def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
+    """Where the first is 1 the second raises the edge from 1/4 to 1/2."""
+    values = np.array([[0.0, 0.0]] * 4 + [[1.0, 0.0]] * 3 + [[1.0, 1.0]])
+    targets = np.array([0, 0, 0, 0, 1, 1, 1, 0])
+    dataset = made.make_dataset(values, targets, 2)
+    seen = []
+
+    class Noted(UCBSearch):
+        def reward(self, feature_idxs, edges):
+            seen.append(edges.tolist())
+            super().reward(feature_idxs, edges)
+
+    binned, search = bin_values(dataset), Noted(2, 2)
+    params = params_of("tree", "ucb")
+    weights = make_weights(binned, initial_weights(dataset), is_partial=True)
+    find_hypothesis(
+        binned, weights, params, search, Buyer(dataset.catalogue, params).scorer()
+    )
+
+    root, above, *_ = seen
+    assert root == pytest.approx([0.75, 0.0])
+    assert above == pytest.approx([0.0, 0.25])
+    rewards = [1 - (1 - edges[1] ** 2) ** 0.5 for edges in seen]
+    assert search.means[1] == pytest.approx(np.mean(rewards))
+
+
+@pytest.mark.parametrize(("n_features", "size"), [(9, 4), (4, 9), (1, 1)])
+def test_lazy_search_draws_different_features_in_ascending_order(n_features, size):
+    search = LazySearch(n_features, size, seed=1)
+
+    for number in range(1, 20):
+        search.begin(number)
+        for _ in range(3):
+            picked = search.pick().tolist()
+            assert picked == sorted(set(picked))
+            assert len(picked) == min(size, n_features)
+            assert set(picked) <= set(range(n_features))
+
+
+def test_lazy_search_draws_every_feature_about_as_often():
+    search = LazySearch(10, 3, seed=0)
+    counts = np.zeros(10)
+
+    for number in range(1, 1001):
+        search.begin(number)
+        counts[search.pick()] += 1
+
+    assert (np.abs(counts - 300) < 75).all()
+
+
+def test_lazy_draws_follow_from_seed_and_round_alone():
+    first, second = LazySearch(30, 5, seed=4), LazySearch(30, 5, seed=4)
+    for number in range(1, 5):
+        first.begin(number)
+        first.pick()
+        first.pick()
+    first.begin(5)
+    second.begin(5)
+
+    assert first.pick().tolist() == second.pick().tolist()
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_search_has_a_memory_exactly_if_its_picks_depend_on_edges(name):
+    assert make_search(name, 5, 2, 0).has_memory == (name in UCBS)
+
+
+# Boosting.
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("search", UCBS)
+def test_boosting_with_ucb_is_the_naive_one(search, learner, n_classes):
+    dataset = made.random_dataset(3, n_classes, n_samples=60, n_features=9)
+    params = params_of(learner, search, rounds=8 if IS_COMPILED else 4)
+
+    rounds = run(dataset, params)
+
+    weights, signs = naive.first_weights(
+        dataset.targets.tolist(), dataset.weights.tolist(), n_classes
+    )
+    expected = naive.boost(
+        strategies.rows_of(dataset.values),
+        weights,
+        signs,
+        [one.type == "category" for one in dataset.catalogue.features],
+        strategies.shop_of(dataset.catalogue),
+        "adaboost",
+        params.rounds,
+        learner,
+        4 if learner == "tree" else 3,
+        naive.Ucb(9, 3, is_scaled=search == "ucb"),
+    )
+    assert [made.to_naive(one.hypothesis) for one in rounds] == [
+        one.hypothesis for one in expected
+    ]
+    np.testing.assert_allclose(
+        [one.edge for one in rounds], [one.edge for one in expected], atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("search", ["lazy", "ucb"])
+def test_stump_is_the_best_on_the_features_looked_at(search, monkeypatch):
+    dataset = made.random_dataset(5, 3, n_samples=50, n_features=12)
+    looked_at = []
+    kind = {"lazy": LazySearch, "ucb": UCBSearch}[search]
+    pick = kind.pick
+
+    def noted(self):
+        looked_at.append(pick(self).tolist())
+        return np.array(looked_at[-1])
+
+    monkeypatch.setattr(kind, "pick", noted)
+
+    rounds = run(dataset, params_of("stump", search, rounds=15))
+
+    assert len(rounds) == len(looked_at) == 15
+    for one, picked in zip(rounds, looked_at, strict=True):
+        assert one.hypothesis.feature_idx in picked
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("search", ["lazy", "ucb"])
+def test_search_that_finds_nothing_looks_at_all_before_it_gives_up(learner, search):
+    values = np.ones((20, 30))
+    values[:, 29] = np.arange(20) % 4
+    dataset = made.make_dataset(values, np.arange(20) // 2 % 2, 2)
+
+    rounds = run(dataset, params_of(learner, search, rounds=3, search_size=1))
+
+    assert {f for one in rounds for f in one.hypothesis.feature_idxs} == {29}
+
+
+@pytest.mark.parametrize("search", ["lazy", "ucb"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_search_of_all_features_is_no_search(learner, search):
+    dataset = made.random_dataset(6, 3, n_samples=40)
+
+    rounds = run(dataset, params_of(learner, search, search_size=6))
+
+    assert rounds == run(dataset, params_of(learner, "all"))
+
+
+def test_seed_decides_the_draws_of_lazy():
+    dataset = made.random_dataset(6, 3, n_samples=40, n_features=12)
+
+    first, same, other = (
+        run(dataset, params_of("tree", "lazy", seed=seed)) for seed in (1, 1, 2)
+    )
+
+    assert first == same
+    assert first != other
+
+
+@pytest.mark.parametrize("algorithm", ["adaboost", "hybrid", "adaboost_bt_smoothed"])
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_run_resumed_after_any_round_goes_on_to_the_bit(
+    n_classes, learner, search, algorithm
+):
+    dataset = made.random_dataset(8, n_classes, n_samples=50, n_features=9)
+    params = params_of(learner, search, algorithm, rounds=9, switch=0.6)
+    whole = run(dataset, params)
+
+    for n_done in range(1, len(whole) + 1) if IS_COMPILED else (4,):
+        assert run(dataset, params, whole[:n_done]) == whole[n_done:]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_long_run_resumed_late_goes_on_to_the_bit(learner, search, n_classes):
+    dataset = made.random_dataset(9, n_classes, n_samples=200, n_features=9)
+    params = params_of(learner, search, rounds=150 if IS_COMPILED else 12)
+    whole = run(dataset, params)
+
+    for n_done in (len(whole) // 2, len(whole) - 1):
+        assert run(dataset, params, whole[:n_done]) == whole[n_done:]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_run_resumed_from_a_stored_checkpoint_goes_on_to_the_bit(learner, n_classes):
+    dataset = made.random_dataset(8, n_classes, n_samples=50, n_features=9)
+    dataset = replace(
+        dataset,
+        catalogue=replace(
+            dataset.catalogue,
+            features=tuple(
+                replace(one, categories=tuple("abc") if one.type == "category" else ())
+                for one in dataset.catalogue.features
+            ),
+        ),
+    )
+    params = params_of(learner, "ucb", rounds=9)
+    whole = run(dataset, params)
+    n_outputs = count_outputs(n_classes, is_multilabel=False)
+
+    stored = rounds_from_json(rounds_to_json(whole[:4]), dataset.catalogue, n_outputs)
+
+    assert stored == tuple(whole[:4])
+    assert run(dataset, params, stored) == whole[4:]

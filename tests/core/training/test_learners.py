@@ -1,0 +1,524 @@
+"""Stumps of several outputs, trees and products, against the naive training."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.hypotheses import LEAF, Product, Stump, Tree
+from core.table.binning import bin_values
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.prices import Paid, rule_costs
+from core.training.boosting import Buyer, boost, initial_weights
+from core.training.learners import stump as stumps
+from core.training.params import BoostParams
+from core.training.weights import cast_votes, make_weights
+from tests import naive_hypotheses as naive
+from tests import strategies
+from tests import strategies_classes as made
+from tests.conftest import IS_COMPILED
+
+RULES = (
+    "adaboost",
+    "adaboost_bt_greedy",
+    "adaboost_bt_smoothed",
+    "hybrid",
+    "speedboost",
+)
+LEARNERS = ("stump", "tree", "product")
+CLOSE = 1e-9
+
+
+def params_of(learner, algorithm="adaboost", rounds=6, size=4, **kwargs):
+    return BoostParams(
+        algorithm=algorithm,
+        rounds=rounds,
+        learner=learner,
+        leaves=max(size, 2),
+        factors=size,
+        **kwargs,
+    )
+
+
+def run(dataset, params, done=()):
+    weights = initial_weights(dataset, params.label_weights)
+    return list(boost(bin_values(dataset), weights, dataset.catalogue, params, done))
+
+
+def naive_weights(dataset, kind="balanced"):
+    return naive.first_weights(
+        made.targets_of(dataset), dataset.weights.tolist(), len(dataset.classes), kind
+    )
+
+
+def naive_run(dataset, params, choices=None, search=None):
+    weights, signs = naive_weights(dataset, params.label_weights)
+    return naive.boost(
+        strategies.rows_of(dataset.values),
+        weights,
+        signs,
+        [one.type == "category" for one in dataset.catalogue.features],
+        strategies.shop_of(dataset.catalogue),
+        params.algorithm,
+        params.rounds,
+        params.learner,
+        params.leaves if params.learner == "tree" else params.factors,
+        search,
+        params.tau,
+        params.switch,
+        params.cost_floor,
+        choices,
+    )
+
+
+# Weights.
+
+
+@pytest.mark.parametrize("kind", ["balanced", "uniform"])
+@pytest.mark.parametrize(
+    ("n_classes", "is_multilabel"), [(2, False), (3, False), (5, False), (3, True)]
+)
+def test_first_weights_are_those_of_the_paper(kind, n_classes, is_multilabel):
+    dataset = made.random_dataset(1, n_classes, is_multilabel=is_multilabel)
+
+    actual = initial_weights(dataset, kind)
+
+    weights, signs = naive_weights(dataset, kind)
+    np.testing.assert_allclose(actual, np.array(weights) * signs, atol=1e-15)
+    assert np.abs(actual).sum() == pytest.approx(1)
+
+
+@given(st.data(), st.integers(1, 4))
+def test_reweighting_is_the_naive_one(data, n_outputs):
+    catalogue = data.draw(strategies.catalogues(max_features=4))
+    values = data.draw(strategies.tables(catalogue, min_rows=3))
+    n_samples = values.shape[0]
+    dataset = made.make_dataset(values, np.zeros(n_samples), 2, catalogue=catalogue)
+    binned = bin_values(dataset)
+    hypothesis = data.draw(made.hypotheses(catalogue, n_outputs))
+    cuts = [binned.cuts[one.feature_idx] for one in stumps_of(hypothesis)]
+    if any(its_cuts.size == 0 for its_cuts in cuts):
+        return
+    hypothesis = on_cuts(hypothesis, cuts)
+    signed = np.array(
+        data.draw(
+            st.lists(
+                st.sampled_from((-3.0, -1.0, 0.0, 1.0, 2.0)),
+                min_size=n_samples * n_outputs,
+                max_size=n_samples * n_outputs,
+            ).filter(any)
+        )
+    ).reshape(n_samples, n_outputs)
+    signed /= np.abs(signed).sum()
+    weights = make_weights(binned, signed)
+
+    z = weights.apply(hypothesis, 0.75)
+
+    votes = np.array(
+        [
+            naive.vote(made.to_naive(hypothesis), row, n_outputs)
+            for row in strategies.rows_of(values)
+        ]
+    )
+    expected = signed * np.exp(-0.75 * np.sign(signed) * votes)
+    assert z == pytest.approx(np.abs(expected).sum())
+    np.testing.assert_allclose(weights.signed, expected / z, atol=1e-15)
+
+
+def stumps_of(hypothesis):
+    return (hypothesis,) if isinstance(hypothesis, Stump) else hypothesis.stumps
+
+
+def on_cuts(hypothesis, cuts):
+    """The hypothesis with each stump on a cut that the binned table knows."""
+    moved = tuple(
+        replace(one, cut=float(its_cuts[np.argmin(np.abs(its_cuts - one.cut))]))
+        for one, its_cuts in zip(stumps_of(hypothesis), cuts, strict=True)
+    )
+    if isinstance(hypothesis, Stump):
+        return moved[0]
+    return replace(hypothesis, stumps=moved)
+
+
+# The best stump on a feature.
+
+
+@st.composite
+def weighed_tables(draw, n_outputs):
+    """A small ugly table with signed weights that are multiples of 1/64."""
+    catalogue = draw(strategies.catalogues(max_features=4))
+    values = draw(strategies.tables(catalogue))
+    n_samples = values.shape[0]
+    dataset = made.make_dataset(values, np.zeros(n_samples), 2, catalogue=catalogue)
+    eighths = st.lists(
+        st.integers(-8, 8),
+        min_size=n_samples * n_outputs,
+        max_size=n_samples * n_outputs,
+    )
+    signed = np.array(draw(eighths), np.float64).reshape(n_samples, n_outputs) / 64
+    return dataset, signed
+
+
+def naive_splits(dataset, signed, members=None, votes_before=None):
+    return [
+        naive.best_split(
+            strategies.rows_of(dataset.values),
+            np.abs(signed).tolist(),
+            np.sign(signed).tolist(),
+            idx,
+            feature.type == "category",
+            members,
+            votes_before,
+        )
+        for idx, feature in enumerate(dataset.catalogue.features)
+    ]
+
+
+@given(st.data(), st.integers(1, 4))
+def test_best_stumps_are_those_of_every_cut_and_vote(data, n_outputs):
+    dataset, signed = data.draw(weighed_tables(n_outputs))
+    binned = bin_values(dataset)
+    features = np.arange(len(dataset.catalogue.features))
+
+    found = stumps.find_stumps(binned, signed, features)
+
+    # Sums of multiples of 1/64 are exact, so are edges, and ties are ties.
+    for idx, expected in enumerate(naive_splits(dataset, signed)):
+        assert found.edges[idx] == expected.edge
+        if expected.cut is None:
+            assert found.cuts[idx] == -1
+        else:
+            one = stumps.make_stump(binned, found, idx, signed)
+            assert (one.cut, one.votes) == (expected.cut, expected.votes)
+        is_there = ~np.isnan(dataset.values[:, idx])
+        if not is_there.all():
+            assert found.presents[idx] == np.abs(signed[is_there]).sum()
+
+
+@given(st.data(), st.integers(1, 3))
+def test_best_stumps_of_a_leaf_are_those_of_every_cut_and_vote(data, n_outputs):
+    dataset, signed = data.draw(weighed_tables(n_outputs))
+    # With odd, different weights no sum of some rows is zero by chance.
+    n_samples = dataset.n_samples
+    signed = np.where(signed < 0, -1.0, 1.0) * (
+        2.0 ** -np.arange(signed.size).reshape(signed.shape)
+    )
+    binned = bin_values(dataset)
+    is_inside = data.draw(
+        st.lists(st.booleans(), min_size=n_samples, max_size=n_samples)
+    )
+    members = np.flatnonzero(is_inside)
+    votes = data.draw(st.tuples(*[st.sampled_from((-1, 1))] * n_outputs))
+    features = np.arange(len(dataset.catalogue.features))
+
+    found = stumps.find_stumps(binned, signed, features, members, votes)
+
+    expected = naive_splits(dataset, signed, members.tolist(), votes)
+    for idx, split in enumerate(expected):
+        assert found.edges[idx] == split.edge
+        if split.cut is not None:
+            one = stumps.make_stump(binned, found, idx, signed, members)
+            assert (one.cut, one.votes) == (split.cut, split.votes)
+
+
+def test_leaf_is_cut_where_weights_on_one_side_cancel():
+    # Below the cut +1/4 and -1/4: no vote helps there, yet above it one does.
+    values = np.array([[0.0], [0.0], [1.0], [1.0]])
+    dataset = made.make_dataset(values, np.array([0, 1, 1, 1]), 2)
+    signed = np.array([[0.25], [-0.25], [0.25], [0.25]])
+
+    found = stumps.find_stumps(
+        bin_values(dataset), signed, np.arange(1), np.arange(4), (-1,)
+    )
+
+    assert found.edges.tolist() == [
+        naive_splits(dataset, signed, range(4), (-1,))[0].edge
+    ]
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("has_leaf", [False, True])
+def test_parallel_search_is_the_serial_one_to_the_bit(n_outputs, has_leaf):
+    dataset = made.random_dataset(3, n_samples=90, n_features=11)
+    random = np.random.default_rng(3)
+    signed = random.normal(size=(90, n_outputs))
+    signed /= np.abs(signed).sum()
+    features = np.array([0, 2, 3, 7, 10])
+    leaf = (np.arange(0, 90, 2), (1,) * n_outputs) if has_leaf else (None, None)
+
+    serial, parallel = (
+        stumps.find_stumps(
+            bin_values(dataset), signed, features, *leaf, is_parallel=flag
+        )
+        for flag in (False, True)
+    )
+
+    for name in ("edges", "cuts", "presents"):
+        np.testing.assert_array_equal(getattr(parallel, name), getattr(serial, name))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("n_samples", [1, 2])
+def test_constant_columns_or_one_row_train_nothing(learner, n_samples):
+    values = np.array([[1.0, math.nan]] * n_samples)
+    dataset = made.make_dataset(values, np.arange(n_samples) % 2, 2)
+
+    assert run(dataset, params_of(learner)) == []
+
+
+# One round with exact sums: ties and all, the very hypothesis of the naive learner.
+
+
+def dyadic_dataset(seed, n_classes, share_missing=0.2):
+    """32 rows of equal weight, few distinct values: every sum is exact."""
+    dataset = made.random_dataset(
+        seed, n_classes, n_samples=32, n_values=4, share_missing=share_missing
+    )
+    return replace(dataset, weights=np.full(32, 1 / 32))
+
+
+@pytest.mark.parametrize("algorithm", RULES)
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize(
+    ("learner", "size"), [("stump", 1), ("tree", 5), ("product", 3)]
+)
+def test_first_round_is_the_naive_one_ties_included(
+    learner, size, n_classes, algorithm
+):
+    params = params_of(learner, algorithm, rounds=1, size=size)
+
+    for seed in range(4 if IS_COMPILED else 1):
+        dataset = dyadic_dataset(seed, n_classes)
+        (actual,) = run(dataset, params)
+        (expected,) = naive_run(dataset, params)
+        assert made.to_naive(actual.hypothesis) == expected.hypothesis
+        assert actual.edge == pytest.approx(expected.edge, abs=CLOSE)
+        assert actual.alpha == pytest.approx(expected.alpha)
+        assert actual.spent == expected.spent
+
+
+# Many rounds.
+
+
+def datasets_of(kind, seed):
+    if kind == "multilabel":
+        return made.random_dataset(seed, 3, is_multilabel=True)
+    return made.random_dataset(seed, {"two": 2, "three": 3, "five": 5}[kind])
+
+
+@pytest.mark.parametrize("algorithm", RULES)
+@pytest.mark.parametrize("kind", ["two", "three", "five", "multilabel"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_rounds_are_the_naive_ones_up_to_ties(learner, kind, algorithm):
+    dataset = datasets_of(kind, 7)
+    params = params_of(learner, algorithm, rounds=6 if IS_COMPILED else 3)
+
+    rounds = run(dataset, params)
+
+    choices = [made.to_naive(one.hypothesis) for one in rounds]
+    expected = naive_run(dataset, params, choices)
+    assert len(rounds) == len(expected) > 0
+    for actual, wanted in zip(rounds, expected, strict=True):
+        assert actual.edge == pytest.approx(wanted.edge, abs=CLOSE)
+        assert actual.alpha == pytest.approx(wanted.alpha, rel=1e-6)
+        assert actual.z == pytest.approx(wanted.z, rel=1e-6)
+        assert actual.spent == wanted.spent
+        if wanted.hypothesis != wanted.own.hypothesis:
+            assert wanted.score == pytest.approx(wanted.own.score, rel=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["balanced", "uniform"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_either_first_weights_give_the_naive_rounds(learner, kind):
+    dataset = made.random_dataset(11, 4, n_samples=40)
+    params = params_of(learner, rounds=4, label_weights=kind)
+
+    rounds = run(dataset, params)
+
+    choices = [made.to_naive(one.hypothesis) for one in rounds]
+    for actual, wanted in zip(rounds, naive_run(dataset, params, choices), strict=True):
+        assert actual.edge == pytest.approx(wanted.edge, abs=CLOSE)
+        assert wanted.score == pytest.approx(wanted.own.score, rel=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["two", "three", "multilabel"])
+@pytest.mark.parametrize(("learner", "size"), [("tree", 2), ("product", 1)])
+def test_smallest_tree_or_product_is_the_stump(learner, size, kind):
+    dataset = datasets_of(kind, 5)
+
+    rounds = run(dataset, params_of(learner, size=size, rounds=10))
+
+    assert rounds == run(dataset, params_of("stump", rounds=10))
+
+
+@pytest.mark.parametrize("kind", ["two", "three", "multilabel"])
+@pytest.mark.parametrize("learner", ["tree", "product"])
+def test_edge_is_never_below_that_of_the_stump(learner, kind):
+    for seed in range(10):
+        dataset = datasets_of(kind, seed)
+        signed = initial_weights(dataset)
+        edges = [
+            next(boost(bin_values(dataset), signed, dataset.catalogue, params)).edge
+            for params in (params_of(learner, size=6), params_of("stump"))
+        ]
+        assert edges[0] >= edges[1]
+
+
+def test_more_leaves_never_lower_the_edge():
+    for seed in range(10):
+        dataset = made.random_dataset(seed, 3)
+        edges = [
+            run(dataset, params_of("tree", size=size, rounds=1))[0].edge
+            for size in (2, 3, 4, 8)
+        ]
+        assert edges == sorted(edges)
+
+
+def test_tree_has_as_many_leaves_as_asked_for():
+    dataset = made.random_dataset(2, 3, n_samples=80, share_missing=0.0)
+
+    rounds = run(dataset, params_of("tree", size=6, rounds=5))
+
+    assert {len(one.hypothesis.stumps) for one in rounds} == {5}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_stored_edge_is_the_edge_of_the_hypothesis(learner, n_classes):
+    dataset = made.random_dataset(9, n_classes, share_missing=0.4)
+    signed = initial_weights(dataset)
+    binned = bin_values(dataset)
+
+    for one in run(dataset, params_of(learner, rounds=200 if IS_COMPILED else 12)):
+        ends, votes = cast_votes(binned, one.hypothesis, signed.shape[1])
+        assert (signed * votes[ends]).sum() == pytest.approx(one.edge, abs=CLOSE)
+        signed = signed * np.exp(-one.alpha * np.sign(signed) * votes[ends])
+        signed /= np.abs(signed).sum()
+
+
+def xor_dataset(costs):
+    """The classes are f0 xor f1, with a bias that a stump on f0 finds first."""
+    values = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 4, np.float64)
+    targets = np.logical_xor(values[:, 0] > 0, values[:, 1] > 0).astype(int)
+    weights = np.array([4.0, 1.0, 3.0, 1.0] * 4)
+    catalogue = Catalogue(
+        tuple(Feature(f"f{i}", cost=cost) for i, cost in enumerate(costs))
+    )
+    return made.make_dataset(values, targets, 2, weights, catalogue)
+
+
+@pytest.mark.parametrize("learner", ["tree", "product"])
+@pytest.mark.parametrize(("dear", "n_stumps"), [(1, 2), (10_000, 1)])
+def test_dear_feature_is_left_out_where_it_costs_more_than_it_brings(
+    learner, dear, n_stumps
+):
+    dataset = xor_dataset([10, dear])
+    params = params_of(learner, "adaboost_bt_greedy", rounds=1, size=2)
+    params = replace(params, leaves=4)
+
+    (first,) = run(dataset, params)
+
+    assert len(set(first.hypothesis.feature_idxs)) == n_stumps
+
+
+def test_split_of_a_leaf_is_taken_on_a_feature_already_read_at_no_cost():
+    random = np.random.default_rng(0)
+    values = random.normal(size=(60, 2))
+    targets = ((values[:, 0] > -0.5) & (values[:, 0] < 0.8)).astype(int)
+    catalogue = Catalogue((Feature("a", cost=5), Feature("b", cost=500)))
+    dataset = made.make_dataset(values, targets, 2, catalogue=catalogue)
+
+    (first,) = run(dataset, params_of("tree", "adaboost_bt_greedy", rounds=1, size=3))
+
+    assert isinstance(first.hypothesis, Tree)
+    assert first.hypothesis.feature_idxs == (0,)
+    assert first.spent == 5
+
+
+# Costs.
+
+
+def test_shared_fee_is_counted_once_with_what_is_read_already():
+    features = (
+        Feature("a", cost=3, group="blood"),
+        Feature("b", cost=5, group="blood"),
+        Feature("c", cost=7),
+        Feature("d", cost=0, group="echo"),
+        Feature("e", cost=0, group="echo"),
+    )
+    groups = (Group("blood", fee=20), Group("echo", price=90))
+    catalogue = Catalogue(features, groups)
+    none = np.zeros(2, np.bool_)
+
+    actual = [
+        rule_costs(catalogue, none, None, already).tolist()
+        for already in [(), (0,), (0, 1), (0, 3), (2,)]
+    ]
+
+    assert actual == [
+        [23, 25, 7, 90, 90],
+        [23, 28, 30, 113, 113],
+        [28, 28, 35, 118, 118],
+        [113, 118, 120, 113, 113],
+        [30, 32, 7, 97, 97],
+    ]
+
+
+@given(st.data())
+def test_costs_of_the_rules_are_the_naive_ones(data):
+    catalogue = data.draw(strategies.catalogues())
+    n_features = len(catalogue.features)
+    idxs = st.lists(st.integers(0, n_features - 1), max_size=4, unique=True)
+    already, paid = data.draw(idxs), data.draw(idxs)
+    floor = data.draw(st.none() | st.integers(1, 5_000_000))
+    is_group_paid = np.zeros(len(catalogue.groups), np.bool_)
+    is_group_paid[[g for g in catalogue.group_idxs[paid].tolist() if g >= 0]] = True
+    shop = strategies.shop_of(catalogue)
+
+    actual = rule_costs(catalogue, is_group_paid, floor, tuple(already))
+
+    assert actual.tolist() == [
+        naive.cost_of(shop, paid, [*already, idx], floor) for idx in range(n_features)
+    ]
+
+
+def test_hypothesis_of_several_features_is_bought_whole():
+    catalogue = Catalogue(
+        (
+            Feature("a", cost=3, group="blood"),
+            Feature("b", cost=5, group="blood"),
+            Feature("c", cost=7),
+        ),
+        (Group("blood", fee=20),),
+    )
+    buyer = Buyer(catalogue, BoostParams())
+    one = [Stump(idx, 0.5, (1,)) for idx in range(3)]
+
+    buyer.take(Product((one[1], one[0])))
+    buyer.take(Tree((one[0], one[2]), ((1, LEAF), (LEAF, LEAF))))
+
+    assert buyer.spent == 20 + 5 + 3 + 7
+    assert buyer.paid == Paid(frozenset({0, 1, 2}), frozenset({0}))
+
+
+# Ugly weights.
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_very_many_rounds_of_a_tiny_table_stay_finite(learner, n_classes):
+    values = np.array([[0.0, 1], [1, 0], [1, 1], [0, 0], [1, 1], [2, 0]])
+    targets = np.array([0, 1, 0, 1, n_classes - 1, 0])
+    dataset = made.make_dataset(values, targets, n_classes)
+    n_rounds = 10_000 if learner == "stump" else 1000
+    n_rounds = n_rounds if IS_COMPILED else 100
+
+    rounds = run(dataset, params_of(learner, rounds=n_rounds, size=2))
+
+    figures = np.array([(one.edge, one.alpha, one.z) for one in rounds])
+    assert np.isfinite(figures).all()
+    assert (figures > 0).all()
+    assert (figures[:, 0] <= 1 + 1e-9).all()

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from app import cli
+from app.cli import models, options
 from app.terminal.ask import run_session
 from core.codec import model_from_json
 from core.model.ensemble import Ensemble
@@ -471,7 +472,7 @@ def test_feature_with_an_equals_sign_is_named(line):
 def test_known_value_of_a_feature_with_an_equals_sign_is_read():
     ensemble = odd_ensemble(SIGNS, Feature("a=b"))
 
-    assert cli.parse_known(["a=b = 2"], ensemble) == {1: 2.0}
+    assert models.parse_known(["a=b = 2"], ensemble) == {1: 2.0}
 
 
 def test_slip_in_a_named_category_is_not_charged_on_a_terminal():
@@ -493,4 +494,4 @@ def test_answer_to_nothing_asked_must_name_its_feature():
 
 
 def test_budget_may_be_written_with_an_exponent():
-    assert cli.parse_budget("1e9", "--budgets") == 10**15
+    assert options.parse_budget("1e9", "--budgets") == 10**15

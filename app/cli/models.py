@@ -1,0 +1,176 @@
+"""Commands that use a model: evaluate, predict, ask."""
+
+import csv
+import io
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from app import documents
+from app.cli.options import (
+    Budget,
+    Data,
+    ModelFile,
+    Policy,
+    Seed,
+    output,
+    parse_budget,
+    parse_policy,
+    read_values,
+)
+from app.terminal import show
+from app.terminal.ask import run_session, split_named
+from core.arrays import FloatArray, IntArray
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble, PolicyName
+from core.model.model import Curve
+from core.session import machine
+from core.session.answers import parse_answer
+from core.session.curves import evaluate
+from core.session.probability import decide
+from core.session.simulate import Walks, class_probabilities, walk
+from core.session.state import StopRule
+from core.table.check import check_targets
+from core.table.dataset import Dataset
+from core.table.prices import from_micros
+
+
+def evaluate_model(
+    model: ModelFile,
+    data: Data,
+    budgets: Annotated[str, typer.Option(help="Such as 2,4,inf.")],
+    policy: Policy = None,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure error and spend against budget on a labelled table."""
+    stored = documents.load_model(model)
+    ensemble = stored.ensemble
+    limits = [parse_budget(one, "--budgets") for one in budgets.split(",")]
+    chosen = parse_policy(policy, ensemble)
+    columns, values = read_values(data, ensemble, stored.target)
+    dataset = Dataset(
+        catalogue=ensemble.catalogue,
+        classes=ensemble.classes,
+        values=values,
+        targets=check_targets(columns, ensemble, stored.target),
+        weights=np.full(len(values), 1.0 / len(values)),
+    )
+    curve = evaluate(ensemble, dataset, limits, chosen, seed)
+    if as_json:
+        sys.stdout.write(json.dumps(curve_json(curve, chosen)) + "\n")
+    else:
+        output.print(show.curve_table(curve, ensemble.catalogue.cost_unit))
+
+
+def predict_rows(
+    model: ModelFile,
+    data: Data,
+    budget: Budget,
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV to write.")],
+    policy: Policy = None,
+    seed: Seed = 0,
+) -> None:
+    """Predict every row of a table under a budget."""
+    documents.check_writable(out, "--out")
+    ensemble = documents.load_model(model).ensemble
+    limit = parse_budget(budget, "--budget")
+    chosen = parse_policy(policy, ensemble)
+    _, values = read_values(data, ensemble)
+    walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True)
+    chances = class_probabilities(ensemble, walks, chosen)[:, 0]
+    labels = decide(ensemble, chances)
+    documents.write_whole(out, predictions_csv(ensemble, walks, chances, labels))
+    output.print(f"wrote {len(labels)} rows to {escape(str(out))}")
+
+
+def ask_case(
+    model: ModelFile,
+    budget: Budget,
+    known: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE known beforehand, free.")
+    ] = None,
+    policy: Policy = None,
+    seed: Seed = 0,
+    confidence: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Certain enough to stop.")
+    ] = None,
+    max_questions: Annotated[int | None, typer.Option(min=0)] = None,
+    go_on: Annotated[
+        bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
+    ] = False,
+) -> None:
+    """Work through one case in the terminal, or with piped answers."""
+    stored = documents.load_model(model)
+    ensemble = stored.ensemble
+    state = machine.start(
+        ensemble,
+        parse_budget(budget, "--budget"),
+        seed,
+        parse_known(known or [], ensemble),
+        parse_policy(policy, ensemble),
+        StopRule(certain=True, confidence=confidence, max_questions=max_questions),
+    )
+    is_terminal = sys.stdin.isatty()
+    output.print(f"{escape(stored.name)}. Type help for what can be answered.")
+    run_session(
+        ensemble,
+        state,
+        output,
+        lambda text: output.input(escape(text) if is_terminal else ""),
+        is_terminal=is_terminal,
+        goes_on=go_on,
+    )
+
+
+def parse_known(entries: list[str], ensemble: Ensemble) -> dict[int, float]:
+    known = {}
+    for entry in entries:
+        named = split_named(ensemble.catalogue, entry)
+        if named is None:
+            rule = "must be NAME=VALUE with a feature of the model"
+            raise RefusedError([Refusal("--known", rule, repr(entry))])
+        feature_idx, text = named
+        feature = ensemble.catalogue.features[feature_idx]
+        known[feature_idx] = parse_answer(feature, text)
+    return known
+
+
+def predictions_csv(
+    ensemble: Ensemble, walks: Walks, chances: FloatArray, labels: IntArray
+) -> str:
+    """Return label, probability, spend and the features asked, row by row."""
+    names = [feature.name for feature in ensemble.catalogue.features]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["label", "probability", "spend", "features"])
+    for row, label in enumerate(labels):
+        ranks = walks.ranks[row]
+        asked = sorted((rank, idx) for idx, rank in enumerate(ranks) if rank > 0)
+        writer.writerow(
+            [
+                ensemble.classes[label].label,
+                f"{chances[row, label]:.6f}",
+                f"{from_micros(int(walks.spent[row, 0])):.6f}".rstrip("0").rstrip("."),
+                ";".join(names[idx] for _, idx in asked),
+            ]
+        )
+    return text.getvalue()
+
+
+def curve_json(curve: Curve, policy: PolicyName) -> dict[str, Any]:
+    return {
+        "policy": policy,
+        "budgets": [None if b is None else from_micros(b) for b in curve.budgets],
+        "error": list(curve.errors),
+        "error_calibrated": list(curve.errors_calibrated),
+        "mean_spend": [from_micros(math.floor(x + 0.5)) for x in curve.mean_spends],
+        "max_spend": [from_micros(spend) for spend in curve.max_spends],
+        "rows": curve.n_samples,
+    }

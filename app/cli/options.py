@@ -1,0 +1,77 @@
+"""What commands share: their options, the two consoles, and reading a table."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from app.ingest import read_columns
+from app.memory import available_bytes
+from core.arrays import FloatArray
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble, PolicyName
+from core.session.answers import check_policy
+from core.specs import TrainingSpec
+from core.table.check import Checked, check_rows, check_table
+from core.table.columns import Columns
+from core.table.prices import to_micros
+
+output = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Data = Annotated[Path, typer.Argument(help="CSV (also .gz) or Parquet file.")]
+Spec = Annotated[Path, typer.Option(help="Training spec, JSON.")]
+ModelFile = Annotated[Path, typer.Argument(help="MODEL.json that `train` wrote.")]
+Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]
+Policy = Annotated[
+    str | None,
+    typer.Option(help="ordered, sample or cascade; by default the model's."),
+]
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the policy sample.")]
+
+
+def parse_budget(text: str, option: str) -> int | None:
+    """An amount in micro-units; None for inf."""
+    if text.strip().lower() in ("inf", "unlimited"):
+        return None
+    try:
+        return to_micros(text.strip())
+    except ValueError as error:
+        raise RefusedError([Refusal(option, f"{error}, or inf", repr(text))]) from None
+
+
+def parse_policy(text: str | None, ensemble: Ensemble) -> PolicyName:
+    if text is None:
+        return ensemble.policy
+    return check_policy(text, ensemble, "--policy")
+
+
+def read_checked(data: Path, spec: TrainingSpec) -> Checked:
+    """Read and check a table to train on; warnings are printed."""
+    columns = read_columns(data, spec.text_columns, available_bytes())
+    checked = check_table(columns, spec, available_bytes())
+    warn(checked.warnings)
+    return checked
+
+
+def read_values(
+    data: Path, ensemble: Ensemble, target: str | None = None
+) -> tuple[Columns, FloatArray]:
+    """Read a table's columns and their values for a model; warnings are printed."""
+    text = [f.name for f in ensemble.catalogue.features if f.type != "number"]
+    if target is not None:
+        text.append(target)
+    columns = read_columns(data, text, available_bytes())
+    values, warnings = check_rows(columns, ensemble)
+    warn(warnings)
+    return columns, values
+
+
+def warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        errors.print(f"[yellow]warning[/yellow] {escape(warning)}")

@@ -1,0 +1,133 @@
+"""Commands of the service: demo, serve, worker, migrate, compile-kernels."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from app import logs
+from app.cli.options import Host, Port, output
+from app.settings import Settings
+from app.terminal import show
+from app.terminal.demo import demo_training, load_demo, run_demo
+from core.errors import Refusal, RefusedError
+from core.model.model import Model
+from core.warm import warm_up
+
+
+def show_demo(
+    serve: Annotated[bool, typer.Option(help="Serve the API afterwards.")] = True,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+) -> None:
+    """Train on real heart data with real prices, play a session, then serve."""
+    bound = bind(host, port) if serve else None
+    model = run_demo(output)
+    if bound is not None:
+        settings = Settings()
+        migrate_database(settings.url)
+        seed_model(settings, model)
+        run_server(settings, bound, with_worker=True)
+
+
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
+) -> None:
+    """Serve the API; on the embedded database migrate it first."""
+    bound = bind(host, port)
+    settings = Settings()
+    if settings.is_embedded:
+        migrate_database(settings.url)
+    run_server(settings, bound, with_worker=worker)
+
+
+def work(
+    with_parent: Annotated[
+        bool, typer.Option("--with-parent", help="End when standard input does.")
+    ] = False,
+) -> None:
+    """Take trainings from the queue until SIGTERM."""
+    from app import worker
+
+    logs.configure()
+    if with_parent:
+        end_with_parent()
+    worker.run(Settings())
+
+
+def migrate(
+    seed_demo: Annotated[
+        bool, typer.Option("--seed-demo", help="Train and store the heart model.")
+    ] = False,
+) -> None:
+    """Bring the database to the present schema; change nothing on a current one."""
+    settings = Settings()
+    migrate_database(settings.url)
+    if seed_demo:
+        spec, dataset = load_demo()
+        seed_model(settings, show.pull(demo_training(spec, dataset), "training"))
+    output.print("the database is up to date")
+
+
+def compile_kernels() -> None:
+    """Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it."""
+    warm_up()
+    output.print("the kernels are compiled")
+
+
+def bind(host: str, port: int) -> socket.socket:
+    from app.server import listen
+
+    try:
+        return listen(host, port)
+    except OSError as error:
+        found = f"{host}:{port}: {error.strerror}"
+        raise RefusedError([Refusal("--port", "must be free", found)]) from None
+
+
+def migrate_database(url: str) -> None:
+    from app.service import operations
+
+    operations.migrate(url)
+
+
+def seed_model(settings: Settings, model: Model) -> None:
+    """Store a model unless one of its name is there."""
+    from app.service import models
+    from app.store.engine import create_engine, transaction
+
+    engine = create_engine(settings.url)
+    with transaction(engine) as db:
+        models.seed(db, model, datetime.now(UTC))
+    engine.dispose()
+
+
+def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:
+    from app.server import serve
+
+    host, port = bound.getsockname()[:2]
+    output.print(
+        f"Askless serves http://{host}:{port} (API pages: /docs). Stop: Ctrl+C"
+    )
+    sys.stdout.flush()
+    logs.configure()
+    serve(settings, bound, with_worker=with_worker)
+
+
+def end_with_parent() -> None:
+    """Send this process SIGTERM once its standard input is closed."""
+
+    def wait() -> None:
+        # Not through sys.stdin, whose lock would break the interpreter's exit.
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="parent", daemon=True).start()

@@ -1,0 +1,105 @@
+"""Commands on a table and its spec: check, train, select."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from app import documents
+from app.cli.options import Data, Spec, output, read_checked
+from app.terminal import selected, show
+from core.pipeline.train import train
+from core.reader import Reader
+from core.selection import SelectionLearner, SelectionMethod, SelectionParams, select
+
+
+def check_spec(data: Data, spec: Spec) -> None:
+    """Check a table and a spec together; write nothing."""
+    wanted = documents.load_spec(spec)
+    checked = read_checked(data, wanted)
+    dataset = checked.dataset
+    output.print(
+        f"{dataset.n_samples} rows, {len(dataset.catalogue.features)} features, "
+        f"classes {escape(', '.join(one.display for one in dataset.classes))}: "
+        "ready to train"
+    )
+
+
+def train_model(
+    data: Data,
+    spec: Spec,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")],
+) -> None:
+    """Train a model on a table with prices."""
+    documents.check_writable(out, "--out")
+    wanted = documents.load_spec(spec)
+    checked = read_checked(data, wanted)
+    training = train(
+        checked.dataset,
+        wanted.boost,
+        name=wanted.name,
+        target=wanted.target,
+        folds=wanted.folds,
+        seed=wanted.seed,
+        error_costs=checked.error_costs,
+        selection=wanted.selection,
+        auto=wanted.auto,
+    )
+    model = show.pull(training, "training")
+    documents.write_whole(out, documents.model_text(model))
+    output.print(escape(show.model_summary(model)))
+    if model.curve is not None:
+        output.print(show.curve_table(model.curve, wanted.cost_unit))
+    output.print(f"wrote {escape(str(out))}")
+
+
+def select_features(
+    data: Data,
+    spec: Spec,
+    method: Annotated[
+        str | None, typer.Option(help="fs2boost, ifs2boost or sfs; else the spec's.")
+    ] = None,
+    learner: Annotated[
+        str | None, typer.Option(help="knn or stump; else the spec's.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Select the features that are worth knowing, one by one; write nothing."""
+    wanted = documents.load_spec(spec)
+    params = parse_selection(wanted.selection or SelectionParams(), method, learner)
+    wanted = replace(wanted, selection=params)
+    checked = read_checked(data, wanted)
+    catalogue = checked.dataset.catalogue
+    found = show.pull(select(checked.dataset, params), "selection")
+    if as_json:
+        told = selected.selection_json(catalogue, params, found)
+        sys.stdout.write(json.dumps(told) + "\n")
+        return
+    output.print(selected.path_table(catalogue, found))
+    if found.feature_idxs:
+        output.print(selected.subset_table(catalogue, found))
+    output.print(escape(selected.summary(catalogue, found)))
+
+
+def parse_selection(
+    params: SelectionParams, method: str | None, learner: str | None
+) -> SelectionParams:
+    """The spec's, with what options say instead."""
+    reader = Reader()
+    chosen = replace(
+        params,
+        method=reader.choice(
+            params.method if method is None else method, "--method", SelectionMethod
+        ),
+        learner=reader.choice(
+            params.learner if learner is None else learner,
+            "--learner",
+            SelectionLearner,
+        ),
+    )
+    reader.finish()
+    return chosen

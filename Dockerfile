@@ -12,6 +12,7 @@ RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))
 COPY LICENSE ./
 COPY core core
 COPY app app
+COPY askless askless
 COPY migrations migrations
 RUN pip --python /opt/askless/bin/python install --no-deps .
 
@@ -38,7 +39,7 @@ ENV PATH=/opt/askless/bin:$PATH \
 # layers keep no smaller parts of a file's time and numba compares it.
 RUN find /opt/askless/lib -path '*/site-packages/core/*' -exec touch --date=@1700000000 {} + \
  && python -m compileall -q /opt/askless/lib/python*/site-packages/core \
- && NUMBA_CACHE_DIR=/opt/kernels python -c 'from core.kernels import warm_up; warm_up()'
+ && NUMBA_CACHE_DIR=/opt/kernels askless compile-kernels
 COPY --chmod=755 docker-entrypoint.sh /usr/local/bin/
 USER 10001:10001
 VOLUME /var/lib/askless

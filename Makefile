@@ -32,7 +32,7 @@ test: $(STAMP) ## Run the tests, then those of core again uncompiled for coverag
 check: $(STAMP) ## Check format, lint and types.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy core app
+	$(BIN)/mypy
 
 format: $(STAMP) ## Format the code and apply the linter's safe fixes.
 	$(BIN)/ruff format .

@@ -1,0 +1,162 @@
+"""Every command, module, target and path that a page or a build file names exists."""
+
+import ast
+import importlib
+import importlib.util
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import typer
+
+from app.cli import app as command_line
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md")),
+]
+BUILD = [
+    "Dockerfile",
+    "docker-compose.yml",
+    "docker-entrypoint.sh",
+    "Makefile",
+    ".ci/run",
+]
+TOPS = "core|app|askless|tests|benchmarks|migrations"
+# What stands after a first word of ours without being a module: files of users.
+SUFFIXES = ("db", "dump")
+
+COMMAND = re.compile(
+    r"""(?:^|[|&;'`(])\ *(?:\$\ |RUN\ |@)?(?:[A-Z_]+=\S+\ )*(?:\$\(BIN\)/)?
+    askless\ (?P<words>[a-z][^|>;&'`\n]*)""",
+    re.VERBOSE | re.MULTILINE,
+)
+EXEC_FORM = re.compile(r'\["askless", (?P<words>[^\]]+)\]')
+MODULE = re.compile(r"python[\d.]* -m ([\w.]+)")
+DOTTED = re.compile(rf"(?<![\w./-])((?:{TOPS})(?:\.[A-Za-z_]\w*)+)(?![\w/])")
+ROOTED = re.compile(rf"(?<![\w./:-])((?:{TOPS}|docs|\.ci)/[\w./*-]*\w[/*]?)")
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+MAKE = re.compile(r"(?:^ +|[`&] ?)make ([a-z][a-z-]*)", re.MULTILINE)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words after `askless`, of each of its commands that a text has."""
+    for found in COMMAND.finditer(text):
+        yield shlex.split(found["words"].rstrip("\\ "), comments=True)
+    for found in EXEC_FORM.finditer(text):
+        yield [word.strip(' "') for word in found["words"].split(",")]
+
+
+def is_command(words: list[str]) -> bool:
+    known = typer.main.get_group(command_line).commands
+    if words[0] not in known:
+        return False
+    options = {o for p in known[words[0]].params for o in (*p.opts, *p.secondary_opts)}
+    given = {word.split("=")[0] for word in words if word.startswith("-")}
+    return given <= options | {"--help"}
+
+
+def is_name(dotted: str) -> bool:
+    """Whether a dotted name is a module, or what one has at its top level."""
+    module, _, name = dotted.rpartition(".")
+    if not module:
+        return importlib.util.find_spec(name) is not None
+    if not is_name(module):
+        return False
+    owner = importlib.import_module(module)
+    return hasattr(owner, name) or importlib.util.find_spec(dotted) is not None
+
+
+def is_path(path: str) -> bool:
+    return any(True for _ in ROOT.glob(path.rstrip("/")))
+
+
+def unknown(name: str) -> list[str]:
+    """Whatever a file names and there is not."""
+    text = text_of(name)
+    targets = set(re.findall(r"^([a-z][a-z-]*):", text_of("Makefile"), re.MULTILINE))
+    dotted = [one for one in DOTTED.findall(text) if one.split(".")[1] not in SUFFIXES]
+    near = (ROOT / name).parent
+    return [
+        *(shlex.join(["askless", *w]) for w in commands(text) if not is_command(w)),
+        *(one for one in [*MODULE.findall(text), *dotted] if not is_name(one)),
+        *(one for one in ROOTED.findall(text) if not is_path(one)),
+        *(one for one in LINK.findall(text) if not (near / one).exists()),
+        *(f"make {one}" for one in MAKE.findall(text) if one not in targets),
+    ]
+
+
+@pytest.mark.parametrize("name", [*PAGES, *BUILD, "pyproject.toml"])
+def test_whatever_is_named_exists(name: str) -> None:
+    assert unknown(name) == []
+
+
+def test_examples_import_what_there_is() -> None:
+    blocks = [
+        b for p in PAGES for b in re.findall(r"```python\n(.*?)```", text_of(p), re.S)
+    ]
+    nodes = [node for block in blocks for node in ast.walk(ast.parse(block))]
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    names = [f"{one.module}.{alias.name}" for one in imports for alias in one.names]
+
+    assert names
+    assert [name for name in names if not is_name(name)] == []
+
+
+def test_image_is_built_from_what_there_is() -> None:
+    copied = re.findall(
+        r"^COPY (?!--from)(?:--\S+ )*(.+) \S+$", text_of("Dockerfile"), re.M
+    )
+    sources = {source for line in copied for source in line.split()}
+    lets_through = {
+        one[1:] for one in text_of(".dockerignore").split() if one[0] == "!"
+    }
+    packages = tomllib.loads(text_of("pyproject.toml"))["tool"]["hatch"]["build"][
+        "targets"
+    ]["wheel"]["packages"]
+
+    assert {one for one in sources if not (ROOT / one).exists()} == set()
+    assert sources == lets_through
+    assert set(packages) < sources
+    assert any(fnmatch("askless/client.py", f"{one}/*") for one in sources)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known"),
+    [
+        ("$ askless train x.csv --spec s.json -o m.json", True),
+        ("$ askless train x.csv --specs s.json", False),
+        ("RUN A=b askless compile-kernels", True),
+        ("`askless compile`", False),
+        ('command: ["askless", "serve", "--no-worker"]', True),
+        ('command: ["askless", "server"]', False),
+        ("sh -c 'askless train x'", True),
+        ("pg_dump --username askless --format custom askless > askless.dump", True),
+    ],
+)
+def test_commands_are_recognised(text: str, is_known: bool) -> None:
+    assert all(is_command(words) for words in commands(text)) == is_known
+
+
+@pytest.mark.parametrize(
+    ("dotted", "is_known"),
+    [
+        ("core.warm.warm_up", True),
+        ("core.kernels.warm_up", False),
+        ("app.client", False),
+        ("askless.Client", True),
+        ("app.cli", True),
+    ],
+)
+def test_names_are_recognised(dotted: str, is_known: bool) -> None:
+    assert is_name(dotted) == is_known

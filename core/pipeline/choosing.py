@@ -97,16 +97,14 @@ def tune(
         raise RefusedError([Refusal(f"params.{min(wanted)}", rule)])
     training, held_out = dataset.take(seen), dataset.take(unseen)
     choices = list_choices(params, wanted)
+    # No choice touches the codes or the weights that a run begins with.
+    binned = bin_values(training)
+    weights = initial_weights(training, params.label_weights)
     budgets: Sequence[int | None] = (None,)
     best: Trial | None = None
     for position, choice in enumerate(choices):
         rounds: list[Round] = []
-        for added in boost(
-            bin_values(training),
-            initial_weights(training, choice.label_weights),
-            training.catalogue,
-            choice,
-        ):
+        for added in boost(binned, weights, training.catalogue, choice):
             rounds.append(added)
             share = added.number / choice.rounds
             yield Tried((position + share) / len(choices))
@@ -137,13 +135,15 @@ def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostP
 
 def find_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -> int:
     """Fewest rounds of least error on held-out rows, at least 1."""
-    empty = gather(training, (), BoostParams())
-    votes: FloatArray = np.zeros((held_out.n_samples, empty.n_outputs))
+    ensemble = gather(training, (), BoostParams())
+    votes: FloatArray = np.zeros((held_out.n_samples, ensemble.n_outputs))
     errors = []
     for added in rounds:
-        cast = hypothesis_votes(added.hypothesis, held_out.values, empty.n_outputs)
+        cast = hypothesis_votes(added.hypothesis, held_out.values, ensemble.n_outputs)
         votes += added.alpha * cast
-        is_wrong = raw_votes(empty, votes) != held_out.targets
+        # What counts as a tie depends on the alphas so far.
+        ensemble = replace(ensemble, alphas=(*ensemble.alphas, added.alpha))
+        is_wrong = raw_votes(ensemble, votes) != held_out.targets
         errors.append(float(held_out.weights @ is_wrong))
     if not errors:
         return 1

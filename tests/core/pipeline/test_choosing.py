@@ -8,7 +8,16 @@ import pytest
 
 from core.codec import model_to_json
 from core.errors import RefusedError
-from core.pipeline.choosing import AUTO_ROUNDS, SWITCHES, TAUS, list_choices, tune
+from core.model.hypotheses import Stump
+from core.pipeline import choosing
+from core.pipeline.choosing import (
+    AUTO_ROUNDS,
+    SWITCHES,
+    TAUS,
+    find_rounds,
+    list_choices,
+    tune,
+)
 from core.pipeline.train import train
 from core.selection import SelectionParams
 from core.session.curves import evaluate
@@ -20,6 +29,7 @@ from core.table.folds import part_rows
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
+from core.training.rounds import Round
 
 UNIT = 1_000_000
 
@@ -111,6 +121,38 @@ def test_defaults_are_tried_first():
 
     assert first == BoostParams("hybrid")
     assert len(others) == len(TAUS) * len(SWITCHES) - 1
+
+
+def test_votes_that_cancel_but_for_rounding_are_a_tie_while_rounds_are_chosen():
+    rows = np.ones((3, 1))
+    table = replace(
+        noisy(3),
+        catalogue=Catalogue((Feature("f"),)),
+        values=rows,
+        targets=np.array([0, 0, 1]),
+    )
+    held_out = replace(table, targets=np.array([0, 0, 0]))
+    # 0.1 + 0.2 - 0.3 is 5.6e-17; the tie goes to the first class, which is larger.
+    votes = [(0.1, 1), (0.2, 1), (0.3, -1)]
+    rounds = [
+        Round(number, Stump(0, 0.5, (vote,)), 0.1, alpha, 1.0, UNIT)
+        for number, (alpha, vote) in enumerate(votes, start=1)
+    ]
+
+    assert find_rounds(table, held_out, rounds) == 3
+
+
+def test_table_is_binned_once_however_many_choices_are_tried(monkeypatch):
+    binned = []
+    monkeypatch.setattr(
+        choosing,
+        "bin_values",
+        lambda dataset: binned.append(dataset) or bin_values(dataset),
+    )
+
+    end_of(tune(noisy(), BoostParams("hybrid", rounds=2), frozenset({"tau", "switch"})))
+
+    assert len(binned) == 1
 
 
 def test_nothing_is_tried_for_an_algorithm_that_does_not_know_the_parameter():

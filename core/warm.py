@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.model.ensemble import PolicyName
 from core.session import machine
 from core.session.curves import evaluate
 from core.table.binning import bin_values
@@ -23,7 +22,7 @@ ROUNDS: tuple[tuple[LearnerName, SearchName], ...] = (
     ("stump", "all"),
     ("tree", "ucb"),
 )
-POLICIES: tuple[PolicyName, ...] = ("ordered", "sample")
+POLICIES: tuple[str, ...] = ("ordered", "sample")
 
 
 def warm_up() -> None:

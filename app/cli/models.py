@@ -28,7 +28,7 @@ from app.terminal import show
 from app.terminal.ask import run_session, split_named
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.session import machine
 from core.session.answers import parse_answer
@@ -164,7 +164,7 @@ def predictions_csv(
     return text.getvalue()
 
 
-def curve_json(curve: Curve, policy: PolicyName) -> dict[str, Any]:
+def curve_json(curve: Curve, policy: str) -> dict[str, Any]:
     return {
         "policy": policy,
         "budgets": [None if b is None else from_micros(b) for b in curve.budgets],

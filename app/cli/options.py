@@ -12,7 +12,7 @@ from app.ingest import read_columns
 from app.memory import available_bytes
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.session.answers import check_policy
 from core.specs import TrainingSpec
 from core.table.check import Checked, check_rows, check_table
@@ -45,7 +45,7 @@ def parse_budget(text: str, option: str) -> int | None:
         raise RefusedError([Refusal(option, f"{error}, or inf", repr(text))]) from None
 
 
-def parse_policy(text: str | None, ensemble: Ensemble) -> PolicyName:
+def parse_policy(text: str | None, ensemble: Ensemble) -> str:
     if text is None:
         return ensemble.policy
     return check_policy(text, ensemble, "--policy")

@@ -10,7 +10,7 @@ from benchmarks.bench.children import in_child
 from benchmarks.bench.clock import quantiles, spread, take_turns, timed
 from benchmarks.bench.scale import Scale
 from benchmarks.bench.tables import make_table
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.curves import evaluate
 from core.table.binning import bin_values
@@ -20,7 +20,7 @@ from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 
-POLICIES: tuple[PolicyName, ...] = ("ordered", "sample")
+POLICIES: tuple[str, ...] = ("ordered", "sample")
 TRAINING_ROWS = 4_000
 MAX_COST = 2.0
 WARM_SESSIONS = 3
@@ -95,7 +95,7 @@ def run_sessions(scale: Scale) -> dict[str, Any]:
 
 
 def play(
-    ensemble: Ensemble, rows: Dataset, budget: int, policy: PolicyName, n_sessions: int
+    ensemble: Ensemble, rows: Dataset, budget: int, policy: str, n_sessions: int
 ) -> dict[str, list[float]]:
     """Play sessions to the end of a budget, timing each call.
 

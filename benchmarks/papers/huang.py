@@ -14,7 +14,7 @@ from benchmarks.data import MICROS
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.sets import SETS, Draw
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.session.curves import evaluate
 from core.table.binning import Binned, bin_values
 from core.table.dataset import Dataset
@@ -106,7 +106,7 @@ def train(
 
 
 def errors(
-    ensemble: Ensemble, testing: Dataset, policy: PolicyName, seed: int = 0
+    ensemble: Ensemble, testing: Dataset, policy: str, seed: int = 0
 ) -> list[float]:
     """Test error under each budget."""
     limits = [budget * MICROS for budget in BUDGETS]

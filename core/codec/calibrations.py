@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from core.codec.nodes import Json, Node
-from core.model.ensemble import Calibration, PolicyName
+from core.model.ensemble import Calibration
+from core.session.policies import POLICIES
 
 
 def calibration_to_json(calibration: Calibration) -> Json:
@@ -20,9 +19,9 @@ def calibration_to_json(calibration: Calibration) -> Json:
 
 def read_calibrations(
     node: Node, n_outputs: int
-) -> tuple[tuple[PolicyName, tuple[Calibration, ...]], ...]:
+) -> tuple[tuple[str, tuple[Calibration, ...]], ...]:
     """Read the calibrations of each policy that has them, one per output."""
-    policies: tuple[PolicyName, ...] = get_args(PolicyName)
+    policies: tuple[str, ...] = tuple(POLICIES)
     calibrations = []
     for policy in policies:
         if node.get(policy) is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
 
 from core.codec.calibrations import calibration_to_json, read_calibrations
 from core.codec.cascades import cascade_to_json, read_cascade
@@ -11,8 +10,9 @@ from core.codec.catalogues import feature_to_json, group_to_json, read_features
 from core.codec.curves import curve_to_json, read_curve
 from core.codec.hypotheses import hypothesis_to_json, read_hypothesis
 from core.codec.nodes import Json, Node
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.model.model import Model
+from core.session.policies import POLICIES
 from core.table.catalogue import Catalogue
 from core.table.dataset import ClassLabel, count_outputs
 from core.training.algorithms import ALGORITHMS
@@ -128,7 +128,7 @@ def read_ensemble(top: Node) -> Ensemble:
         alphas=tuple(node.number("alpha", 1e-300, 1e6) for node in hypotheses),
         priors=priors,
         algorithm=top.choice("algorithm", tuple(ALGORITHMS)),
-        policy=top.choice("policy", get_args(PolicyName)),
+        policy=top.choice("policy", tuple(POLICIES)),
         calibrations=read_calibrations(top.node("calibrations"), n_outputs),
         error_costs=read_error_costs(top, len(classes)),
         is_multilabel=is_multilabel,

@@ -6,7 +6,7 @@ import math
 from typing import Any, get_args
 
 from core.codec.nodes import MAX_FLOAT, Json, Node
-from core.model.ensemble import PolicyName
+from core.session.policies import POLICIES
 from core.session.state import Answer, Charge, Outcome, State, StopReason, StopRule
 from core.table.catalogue import Catalogue
 
@@ -83,7 +83,7 @@ def state_from_json(raw: object, catalogue: Catalogue) -> State:
         reason is None or reason in get_args(StopReason), "stop_reason", "is unknown"
     )
     return State(
-        policy=top.choice("policy", get_args(PolicyName)),
+        policy=top.choice("policy", tuple(POLICIES)),
         budget=None
         if top.get("budget_micros") is None
         else top.micros("budget_micros"),

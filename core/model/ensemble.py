@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from core.table.catalogue import (
     Catalogue,
 )
 from core.table.dataset import ClassLabel, count_outputs
-
-PolicyName = Literal["ordered", "sample", "cascade"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +71,8 @@ class Ensemble(Derived):
     alphas: tuple[float, ...]
     priors: tuple[float, ...]
     algorithm: str
-    policy: PolicyName
-    calibrations: tuple[tuple[PolicyName, tuple[Calibration, ...]], ...] = ()
+    policy: str
+    calibrations: tuple[tuple[str, tuple[Calibration, ...]], ...] = ()
     error_costs: tuple[tuple[float, ...], ...] | None = None
     is_multilabel: bool = False
     cascade: Cascade | None = None
@@ -180,7 +177,7 @@ class Ensemble(Derived):
         return np.array([stage.threshold for stage in stages], dtype=np.float64)
 
     @cached_property
-    def calibration_arrays(self) -> dict[PolicyName, FloatArray]:
+    def calibration_arrays(self) -> dict[str, FloatArray]:
         """Offsets, drifts and both slopes by policy; (4, n_outputs)."""
         return {
             policy: np.array(

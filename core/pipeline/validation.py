@@ -13,7 +13,7 @@ from core.model.budgets import (
     purchase_budgets,
     thin_budgets,
 )
-from core.model.ensemble import Calibration, Ensemble, PolicyName
+from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve
 from core.model.votes import divide, full_votes
 from core.pipeline.calibration import fit_calibration
@@ -87,7 +87,7 @@ def join(parts: Sequence[Observed]) -> Observed:
     )
 
 
-Calibrations = tuple[tuple[PolicyName, tuple[Calibration, ...]], ...]
+Calibrations = tuple[tuple[str, tuple[Calibration, ...]], ...]
 
 
 def validate(
@@ -132,11 +132,11 @@ def fit_both(
     ordered: Sequence[Observed], sampled: Sequence[Observed]
 ) -> Generator[None, None, Calibrations]:
     """Fit a calibration for each policy where there are forecasts of both classes."""
-    named: tuple[tuple[PolicyName, Sequence[Observed]], ...] = (
+    named: tuple[tuple[str, Sequence[Observed]], ...] = (
         ("ordered", ordered),
         ("sample", sampled),
     )
-    fitted: list[tuple[PolicyName, tuple[Calibration, ...]]] = []
+    fitted: list[tuple[str, tuple[Calibration, ...]]] = []
     for policy, parts in named:
         found = yield from join(parts).fit()
         if found is not None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
 
 from core.errors import AnswerError, Refusal, RefusedError, describe
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
+from core.session.policies import POLICIES
 from core.table.catalogue import UNSEEN, Feature
 from core.table.columns import FALSE_WORDS, TRUE_WORDS
 
 
-def check_policy(name: str, ensemble: Ensemble, where: str) -> PolicyName:
+def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
     """Refuse a policy that there is not, or not for this ensemble."""
-    policies: tuple[PolicyName, ...] = get_args(PolicyName)
+    policies: tuple[str, ...] = tuple(POLICIES)
     if ensemble.cascade is None:
         policies = tuple(one for one in policies if one != "cascade")
     for policy in policies:

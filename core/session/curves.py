@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.votes import (
     label_votes,
@@ -28,7 +28,7 @@ def evaluate(
     ensemble: Ensemble,
     dataset: Dataset,
     budgets: Sequence[int | None],
-    policy: PolicyName | None = None,
+    policy: str | None = None,
     seed: int = 0,
 ) -> Curve:
     """Error and spend against budget over the rows of a dataset.
@@ -74,7 +74,7 @@ def judge_rows(
     ensemble: Ensemble,
     dataset: Dataset,
     budgets: Sequence[int | None],
-    policy: PolicyName | None,
+    policy: str | None,
     seed: int,
     rows: slice,
 ) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, IntArray]:

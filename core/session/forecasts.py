@@ -9,7 +9,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.model.votes import raw_votes
 from core.session.arrays import SessionArrays
 from core.session.policies.cascade import count_passed
@@ -144,7 +144,7 @@ def current_votes(ensemble: Ensemble, arrays: SessionArrays) -> IntArray:
 
 def make_forecast(
     ensemble: Ensemble,
-    policy: PolicyName,
+    policy: str,
     margins: FloatArray,
     share: float,
     *,

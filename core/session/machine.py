@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.errors import AnswerError, ClosedError, OverBudgetError, Refusal
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.session import forecasts
 from core.session.arrays import paid_by, session_arrays
 from core.session.policies import POLICIES
@@ -41,7 +41,7 @@ def start(
     budget: int | None,
     seed: int = 0,
     known: Mapping[int, float] | None = None,
-    policy: PolicyName | None = None,
+    policy: str | None = None,
     stop: StopRule | None = None,
     stream: int = 0,
 ) -> State:

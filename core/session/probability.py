@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.model.votes import TIE, argbest
 
 MAX_LOGIT = 40.0
@@ -40,7 +40,7 @@ def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
 
 def probabilities(
     ensemble: Ensemble,
-    policy: PolicyName,
+    policy: str,
     margins: FloatArray,
     shares: FloatArray,
     scores: FloatArray | None = None,
@@ -87,7 +87,7 @@ def share_out(chances: FloatArray) -> FloatArray:
 
 def output_chances(
     ensemble: Ensemble,
-    policy: PolicyName,
+    policy: str,
     margins: FloatArray,
     shares: FloatArray,
     scores: FloatArray,

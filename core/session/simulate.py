@@ -9,7 +9,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.model.votes import (
     TIE,
     divide,
@@ -48,7 +48,7 @@ def walk(
     ensemble: Ensemble,
     values: FloatArray,
     budgets: Sequence[int | None],
-    policy: PolicyName | None = None,
+    policy: str | None = None,
     seed: int = 0,
     *,
     needs_ranks: bool = False,
@@ -252,7 +252,7 @@ def finish_sampled(
 
 
 def class_votes(
-    ensemble: Ensemble, walks: Walks, policy: PolicyName | None = None
+    ensemble: Ensemble, walks: Walks, policy: str | None = None
 ) -> IntArray:
     """Class by the raw vote at the end of each walk, of a cascade by its stages."""
     if (policy or ensemble.policy) == "cascade":
@@ -261,7 +261,7 @@ def class_votes(
 
 
 def class_probabilities(
-    ensemble: Ensemble, walks: Walks, policy: PolicyName | None = None
+    ensemble: Ensemble, walks: Walks, policy: str | None = None
 ) -> FloatArray:
     """Probability of each class at the end of each walk; (..., n_classes)."""
     if (policy or ensemble.policy) == "cascade":

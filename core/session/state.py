@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from core.model.ensemble import PolicyName
-
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
 
 StopReason = Literal[
@@ -59,7 +57,7 @@ class State:
     once no further answer counts: then its forecast is the full vote.
     """
 
-    policy: PolicyName
+    policy: str
     budget: int | None
     seed: int
     stream: int

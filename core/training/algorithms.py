@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.model.ensemble import Cascade, Ensemble, PolicyName
+from core.model.ensemble import Cascade, Ensemble
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.training.baselines import BASELINES, grow
@@ -14,7 +14,7 @@ from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.training.rules import RULES
 
-ALGORITHMS: dict[str, PolicyName] = {
+ALGORITHMS: dict[str, str] = {
     **{name: rule.policy for name, rule in RULES.items()},
     "cascade": "cascade",
     **{name: baseline.policy for name, baseline in BASELINES.items()},

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.model.votes import hypothesis_votes, raw_votes
 from core.table.catalogue import UNSEEN
@@ -37,7 +37,7 @@ class Baseline:
 
     estimator: Callable[[Dataset, Table, int], DecisionTreeClassifier]
     is_bagged: bool
-    policy: PolicyName = "ordered"
+    policy: str = "ordered"
 
 
 @dataclass(frozen=True)

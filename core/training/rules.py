@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import BoolArray, FloatArray
-from core.model.ensemble import PolicyName
 from core.training.rounds import Memory
 
 
@@ -51,7 +50,7 @@ class Rule:
     """
 
     score: Callable[[View], Scores]
-    policy: PolicyName
+    policy: str
     uses_presents: bool = False
     follows_costs: bool = True
     ignores_spent: bool = True

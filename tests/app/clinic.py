@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.codec import model_to_json
-from core.model.ensemble import Ensemble, PolicyName
+from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Model
 from core.table.catalogue import Catalogue, Feature, Group
@@ -28,7 +28,7 @@ CLINIC = Catalogue(
 )
 
 
-def clinic(policy: PolicyName = "ordered") -> Ensemble:
+def clinic(policy: str = "ordered") -> Ensemble:
     """A model that reads every feature, a group and a bundle among them."""
     return Ensemble(
         catalogue=CLINIC,

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from core import kernels
-from core.model.ensemble import PolicyName
 from core.model.hypotheses import Stump
 from core.pipeline.train import train
 from core.session.machine import observe, start
@@ -83,7 +82,7 @@ def run(table: Dataset, params: BoostParams) -> None:
 def play(
     table: Dataset,
     params: BoostParams,
-    policies: Sequence[PolicyName] = ("ordered", "sample"),
+    policies: Sequence[str] = ("ordered", "sample"),
 ) -> None:
     """Train, walk and ask once by each policy."""
     training = train(table, params, folds=2)

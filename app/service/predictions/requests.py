@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.errors import AnswerError, Refusal, RefusedError
-from core.model.ensemble import PolicyName
 from core.session.answers import check_answer
 from core.session.state import Outcome
 from core.table.catalogue import UNSEEN, Catalogue
@@ -19,7 +18,7 @@ class Wanted:
     model: str
     budget: int | None
     known: Mapping[str, object] = field(default_factory=dict)
-    policy: PolicyName | None = None
+    policy: str | None = None
     seed: int | None = None
     is_certain_enough: bool = True
     confidence: float | None = None

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from app.cli import app as command_line
+from app.cli import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [

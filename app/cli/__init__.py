@@ -7,6 +7,7 @@ from typing import NoReturn
 import typer
 from rich.markup import escape
 
+import app.threads  # noqa: F401 - sets variables that numpy reads
 from app.cli import models, service, tables
 from app.cli.options import errors
 from app.terminal.ask import say_error
@@ -26,20 +27,20 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ask": models.ask_case,
 }
 
-app = typer.Typer(
+command_line = typer.Typer(
     help="Predict from few features: train with prices, ask one feature at a time.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,
 )
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    command_line.command(name)(command)
 
 
 def main() -> None:
     """Run the command; a refusal is exit code 2, one line for each broken rule."""
     try:
-        app()
+        command_line()
     except CoreError as error:
         refuse(error)
 

@@ -33,7 +33,7 @@ def warm_kernels() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
-    """What `app/__init__.py` sets for processes that import it before numpy."""
+    """What `app/threads.py` sets for the processes of the command."""
     with threadpool_limits(limits=1, user_api="blas"):
         yield
 

@@ -9,16 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from askless.client import (
-    Client,
-    PredictionSession,
-    ProblemError,
-    SimulatedPatient,
-    StoredModel,
-    TrainingFailed,
-    TrainingProgress,
-    UnansweredError,
-)
+from askless.client import Client, StoredModel, TrainingProgress
+from askless.problems import ProblemError, TrainingFailed, UnansweredError
+from askless.sessions import PredictionSession, SimulatedPatient
 from tests.app.clinic import clinic, model_json
 from tests.app.serving import serving
 
@@ -282,7 +275,7 @@ def test_answer_is_sent_again_until_it_arrives() -> None:
     client, requests = flaky(
         LOST, httpx.Response(503, json=UNAVAILABLE), httpx.Response(200, json={})
     )
-    session = PredictionSession(client, session_json())
+    session = PredictionSession(client.connection, session_json())
 
     session.answer("age", 63)
 

@@ -1,0 +1,82 @@
+"""MODEL.json in Python: rows of a table predicted under a budget."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.documents import load_model as read_model
+from core.arrays import FloatArray
+from core.model.model import Model
+from core.session.probability import decide
+from core.session.simulate import class_probabilities, walk
+from core.table.check import check_rows
+from core.table.prices import to_micros
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A trained model, as `askless train` or the service's export wrote it.
+
+    `model` is all that the file holds. Columns map features to values, one for each
+    row; a data frame does. Numbers are missing where they are NaN, words where they
+    are None.
+    """
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """Name that its spec gave it."""
+        return self.model.name
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features that it may ask for."""
+        return tuple(one.name for one in self.model.ensemble.catalogue.features)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Labels, in the order of the columns of `predict_proba`."""
+        return tuple(one.label for one in self.model.ensemble.classes)
+
+    def predict(
+        self, columns: Mapping[str, Sequence[Any]], budget: float | None = None
+    ) -> list[str]:
+        """Return the label of each row, as `askless predict` does.
+
+        Each row is a session of its own, in which no more is read than `budget` pays,
+        in the unit of the costs; None: unlimited.
+        """
+        chances = self.predict_proba(columns, budget)
+        return [self.classes[idx] for idx in decide(self.model.ensemble, chances)]
+
+    def predict_proba(
+        self, columns: Mapping[str, Sequence[Any]], budget: float | None = None
+    ) -> FloatArray:
+        """Return the probability of each class; (n_rows, n_classes)."""
+        ensemble = self.model.ensemble
+        known = {
+            name: as_column(columns[name]) for name in set(self.features) & set(columns)
+        }
+        values, _ = check_rows(known, ensemble)
+        limit = None if budget is None else to_micros(budget)
+        walks = walk(ensemble, values, [limit])
+        return class_probabilities(ensemble, walks)[:, 0]
+
+
+def as_column(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return numbers as float64, else words, None where one is missing."""
+    column = np.asarray(values)
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    words = [None if one is None or one != one else str(one) for one in values]
+    return np.array(words, dtype=object)
+
+
+def load_model(path: str | Path) -> LoadedModel:
+    """Read a MODEL.json; raise `core.errors.RefusedError` where it is none."""
+    return LoadedModel(read_model(Path(path)))

@@ -1,0 +1,110 @@
+"""What `askless` promises, and what importing it does not do."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import askless
+from app import documents
+from askless import load_model
+from core.errors import RefusedError
+from tests.app.clinic import clinic, model_json
+
+HEAVY = (
+    "numpy",
+    "numba",
+    "sklearn",
+    "fastapi",
+    "sqlalchemy",
+    "pydantic",
+    "app",
+    "core",
+)
+REPORT = """
+import json, os, sys
+before = dict(os.environ)
+from askless import {name}
+is_same = before == dict(os.environ)
+print(json.dumps({{"is_same": is_same, "modules": list(sys.modules)}}))
+"""
+
+
+def imported(name: str) -> dict[str, object]:
+    """Import a name in a new process; return its modules, and if variables are kept."""
+    report = subprocess.run(
+        [sys.executable, "-c", REPORT.format(name=name)],
+        capture_output=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    found: dict[str, object] = json.loads(report.stdout)
+    return found
+
+
+def test_three_names_are_promised() -> None:
+    promised = ["BudgetedBoostingClassifier", "Client", "load_model"]
+
+    assert askless.__all__ == dir(askless) == promised
+    assert [hasattr(askless, name) for name in promised] == [True] * 3
+    assert not hasattr(askless, "PredictionSession")
+
+
+@pytest.mark.parametrize("name", askless.__all__)
+def test_importing_changes_no_variable_of_the_program(name: str) -> None:
+    assert imported(name)["is_same"]
+
+
+def test_client_needs_nothing_of_the_server() -> None:
+    modules = imported("Client")["modules"]
+
+    assert isinstance(modules, list)
+    assert [name for name in HEAVY if name in modules] == []
+    assert "httpx" in modules
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "MODEL.json"
+    path.write_text(json.dumps(model_json(clinic(), "clinic")))
+    return path
+
+
+COLUMNS = {
+    "age": [63, 20, np.nan],
+    "sex": ["female", None, "male"],
+    "chol": [233.0, 100.0, 300.0],
+    "fbs": [True, False, True],
+    "echo1": [2, 1, 0],
+    "echo2": [4, 1, 0],
+    "ecg": [1, 1, 1],
+    "colour": ["red", "red", "red"],
+}
+
+
+def test_loaded_model_predicts_rows_as_sessions(path: Path) -> None:
+    model = load_model(path)
+
+    chances = model.predict_proba(COLUMNS, budget=12)
+
+    assert model.name == "clinic"
+    assert chances.shape == (3, len(model.classes))
+    assert chances.sum(axis=1) == pytest.approx(1.0)
+    assert model.predict(COLUMNS, budget=12) == ["1", "0", "1"]
+
+
+def test_nothing_is_read_without_a_budget(path: Path) -> None:
+    chances = load_model(str(path)).predict_proba(COLUMNS, budget=0)
+
+    assert (chances == chances[0]).all()
+
+
+def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "MODEL.json"
+    documents.write_whole(path, "{}")
+
+    with pytest.raises(RefusedError):
+        load_model(path)

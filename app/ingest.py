@@ -194,11 +194,12 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
     is_number = (
         pa.types.is_integer(cells.type)
         or pa.types.is_floating(cells.type)
-        or pa.types.is_boolean(cells.type)
         or pa.types.is_decimal(cells.type)
         or pa.types.is_null(cells.type)
     )
     if not is_number:
+        # The words true and false where the file has booleans.
+        keep_text |= pa.types.is_boolean(cells.type)
         cells = cells.cast(pa.string())
         if not keep_text:
             try:
@@ -206,9 +207,6 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
                 is_number = True
             except pa.ArrowInvalid:
                 is_number = False
-    elif pa.types.is_boolean(cells.type) and keep_text:
-        cells = cells.cast(pa.string())
-        is_number = False
     if is_number:
         numbers = cells.cast(pa.float64(), safe=False)
         return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))

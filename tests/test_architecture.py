@@ -53,7 +53,7 @@ ARROWS = {
     "app.memory": (),
     "app.threads": (),
     "app.wording": ("core.table", "core.model", "core.session.state"),
-    "app.documents": (*LEAVES, "core"),
+    "app.documents": (*LEAVES, "app.documents", "core"),
     "app.terminal": (
         *LEAVES,
         "app.terminal",
@@ -80,9 +80,16 @@ ARROWS = {
         "app.documents",
         "core",
     ),
-    "app.http": (*LEAVES, "app.http", "app.service"),
+    "app.documents.fields": ("core.table.prices",),
+    "app.http": (
+        *LEAVES,
+        "app.http",
+        "app.service",
+        "app.documents",
+        "core.table.prices",
+    ),
     "app.http.deps": (*LEAVES, "app.http", "app.service", "app.store.engine"),
-    "app.http.errors": (*LEAVES, "app.http", "core.errors"),
+    "app.http.errors": (*LEAVES, "app.http", "core.errors", "core.table.prices"),
     "app.main": (
         *LEAVES,
         "app.settings",

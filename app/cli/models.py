@@ -15,7 +15,9 @@ from rich.markup import escape
 from app import documents
 from app.cli.options import (
     Budget,
+    Confidence,
     Data,
+    MaxQuestions,
     ModelFile,
     Policy,
     Seed,
@@ -98,10 +100,8 @@ def ask_case(
     ] = None,
     policy: Policy = None,
     seed: Seed = 0,
-    confidence: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Certain enough to stop.")
-    ] = None,
-    max_questions: Annotated[int | None, typer.Option(min=0)] = None,
+    confidence: Confidence = None,
+    max_questions: MaxQuestions = None,
     go_on: Annotated[
         bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
     ] = False,

@@ -1,6 +1,6 @@
 """What commands share: their options, the two consoles, and reading a table."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +11,16 @@ from rich.markup import escape
 from app.ingest import read_columns
 from app.memory import available_bytes
 from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
 from core.session.answers import check_policy
 from core.specs import TrainingSpec
 from core.table.check import Checked, check_rows, check_table
-from core.table.columns import Columns
+from core.table.columns import Columns, parse_number
 from core.table.prices import to_micros
+
+MAX_SEED = 2**63 - 1
+MAX_DIGITS = 20
 
 output = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -31,8 +34,40 @@ Policy = Annotated[
     typer.Option(help="ordered, sample or cascade; by default the model's."),
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the policy sample.")]
+
+
+def whole(least: int, most: int) -> Callable[[object], int]:
+    """Return a parser of whole numbers within bounds, written in plain digits."""
+
+    def parse(given: object) -> int:
+        text = str(given)
+        is_whole = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+        if not is_whole or not least <= int(text) <= most:
+            rule = f"must be an integer from {least} to {most}; found {describe(text)}"
+            raise typer.BadParameter(rule)
+        return int(text)
+
+    parse.__name__ = "integer"
+    return parse
+
+
+def share(given: object) -> float:
+    """Parse a number from 0 to 1."""
+    value = parse_number(str(given).strip())
+    if value is None or not 0 <= value <= 1:
+        rule = f"must be a number from 0 to 1; found {describe(given)}"
+        raise typer.BadParameter(rule)
+    return value
+
+
+Port = Annotated[int, typer.Option(parser=whole(0, 65535), help="0: any free one.")]
+Seed = Annotated[
+    int, typer.Option(parser=whole(0, MAX_SEED), help="Of the policy sample.")
+]
+Confidence = Annotated[
+    float | None, typer.Option(parser=share, help="Certain enough to stop.")
+]
+MaxQuestions = Annotated[int | None, typer.Option(parser=whole(0, 10**9))]
 
 
 def parse_budget(text: str, option: str) -> int | None:

@@ -13,9 +13,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from app.errors import ConflictError, NotFoundError
-from app.http.schemas.common import to_units
 from app.logs import LOGGER
 from core.errors import ClosedError, OverBudgetError, RefusedError
+from core.table.prices import from_micros
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -125,7 +125,7 @@ KIND_OF_STATUS = {
 }
 # What FastAPI says of a body that it can't parse at all.
 MALFORMED = ("body", "must be well-formed, and encoded in UTF-8 where it is JSON")
-NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_ .\-]{0,79}")
+MAX_SHOWN = 240
 
 
 class Problem(JSONResponse):
@@ -178,8 +178,8 @@ def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
         "over-budget",
         str(error),
         feature=error.feature,
-        price=to_units(error.price),
-        remaining=to_units(error.remaining),
+        price=from_micros(error.price),
+        remaining=from_micros(error.remaining),
     )
 
 
@@ -267,6 +267,6 @@ def field_of(place: list[Any]) -> str:
 
 
 def safe(name: str) -> str:
-    """Give a field's name if it looks like one: its keys are the caller's text."""
-    bare = re.sub(r"\[\d+\]", "", name)
-    return name if NAMES.fullmatch(bare) else "(a name that is not shown)"
+    """Return a field's name if it can be shown: its keys are the caller's text."""
+    is_shown = name.isprintable() and len(name) <= MAX_SHOWN
+    return name if is_shown else "(a name that is not shown)"

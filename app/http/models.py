@@ -1,12 +1,11 @@
 """Routes of models."""
 
-import json
-import math
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BeforeValidator
 
+from app.documents.text import parse_json
 from app.http.deps import (
     After,
     Db,
@@ -18,8 +17,8 @@ from app.http.deps import (
     require_json,
 )
 from app.http.schemas import models as schemas
-from app.http.schemas.common import AMOUNT_RULE, to_micros
 from app.service import models as service
+from core.table.prices import to_micros
 
 router = APIRouter(prefix="/models", tags=["models"])
 
@@ -41,11 +40,8 @@ EXPORT: dict[int | str, dict[str, Any]] = {
 
 
 def budget_of(text: Any) -> int:
-    """Read an amount from the query; a query knows only text."""
-    try:
-        return to_micros(json.loads(str(text)))
-    except (ValueError, RecursionError):
-        raise ValueError(AMOUNT_RULE) from None
+    """Return an amount of the query, which knows only text, in micro-units."""
+    return to_micros(str(text))
 
 
 Budget = Annotated[
@@ -74,7 +70,7 @@ def import_model(
     body: Annotated[bytes, Depends(read_body)], db: Db, now: Now, response: Response
 ) -> schemas.ModelHead:
     """Store a MODEL.json as the next version of its name."""
-    head = service.import_model(db, parse(body), now)
+    head = service.import_model(db, parse_json(body, "body"), now)
     response.headers["Location"] = f"/models/{head.id}"
     return schemas.ModelHead.model_validate(head)
 
@@ -119,18 +115,3 @@ def export(id: str, db: ReadDb) -> Response:
 def delete(id: str, db: Db, now: Now, settings: Settings) -> None:
     """Delete a model; 409 while one of its sessions is open or waiting."""
     service.delete(db, id, now, settings.session_ttl_s)
-
-
-def parse(body: bytes) -> object:
-    """Parse JSON that has nothing but finite numbers."""
-    try:
-        return json.loads(body, parse_constant=finite, parse_float=finite)
-    except (ValueError, RecursionError):
-        raise HTTPException(422) from None
-
-
-def finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("not finite")
-    return number

@@ -16,8 +16,8 @@ from app.http.deps import (
     require_json,
 )
 from app.http.schemas import predictions as schemas
-from app.http.schemas.common import to_units
 from app.service import predictions as service
+from core.table.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"])
 TakesJson = Depends(require_json)
@@ -121,7 +121,7 @@ def answer(
         settings.session_ttl_s,
         version=version_of(if_match),
     )
-    fields["charged"] = to_units(changed.charged)
+    fields["charged"] = from_micros(changed.charged)
     return show(changed.session, fields, response)
 
 

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from sqlalchemy.orm import Session
 
+from app.documents.fields import MAX_NAME, NAME_RULE, is_name
 from app.errors import ConflictError, NotFoundError
 from app.ingest import read_table
 from app.memory import available_bytes
@@ -18,7 +19,6 @@ from app.records import Page, StoredDataset
 from app.store import datasets
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
-from core.reader import MAX_NAME
 
 DEFAULT_NAME = "dataset"
 # An upload in progress has a blob and no row yet.
@@ -40,9 +40,8 @@ def read(name: str | None, stream: IO[bytes]) -> Upload:
     refusals = []
     if table.num_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
-    if not all(is_storable(column) for column in table.column_names):
-        rule = f"names must have printable characters only, at most {MAX_NAME}"
-        refusals.append(Refusal("header", rule))
+    if not all(is_name(column) for column in table.column_names):
+        refusals.append(Refusal("header", f"names {NAME_RULE}"))
     if refusals:
         raise RefusedError(refusals)
     return Upload(clean(name or ""), stream, table)
@@ -56,10 +55,6 @@ def try_read(
         return read(name, stream), ()
     except RefusedError as error:
         return None, error.refusals
-
-
-def is_storable(name: str) -> bool:
-    return len(name) <= MAX_NAME and name.isprintable()
 
 
 def clean(name: str) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.documents import model_text, read_model
+from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
 from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Page, StoredModel
 from app.service.loaded import LoadedModels
 from app.store import models, sessions
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
-from core.reader import MAX_NAME
 from core.session import machine
 from core.session.arrays import session_arrays
 from core.session.policies.ordered import find_plan
@@ -219,7 +219,8 @@ def import_model(db: Session, raw: object, now: datetime) -> ModelHead:
     model = read_model(raw)
     check_bounds(model)
     text = model_text(model)
-    check_text(text)
+    if not is_storable(text):
+        raise RefusedError([Refusal("model", STORABLE_RULE)])
     stored = models.insert(
         db, name=model.name, document=text, training_id=None, now=now
     )
@@ -253,9 +254,9 @@ def check_bounds(model: Model) -> None:
     """Refuse names and amounts that the tables can't hold."""
     catalogue = model.ensemble.catalogue
     refusals = [
-        Refusal(f"model.{where}", rule)
+        Refusal(f"model.{where}", NAME_RULE)
         for where, text, least in named_texts(model, catalogue)
-        if (rule := text_rule(text, least)) is not None
+        if not is_name(text, least)
     ]
     amounts = [feature.cost for feature in catalogue.features]
     amounts += [group.price or group.fee for group in catalogue.groups]
@@ -280,21 +281,6 @@ def named_texts(model: Model, catalogue: Catalogue) -> Sequence[tuple[str, str, 
             for idx, group in enumerate(catalogue.groups)
         ),
     )
-
-
-def text_rule(text: str, least: int) -> str | None:
-    """Give the rule that a text breaks."""
-    if not least <= len(text) <= MAX_NAME:
-        return f"must have {least} to {MAX_NAME} characters"
-    return "must not have the character NUL" if "\x00" in text else None
-
-
-def check_text(text: str) -> None:
-    """Refuse halves of characters, which no database stores."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise RefusedError([Refusal("model", "must be valid Unicode")]) from None
 
 
 def feature_view(feature: Feature, *, is_used: bool) -> FeatureView:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app import documents
+from app.documents.text import parse_spec as parse_spec_text
 from app.errors import ConflictError, NotFoundError
 from app.ingest import read_table, to_columns
 from app.memory import available_bytes
@@ -46,7 +46,7 @@ class Verdict:
 
 def parse_spec(text: bytes) -> dict[str, Any]:
     """Parse a spec as a request has it."""
-    return documents.parse_spec(text)
+    return parse_spec_text(text)
 
 
 def check(raw: Mapping[str, Any], table: Any) -> Order:

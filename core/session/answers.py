@@ -8,7 +8,7 @@ from core.errors import AnswerError, Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
 from core.session.policies import POLICIES
 from core.table.catalogue import UNSEEN, Feature
-from core.table.columns import FALSE_WORDS, TRUE_WORDS
+from core.table.columns import parse_boolean, parse_number
 
 
 def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
@@ -67,15 +67,9 @@ def check_answer(feature: Feature, value: object) -> float:
 
 
 def parse_answer(feature: Feature, text: str) -> float:
-    """Turn an answer written as text into a value; see `check_answer`."""
-    if feature.type == "number":
-        try:
-            return check_answer(feature, float(text))
-        except ValueError:
-            rule = "must be a finite number"
-            raise AnswerError([Refusal(feature.name, rule, describe(text))]) from None
-    if feature.type == "boolean":
-        word = text.strip().lower()
-        if word in TRUE_WORDS | FALSE_WORDS:
-            return float(word in TRUE_WORDS)
-    return check_answer(feature, text)
+    """Return an answer written as text as a value; see `check_answer`."""
+    if feature.type == "category":
+        return check_answer(feature, text)
+    parse = parse_number if feature.type == "number" else parse_boolean
+    value = parse(text)
+    return check_answer(feature, text if value is None else value)

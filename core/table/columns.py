@@ -21,8 +21,11 @@ from core.table.catalogue import UNSEEN, Feature, FeatureType
 Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Columns = Mapping[str, Column]
 
-TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y"})
-FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n"})
+TRUE_WORDS = frozenset({"true", "t", "yes", "y"})
+FALSE_WORDS = frozenset({"false", "f", "no", "n"})
+# Numbers are numbers; these are read where a feature is known to be boolean.
+TRUE_NUMBERS = frozenset({"1", "1.0"})
+FALSE_NUMBERS = frozenset({"0", "0.0"})
 MAX_EXAMPLES = 3
 
 
@@ -65,16 +68,14 @@ def cell_refusal(
 
 
 def infer_type(column: Column) -> FeatureType:
-    """Guess a feature's type: 0 and 1 or yes and no are boolean, text is category."""
+    """Return a feature's type: numbers (0 and 1 too), true or false, else category."""
     if column.dtype != np.object_:
-        is_binary = np.isnan(column) | (column == 0) | (column == 1)
-        return "boolean" if is_binary.all() and not np.isnan(column).all() else "number"
+        return "number"
     present = {cell for cell in column if cell is not None}
-    if present and all(parse_boolean(cell) is not None for cell in present):
-        return "boolean"
     if all(parse_number(cell) is not None for cell in present):
         return "number"
-    return "category"
+    words = {cell.strip().lower() for cell in present}
+    return "boolean" if words <= TRUE_WORDS | FALSE_WORDS else "category"
 
 
 def read_feature(
@@ -127,21 +128,26 @@ def read_category(
 
 
 def parse_number(cell: str | None) -> float | None:
-    """Read a number as text; None where it is none."""
+    """Return the number that a text is, None where it is none.
+
+    The one rule for tables, answers and options: ASCII digits without underscores.
+    """
     if cell is None:
         return math.nan
     try:
-        return float(cell) if "_" not in cell else None
+        return float(cell) if cell.isascii() and "_" not in cell else None
     except ValueError:
         return None
 
 
 def parse_boolean(cell: str | None) -> float | None:
-    """Read a boolean as text; None where it is none."""
+    """Return the boolean that a text is, also 0 or 1; None where it is none."""
     if cell is None:
         return math.nan
     word = cell.strip().lower()
-    return float(word in TRUE_WORDS) if word in TRUE_WORDS | FALSE_WORDS else None
+    if word in TRUE_WORDS | TRUE_NUMBERS:
+        return 1.0
+    return 0.0 if word in FALSE_WORDS | FALSE_NUMBERS else None
 
 
 def column_warnings(feature: Feature, values: FloatArray) -> list[str]:

@@ -495,3 +495,43 @@ def test_answer_to_nothing_asked_must_name_its_feature():
 
 def test_budget_may_be_written_with_an_exponent():
     assert options.parse_budget("1e9", "--budgets") == 10**15
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--seed", "18446744073709551616"),
+        ("--seed", "-1"),
+        ("--seed", "1_0"),
+        ("--seed", "9" * 5000),
+        ("--max-questions", "1_0"),
+        ("--confidence", "0.9_5"),
+        ("--confidence", "nan"),
+    ],
+)
+def test_number_out_of_bounds_is_refused_by_its_option(run, model, option, given):
+    done = run("ask", model, "--budget", 5, f"{option}={given}", answers="stop\n")
+
+    assert done.code == 2
+    assert option in done.err
+    assert "Traceback" not in done.err
+
+
+def test_number_with_underscores_is_no_answer(run, model):
+    done = run("ask", model, "--budget", 5, "--known", "n=1_000")
+
+    assert done.code == 2
+    assert "must be a finite number" in done.err
+
+
+def test_model_trained_on_0_and_1_predicts_rows_with_a_2(run, tmp_path):
+    lines = ["flag,y", *("01"[row % 2] + "," + "ab"[row % 2] for row in range(20))]
+    (tmp_path / "old.csv").write_text("\n".join(lines))
+    (tmp_path / "new.csv").write_text("flag,y\n0,a\n2,b\n")
+    (tmp_path / "spec.json").write_text('{"target": "y", "params": {"rounds": 2}}')
+    path = tmp_path / "m.json"
+    run("train", tmp_path / "old.csv", "--spec", tmp_path / "spec.json", "-o", path)
+
+    done = run("evaluate", path, tmp_path / "new.csv", "--budgets", "inf", "--json")
+
+    assert json.loads(done.out)["error"] == [0.0]

@@ -148,7 +148,12 @@ WRONG_STARTS = [
     (b'{"model": "clinic", "budget": 0.1234567}', "budget"),
     (b'{"model": "clinic", "budget": 1e10}', "budget"),
     (b'{"model": "clinic", "budget": 1, "buget": "SECRET"}', "buget"),
-    (b'{"model": "clinic", "budget": 1, "<SECRET>": 1}', "(a name that is not shown)"),
+    (b'{"model": "clinic", "budget": 1, "SECRET\\n": 1}', "(a name that is not shown)"),
+    (
+        b'{"model": "clinic", "budget": 1, "a b' + b"c" * 300 + b'": 1}',
+        "(a name that is not shown)",
+    ),
+    ('{"model": "clinic", "budget": 1, "Größe": 1}'.encode(), "Größe"),
     (b'{"model": "clinic", "budget": 1, "policy": "SECRET"}', "policy"),
     (b'{"model": "clinic", "budget": 1, "seed": 1.5}', "seed"),
     (b'{"model": "clinic", "budget": 1, "seed": true}', "seed"),

@@ -65,7 +65,7 @@ def test_parquet_keeps_its_types(tmp_path):
     )
     pyarrow.parquet.write_table(table, path)
 
-    columns = read_columns(path, ["b"])
+    columns = read_columns(path)
 
     assert np.array_equal(columns["n"], [1, np.nan, 3], equal_nan=True)
     assert columns["b"].tolist() == ["true", "false", None]

@@ -5,14 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.http.schemas.common import (
-    EXAMPLE_TIME,
-    Amount,
-    Answer,
-    Name,
-    Request,
-    Value,
-)
+from app.documents.fields import Amount, Key, Value
+from app.http.schemas.common import EXAMPLE_TIME, Answer, Request
 from app.http.schemas.models import MODEL_ID
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
@@ -47,14 +41,14 @@ class StopWish(Request):
 class PredictRequest(Request):
     """A session to start."""
 
-    model: Name = Field(
+    model: Key = Field(
         examples=["heart-cleveland"],
         description="An id, or a name: then the newest version.",
     )
     budget: Amount | None = Field(
         examples=[60.0], description="Most that may be charged; null: unlimited."
     )
-    known: dict[Name, Value] = Field(
+    known: dict[Key, Value] = Field(
         default_factory=dict,
         max_length=10_000,
         examples=[{"age": 63}],
@@ -78,7 +72,7 @@ class PredictRequest(Request):
 class GivenAnswer(Request):
     """What came back for one feature."""
 
-    feature: Name = Field(examples=["chol"])
+    feature: Key = Field(examples=["chol"])
     outcome: Outcome = Field(examples=["value"])
     value: Value | None = Field(
         default=None, examples=[233], description="With the outcome `value` only."

@@ -112,7 +112,9 @@ def test_identifiers_constants_and_empty_columns_are_warned_about():
 @pytest.mark.parametrize(
     ("column", "kind"),
     [
-        (number(0, 1, None, 1), "boolean"),
+        (number(0, 1, None, 1), "number"),
+        (text("0", "1"), "number"),
+        (text("1", "yes"), "category"),
         (number(0, 1, 2, 1), "number"),
         (number(None, None), "number"),
         (text("yes", "no", None), "boolean"),

@@ -1,0 +1,96 @@
+"""The one parser of JSON: no field twice, finite numbers only, not too deep."""
+
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from app.documents.fields import STORABLE_RULE, is_storable
+from core.errors import Refusal, RefusedError
+
+MAX_DEPTH = 16
+JSON_RULE = (
+    "must be JSON in UTF-8, without NaN or Infinity, its integers of at most "
+    f"{sys.get_int_max_str_digits()} digits"
+)
+
+
+def parse_json(text: str | bytes, where: str, *, exact: bool = False) -> Any:
+    """Parse JSON; `exact` keeps decimals as `Decimal`."""
+    try:
+        return json.loads(
+            text,
+            parse_float=Decimal if exact else finite,
+            parse_constant=refuse_constant,
+            object_pairs_hook=distinct,
+        )
+    except RefusedError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise RefusedError([Refusal(where, JSON_RULE, str(error))]) from None
+
+
+def refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is larger than any number held")
+    return number
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its fields, refusing those that stand twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        raise RefusedError(
+            Refusal(
+                name if name.isprintable() else repr(name),
+                "must stand once in its object",
+                f"{count} times",
+            )
+            for name, count in counts.items()
+            if count > 1
+        )
+    return fields
+
+
+def parse_spec(text: str | bytes, where: str = "spec") -> dict[str, Any]:
+    """Parse a spec with exact decimals, refusing texts that can't be stored."""
+    raw = parse_json(text, where, exact=True)
+    if not isinstance(raw, dict):
+        raise RefusedError([Refusal(where, "must be an object")])
+    refusals = [
+        Refusal(field, STORABLE_RULE, ascii(text))
+        for field, text in texts(raw)
+        if not is_storable(text)
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+    return raw
+
+
+def texts(raw: object) -> Iterator[tuple[str, str]]:
+    """Yield every text of a spec with its field, keys too; refuse deep nesting."""
+    rest = [(raw, "", 0)]
+    while rest:
+        value, where, depth = rest.pop()
+        if depth > MAX_DEPTH:
+            raise RefusedError([Refusal("spec", f"must nest at most {MAX_DEPTH} deep")])
+        if isinstance(value, str):
+            yield where, value
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                yield where or "spec", key
+                rest.append((item, f"{where}.{key}" if where else key, depth + 1))
+        elif isinstance(value, list):
+            rest.extend(
+                (item, f"{where}[{position}]", depth + 1)
+                for position, item in enumerate(value)
+            )

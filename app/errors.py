@@ -24,3 +24,7 @@ class ConflictError(AppError):
 
 class SupersededError(AppError):
     """Another worker has taken a training over; this one must not write to it."""
+
+
+class BlobGoneError(AppError):
+    """The bytes of a dataset are gone."""

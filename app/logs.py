@@ -32,9 +32,7 @@ def configure() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    # The queue adds a handler of its own unless its logger has one.
-    logging.getLogger("dbos").addHandler(logging.NullHandler())
-    for noisy in ("alembic", "httpx", "dbos", "uvicorn.access"):
+    for noisy in ("alembic", "httpx", "uvicorn.access"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

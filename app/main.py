@@ -3,7 +3,6 @@
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -28,7 +27,6 @@ from app.service.loaded import LoadedModels
 from app.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine
-from app.store.queue import make_client
 from core.warm import warm_up
 
 DESCRIPTION = """Predict from few features. A session asks for one feature at a time,
@@ -90,9 +88,6 @@ def create_app(settings: Settings) -> FastAPI:
     state.metrics = operations.Metrics()
     state.is_warm = threading.Event()
     state.stopping = False
-    state.queue = None
-    state.queue_lock = threading.Lock()
-    state.make_queue = partial(make_client, settings.url)
     for router in routers():
         app.include_router(router)
     pages.mount_assets(app)
@@ -113,7 +108,7 @@ def routers() -> list[APIRouter]:
 
 @asynccontextmanager
 async def live(app: FastAPI) -> AsyncIterator[None]:
-    """Hold engine, uploads and queue while the application serves."""
+    """Hold engine and uploads while the application serves."""
     state = app.state
     state.engine = create_engine(state.settings.url)
     state.blobs = Blobs(state.settings.blobs_url)
@@ -122,8 +117,6 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        if state.queue is not None:
-            state.queue.destroy()
         state.engine.dispose()
 
 

@@ -48,7 +48,7 @@ class Settings(BaseSettings):
 
     @property
     def url(self) -> str:
-        """The database as SQLAlchemy and DBOS name it."""
+        """The database as SQLAlchemy names it."""
         if self.database_url is None:
             return f"sqlite:///{self.home_dir / 'askless.db'}"
         for prefix in ("postgresql://", "postgres://"):

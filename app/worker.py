@@ -1,7 +1,7 @@
-"""The worker: takes trainings from the queue, one at a time, until it is told to stop.
+"""The worker: makes an attempt at one training after another until it is to stop.
 
-The queue says which attempt to make; whether it may is for our own rows to say. Each
-step is a transaction of its own, and none is open while it computes.
+Each step is a transaction of its own, and none is open while it computes. Whoever has
+nothing to do only reads.
 """
 
 import secrets
@@ -11,84 +11,68 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from logging import INFO, WARNING
+from typing import Any
 
 import sqlalchemy as sa
-from dbos import DBOS
 from sqlalchemy.exc import OperationalError
 
-from app.errors import SupersededError
+from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER, configure, log
 from app.records import StoredTraining
 from app.service import attempts, datasets
 from app.settings import Settings
-from app.store import queue
 from app.store.blobs import Blobs
 from app.store.engine import create_engine, transaction
 from core.errors import RefusedError
 from core.warm import warm_up
 
 POLLING_S = 0.25
-# The longest wait for a step to end, beyond which the process is likely to be killed.
-STOP_TIMEOUT_S = 30
+# After a failure: a database that is away comes back.
+PAUSE_S = 2.0
 ORPHANS_EVERY_S = 600.0
 
 
 def run(settings: Settings) -> None:
     """Work until SIGTERM or SIGINT, then hand back what is not finished."""
     configure()
-    stop = threading.Event()
+    stop, ended = threading.Event(), threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     engine = create_engine(settings.url)
-    client = queue.make_client(settings.url)
-    worker = Worker(settings, engine, Blobs(settings.blobs_url), client, stop)
+    worker = Worker(settings, engine, Blobs(settings.blobs_url), stop)
     warm_up()
-    DBOS(config=queue.worker_config(settings.url, worker.executor_id))
-
-    @DBOS.workflow(name=queue.WORKFLOW, max_recovery_attempts=None)
-    def train(training_id: str, attempt: int) -> str:
-        return worker.train(training_id, attempt)
-
-    # Before the launch, which else would notice the queue a second later.
-    client.register_queue(
-        queue.QUEUE, worker_concurrency=1, polling_interval_sec=POLLING_S
-    )
-    DBOS.listen_queues([queue.QUEUE])
-    DBOS.launch()
-    interval_s = settings.heartbeat_timeout_s / 4
-    ended = threading.Event()
-    threads = [
-        threading.Thread(target=repeat, args=(act, every_s, ended), daemon=True)
-        for act, every_s in (
-            (worker.beat, interval_s),
-            (worker.sweep, interval_s),
-            (worker.remove_orphans, ORPHANS_EVERY_S),
+    # Not in this thread, which is to hear of signals while a kernel runs.
+    working, *others = (
+        threading.Thread(target=repeat, args=one, daemon=True)
+        for one in (
+            (worker.work, POLLING_S, stop),
+            (worker.keep_house, settings.heartbeat_timeout_s / 4, ended),
+            (worker.remove_orphans, ORPHANS_EVERY_S, ended),
         )
-    ]
-    for thread in threads:
+    )
+    for thread in (working, *others):
         thread.start()
-    log("worker.ready", executor_id=worker.executor_id)
+    log("worker.ready", holder=worker.holder)
     stop.wait()
-    log("worker.stopping", executor_id=worker.executor_id)
+    log("worker.stopping", holder=worker.holder)
     # Training goes on to the end of its step, and the heartbeat with it.
-    DBOS.destroy(workflow_completion_timeout_sec=STOP_TIMEOUT_S)
+    working.join()
     ended.set()
-    for thread in threads:
+    for thread in others:
         thread.join()
-    client.destroy()
     engine.dispose()
-    log("worker.stopped", executor_id=worker.executor_id)
+    log("worker.stopped", holder=worker.holder)
 
 
-def repeat(act: Callable[[], None], every_s: float, ended: threading.Event) -> None:
-    """Act again and again, whatever becomes of it."""
-    while True:
+def repeat(act: Callable[[], object], every_s: float, ended: threading.Event) -> None:
+    """Act until it has ended: at once after what was of use, else every so often."""
+    while not ended.is_set():
         try:
-            act()
-        except Exception:  # Outermost: a database that is away for a while comes back.
-            LOGGER.exception("worker.housekeeping_failed")
-        if ended.wait(every_s):
-            return
+            pause_s = 0.0 if act() else every_s
+        except Exception:  # Outermost: the next time it may go well.
+            LOGGER.exception("worker.failed")
+            pause_s = max(every_s, PAUSE_S)
+        ended.wait(pause_s)
 
 
 class Worker:
@@ -99,26 +83,37 @@ class Worker:
         settings: Settings,
         engine: sa.Engine,
         blobs: Blobs,
-        client: queue.Queue,
         stop: threading.Event,
     ) -> None:
         self.settings = settings
         self.engine = engine
         self.blobs = blobs
-        self.client = client
         self.stop = stop
-        self.executor_id = f"wrk_{secrets.token_hex(12)}"
+        self.holder = f"wrk_{secrets.token_hex(12)}"
         self.current: tuple[str, int] | None = None
 
-    def train(self, training_id: str, attempt: int) -> str:
-        """Make an attempt at a training; returns what became of it, and never raises.
+    def work(self) -> str | None:
+        """Make an attempt at the next training; None where none is queued.
 
-        What is left undone, since the database is away, is left to the sweeper.
+        Returns what became of it. What is left undone, since the database is away, is
+        left to the sweep.
         """
+        with transaction(self.engine, is_read=True) as db:
+            if not attempts.is_any_queued(db):
+                return None
+        with transaction(self.engine) as db:
+            training = attempts.claim(db, self.holder, now())
+        if training is None:
+            return None
         started = time.monotonic()
-        self.current = (training_id, attempt)
+        fields: dict[str, Any] = {
+            "training_id": training.id,
+            "attempt": training.attempt,
+        }
+        log("training.running", **fields)
+        self.current = (training.id, training.attempt)
         try:
-            outcome = self.attempt(training_id, attempt)
+            outcome = self.attempt(training)
         except SupersededError:
             outcome = "superseded"
         except OperationalError:
@@ -126,36 +121,27 @@ class Worker:
             outcome = "interrupted"
         finally:
             self.current = None
-        log(
-            f"training.{outcome}",
-            WARNING if outcome in ("superseded", "interrupted", "failed") else INFO,
-            training_id=training_id,
-            attempt=attempt,
-            seconds=round(time.monotonic() - started, 3),
-        )
+        level = INFO if outcome in ("succeeded", "cancelled", "released") else WARNING
+        seconds = round(time.monotonic() - started, 3)
+        log(f"training.{outcome}", level, **fields, seconds=seconds)
         return outcome
 
-    def attempt(self, training_id: str, attempt: int) -> str:
-        with transaction(self.engine) as db:
-            claimed = attempts.claim(db, training_id, attempt, self.executor_id, now())
-        if claimed is None:
-            return "skipped"
-        log("training.running", training_id=training_id, attempt=attempt)
+    def attempt(self, training: StoredTraining) -> str:
         try:
-            return self.compute(claimed)
+            return self.compute(training)
         except (SupersededError, OperationalError):
             raise
         except RefusedError as error:
             problem = attempts.refused(error)
-        except FileNotFoundError:
+        except BlobGoneError:
             problem = attempts.dataset_lost()
         except Exception:  # Outermost: whatever went wrong ends this training alone.
             LOGGER.exception(
-                "training.crashed", extra={"fields": {"training_id": training_id}}
+                "training.crashed", extra={"fields": {"training_id": training.id}}
             )
             problem = attempts.internal()
         with transaction(self.engine) as db:
-            attempts.fail(db, training_id, attempt, problem, now())
+            attempts.fail(db, training.id, training.attempt, problem, now())
         return "failed"
 
     def compute(self, training: StoredTraining) -> str:
@@ -169,7 +155,7 @@ class Worker:
         while True:
             if self.stop.is_set():
                 with transaction(self.engine) as db:
-                    attempts.release(db, self.client, training_id, attempt, now())
+                    attempts.release(db, training_id, attempt, now())
                 return "released"
             step = run.pull(self.settings.step_s)
             with transaction(self.engine) as db:
@@ -181,22 +167,18 @@ class Worker:
                 if not attempts.advance(db, training_id, attempt, step, now()):
                     return "cancelled"
 
-    def beat(self) -> None:
+    def keep_house(self) -> None:
+        """Tell that this worker is alive, and take over from silent ones."""
         current = self.current
         if current is not None:
             with transaction(self.engine) as db:
-                attempts.beat(db, *current, now())
-
-    def sweep(self) -> None:
-        """Take over for workers that have fallen silent."""
+                attempts.beat(db, *current)
+        timeout_s = self.settings.heartbeat_timeout_s
+        with transaction(self.engine, is_read=True) as db:
+            if not attempts.is_any_silent(db, timeout_s):
+                return
         with transaction(self.engine) as db:
-            swept = attempts.sweep(
-                db,
-                self.client,
-                now(),
-                self.settings.heartbeat_timeout_s,
-                self.settings.max_attempts,
-            )
+            swept = attempts.sweep(db, timeout_s, self.settings.max_attempts, now())
         for training_id, state in swept:
             log("training.lost", WARNING, training_id=training_id, state=state)
 

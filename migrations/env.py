@@ -1,4 +1,4 @@
-"""Runs the migrations on one URL; the queue's own tables are none of its business."""
+"""Runs the migrations on one URL."""
 
 import sqlite3
 
@@ -9,28 +9,7 @@ from sqlalchemy import event, pool
 from app.settings import Settings
 from app.store.tables import metadata
 
-QUEUE_TABLES = frozenset(
-    (
-        "application_versions",
-        "dbos_migrations",
-        "event_dispatch_kv",
-        "notifications",
-        "operation_outputs",
-        "queues",
-        "streams",
-        "workflow_events",
-        "workflow_events_history",
-        "workflow_input",
-        "workflow_output",
-        "workflow_schedules",
-        "workflow_status",
-    )
-)
 ADVISORY_LOCK = 830_411
-
-
-def is_ours(name: str | None, kind: str, _parents: object) -> bool:
-    return not (kind == "table" and name in QUEUE_TABLES)
 
 
 def run() -> None:
@@ -58,7 +37,6 @@ def run() -> None:
         context.configure(
             connection=connection,
             target_metadata=metadata,
-            include_name=is_ours,
             render_as_batch=is_sqlite,
             transactional_ddl=True,
         )

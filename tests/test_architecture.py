@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST_PARTY = ("core", "app", "askless", "tests", "benchmarks", "migrations")
-LEAVES = ("app.records", "app.errors", "app.logs")
+LEAVES = ("app.records", "app.errors", "app.logs", "app.problems")
 
 # Module prefix -> first-party prefixes it may import. The longest prefix decides.
 CORE_LEAVES = ("core.arrays", "core.errors")
@@ -49,6 +49,7 @@ ARROWS = {
     "app": (),
     "app.records": ("core.errors",),
     "app.errors": ("core.errors",),
+    "app.problems": (),
     "app.settings": LEAVES,
     "app.memory": (),
     "app.threads": (),
@@ -66,9 +67,6 @@ ARROWS = {
     "app.store": (
         *LEAVES,
         "app.store",
-        "core.table.catalogue",
-        "core.training.rounds",
-        "core.codec",
     ),
     "app.service": (
         *LEAVES,
@@ -97,7 +95,6 @@ ARROWS = {
         "app.service.loaded",
         "app.store.engine",
         "app.store.blobs",
-        "app.store.queue",
         "core.warm",
     ),
     "app.worker": (
@@ -106,7 +103,6 @@ ARROWS = {
         "app.service",
         "app.store.engine",
         "app.store.blobs",
-        "app.store.queue",
         "core.warm",
         "core.errors",
     ),
@@ -141,8 +137,8 @@ ARROWS = {
 SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit"},
     "app.http": {"deps", "schemas", "errors", "forms", "watch"},
-    "app.service": {"loaded"},
-    "app.store": {"engine", "tables", "queue", "blobs"},
+    "app.service": {"loaded", "paging"},
+    "app.store": {"engine", "tables", "paging", "blobs"},
 }
 
 # Module prefix -> the only modules of core, app and migrations that may import it.
@@ -270,7 +266,7 @@ def is_refused(module: str, source: str) -> bool:
         ("app.records", "from app.errors import AppError"),
         ("askless.client", "from app import records"),
         ("app.ingest", "from core.training.boosting import boost"),
-        ("app.store.models", "from core import boosting"),
+        ("app.store.models", "from core import codec"),
         ("app.store.models", "from app.store import trainings"),
         ("app.store.models", "from app.service import models"),
         ("app.service.models", "from app.service.trainings import cancel"),
@@ -295,8 +291,8 @@ def test_forbidden_import_is_refused(module: str, source: str) -> None:
         ("core.kernels.outputs", "from core.kernels.jit import kernel"),
         ("core.kernels.jit", "from numba import njit"),
         ("core.estimator", "from sklearn.base import BaseEstimator"),
-        ("app.store.models", "from app.store import tables\nimport core.codec"),
-        ("app.service.models", "from app.store import models, queue"),
+        ("app.store.models", "from app.store import tables, paging"),
+        ("app.service.models", "from app.store import models, blobs"),
         ("app.http.models", "from app.http.deps import get_db\nimport fastapi"),
         ("app.http.deps", "from app.store.engine import transaction"),
         ("app.worker", "from core.warm import warm_up"),

@@ -38,15 +38,6 @@ async def get_blobs(request: Request) -> Any:
     return request.app.state.blobs
 
 
-def get_queue(request: Request) -> Any:
-    """Connect to the queue when it is first needed: a start must not depend on it."""
-    state = request.app.state
-    with state.queue_lock:
-        if state.queue is None:
-            state.queue = state.make_queue()
-    return state.queue
-
-
 def get_settings(request: Request) -> Limits:
     settings: Limits = request.app.state.settings
     return settings

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
@@ -14,104 +13,11 @@ from starlette.exceptions import HTTPException
 
 from app.errors import ConflictError, NotFoundError
 from app.logs import LOGGER
+from app.problems import KINDS, problem_document
 from core.errors import ClosedError, OverBudgetError, RefusedError
 from core.table.prices import from_micros
 
 MEDIA_TYPE = "application/problem+json"
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One type of problem, as /problems/{kind} documents it."""
-
-    status: int
-    title: str
-    meaning: str
-
-
-KINDS = {
-    "invalid-request": Kind(
-        422,
-        "The request breaks a rule",
-        "`errors` lists each field with its rule. Nothing was stored or charged. "
-        "Correct the fields and send the request again.",
-    ),
-    "not-found": Kind(
-        404,
-        "There is no such thing",
-        "The address or the id in it names nothing, or nothing any more.",
-    ),
-    "method-not-allowed": Kind(
-        405,
-        "The address has no such method",
-        "The header Allow lists the methods it has.",
-    ),
-    "not-acceptable": Kind(
-        406, "There is no such representation", "See the API documentation."
-    ),
-    "over-budget": Kind(
-        409,
-        "The price exceeds what remains of the budget",
-        "`feature`, `price` and `remaining` say which charge did not fit. No answer "
-        "of the request was taken and nothing was charged.",
-    ),
-    "session-closed": Kind(
-        409,
-        "The session takes no such answer any more",
-        "It is closed, or waits only for results that were ordered.",
-    ),
-    "version-mismatch": Kind(
-        412,
-        "The session has changed since",
-        "If-Match named another version. Read the session again.",
-    ),
-    "model-in-use": Kind(
-        409,
-        "The model has open sessions",
-        "A model can be deleted once its sessions are closed.",
-    ),
-    "dataset-in-use": Kind(
-        409,
-        "A training uses the dataset",
-        "A dataset can be deleted once its trainings have ended.",
-    ),
-    "training-finished": Kind(
-        409,
-        "The training has ended",
-        "Only a training that is queued or running can be cancelled.",
-    ),
-    "conflict": Kind(
-        409, "The present state forbids it", "`detail` says what stands in the way."
-    ),
-    "too-large": Kind(
-        413,
-        "The body is too large",
-        "Uploads and other bodies have limits that the operator sets.",
-    ),
-    "unsupported-media-type": Kind(
-        415,
-        "The address does not take this type of body",
-        "The API documentation names the content type of every call.",
-    ),
-    "worker-lost": Kind(
-        500,
-        "The training's workers died",
-        "As many workers as are allowed were lost while they ran this training.",
-    ),
-    "training-failed": Kind(
-        500, "The training failed", "`detail` and `errors` say why."
-    ),
-    "internal": Kind(
-        500,
-        "The service made a mistake",
-        "It is logged under the request's id (X-Request-ID). Nothing was stored.",
-    ),
-    "unavailable": Kind(
-        503,
-        "The service can't answer now",
-        "It is starting, or its database does not answer. Try again soon.",
-    ),
-}
 KIND_OF_STATUS = {
     404: "not-found",
     405: "method-not-allowed",
@@ -141,13 +47,13 @@ def problem(
     status: int | None = None,
     **more: object,
 ) -> Problem:
-    known = KINDS.get(kind, KINDS["conflict"])
-    status = status or known.status
+    status = status or KINDS[kind].status
+    document = problem_document(kind, detail)
     body = {
-        "type": f"/problems/{kind}",
-        "title": known.title,
+        "type": document.pop("type"),
+        "title": document.pop("title"),
         "status": status,
-        "detail": detail or known.meaning,
+        **document,
         "request_id": request_id,
         **more,
     }

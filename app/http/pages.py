@@ -9,7 +9,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
-from app.http.errors import KINDS
+from app.problems import KINDS
 
 router = APIRouter(include_in_schema=False)
 

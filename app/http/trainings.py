@@ -18,7 +18,6 @@ from app.http.deps import (
     ReadDb,
     get_blobs,
     get_engine,
-    get_queue,
     get_read_db,
     get_settings,
 )
@@ -105,7 +104,6 @@ def start(
     sent: Annotated[Sent, Depends(read_sent)],
     db: Db,
     blobs: Annotated[Any, Depends(get_blobs)],
-    client: Annotated[Any, Depends(get_queue)],
     now: Now,
     response: Response,
     validate_only: Annotated[
@@ -128,7 +126,7 @@ def start(
         upload = datasets.read(sent.upload.filename, sent.upload.file)
         order = service.check(raw, upload.table)
         dataset_id = datasets.store(db, blobs, upload, now).id
-    made = service.start(db, client, order, dataset_id, now)
+    made = service.start(db, order, dataset_id, now)
     response.headers["Location"] = f"/train/{made.id}"
     return shown(made)
 

@@ -4,21 +4,23 @@ An attempt that is not the training's present one can write nothing: either it f
 out, or it is told by `SupersededError`.
 """
 
+import json
 import time
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from app.documents import model_text
-from app.errors import SupersededError
+from app.errors import BlobGoneError, SupersededError
 from app.ingest import read_columns
 from app.memory import available_bytes
+from app.problems import problem_document
 from app.records import StoredTraining
-from app.store import datasets, models, queue, trainings
+from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
-from app.store.queue import Queue
+from core.codec import rounds_from_json, rounds_to_json
 from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.train import train
@@ -106,31 +108,26 @@ class Run:
                 return Step(self.part, added, self.share, None)
 
 
-def claim(
-    db: Session, training_id: str, attempt: int, executor_id: str, now: datetime
-) -> StoredTraining | None:
-    """Begin an attempt, unless the training has gone on without it."""
-    found = trainings.get_locked(db, training_id)
-    if found is None or found.state != "queued" or found.attempt != attempt - 1:
-        return None
-    trainings.change(
-        db,
-        training_id,
-        at=found.attempt,
-        states=["queued"],
-        state="running",
-        attempt=attempt,
-        executor_id=executor_id,
-        heartbeat_at=now,
-        started_at=found.started_at or now,
-    )
-    data = {"state": "running", "progress": found.share, "attempt": attempt}
-    trainings.add_event(db, training_id, "running", data, now)
-    return trainings.get(db, training_id)
+def is_any_queued(db: Session) -> bool:
+    """Whether there is anything to claim; needs no write transaction."""
+    return trainings.is_any_queued(db)
+
+
+def claim(db: Session, holder: str, now: datetime) -> StoredTraining | None:
+    """Begin the next attempt at the oldest training in the queue, if there is one."""
+    claimed = trainings.claim(db, holder)
+    if claimed is not None:
+        data = {
+            "state": "running",
+            "progress": claimed.share,
+            "attempt": claimed.attempt,
+        }
+        trainings.add_event(db, claimed.id, "running", data, now)
+    return claimed
 
 
 def find_blob(db: Session, training: StoredTraining) -> str | None:
-    """Give the blob of a training's dataset; None if that was deleted."""
+    """Return the blob of a training's dataset; None if that was deleted."""
     dataset = datasets.get(db, training.dataset_id or "")
     return None if dataset is None else dataset.blob
 
@@ -138,10 +135,10 @@ def find_blob(db: Session, training: StoredTraining) -> str | None:
 def read_work(blobs: Blobs, blob: str | None, training: StoredTraining) -> Work:
     """Read what is to be trained on.
 
-    Raises RefusedError where it is not fit, FileNotFoundError where it is gone.
+    Raises RefusedError where it is not fit, BlobGoneError where it is gone.
     """
     if blob is None:
-        raise FileNotFoundError
+        raise BlobGoneError
     spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
         columns = read_columns(stream, spec.text_columns, available_bytes())
@@ -152,8 +149,11 @@ def resume(db: Session, training: StoredTraining, work: Work) -> Run:
     """Go on after the rounds that earlier attempts have left."""
     dataset = work.checked.dataset
     n_outputs = count_outputs(len(dataset.classes), dataset.is_multilabel)
-    rounds = trainings.get_checkpoint(db, training.id, dataset.catalogue, n_outputs)
-    return Run(work, rounds, training.share)
+    done: dict[int, list[Round]] = {}
+    for part, text in trainings.get_checkpoints(db, training.id):
+        rounds = rounds_from_json(json.loads(text), dataset.catalogue, n_outputs)
+        done.setdefault(part, []).extend(rounds)
+    return Run(work, done, training.share)
 
 
 def advance(
@@ -164,15 +164,11 @@ def advance(
     if found.state == "cancelling":
         trainings.end(db, found, "cancelled", now)
         return False
-    trainings.change(
-        db,
-        training_id,
-        at=attempt,
-        states=["running"],
-        share=step.share,
-        heartbeat_at=now,
-    )
-    trainings.add_checkpoint(db, training_id, step.rounds)
+    trainings.beat(db, training_id, attempt)
+    trainings.change(db, training_id, share=step.share)
+    for part, added in step.rounds.items():
+        text = json.dumps(rounds_to_json(added))
+        trainings.add_checkpoint(db, training_id, part, added[0].number, text)
     data = {
         "state": "running",
         "progress": step.share,
@@ -217,15 +213,13 @@ def fail(
         trainings.end(db, found, "failed", now, error=problem)
 
 
-def release(
-    db: Session, client: Queue, training_id: str, attempt: int, now: datetime
-) -> None:
+def release(db: Session, training_id: str, attempt: int, now: datetime) -> None:
     """Hand a training back, so that another worker goes on with it."""
     found = lock(db, training_id, attempt)
     if found.state == "cancelling":
         trainings.end(db, found, "cancelled", now)
     else:
-        requeue(db, client, found, "queued", now)
+        trainings.requeue(db, found, "queued", now)
 
 
 def lock(
@@ -239,108 +233,52 @@ def lock(
     return found
 
 
-def beat(db: Session, training_id: str, attempt: int, now: datetime) -> bool:
+def beat(db: Session, training_id: str, attempt: int) -> bool:
     """Tell that a worker is alive; False where it is not its training any more."""
-    return trainings.change(
-        db,
-        training_id,
-        at=attempt,
-        states=("running", "cancelling"),
-        heartbeat_at=now,
-    )
+    return trainings.beat(db, training_id, attempt)
+
+
+def is_any_silent(db: Session, timeout_s: float) -> bool:
+    """Whether there is anything to sweep; needs no write transaction."""
+    return trainings.is_any_silent(db, timeout_s)
 
 
 def sweep(
-    db: Session, client: Queue, now: datetime, timeout_s: float, max_attempts: int
+    db: Session, timeout_s: float, max_attempts: int, now: datetime
 ) -> list[tuple[str, str]]:
-    """Take trainings from workers that are silent; give each with its new state."""
-    since = now - timedelta(seconds=timeout_s)
-    waiting = {
-        queue.workflow_id(one.id, one.attempt + 1): one.id
-        for one in trainings.queued(db)
-    }
-    # Taken by a worker that fell silent before it had claimed the training.
-    ids = {waiting[taken] for taken in queue.taken(client, list(waiting), since)}
-    ids |= {one.id for one in trainings.silent(db, ("running", "cancelling"), since)}
-    swept = []
-    for training_id in sorted(ids):
-        state = give_up(db, client, training_id, since, now, max_attempts)
-        if state is not None:
-            swept.append((training_id, state))
-    return swept
+    """Take trainings from workers that are silent; return each with its new state."""
+    silent = trainings.lock_silent(db, timeout_s)
+    return [(one.id, give_up(db, one, max_attempts, now)) for one in silent]
 
 
 def give_up(
-    db: Session,
-    client: Queue,
-    training_id: str,
-    since: datetime,
-    now: datetime,
-    max_attempts: int,
-) -> str | None:
-    """Take a training from its worker, unless another sweeper has done so."""
-    found = trainings.get_locked(db, training_id)
-    if found is None:
-        return None
-    if found.state == "queued":
-        taken = queue.workflow_id(training_id, found.attempt + 1)
-        if not queue.taken(client, [taken], since):
-            return None
-    elif not trainings.is_silent(db, training_id, since):
-        return None
-    if found.state == "cancelling":
-        trainings.end(db, found, "cancelled", now)
+    db: Session, training: StoredTraining, max_attempts: int, now: datetime
+) -> str:
+    """Take a locked training from a lost worker; return its new state."""
+    if training.state == "cancelling":
+        trainings.end(db, training, "cancelled", now)
         return "cancelled"
-    if trainings.count_events(db, training_id, LOST) + 1 >= max_attempts:
-        trainings.end(db, found, "failed", now, error=worker_lost(max_attempts))
+    if trainings.count_events(db, training.id, LOST) + 1 >= max_attempts:
+        detail = f"The training was given up after it had lost {max_attempts} workers."
+        problem = problem_document("worker-lost", detail)
+        trainings.end(db, training, "failed", now, error=problem)
         return "failed"
-    requeue(db, client, found, LOST, now)
+    trainings.requeue(db, training, LOST, now)
     return "queued"
-
-
-def requeue(
-    db: Session, client: Queue, training: StoredTraining, kind: str, now: datetime
-) -> None:
-    """Enqueue the next attempt at a locked training that is queued or running."""
-    # A training whose attempt was enqueued and never claimed skips its number.
-    skipped = training.attempt + (training.state == "queued")
-    trainings.change(
-        db,
-        training.id,
-        at=training.attempt,
-        states=(training.state,),
-        state="queued",
-        attempt=skipped,
-        executor_id=None,
-        heartbeat_at=None,
-    )
-    data = {"state": "queued", "progress": training.share, "attempt": skipped}
-    trainings.add_event(db, training.id, kind, data, now)
-    queue.enqueue(client, db, training.id, skipped + 1)
 
 
 def refused(error: RefusedError) -> Problem:
     """Say which data was refused, never the values."""
     errors = [{"field": one.field, "rule": one.rule} for one in error.refusals]
     detail = "The dataset and the spec don't fit each other."
-    title = "The request breaks a rule"
-    return problem("invalid-request", title, detail) | {"errors": errors}
+    return problem_document("invalid-request", detail, errors=errors)
 
 
 def dataset_lost() -> Problem:
     detail = "The file of the training's dataset is gone."
-    return problem("training-failed", "The training failed", detail)
-
-
-def worker_lost(max_attempts: int) -> Problem:
-    detail = f"The training was given up after it had lost {max_attempts} workers."
-    return problem("worker-lost", "The training's workers died", detail)
+    return problem_document("training-failed", detail)
 
 
 def internal() -> Problem:
     detail = "The reason is in the worker's log, under the training's id."
-    return problem("internal", "The service made a mistake", detail)
-
-
-def problem(kind: str, title: str, detail: str) -> Problem:
-    return {"type": f"/problems/{kind}", "title": title, "detail": detail}
+    return problem_document("internal", detail)

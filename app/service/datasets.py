@@ -16,6 +16,7 @@ from app.errors import ConflictError, NotFoundError
 from app.ingest import read_table
 from app.memory import available_bytes
 from app.records import Page, StoredDataset
+from app.service.paging import require_page
 from app.store import datasets
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
@@ -87,11 +88,7 @@ def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDat
 
 
 def page(db: Session, limit: int, after: str | None) -> Page[StoredDataset]:
-    found = datasets.page(db, limit, after)
-    if found is None:
-        rule = "must be the `next` of an earlier page"
-        raise RefusedError([Refusal("after", rule)])
-    return found
+    return require_page(datasets.page(db, limit, after))
 
 
 def get(db: Session, dataset_id: str) -> StoredDataset:

@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from app.errors import NotFoundError
 from app.records import EntryKind, LedgerEntry, Page
+from app.service.paging import require_page
 from app.store import ledger, sessions
-from core.errors import Refusal, RefusedError
 from core.table.prices import from_micros
 
 
@@ -36,12 +36,16 @@ def of_session(db: Session, session_id: str) -> Page[EntryView]:
 
 def page(db: Session, limit: int, after: str | None) -> Page[EntryView]:
     """Give some entries of all sessions, newest first."""
-    if after is not None and not (after.isascii() and after.isdigit()):
-        rule = "must be the `next` of an earlier page"
-        raise RefusedError([Refusal("after", rule)])
-    before = None if after is None else min(int(after[:20]), 2**62)
-    found = ledger.page(db, limit, before)
+    found = require_page(
+        ledger.page(db, limit, None if after is None else number(after))
+    )
     return Page(tuple(view_of(entry) for entry in found.items), found.next)
+
+
+def number(text: str) -> int:
+    """Return an entry's id; 0, which no entry has, where it is none."""
+    is_id = text.isascii() and text.isdigit() and len(text) < 19
+    return int(text) if is_id else 0
 
 
 def view_of(entry: LedgerEntry) -> EntryView:

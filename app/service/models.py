@@ -12,6 +12,7 @@ from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
 from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Page, StoredModel
 from app.service.loaded import LoadedModels
+from app.service.paging import require_page
 from app.store import models, sessions
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
@@ -115,11 +116,7 @@ class PlanView:
 
 
 def page(db: Session, limit: int, after: str | None) -> Page[ModelHead]:
-    found = models.page(db, limit, after)
-    if found is None:
-        rule = "must be the `next` of an earlier page"
-        raise RefusedError([Refusal("after", rule)])
-    return found
+    return require_page(models.page(db, limit, after))
 
 
 def get(db: Session, loaded: LoadedModels, model_id: str) -> ModelView:

@@ -12,13 +12,13 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.documents.text import parse_spec as parse_spec_text
-from app.errors import ConflictError, NotFoundError
+from app.errors import BlobGoneError, ConflictError, NotFoundError
 from app.ingest import read_table, to_columns
 from app.memory import available_bytes
 from app.records import FINAL_STATES, Page, StoredTraining, TrainingEvent
-from app.store import datasets, queue, trainings
+from app.service.paging import require_page
+from app.store import datasets, trainings
 from app.store.blobs import Blobs
-from app.store.queue import Queue
 from core.errors import Refusal, RefusedError
 from core.specs import TrainingSpec, read_spec
 from core.table.check import check_table
@@ -122,15 +122,13 @@ def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
     try:
         with blobs.open(dataset.blob) as stream:
             return read_table(stream, available_bytes())
-    except FileNotFoundError:
+    except BlobGoneError:
         detail = "The file of this dataset is gone."
         raise ConflictError("conflict", detail) from None
 
 
-def start(
-    db: Session, client: Queue, order: Order, dataset_id: str, now: datetime
-) -> StoredTraining:
-    """Store a training and enqueue it, both or neither."""
+def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTraining:
+    """Store a training, which a worker then takes."""
     if datasets.get_locked(db, dataset_id) is None:
         raise NotFoundError("dataset", dataset_id)
     made = trainings.insert(
@@ -144,16 +142,11 @@ def start(
     trainings.add_event(
         db, made.id, "queued", {"state": "queued", "progress": 0.0}, now
     )
-    queue.enqueue(client, db, made.id, attempt=1)
     return made
 
 
 def page(db: Session, limit: int, after: str | None) -> Page[StoredTraining]:
-    found = trainings.page(db, limit, after)
-    if found is None:
-        rule = "must be the `next` of an earlier page"
-        raise RefusedError([Refusal("after", rule)])
-    return found
+    return require_page(trainings.page(db, limit, after))
 
 
 def get(db: Session, training_id: str) -> StoredTraining:
@@ -183,9 +176,7 @@ def cancel(db: Session, training_id: str, now: datetime) -> StoredTraining:
     if found.state == "queued":
         trainings.end(db, found, "cancelled", now)
     elif found.state == "running":
-        trainings.change(
-            db, training_id, at=found.attempt, states=["running"], state="cancelling"
-        )
+        trainings.change(db, training_id, state="cancelling")
         data = {"state": "cancelling", "progress": found.share}
         trainings.add_event(db, training_id, "cancelling", data, now)
     return get(db, training_id)

@@ -6,6 +6,8 @@ from typing import IO, Any
 
 import fsspec
 
+from app.errors import BlobGoneError
+
 CHUNK = 1 << 20
 
 
@@ -28,8 +30,11 @@ class Blobs:
         return size
 
     def open(self, name: str) -> Any:
-        """Open a blob for reading."""
-        return self.system.open(f"{self.root}/{name}", "rb")
+        """Open a blob for reading, which must be there."""
+        try:
+            return self.system.open(f"{self.root}/{name}", "rb")
+        except FileNotFoundError:
+            raise BlobGoneError(name) from None
 
     def remove(self, name: str) -> None:
         """Delete a blob; one that is gone already is no error."""

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.records import FINAL_STATES, Page, StoredDataset
+from app.store.paging import newest
 from app.store.tables import datasets, trainings
 
 COLUMNS = (
@@ -42,22 +43,9 @@ def get_locked(db: Session, dataset_id: str) -> StoredDataset | None:
 
 
 def page(db: Session, limit: int, after: str | None) -> Page[StoredDataset] | None:
-    """Give some datasets, newest first; None if there is no dataset `after`."""
-    wanted = sa.select(*COLUMNS)
-    if after is not None:
-        last = get(db, after)
-        if last is None:
-            return None
-        place = sa.tuple_(datasets.c.created_at, datasets.c.id)
-        start = (
-            sa.literal(last.created_at, datasets.c.created_at.type),
-            sa.literal(last.id),
-        )
-        wanted = wanted.where(place < sa.tuple_(*start))
-    order = (datasets.c.created_at.desc(), datasets.c.id.desc())
-    rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
-    items = tuple(read_row(row) for row in rows[:limit])
-    return Page(items, items[-1].id if len(rows) > limit else None)
+    """Return some datasets, newest first; None if there is no dataset `after`."""
+    key = (datasets.c.created_at, datasets.c.id)
+    return newest(db, sa.select(*COLUMNS), key, limit, after, read_row)
 
 
 def is_in_use(db: Session, dataset_id: str) -> bool:

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.records import EntryKind, LedgerEntry, Page
+from app.store.paging import newest
 from app.store.tables import ledger
 
 COLUMNS = (
@@ -52,11 +53,7 @@ def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:
     return tuple(LedgerEntry(*row) for row in rows)
 
 
-def page(db: Session, limit: int, before: int | None) -> Page[LedgerEntry]:
-    """Give some entries of all sessions, newest first."""
-    wanted = sa.select(*COLUMNS)
-    if before is not None:
-        wanted = wanted.where(ledger.c.id < before)
-    rows = db.execute(wanted.order_by(ledger.c.id.desc()).limit(limit + 1)).all()
-    items = tuple(LedgerEntry(*row) for row in rows[:limit])
-    return Page(items, str(items[-1].id) if len(rows) > limit else None)
+def page(db: Session, limit: int, after: int | None) -> Page[LedgerEntry] | None:
+    """Return some entries of all sessions, newest first."""
+    wanted, key = sa.select(*COLUMNS), (ledger.c.id,)
+    return newest(db, wanted, key, limit, after, lambda row: LedgerEntry(*row))

@@ -1,4 +1,4 @@
-"""Brings a database to the present schema: ours, then the queue's."""
+"""Brings a database to the present schema."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from dbos import DBOS
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "migrations"
 
@@ -25,11 +24,10 @@ def migrate(url: str) -> None:
     if address.get_backend_name() == "sqlite" and address.database:
         Path(address.database).parent.mkdir(parents=True, exist_ok=True)
     command.upgrade(config(url), "head")
-    DBOS.migrate(url)
 
 
 def is_current(engine: sa.Engine) -> bool:
-    """Whether a database has the newest schema of ours."""
+    """Whether a database has the newest schema."""
     head = ScriptDirectory.from_config(config("")).get_current_head()
     with engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision() == head

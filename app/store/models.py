@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.records import ModelHead, Page, StoredModel
+from app.store import paging
 from app.store.tables import models
 
 WHOLE = (
@@ -77,22 +78,12 @@ def names(db: Session, model_ids: set[str]) -> dict[str, str]:
 
 
 def page(db: Session, limit: int, after: str | None) -> Page[ModelHead] | None:
-    """Give some models, newest first; None if there is no model `after`."""
-    wanted = sa.select(*HEAD).where(is_present())
-    if after is not None:
-        last = get_head(db, after, is_deleted_too=True)
-        if last is None:
-            return None
-        place = sa.tuple_(models.c.created_at, models.c.id)
-        start = (
-            sa.literal(last.created_at, models.c.created_at.type),
-            sa.literal(last.id),
-        )
-        wanted = wanted.where(place < sa.tuple_(*start))
-    order = (models.c.created_at.desc(), models.c.id.desc())
-    rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
-    items = tuple(ModelHead(*row) for row in rows[:limit])
-    return Page(items, items[-1].id if len(rows) > limit else None)
+    """Return some models, newest first; None if there is no model `after`."""
+    wanted, key = (
+        sa.select(*HEAD).where(is_present()),
+        (models.c.created_at, models.c.id),
+    )
+    return paging.newest(db, wanted, key, limit, after, lambda row: ModelHead(*row))
 
 
 def delete(db: Session, model_id: str, now: datetime) -> bool:

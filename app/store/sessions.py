@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.records import Page, PredictSession, SessionState
+from app.store.paging import newest
 from app.store.tables import sessions
 
 COLUMNS = (
@@ -96,22 +97,9 @@ def save(
 
 
 def page(db: Session, limit: int, after: str | None) -> Page[PredictSession] | None:
-    """Give some sessions, newest first; None if there is no session `after`."""
-    wanted = sa.select(*COLUMNS)
-    if after is not None:
-        last = get(db, after)
-        if last is None:
-            return None
-        place = sa.tuple_(sessions.c.created_at, sessions.c.id)
-        start = (
-            sa.literal(last.created_at, sessions.c.created_at.type),
-            sa.literal(last.id),
-        )
-        wanted = wanted.where(place < sa.tuple_(*start))
-    order = (sessions.c.created_at.desc(), sessions.c.id.desc())
-    rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
-    items = tuple(read_row(row) for row in rows[:limit])
-    return Page(items, items[-1].id if len(rows) > limit else None)
+    """Return some sessions, newest first; None if there is no session `after`."""
+    key = (sessions.c.created_at, sessions.c.id)
+    return newest(db, sa.select(*COLUMNS), key, limit, after, read_row)
 
 
 def is_model_in_use(db: Session, model_id: str, idle_since: datetime) -> bool:

@@ -69,7 +69,7 @@ trainings = sa.Table(
     sa.Column("warnings", sa.JSON, nullable=False),
     sa.Column("share", sa.Float, nullable=False),
     sa.Column("attempt", sa.Integer, nullable=False),
-    sa.Column("executor_id", sa.String(80)),
+    sa.Column("holder", sa.String(80)),
     sa.Column("heartbeat_at", UtcDateTime),
     sa.Column("model_id", Id),
     sa.Column("error", sa.JSON(none_as_null=True)),

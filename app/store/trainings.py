@@ -1,23 +1,21 @@
-"""Trainings, their events and checkpoints: rows in and out.
+"""Trainings, their events and checkpoints: rows in and out; the rows are the queue.
 
 A training's row is the only truth about its state. Whoever writes events or
-checkpoints has changed or locked that row before, in the same transaction.
+checkpoints has changed or locked that row before, in the same transaction. Heartbeats
+are written and judged by the database's clock, which all workers share.
 """
 
-import json
 import secrets
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.records import Page, StoredTraining, TrainingEvent, TrainingState
+from app.store.paging import newest
 from app.store.tables import checkpoints, training_events, trainings
-from core.codec import rounds_from_json, rounds_to_json
-from core.table.catalogue import Catalogue
-from core.training.rounds import Round
 
 COLUMNS = (
     trainings.c.id,
@@ -34,7 +32,8 @@ COLUMNS = (
     trainings.c.started_at,
     trainings.c.finished_at,
 )
-Rounds = Mapping[int, Sequence[Round]]
+IS_QUEUED = trainings.c.state == "queued"
+IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
 
 def insert(
@@ -46,6 +45,7 @@ def insert(
     warnings: Sequence[str],
     now: datetime,
 ) -> StoredTraining:
+    """Store a training, and so put it into the queue."""
     made = StoredTraining(
         id=f"trn_{secrets.token_hex(12)}",
         name=name,
@@ -72,51 +72,101 @@ def get(db: Session, training_id: str) -> StoredTraining | None:
 
 
 def get_locked(db: Session, training_id: str) -> StoredTraining | None:
-    """Give a training that no other transaction changes until this one ends."""
+    """Return a training that no other transaction changes until this one ends."""
     wanted = sa.select(*COLUMNS).where(trainings.c.id == training_id)
     row = db.execute(wanted.with_for_update()).first()
     return None if row is None else read_row(row)
 
 
 def page(db: Session, limit: int, after: str | None) -> Page[StoredTraining] | None:
-    """Give some trainings, newest first; None if there is no training `after`."""
-    wanted = sa.select(*COLUMNS)
-    if after is not None:
-        last = get(db, after)
-        if last is None:
-            return None
-        place = sa.tuple_(trainings.c.created_at, trainings.c.id)
-        start = (
-            sa.literal(last.created_at, trainings.c.created_at.type),
-            sa.literal(last.id),
-        )
-        wanted = wanted.where(place < sa.tuple_(*start))
-    order = (trainings.c.created_at.desc(), trainings.c.id.desc())
-    rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
-    items = tuple(read_row(row) for row in rows[:limit])
-    return Page(items, items[-1].id if len(rows) > limit else None)
+    """Return some trainings, newest first; None if there is no training `after`."""
+    key = (trainings.c.created_at, trainings.c.id)
+    return newest(db, sa.select(*COLUMNS), key, limit, after, read_row)
 
 
-def change(
-    db: Session,
-    training_id: str,
-    *,
-    at: int,
-    states: Collection[TrainingState],
-    **values: object,
-) -> bool:
-    """Change a training, provided its attempt is `at` and its state one of these."""
-    done = db.execute(
-        trainings.update()
-        .where(
-            trainings.c.id == training_id,
-            trainings.c.attempt == at,
-            trainings.c.state.in_(states),
-        )
-        .values(**values)
-        .returning(trainings.c.id)
+def is_any_queued(db: Session) -> bool:
+    return (
+        db.execute(sa.select(trainings.c.id).where(IS_QUEUED).limit(1)).first()
+        is not None
     )
+
+
+def claim(db: Session, holder: str) -> StoredTraining | None:
+    """Take the oldest queued training for a worker, as its next attempt; one statement.
+
+    Two that claim at once get two trainings: PostgreSQL skips the rows that another
+    one holds, and SQLite lets one transaction at a time write.
+    """
+    oldest = (
+        sa.select(trainings.c.id)
+        .where(IS_QUEUED)
+        .order_by(trainings.c.created_at, trainings.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    now = clock(db)
+    change = trainings.update().where(trainings.c.id == oldest.scalar_subquery())
+    done = db.execute(
+        change.values(
+            state="running",
+            attempt=trainings.c.attempt + 1,
+            holder=holder,
+            heartbeat_at=now,
+            started_at=sa.func.coalesce(trainings.c.started_at, now),
+        ).returning(*COLUMNS)
+    )
+    row = done.first()
+    return None if row is None else read_row(row)
+
+
+def beat(db: Session, training_id: str, attempt: int) -> bool:
+    """Tell that an attempt is alive; False where it is not the present one any more."""
+    change = trainings.update().where(
+        trainings.c.id == training_id, trainings.c.attempt == attempt, IS_HELD
+    )
+    done = db.execute(change.values(heartbeat_at=clock(db)).returning(trainings.c.id))
     return done.first() is not None
+
+
+def is_any_silent(db: Session, timeout_s: float) -> bool:
+    wanted = sa.select(trainings.c.id).where(is_silent(db, timeout_s))
+    return db.execute(wanted.limit(1)).first() is not None
+
+
+def lock_silent(db: Session, timeout_s: float) -> list[StoredTraining]:
+    """Lock the trainings whose worker is silent, but for those that others lock."""
+    wanted = sa.select(*COLUMNS).where(is_silent(db, timeout_s))
+    rows = db.execute(wanted.with_for_update(skip_locked=True))
+    return [read_row(row) for row in rows]
+
+
+def is_silent(db: Session, timeout_s: float) -> sa.ColumnElement[bool]:
+    return sa.and_(IS_HELD, trainings.c.heartbeat_at < clock(db, timeout_s))
+
+
+def clock(db: Session, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
+    """Return the database's time, or a time before it."""
+    if db.get_bind().dialect.name == "postgresql":
+        return sa.func.clock_timestamp() - timedelta(seconds=ago_s)
+    # As the driver writes a time, which has microseconds.
+    time = sa.func.strftime("%Y-%m-%d %H:%M:%f000", "now", f"{-ago_s:.3f} seconds")
+    return sa.type_coerce(time, trainings.c.heartbeat_at.type)
+
+
+def change(db: Session, training_id: str, **values: object) -> None:
+    """Change a training that is locked."""
+    db.execute(trainings.update().where(trainings.c.id == training_id).values(**values))
+
+
+def requeue(db: Session, training: StoredTraining, kind: str, now: datetime) -> None:
+    """Put a locked training back into the queue, where it keeps its place."""
+    change(db, training.id, state="queued", holder=None, heartbeat_at=None)
+    data = {
+        "state": "queued",
+        "progress": training.share,
+        "attempt": training.attempt,
+    }
+    add_event(db, training.id, kind, data, now)
 
 
 def end(
@@ -127,40 +177,12 @@ def end(
     **values: Any,
 ) -> None:
     """Bring a locked training to its final state, which nothing changes any more."""
-    ended = change(
-        db,
-        training.id,
-        at=training.attempt,
-        states=(training.state,),
-        state=state,
-        finished_at=now,
-        **values,
-    )
-    assert ended, "the row was locked"
-    drop_checkpoint(db, training.id)
+    change(db, training.id, state=state, finished_at=now, **values)
+    gone = checkpoints.c.training_id == training.id
+    db.execute(checkpoints.delete().where(gone))
     share = values.get("share", training.share)
     shown = {key: values[key] for key in ("model_id", "error") if key in values}
     add_event(db, training.id, state, {"state": state, "progress": share} | shown, now)
-
-
-def silent(
-    db: Session, states: Collection[TrainingState], since: datetime
-) -> list[StoredTraining]:
-    """Give the trainings in some states whose worker has been silent since then."""
-    wanted = sa.select(*COLUMNS).where(
-        trainings.c.state.in_(states), trainings.c.heartbeat_at < since
-    )
-    return [read_row(row) for row in db.execute(wanted)]
-
-
-def is_silent(db: Session, training_id: str, since: datetime) -> bool:
-    wanted = sa.select(trainings.c.heartbeat_at < since)
-    return bool(db.scalar(wanted.where(trainings.c.id == training_id)))
-
-
-def queued(db: Session) -> list[StoredTraining]:
-    wanted = sa.select(*COLUMNS).where(trainings.c.state == "queued")
-    return [read_row(row) for row in db.execute(wanted)]
 
 
 def add_event(
@@ -191,7 +213,7 @@ def count_events(db: Session, training_id: str, kind: str) -> int:
 def events(
     db: Session, numbers: Mapping[str, int]
 ) -> dict[str, tuple[TrainingEvent, ...]]:
-    """Give the events of several trainings, each after its own number, in order."""
+    """Return the events of several trainings, each after its own number, in order."""
     if not numbers:
         return {}
     columns = training_events.c
@@ -212,37 +234,24 @@ def events(
     return {key: tuple(items) for key, items in found.items()}
 
 
-def add_checkpoint(db: Session, training_id: str, rounds: Rounds) -> None:
-    for part, added in rounds.items():
-        db.execute(
-            checkpoints.insert().values(
-                training_id=training_id,
-                part=part,
-                first_round=added[0].number,
-                rounds=json.dumps(rounds_to_json(added)),
-            )
+def add_checkpoint(
+    db: Session, training_id: str, part: int, first_round: int, rounds: str
+) -> None:
+    db.execute(
+        checkpoints.insert().values(
+            training_id=training_id, part=part, first_round=first_round, rounds=rounds
         )
+    )
 
 
-def get_checkpoint(
-    db: Session, training_id: str, catalogue: Catalogue, n_outputs: int
-) -> dict[int, list[Round]]:
-    """Give the rounds of a training so far, by part."""
+def get_checkpoints(db: Session, training_id: str) -> list[tuple[int, str]]:
+    """Return the parts and rounds of a training so far, in order."""
     wanted = (
         sa.select(checkpoints.c.part, checkpoints.c.rounds)
         .where(checkpoints.c.training_id == training_id)
         .order_by(checkpoints.c.part, checkpoints.c.first_round)
     )
-    rounds: dict[int, list[Round]] = {}
-    for part, text in db.execute(wanted):
-        rounds.setdefault(part, []).extend(
-            rounds_from_json(json.loads(text), catalogue, n_outputs)
-        )
-    return rounds
-
-
-def drop_checkpoint(db: Session, training_id: str) -> None:
-    db.execute(checkpoints.delete().where(checkpoints.c.training_id == training_id))
+    return [(part, text) for part, text in db.execute(wanted)]
 
 
 def read_row(row: Any) -> StoredTraining:

@@ -20,7 +20,6 @@ from app.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine
 from app.store.migrate import migrate
-from app.store.queue import Queue, make_client
 from core.warm import warm_up
 from tests.app.jobs import Jobs
 
@@ -177,13 +176,6 @@ def blobs(settings: Settings) -> Blobs:
     return Blobs(settings.blobs_url)
 
 
-@pytest.fixture
-def queue(database_url: str) -> Iterator[Queue]:
-    client = make_client(database_url)
-    yield client
-    client.destroy()
-
-
 @pytest.fixture(scope="session")
 def table() -> bytes:
     """A small valid table as CSV: 40 rows, two features, two classes, no gaps."""
@@ -212,5 +204,5 @@ def spec() -> dict[str, Any]:
 
 
 @pytest.fixture
-def jobs(settings: Settings, engine: sa.Engine, blobs: Blobs, queue: Queue) -> Jobs:
-    return Jobs(settings, engine, blobs, queue)
+def jobs(settings: Settings, engine: sa.Engine, blobs: Blobs) -> Jobs:
+    return Jobs(settings, engine, blobs)

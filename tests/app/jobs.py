@@ -19,7 +19,6 @@ from app.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
 from app.store.engine import transaction
-from app.store.queue import Queue
 from app.store.tables import checkpoints
 from app.worker import Worker
 from core.pipeline.train import train
@@ -74,12 +73,11 @@ def undisturbed(table: bytes, spec: Spec) -> str:
 
 @dataclass(frozen=True)
 class Jobs:
-    """A database with its uploads and queue, and short ways to use them."""
+    """A database with its uploads, and short ways to use them."""
 
     settings: Settings
     engine: sa.Engine
     blobs: Blobs
-    queue: Queue
 
     def start(self, table: bytes, spec: Spec) -> StoredTraining:
         upload = datasets.read("table.csv", BytesIO(table))
@@ -87,14 +85,13 @@ class Jobs:
         order = trainings.check(raw, upload.table)
         with transaction(self.engine) as db:
             dataset = datasets.store(db, self.blobs, upload, now())
-            return trainings.start(db, self.queue, order, dataset.id, now())
+            return trainings.start(db, order, dataset.id, now())
 
     def worker(self, **settings: Any) -> Worker:
         return Worker(
             self.settings.model_copy(update=settings),
             self.engine,
             self.blobs,
-            self.queue,
             threading.Event(),
         )
 
@@ -127,8 +124,9 @@ class Jobs:
     def begin(self, training_id: str, attempt: int) -> attempts.Run:
         """Claim an attempt as a worker does, and load its work."""
         with transaction(self.engine) as db:
-            claimed = attempts.claim(db, training_id, attempt, "wrk_test", now())
+            claimed = attempts.claim(db, "wrk_test", now())
             assert claimed is not None
+            assert (claimed.id, claimed.attempt) == (training_id, attempt)
             blob = attempts.find_blob(db, claimed)
         work = attempts.read_work(self.blobs, blob, claimed)
         with transaction(self.engine, is_read=True) as db:
@@ -149,9 +147,8 @@ class Jobs:
 
     def sweep(self, max_attempts: int = 3) -> list[tuple[str, str]]:
         """Sweep as if every worker had been silent for long."""
-        late = now() + timedelta(hours=1)
         with transaction(self.engine) as db:
-            return attempts.sweep(db, self.queue, late, 30.0, max_attempts)
+            return attempts.sweep(db, -3600.0, max_attempts, now())
 
 
 def now() -> datetime:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.http.errors import KINDS
 from app.http.schemas.trainings import SpecParams, TrainingSpec
 from app.main import create_app
+from app.problems import KINDS
 from app.settings import Settings
 from core.training.algorithms import ALGORITHMS
 

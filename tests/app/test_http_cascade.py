@@ -65,7 +65,7 @@ def end(client: TestClient, jobs: Jobs, raw: Json, table: bytes | None = None) -
     """Train, and give the training as it has ended."""
     started = upload(client, raw, table)
     assert started.status_code == 202, started.text
-    jobs.worker().train(started.json()["id"], 1)
+    jobs.worker().work()
     ended: Json = client.get(f"/train/{started.json()['id']}").json()
     return ended
 
@@ -232,7 +232,7 @@ def test_every_algorithm_trains_and_asks(
 @pytest.mark.parametrize("algorithm", ["cascade", "bagging"])
 def test_progress_never_passes_the_whole(jobs: Jobs, algorithm: str) -> None:
     training = jobs.start(cases(), spec(algorithm))
-    jobs.worker(step_s=0.0).train(training.id, 1)
+    jobs.worker(step_s=0.0).work()
 
     shares = [one.data["progress"] for one in jobs.events(training.id)]
 
@@ -250,7 +250,7 @@ def test_takeover_makes_the_same_model(jobs: Jobs, algorithm: str) -> None:
             run = jobs.begin(training.id, 1)
             assert jobs.advance(training.id, 1, run, min(n_rounds, 2))
             assert jobs.sweep() == [(training.id, "queued")]
-        assert jobs.worker().train(training.id, 2 if n_rounds else 1) == "succeeded"
+        assert jobs.worker().work() == "succeeded"
         documents.append(jobs.document(training.id))
 
     assert len(set(documents)) == 1

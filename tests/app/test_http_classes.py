@@ -54,7 +54,7 @@ def train(client: TestClient, jobs: Jobs, raw: Json) -> str:
     started = upload(client, raw)
     assert started.status_code == 202, started.text
     training_id = started.json()["id"]
-    jobs.worker().train(training_id, 1)
+    jobs.worker().work()
     ended = client.get(f"/train/{training_id}").json()
     assert ended["state"] == "succeeded", ended
     return str(ended["model_id"])

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import IntegrityError
 
-from app.http.errors import KINDS
 from app.main import create_app
+from app.problems import KINDS
 from app.settings import Settings
 from app.store.engine import transaction
 from app.store.tables import ledger, sessions

@@ -39,7 +39,7 @@ def test_training_with_a_selection_succeeds(
     assert response.status_code == 202, response.text
     started = response.json()
 
-    assert jobs.worker().train(started["id"], 1) == "succeeded"
+    assert jobs.worker().work() == "succeeded"
 
     ended = client.get(f"/train/{started['id']}").json()
     assert ended["spec"]["selection"]["learner"] == learner
@@ -64,7 +64,7 @@ def test_model_that_selects_nothing_asks_nothing(
         data={"spec": json.dumps(spec_of())},
     )
     training_id = response.json()["id"]
-    jobs.worker().train(training_id, 1)
+    jobs.worker().work()
     model_id = client.get(f"/train/{training_id}").json()["model_id"]
 
     session = client.post("/predict", json={"model": model_id, "budget": 5}).json()
@@ -155,7 +155,7 @@ def test_takeover_makes_the_same_model_to_the_byte(
     assert jobs.advance(training.id, 1, run, n_pulled)
 
     assert jobs.sweep() == [(training.id, "queued")]
-    outcome = jobs.worker(step_s=0.0).train(training.id, 2)
+    outcome = jobs.worker(step_s=0.0).work()
 
     assert outcome == "succeeded"
     assert jobs.document(training.id) == undisturbed(TABLE, spec)
@@ -169,8 +169,8 @@ def test_worker_that_stops_hands_back_a_selection(jobs: Jobs) -> None:
     run = jobs.begin(training.id, 1)
     assert jobs.advance(training.id, 1, run)
     with transaction(jobs.engine) as db:
-        attempts.release(db, jobs.queue, training.id, 1, now())
+        attempts.release(db, training.id, 1, now())
 
-    assert jobs.worker().train(training.id, 2) == "succeeded"
+    assert jobs.worker().work() == "succeeded"
 
     assert jobs.document(training.id) == undisturbed(TABLE, spec_of())

@@ -39,7 +39,7 @@ def test_upload_is_trained_on_and_followed(
     assert response.headers["location"] == f"/train/{started['id']}"
     assert (started["state"], started["progress"]) == ("queued", 0.0)
 
-    jobs.worker().train(started["id"], 1)
+    jobs.worker().work()
 
     ended = client.get(f"/train/{started['id']}").json()
     assert (ended["state"], ended["progress"]) == ("succeeded", 1.0)
@@ -77,8 +77,8 @@ def test_dataset_is_uploaded_once_and_trained_on_often(
     assert refused.status_code == 409
     assert refused.json()["type"] == "/problems/dataset-in-use"
 
-    for training_id in ids:
-        jobs.worker().train(training_id, 1)
+    for _ in ids:
+        jobs.worker().work()
     assert client.delete(f"/datasets/{dataset['id']}").status_code == 204
     assert client.get(f"/datasets/{dataset['id']}").status_code == 404
     assert list(jobs.blobs.names(before=datetime.max.replace(tzinfo=UTC))) == []
@@ -215,7 +215,7 @@ def test_failed_training_shows_its_problem(
 ) -> None:
     started = client.post("/train", **form(table, spec)).json()
     jobs.blobs.remove(started["dataset_id"])
-    jobs.worker().train(started["id"], 1)
+    jobs.worker().work()
 
     ended = client.get(f"/train/{started['id']}").json()
 
@@ -239,7 +239,7 @@ def test_events_resume_after_the_last_one_seen(
     client: TestClient, jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
     training_id = client.post("/train", **form(table, spec)).json()["id"]
-    jobs.worker(step_s=0.0001).train(training_id, 1)
+    jobs.worker(step_s=0.0001).work()
     path = f"/train/{training_id}/events"
 
     response = client.get(path)
@@ -293,9 +293,7 @@ def test_stream_follows_a_training_while_it_runs(
 ) -> None:
     url, _ = served
     training = jobs.start(noisy_table(), noisy_spec(300))
-    worker = threading.Thread(
-        target=jobs.worker(step_s=0.01).train, args=(training.id, 1)
-    )
+    worker = threading.Thread(target=jobs.worker(step_s=0.01).work)
     path = f"{url}/train/{training.id}/events"
     blocks: list[str] = []
     last = 0

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -13,6 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.service import attempts
 from app.store import models, sessions
 from app.store.engine import create_engine, transaction
 from app.store.migrate import config, is_current, migrate
@@ -42,6 +44,49 @@ def test_migrations_go_up_down_and_up_again(empty_url: str) -> None:
     assert tables(empty_url) >= OURS
 
 
+def old_queue(is_shared: bool, dialect: str) -> Iterator[str]:
+    """What an installation has that used the library's queue (revision 0001)."""
+    schema = ""
+    if dialect == "postgresql":
+        schema = "dbos."
+        yield "CREATE SCHEMA dbos"
+    for name in ("workflow_status", "operation_outputs"):
+        yield f"CREATE TABLE {schema}{name} (workflow_uuid TEXT, name TEXT)"
+    name = "bill" if is_shared else "train"
+    yield f"INSERT INTO {schema}workflow_status VALUES ('1', 'train'), ('2', '{name}')"
+    for state, holder in (("queued", "NULL"), ("running", "'wrk_old'")):
+        yield (
+            "INSERT INTO trainings (id, name, state, spec, warnings, share, attempt, "
+            f"executor_id, heartbeat_at, created_at) VALUES ('trn_{state}', 'old', "
+            f"'{state}', '{{}}', '[]', 0.5, 1, {holder}, '2026-11-20 09:30:00.000000', "
+            "'2026-11-20 09:30:00.000000')"
+        )
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_trainings_of_the_old_queue_go_on(empty_url: str, is_shared: bool) -> None:
+    command.upgrade(config(empty_url), "0001")
+    engine = create_engine(empty_url)
+    dialect = engine.dialect.name
+    with transaction(engine) as db:
+        for statement in old_queue(is_shared, dialect):
+            db.execute(sa.text(statement))
+
+    migrate(empty_url)
+    with transaction(engine) as db:
+        lost = attempts.sweep(db, 30.0, 3, NOW)
+        claimed = [attempts.claim(db, "wrk_new", NOW) for _ in range(3)]
+        schemas = sa.inspect(db.connection()).get_schema_names()
+    engine.dispose()
+
+    assert lost == [("trn_running", "queued")]
+    found = [one and (one.id, one.attempt, one.share) for one in claimed]
+    assert found == [("trn_queued", 2, 0.5), ("trn_running", 2, 0.5), None]
+    assert "workflow_status" not in tables(empty_url)
+    # What another application has there is not ours to drop.
+    assert ("dbos" in schemas) == (is_shared and dialect == "postgresql")
+
+
 def test_migrating_twice_changes_nothing(database_url: str, engine: sa.Engine) -> None:
     migrate(database_url)
 
@@ -54,9 +99,7 @@ def test_database_without_migrations_is_not_current(empty_url: str) -> None:
     engine.dispose()
 
 
-def test_migrations_make_the_declared_tables_and_leave_the_queues(
-    database_url: str,
-) -> None:
+def test_migrations_make_the_declared_tables(database_url: str) -> None:
     checked = config(database_url)
     checked.stdout = StringIO()
 

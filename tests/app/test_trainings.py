@@ -1,9 +1,12 @@
 """Datasets and trainings below HTTP; the worker's code runs in this process."""
 
+import itertools
 import json
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from typing import Any
 
@@ -35,7 +38,7 @@ def test_worker_makes_the_model_of_an_undisturbed_training(
 ) -> None:
     training = jobs.start(table, spec)
 
-    outcome = jobs.worker().train(training.id, 1)
+    outcome = jobs.worker().work()
 
     assert outcome == "succeeded"
     assert jobs.document(training.id) == undisturbed(table, spec)
@@ -45,7 +48,7 @@ def test_worker_makes_the_model_of_an_undisturbed_training(
 
 def test_events_are_numbered_from_one_and_end_with_the_state(jobs: Jobs) -> None:
     training = jobs.start(noisy_table(), noisy_spec(40))
-    jobs.worker(step_s=0.0001).train(training.id, 1)
+    jobs.worker(step_s=0.0001).work()
 
     events = jobs.events(training.id)
 
@@ -65,7 +68,7 @@ def test_checkpoints_go_with_the_result(jobs: Jobs) -> None:
     assert jobs.n_checkpoints() == 1
     jobs.sweep()
 
-    jobs.worker().train(training.id, 2)
+    jobs.worker().work()
 
     assert jobs.n_checkpoints() == 0
 
@@ -78,7 +81,7 @@ def test_takeover_makes_the_same_model_to_the_byte(jobs: Jobs, n_rounds: int) ->
     jobs.advance(training.id, 1, run, n_rounds)
 
     assert jobs.sweep() == [(training.id, "queued")]
-    outcome = jobs.worker(step_s=0.001).train(training.id, 2)
+    outcome = jobs.worker(step_s=0.001).work()
 
     assert outcome == "succeeded"
     assert jobs.document(training.id) == undisturbed(table, spec)
@@ -103,9 +106,9 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         attempts.fail(db, training.id, 1, attempts.internal(), now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        attempts.release(db, jobs.queue, training.id, 1, now())
+        attempts.release(db, training.id, 1, now())
     with transaction(jobs.engine) as db:
-        assert not attempts.beat(db, training.id, 1, now())
+        assert not attempts.beat(db, training.id, 1)
 
     assert jobs.get(training.id).state == "running"
     assert count(jobs, model_rows) == 0
@@ -116,10 +119,52 @@ def test_attempt_is_claimed_once(jobs: Jobs, table: bytes, spec: Spec) -> None:
     training = jobs.start(table, spec)
     jobs.begin(training.id, 1)
 
-    outcomes = [jobs.worker().train(training.id, attempt) for attempt in (1, 2, 3)]
+    assert jobs.worker().work() is None
 
-    assert outcomes == ["skipped"] * 3
     assert jobs.get(training.id).attempt == 1
+
+
+def test_workers_that_claim_at_once_get_a_training_each(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    ids = [jobs.start(table, spec).id for _ in range(12)]
+    barrier = threading.Barrier(4)
+
+    def claim_all(number: int) -> list[str]:
+        barrier.wait()
+        claimed = []
+        while True:
+            with transaction(jobs.engine) as db:
+                found = attempts.claim(db, f"wrk_{number}", now())
+            if found is None:
+                return claimed
+            claimed.append(found.id)
+
+    with ThreadPoolExecutor(4) as pool:
+        claimed = list(pool.map(claim_all, range(4)))
+
+    assert sorted(itertools.chain(*claimed)) == sorted(ids)
+    # Oldest first, whoever takes them.
+    assert all(one == sorted(one, key=ids.index) for one in claimed)
+
+
+def test_training_that_was_handed_back_keeps_its_place(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    first, _ = (jobs.start(table, spec) for _ in range(2))
+    jobs.begin(first.id, 1)
+    jobs.sweep()
+
+    jobs.begin(first.id, 2)
+
+
+def test_worker_with_nothing_to_do_never_waits_for_the_write_lock(jobs: Jobs) -> None:
+    worker = jobs.worker()
+
+    with transaction(jobs.engine) as db:
+        db.execute(sa.delete(dataset_rows))  # On SQLite nobody else may write now.
+        assert worker.work() is None
+        worker.keep_house()
 
 
 def test_saving_twice_changes_nothing(jobs: Jobs, table: bytes, spec: Spec) -> None:
@@ -140,8 +185,8 @@ def test_model_is_the_next_version_of_its_name(
     jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
     for _ in range(2):
-        training = jobs.start(table, spec)
-        jobs.worker().train(training.id, 1)
+        jobs.start(table, spec)
+        jobs.worker().work()
 
     with transaction(jobs.engine, is_read=True) as db:
         versions = db.scalars(sa.select(model_rows.c.version)).all()
@@ -155,7 +200,7 @@ def test_queued_training_is_cancelled_at_once(
 
     assert jobs.cancel(training.id).state == "cancelled"
 
-    assert jobs.worker().train(training.id, 1) == "skipped"
+    assert jobs.worker().work() is None
     assert jobs.events(training.id)[-1].type == "cancelled"
 
 
@@ -191,7 +236,7 @@ def test_training_that_has_ended_is_not_cancelled(
     jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
     training = jobs.start(table, spec)
-    jobs.worker().train(training.id, 1)
+    jobs.worker().work()
 
     with pytest.raises(ConflictError) as caught:
         jobs.cancel(training.id)
@@ -205,21 +250,21 @@ def test_released_training_goes_on_where_it_was(jobs: Jobs) -> None:
     worker = jobs.worker()
     worker.stop.set()
 
-    assert worker.train(training.id, 1) == "released"
+    assert worker.work() == "released"
     assert jobs.get(training.id).state == "queued"
-    assert jobs.worker().train(training.id, 2) == "succeeded"
+    assert jobs.worker().work() == "succeeded"
 
     assert jobs.document(training.id) == undisturbed(table, spec)
 
 
 def test_releasing_is_no_loss_of_a_worker(jobs: Jobs) -> None:
-    training = jobs.start(noisy_table(), noisy_spec(30))
+    jobs.start(noisy_table(), noisy_spec(30))
     stopping = jobs.worker()
     stopping.stop.set()
-    for attempt in range(1, 6):
-        assert stopping.train(training.id, attempt) == "released"
+    for _ in range(5):
+        assert stopping.work() == "released"
 
-    assert jobs.worker().train(training.id, 6) == "succeeded"
+    assert jobs.worker().work() == "succeeded"
 
 
 def test_third_lost_worker_fails_the_training(jobs: Jobs) -> None:
@@ -237,12 +282,16 @@ def test_third_lost_worker_fails_the_training(jobs: Jobs) -> None:
     assert jobs.n_checkpoints() == 0
 
 
-def test_live_worker_is_not_swept(jobs: Jobs, table: bytes, spec: Spec) -> None:
-    training = jobs.start(table, spec)
-    jobs.begin(training.id, 1)
+def test_live_worker_is_not_swept_whatever_its_clock_says(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    jobs.start(table, spec)
 
     with transaction(jobs.engine) as db:
-        assert attempts.sweep(db, jobs.queue, now(), 30.0, 3) == []
+        assert attempts.claim(db, "wrk_slow", now() - timedelta(days=1))
+
+    with transaction(jobs.engine) as db:
+        assert attempts.sweep(db, 30.0, 3, now() + timedelta(days=1)) == []
 
 
 def test_cancelling_training_of_a_lost_worker_is_cancelled(
@@ -255,36 +304,13 @@ def test_cancelling_training_of_a_lost_worker_is_cancelled(
     assert jobs.sweep() == [(training.id, "cancelled")]
 
 
-def test_training_taken_but_never_claimed_is_enqueued_anew(
-    jobs: Jobs, table: bytes, spec: Spec
-) -> None:
-    training = jobs.start(table, spec)
-    schema = "dbos." if jobs.engine.dialect.name == "postgresql" else ""
-    with transaction(jobs.engine) as db:
-        # What a worker leaves that dies between the queue and its claim.
-        db.execute(
-            sa.text(
-                f"UPDATE {schema}workflow_status SET status = 'PENDING', "
-                "started_at_epoch_ms = 1000"
-            )
-        )
-
-    assert jobs.sweep() == [(training.id, "queued")]
-    assert jobs.sweep() == []
-
-    waiting = jobs.queue.list_workflows(status="ENQUEUED")
-    assert [one.workflow_id for one in waiting] == [f"{training.id}.2"]
-    assert jobs.worker().train(training.id, 1) == "skipped"
-    assert jobs.worker().train(training.id, 2) == "succeeded"
-
-
 def test_data_that_no_longer_fits_fails_with_the_refusals(
     jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
     training = jobs.start(table, spec)
     jobs.blobs.write(training.dataset_id or "", BytesIO(b"age,disease\n1,secret\n"))
 
-    assert jobs.worker().train(training.id, 1) == "failed"
+    assert jobs.worker().work() == "failed"
 
     error = jobs.get(training.id).error
     assert error is not None
@@ -319,16 +345,30 @@ def test_weights_that_sum_past_any_double_are_trained_on(jobs: Jobs) -> None:
         [f"{lines[0]},w", *(f"{line},{1e308}" for line in lines[1:]), ""]
     ).encode()
 
-    training = jobs.start(table, noisy_spec(5) | {"weight": "w"})
+    jobs.start(table, noisy_spec(5) | {"weight": "w"})
 
-    assert jobs.worker().train(training.id, 1) == "succeeded"
+    assert jobs.worker().work() == "succeeded"
+
+
+def test_only_the_blobs_own_absence_is_a_lost_dataset(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    worker = jobs.worker()
+    worker.blobs = BrokenBlobs(jobs.settings.blobs_url, FileNotFoundError("model.so"))
+
+    assert worker.work() == "failed"
+
+    error = jobs.get(training.id).error
+    assert error is not None
+    assert error["type"] == "/problems/internal"
 
 
 def test_missing_blob_fails_with_a_reason(jobs: Jobs, table: bytes, spec: Spec) -> None:
     training = jobs.start(table, spec)
     jobs.blobs.remove(training.dataset_id or "")
 
-    assert jobs.worker().train(training.id, 1) == "failed"
+    assert jobs.worker().work() == "failed"
 
     error = jobs.get(training.id).error
     assert error is not None
@@ -337,10 +377,20 @@ def test_missing_blob_fails_with_a_reason(jobs: Jobs, table: bytes, spec: Spec) 
 
 
 class BrokenBlobs(Blobs):
-    """An object store that fails in a way nobody foresaw."""
+    """An object store whose streams fail in a way nobody foresaw."""
+
+    def __init__(self, url: str, error: Exception) -> None:
+        super().__init__(url)
+        self.error = error
 
     def open(self, name: str) -> Any:
-        raise RuntimeError(f"secret of {name}")
+        del name
+        return self
+
+    def __enter__(self) -> Any:
+        raise self.error
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 def test_unforeseen_failure_tells_its_reason_to_the_log_alone(
@@ -351,9 +401,9 @@ def test_unforeseen_failure_tells_its_reason_to_the_log_alone(
 ) -> None:
     training = jobs.start(table, spec)
     worker = jobs.worker()
-    worker.blobs = BrokenBlobs(jobs.settings.blobs_url)
+    worker.blobs = BrokenBlobs(jobs.settings.blobs_url, RuntimeError("secret"))
 
-    assert worker.train(training.id, 1) == "failed"
+    assert worker.work() == "failed"
 
     ended = jobs.get(training.id)
     assert ended.error is not None
@@ -362,7 +412,7 @@ def test_unforeseen_failure_tells_its_reason_to_the_log_alone(
     assert "secret" in caplog.text
 
 
-def test_training_and_its_place_in_the_queue_are_stored_together(
+def test_training_is_stored_whole_or_not_at_all(
     jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
     upload = datasets.read("table.csv", BytesIO(table))
@@ -371,14 +421,14 @@ def test_training_and_its_place_in_the_queue_are_stored_together(
     def start_and_fail() -> None:
         with transaction(jobs.engine) as db:
             dataset = datasets.store(db, jobs.blobs, upload, now())
-            trainings.start(db, jobs.queue, order, dataset.id, now())
+            trainings.start(db, order, dataset.id, now())
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         start_and_fail()
 
     assert count(jobs, training_rows) == 0
-    assert jobs.queue.list_workflows() == []
+    assert count(jobs, dataset_rows) == 0
 
 
 def test_dataset_in_use_is_not_deleted(jobs: Jobs, table: bytes, spec: Spec) -> None:
@@ -388,7 +438,7 @@ def test_dataset_in_use_is_not_deleted(jobs: Jobs, table: bytes, spec: Spec) -> 
     with pytest.raises(ConflictError) as caught, transaction(jobs.engine) as db:
         datasets.delete(db, dataset_id)
     assert caught.value.kind == "dataset-in-use"
-    jobs.worker().train(training.id, 1)
+    jobs.worker().work()
     with transaction(jobs.engine) as db:
         datasets.delete(db, dataset_id)
 
@@ -407,7 +457,7 @@ def test_deleted_dataset_is_not_trained_on(
         datasets.delete(db, dataset.id)
 
     with pytest.raises(NotFoundError), transaction(jobs.engine) as db:
-        trainings.start(db, jobs.queue, order, dataset.id, now())
+        trainings.start(db, order, dataset.id, now())
 
 
 @dataclass

@@ -55,10 +55,10 @@ class Process:
         return [line["event"] for line in self.lines()]
 
     @property
-    def executor_id(self) -> str | None:
+    def holder(self) -> str | None:
         for line in self.lines():
             if line["event"] == "worker.ready":
-                return str(line["executor_id"])
+                return str(line["holder"])
         return None
 
     def send(self, number: signal.Signals) -> None:
@@ -89,7 +89,7 @@ def launch(jobs: Jobs, tmp_path: Path) -> Iterator[Launch]:
             begun.append(Process(process, log))
             made.append(begun[-1])
         for process in begun:
-            wait(lambda process=process: process.executor_id)
+            wait(lambda process=process: process.holder)
         return begun
 
     yield launch
@@ -102,12 +102,12 @@ def launch(jobs: Jobs, tmp_path: Path) -> Iterator[Launch]:
 def owner(jobs: Jobs, training_id: str, workers: list[Process]) -> Process | None:
     """Give the worker that a training is with."""
     with transaction(jobs.engine, is_read=True) as db:
-        executor_id = db.scalar(
-            sa.select(training_rows.c.executor_id).where(
+        holder = db.scalar(
+            sa.select(training_rows.c.holder).where(
                 training_rows.c.id == training_id, training_rows.c.state == "running"
             )
         )
-    return next((one for one in workers if one.executor_id == executor_id), None)
+    return next((one for one in workers if one.holder == holder), None)
 
 
 def wait_for_share(jobs: Jobs, training_id: str, share: float) -> None:

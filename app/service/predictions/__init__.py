@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from app.errors import ConflictError, NotFoundError
 from app.records import Page, PredictSession, SessionState
 from app.service.loaded import LoadedModels
+from app.service.paging import require_page
 from app.service.predictions import document
 from app.service.predictions.requests import (
     Checked,
@@ -30,7 +31,7 @@ from app.service.predictions.views import (
     view_of,
 )
 from app.store import ledger, models, sessions
-from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
+from core.errors import ClosedError, OverBudgetError
 from core.model.model import Model
 from core.session import machine
 from core.session.answers import check_policy
@@ -108,10 +109,7 @@ def start(
 def page(
     db: Session, limit: int, after: str | None, now: datetime, ttl_s: float
 ) -> Page[SessionSummary]:
-    found = sessions.page(db, limit, after)
-    if found is None:
-        rule = "must be the `next` of an earlier page"
-        raise RefusedError([Refusal("after", rule)])
+    found = require_page(sessions.page(db, limit, after))
     names = models.names(db, {session.model_id for session in found.items})
     items = []
     for session in found.items:

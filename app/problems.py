@@ -1,0 +1,111 @@
+"""The types of problems (RFC 9457): each once, for requests and for trainings."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One type of problem, as /problems/{kind} documents it."""
+
+    status: int
+    title: str
+    meaning: str
+
+
+KINDS = {
+    "invalid-request": Kind(
+        422,
+        "The request breaks a rule",
+        "`errors` lists each field with its rule. Nothing was stored or charged. "
+        "Correct the fields and send the request again.",
+    ),
+    "not-found": Kind(
+        404,
+        "There is no such thing",
+        "The address or the id in it names nothing, or nothing any more.",
+    ),
+    "method-not-allowed": Kind(
+        405,
+        "The address has no such method",
+        "The header Allow lists the methods it has.",
+    ),
+    "not-acceptable": Kind(
+        406, "There is no such representation", "See the API documentation."
+    ),
+    "over-budget": Kind(
+        409,
+        "The price exceeds what remains of the budget",
+        "`feature`, `price` and `remaining` say which charge did not fit. No answer "
+        "of the request was taken and nothing was charged.",
+    ),
+    "session-closed": Kind(
+        409,
+        "The session takes no such answer any more",
+        "It is closed, or waits only for results that were ordered.",
+    ),
+    "version-mismatch": Kind(
+        412,
+        "The session has changed since",
+        "If-Match named another version. Read the session again.",
+    ),
+    "model-in-use": Kind(
+        409,
+        "The model has open sessions",
+        "A model can be deleted once its sessions are closed.",
+    ),
+    "dataset-in-use": Kind(
+        409,
+        "A training uses the dataset",
+        "A dataset can be deleted once its trainings have ended.",
+    ),
+    "training-finished": Kind(
+        409,
+        "The training has ended",
+        "Only a training that is queued or running can be cancelled.",
+    ),
+    "conflict": Kind(
+        409, "The present state forbids it", "`detail` says what stands in the way."
+    ),
+    "too-large": Kind(
+        413,
+        "The body is too large",
+        "Uploads and other bodies have limits that the operator sets.",
+    ),
+    "unsupported-media-type": Kind(
+        415,
+        "The address does not take this type of body",
+        "The API documentation names the content type of every call.",
+    ),
+    "worker-lost": Kind(
+        500,
+        "The training's workers died",
+        "As many workers as are allowed were lost while they ran this training.",
+    ),
+    "training-failed": Kind(
+        500, "The training failed", "`detail` and `errors` say why."
+    ),
+    "internal": Kind(
+        500,
+        "The service made a mistake",
+        "It is logged under the request's id (X-Request-ID). Nothing was stored.",
+    ),
+    "unavailable": Kind(
+        503,
+        "The service can't answer now",
+        "It is starting, or its database does not answer. Try again soon.",
+    ),
+}
+
+
+def problem_document(
+    kind: str, detail: str | None = None, **more: object
+) -> dict[str, Any]:
+    """Return a problem; without a detail it says what its type means."""
+    known = KINDS[kind]
+    return {
+        "type": f"/problems/{kind}",
+        "title": known.title,
+        "detail": detail or known.meaning,
+        **more,
+    }

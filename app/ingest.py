@@ -140,24 +140,30 @@ def read_csv(content: bytes, memory: int | None) -> Any:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise no_csv(error) from None
-    if ragged:
-        rows = [
-            Refusal(
-                f"row {row.number - 1}",
-                f"must have {row.expected_columns} cells",
-                f"{row.actual_columns}",
-            )
-            for row in ragged[:MAX_EXAMPLES]
-        ]
-        rule = "every row must have as many cells as the header"
-        raise RefusedError(
-            [*rows, Refusal("table", rule, f"{len(ragged)} rows of another length")]
-        )
+    refuse_ragged(ragged)
     return table
 
 
+def refuse_ragged(rows: list[Any]) -> None:
+    """Refuse rows that are shorter or longer than the header."""
+    if not rows:
+        return
+    shown = [
+        Refusal(
+            f"row {row.number - 1}",
+            f"must have {row.expected_columns} cells",
+            f"{row.actual_columns}",
+        )
+        for row in rows[:MAX_EXAMPLES]
+    ]
+    rule = "every row must have as many cells as the header"
+    raise RefusedError(
+        [*shown, Refusal("table", rule, f"{len(rows)} rows of another length")]
+    )
+
+
 def header_names(content: bytes) -> list[str]:
-    """Give the names in a CSV's first line, so that all can be read as text.
+    """Return the names in a CSV's first line, so that all can be read as text.
 
     Not by pyarrow, which would guess the types of the columns and take 8 kB for each.
     """

@@ -15,7 +15,7 @@ from core.selection import (
     boosting,
     search,
 )
-from core.selection.table import Table
+from core.selection.table import SelectionTable
 from core.selection.tolerances import TIE
 from core.table.dataset import Dataset
 
@@ -56,7 +56,7 @@ class Variant:
         return step.gain > max(-math.log1p(-self.least_fall), TIE)
 
 
-def walk(table: Table, params: SelectionParams) -> list[SelectionStep]:
+def walk(table: SelectionTable, params: SelectionParams) -> list[SelectionStep]:
     """All steps until Z falls no more; the first one even if it doesn't fall there."""
     subset, value = selection.make_empty(table), search.empty_z(table)
     open_idxs = list(range(table.n_features))
@@ -65,7 +65,7 @@ def walk(table: Table, params: SelectionParams) -> list[SelectionStep]:
         trials = [
             search.measure(selection.extend(subset, idx), params) for idx in open_idxs
         ]
-        steps.append(search.decide(table, params, steps, value, trials))
+        steps.append(search.next_step(table, params, steps, value, trials))
         value, idx = steps[-1].value, steps[-1].feature_idx
         subset = selection.extend(subset, idx)
         subset.settle()
@@ -109,8 +109,8 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
             for idx in open_idxs:
                 fit = fits[frozenset((*subset.feature_idxs, idx))]
                 z = float(fit.zs[rounds - 1])
-                trials.append(search.Trial(idx, z, fit.concentration, 0))
-            step = trials and search.decide(table, params, [], value, trials)
+                trials.append(search.FeatureScore(idx, z, fit.concentration, 0))
+            step = trials and search.next_step(table, params, [], value, trials)
             if step and step.is_taken:
                 going.setdefault(step.feature_idx, {})[rounds] = step.value
             else:

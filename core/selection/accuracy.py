@@ -10,12 +10,12 @@ from core.arrays import FloatArray
 from core.selection.neighbours import find_neighbours
 from core.selection.params import N_NEIGHBOURS
 from core.selection.subset import Subset, extend, make_empty
-from core.selection.table import Table, make_table
+from core.selection.table import SelectionTable, make_table
 from core.selection.tolerances import TIE
 from core.table.dataset import Dataset
 
 
-def empty_accuracy(table: Table) -> float:
+def empty_accuracy(table: SelectionTable) -> float:
     """Give the accuracy of no feature at all: the weight of the largest class."""
     return float(np.bincount(table.dataset.targets, table.weights).max())
 
@@ -46,12 +46,12 @@ def neighbour_rights(subset: Subset, n_neighbours: int) -> FloatArray:
     return find_rights(table, votes[subset.cells] - own)
 
 
-def share_right(table: Table, scores: FloatArray) -> float:
+def share_right(table: SelectionTable, scores: FloatArray) -> float:
     """Give the weight of the rows whose class has the highest score, ties shared."""
     return float(table.weights @ find_rights(table, scores))
 
 
-def find_rights(table: Table, scores: FloatArray) -> FloatArray:
+def find_rights(table: SelectionTable, scores: FloatArray) -> FloatArray:
     """Give for each row 1 if its class has the highest score, 1/q on a tie, else 0."""
     tops = scores.max(axis=1, keepdims=True)
     is_top = scores >= tops - TIE * np.abs(tops)

@@ -33,7 +33,7 @@ class SelectionParams:
     criterion: SelectionCriterion = "z_prime"
 
 
-def refuse(dataset: Dataset, params: SelectionParams) -> None:
+def check_params(dataset: Dataset, params: SelectionParams) -> None:
     """Raise `RefusedError` with every parameter that is out of range."""
     rules = [
         (name, f"must be one of {', '.join(names)}", getattr(params, name) in names)

@@ -15,10 +15,10 @@ from core.selection.params import (
     SelectionLearner,
     SelectionMethod,
     SelectionParams,
-    refuse,
+    check_params,
 )
 from core.selection.subset import Subset, extend, make_empty
-from core.selection.table import Table, make_table
+from core.selection.table import SelectionTable, make_table
 from core.selection.tolerances import TIE
 from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
@@ -93,7 +93,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class FeatureScore:
     """A candidate's Z, Z' or accuracy, and what that took; see `Fit`."""
 
     feature_idx: int
@@ -145,7 +145,7 @@ def select(
     category). Memory is O(n^2) (`selection_bytes`).
     """
     params = params or SelectionParams()
-    refuse(dataset, params)
+    check_params(dataset, params)
     table = make_table(dataset)
     subset = make_empty(table)
     is_sfs = params.method == "sfs"
@@ -158,7 +158,7 @@ def select(
             trials.append(measure(extend(subset, idx), params))
             if n_tried < len(open_idxs):
                 yield SelectionProgress(len(steps) + 1, n_tried, len(open_idxs))
-        step = decide(table, params, steps, value, trials)
+        step = next_step(table, params, steps, value, trials)
         steps.append(step)
         yield SelectionProgress(step.number, len(open_idxs), len(open_idxs), step)
         if step.is_taken:
@@ -182,27 +182,29 @@ def selection_bytes(n_samples: int) -> int:
     return 5 * 8 * n_samples**2
 
 
-def measure(subset: Subset, params: SelectionParams) -> Trial:
+def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
     """Find the Z, Z' or accuracy of a subset that is not empty."""
     table, feature_idx = subset.table, subset.feature_idxs[-1]
     if params.method == "sfs" and params.learner == "knn":
         accuracy = neighbour_accuracy(subset, params.n_neighbours)
-        return Trial(feature_idx, accuracy, 0.0, 1)
+        return FeatureScore(feature_idx, accuracy, 0.0, 1)
     fit = boost_subset(subset, params)
     value = float(fit.zs[-1])
     if params.method == "sfs":
         is_single = table.n_outputs == 1
         scores = np.hstack((-fit.sums, fit.sums)) if is_single else fit.sums
         value = share_right(table, scores)
-    return Trial(feature_idx, value, fit.concentration, int(fit.n_hypotheses[-1]))
+    return FeatureScore(
+        feature_idx, value, fit.concentration, int(fit.n_hypotheses[-1])
+    )
 
 
-def decide(
-    table: Table,
+def next_step(
+    table: SelectionTable,
     params: SelectionParams,
     steps: Sequence[SelectionStep],
     value: float,
-    trials: Sequence[Trial],
+    trials: Sequence[FeatureScore],
 ) -> SelectionStep:
     """Choose among the candidates, and whether to add the best; `value`: before."""
     values = np.array([trial.value for trial in trials])
@@ -231,7 +233,7 @@ def decide(
     )
 
 
-def empty_z(table: Table) -> float:
+def empty_z(table: SelectionTable) -> float:
     """Give the Z of no feature at all.
 
     Notes

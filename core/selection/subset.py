@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
-from core.selection.table import Table
+from core.selection.table import SelectionTable
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Subset:
     the last feature; the empty subset has none.
     """
 
-    table: Table
+    table: SelectionTable
     feature_idxs: tuple[int, ...]
     cells: IntArray
     rows: IntArray
@@ -75,7 +75,7 @@ class Groups:
     starts: IntArray
 
 
-def make_empty(table: Table) -> Subset:
+def make_empty(table: SelectionTable) -> Subset:
     """Give the empty subset: one description for all rows."""
     cells = np.zeros(table.dataset.n_samples, np.int64)
     return Subset(table, (), cells, np.zeros(1, np.int64))

@@ -13,7 +13,7 @@ from core.table.dataset import Dataset
 
 
 @dataclass(frozen=True)
-class Table:
+class SelectionTable:
     """A dataset as selection reads it.
 
     `codes` (n_samples, n_features): position of each value among the distinct ones
@@ -44,7 +44,7 @@ class Table:
 
         Z' is compared by it too, though its rows have other weights: one bound for all
         subsets, or two whose Z' is 0 would not tie. The test of the step raises it to
-        that of the D' at hand (`decide`).
+        that of the D' at hand (`next_step`).
         """
         return max(float(self.weights @ self.weights), MIN_Z)
 
@@ -80,7 +80,7 @@ class Table:
         return tuple(columns)
 
 
-def make_table(dataset: Dataset) -> Table:
+def make_table(dataset: Dataset) -> SelectionTable:
     """Code and scale the values of a dataset."""
     values = dataset.values
     is_missing = np.isnan(values)
@@ -98,7 +98,7 @@ def make_table(dataset: Dataset) -> Table:
     ranges = np.where(ranges > 0, ranges, 1.0)
     n_classes = len(dataset.classes)
     outputs = np.array([1]) if n_classes == 2 else np.arange(n_classes)
-    return Table(
+    return SelectionTable(
         dataset=dataset,
         codes=codes,
         scaled=np.where(is_number, (values / 2 - lows / 2) / ranges, codes),

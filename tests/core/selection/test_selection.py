@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from core import selection
 from core.errors import RefusedError
 from core.selection import Selection, SelectionParams, loo_accuracy, loo_rights, select
-from core.selection.search import Trial, decide
+from core.selection.search import FeatureScore, next_step
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
 from tests import naive_selection as naive
@@ -495,9 +495,9 @@ def test_z_prime_below_one_row_of_its_own_weights_falls_no_further(
     concentration, is_taken
 ):
     table = selection.make_table(noisy(11, 400))
-    trials = [Trial(0, 0.003, concentration, 1)]
+    trials = [FeatureScore(0, 0.003, concentration, 1)]
 
-    step = decide(table, SelectionParams("ifs2boost"), [], 0.02, trials)
+    step = next_step(table, SelectionParams("ifs2boost"), [], 0.02, trials)
 
     assert step.is_taken == is_taken
     assert (step.gain > 0) == is_taken

@@ -16,10 +16,10 @@ PARALLEL ?= -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check format bench evidence clean
+.PHONY: help demo test check format compose-test bench evidence clean
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## Train on the built-in example, play a session, then serve the API.
 	@ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless} $(BIN)/askless demo
@@ -37,6 +37,9 @@ check: $(STAMP) ## Check format, lint and types.
 format: $(STAMP) ## Format the code and apply the linter's safe fixes.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+compose-test: ## Build and run the containers for real (needs Docker; API_PORT, PYTHON_IMAGE).
+	@$(PYTHON) tests/compose.py
 
 bench: $(STAMP) ## Measure speed and memory beside peers; docs/performance.md. Idle machine!
 	$(BIN)/python -m pip install --quiet -e '.[bench]'

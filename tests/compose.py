@@ -1,0 +1,182 @@
+"""`make compose-test`: the containers, built and run for real, with a transcript.
+
+Needs a Docker engine with Compose 2 and `curl`. It has a project of its own, whose
+volumes it deletes at the end. From the environment: API_PORT (18000), PYTHON_IMAGE.
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = "askless-test"
+COMPOSE = f"docker compose --project-name {PROJECT}"
+PORT = os.environ.get("API_PORT", "18000")
+ADDRESS = f"http://127.0.0.1:{PORT}"
+HEART = Path("app/demo")
+FOLDER = Path("build/compose")
+LARGE = {
+    "name": "large",
+    "target": "y",
+    "params": {"rounds": 2000},
+    "validation": {"folds": 3},
+}
+# Where an answer is longer, the transcript shows its beginning.
+SHOWN = 400
+READY_WITHIN_S = 180.0
+TRAINED_WITHIN_S = 600.0
+
+
+def run(command: str, *, is_shown: bool = True) -> str:
+    """Run a command as the transcript shows it; return what it says, or end."""
+    if is_shown:
+        print(f"$ {command.replace(f' --project-name {PROJECT}', '')}", flush=True)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=ROOT,
+        env=os.environ | {"API_PORT": PORT},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"{command}\n{done.stdout}{done.stderr}\nfailed: {done.returncode}")
+    if is_shown:
+        for line in done.stdout.splitlines():
+            print(line if len(line) <= SHOWN else f"{line[:SHOWN]} …", flush=True)
+    return done.stdout
+
+
+def curl(path: str, body: Any = None) -> Any:
+    sent = "" if body is None else f" --json '{json.dumps(body)}'"
+    return json.loads(run(f"curl -sS --fail-with-body{sent} {ADDRESS}{path}"))
+
+
+def get(path: str) -> Any:
+    """Ask without a line in the transcript."""
+    return json.loads(run(f"curl -sS {ADDRESS}{path}", is_shown=False))
+
+
+def train(table: Path, spec: Path) -> str:
+    form = f"-F dataset=@{table} -F 'spec=<{spec}'"
+    return str(
+        json.loads(run(f"curl -sS --fail-with-body {form} {ADDRESS}/train"))["id"]
+    )
+
+
+def until_progress(training_id: str, share: float) -> dict[str, Any]:
+    """Wait until a training is as far, or has ended."""
+    deadline = time.monotonic() + TRAINED_WITHIN_S
+    while time.monotonic() < deadline:
+        training: dict[str, Any] = get(f"/train/{training_id}")
+        if training["progress"] >= share or training["finished_at"] is not None:
+            return training
+        time.sleep(0.5)
+    sys.exit(f"{training_id} has not come to {share} within {TRAINED_WITHIN_S} s")
+
+
+def expect(what: str, is_true: bool) -> None:
+    print(f"# {what}: {'yes' if is_true else 'NO'}", flush=True)
+    if not is_true:
+        sys.exit(f"not so: {what}")
+
+
+@contextmanager
+def engine() -> Iterator[None]:
+    """Build and bring up the containers; take them down again whatever happens."""
+    has_engine = (
+        shutil.which("docker")
+        and not subprocess.run(
+            ["docker", "info"], capture_output=True, check=False
+        ).returncode
+    )
+    if not has_engine:
+        sys.exit(
+            "compose-test needs a Docker engine, and `docker info` reaches none. "
+            "Start one, or point DOCKER_HOST at it."
+        )
+    try:
+        run(f"{COMPOSE} up --build --detach --wait --quiet-pull")
+        yield
+    finally:
+        run(f"{COMPOSE} logs --no-log-prefix worker | tail -n 40")
+        run(f"{COMPOSE} down --volumes")
+
+
+def play_session(model_id: str) -> None:
+    """Answer two questions under a budget; the ledger must say what was charged."""
+    opened = curl("/predict", {"model": model_id, "budget": 60, "known": {"age": 63}})
+    path = f"/predict/{opened['id']}"
+    answers = [
+        {"feature": "cp", "outcome": "value", "value": "asymptomatic"},
+        {"feature": "chol", "outcome": "value", "value": 233},
+        {"feature": "trestbps", "outcome": "refused"},
+    ]
+    session = curl(f"{path}/answers", {"answers": answers})
+    closed = curl(f"{path}/stop", {})
+    charges = curl(f"{path}/ledger")["items"]
+    charged = [(one["feature"], one["amount"]) for one in charges]
+    expect("the ledger has both charges", charged == [("cp", 1.0), ("chol", 7.27)])
+    expect("it adds up to what was spent", session["budget"]["spent"] == 8.27)
+    expect("the session is closed", closed["state"] == "closed")
+
+
+def write_large() -> tuple[Path, Path]:
+    """Write a table that is trained on for some seconds, and its spec."""
+    draw = random.Random(0)
+    names = [f"x{idx}" for idx in range(30)]
+    lines = [",".join([*names, "y"])]
+    for _ in range(20_000):
+        row = [draw.gauss(0, 1) for _ in names]
+        label = int(sum(row[:6]) + draw.gauss(0, 2) > 0)
+        lines.append(",".join([*(f"{x:.4f}" for x in row), str(label)]))
+    table, spec = FOLDER / "large.csv", FOLDER / "large.json"
+    (ROOT / FOLDER).mkdir(parents=True, exist_ok=True)
+    (ROOT / table).write_text("\n".join(lines) + "\n")
+    (ROOT / spec).write_text(json.dumps(LARGE))
+    return table, spec
+
+
+def lose_worker() -> None:
+    """Kill a worker in the middle: the next one ends its training, to the byte."""
+    training_id = train(*write_large())
+    reached = until_progress(training_id, 0.2)
+    expect("it is under way", reached["finished_at"] is None)
+    run(f"{COMPOSE} kill worker 2>&1")
+    run(f"{COMPOSE} start worker 2>&1")
+    ended = until_progress(training_id, 2.0)
+    events = run(f"curl -sS {ADDRESS}/train/{training_id}/events | grep ^data")
+    expect("a second attempt has ended it", '"attempt":2' in events)
+    exported = run(f"curl -sS {ADDRESS}/models/{ended['model_id']}/export | sha256sum")
+    again = run(
+        f"{COMPOSE} run --rm --no-deps -T --volume $PWD/{FOLDER}:/data:ro worker "
+        "sh -c 'askless train /data/large.csv --spec /data/large.json -o /tmp/m.json "
+        ">/tmp/said; sha256sum </tmp/m.json' 2>/dev/null"
+    )
+    expect("the model is that of a training without a break", exported == again)
+
+
+def main() -> None:
+    began = time.monotonic()
+    with engine():
+        run(f"{COMPOSE} ps --all --format 'table {{{{.Service}}}}\t{{{{.Status}}}}'")
+        expect("it is ready", curl("/readyz")["status"] == "ready")
+        expect("the demo's model is there", len(curl("/models")["items"]) == 1)
+        training_id = train(HEART / "heart.csv", HEART / "heart.json")
+        model_id = until_progress(training_id, 2.0)["model_id"]
+        expect("the training has made a model", model_id is not None)
+        play_session(model_id)
+        lose_worker()
+    print(f"# all of it in {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

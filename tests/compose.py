@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = "askless-test"
-COMPOSE = f"docker compose --project-name {PROJECT}"
+COMPOSE = f"docker compose --ansi never --project-name {PROJECT}"
 PORT = os.environ.get("API_PORT", "18000")
 ADDRESS = f"http://127.0.0.1:{PORT}"
 HEART = Path("app/demo")

@@ -38,7 +38,7 @@ TRAINED_WITHIN_S = 600.0
 def run(command: str, *, is_shown: bool = True) -> str:
     """Run a command as the transcript shows it; return what it says, or end."""
     if is_shown:
-        print(f"$ {command.replace(f' --project-name {PROJECT}', '')}", flush=True)
+        print(f"$ {command.replace(COMPOSE, 'docker compose')}", flush=True)
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
         cwd=ROOT,

@@ -113,6 +113,30 @@ def test_examples_import_what_there_is() -> None:
     assert [name for name in names if not is_name(name)] == []
 
 
+def layout() -> list[str]:
+    """Return the paths of the tree in CONTRIBUTING.md, two blanks a level."""
+    (tree,) = re.findall(
+        r"## Layout\n\n```\n(.*?)```", text_of("CONTRIBUTING.md"), re.S
+    )
+    folders: list[str] = []
+    paths = []
+    for line in tree.splitlines():
+        level = (len(line) - len(line.lstrip())) // 2
+        folders[level:] = [line.split()[0]]
+        paths.append("".join(folders))
+    return paths
+
+
+def test_layout_shows_what_there_is() -> None:
+    packages = {
+        f"{p.parent.relative_to(ROOT)}/" for p in ROOT.glob("core/*/__init__.py")
+    }
+    going = {"core/codec/", "core/specs/"}
+
+    assert [path for path in layout() if not is_path(path)] == []
+    assert packages - going <= set(layout())
+
+
 def test_image_is_built_from_what_there_is() -> None:
     copied = re.findall(
         r"^COPY (?!--from)(?:--\S+ )*(.+) \S+$", text_of("Dockerfile"), re.M

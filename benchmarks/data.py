@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +35,11 @@ JOINED = {
 
 class MissingDataError(Exception):
     """A set that is not there, or not of two classes; one line says which and why."""
+
+
+def find_folder() -> Path:
+    """Return the folder of the shared data sets."""
+    return Path(os.environ.get("ASKLESS_DATA") or FOLDER)
 
 
 @dataclass(frozen=True)
@@ -109,12 +113,12 @@ def recode(column: FloatArray, old: Sequence[str], new: Sequence[str]) -> FloatA
     return codes[np.where(np.isnan(column), len(old), column).astype(np.int64)]
 
 
-def load(name: str, folder: Path | None = None, *, is_two_class: bool = True) -> Table:
+def load(name: str, *, is_two_class: bool = True) -> Table:
     """Read a set by its name in the manifest.
 
     Of two classes, some joined as in the papers; or with the classes as they are.
     """
-    folder = folder or Path(os.environ.get("ASKLESS_DATA") or FOLDER)
+    folder = find_folder()
     manifest_path = folder / "manifest.json"
     if not manifest_path.is_file():
         where = "the folder that ASKLESS_DATA names, else ../shared/data"
@@ -142,17 +146,6 @@ def load(name: str, folder: Path | None = None, *, is_two_class: bool = True) ->
         values=np.column_stack(values),
         targets=targets.astype(np.int64),
     )
-
-
-def load_all(names: Sequence[str]) -> list[Table]:
-    """Read the sets that are there; one line on stderr for each that is not."""
-    tables = []
-    for name in names:
-        try:
-            tables.append(load(name))
-        except MissingDataError as error:
-            print(f"skipped {error}", file=sys.stderr)
-    return tables
 
 
 def read_columns(path: Path) -> dict[str, list[str]]:

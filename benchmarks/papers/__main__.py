@@ -1,32 +1,84 @@
-"""Measure what is missing and write docs/evidence.md: `make evidence [QUICK=1]`.
+"""Measure what is missing and fill in docs/evidence.md: `make evidence [QUICK=1]`.
 
 A quick run has a folder of its own, build/evidence, for document, figures and data.
 
-A part is a module of this package with `measure(quick)` and `section(results)`, and if
-it likes `verdicts(results)` and `figures(results)`; what is long stands in
-`NAME_report.py` and its like. A part that names others in `BESIDE` finds their results
-under `results["beside"]`. A new part needs its name in `PARTS`, no more.
+A part is a module with `measure(quick)`, its regions of the document (`TABLES`) and its
+verdicts (`judge`). It finds the results of all parts under `results["beside"]`. A new
+part needs its line in `PARTS`, its regions in the document, and no more.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
-from benchmarks.papers import opening, plots
+from benchmarks import plots
+from benchmarks.documents import fill, listed, table
+from benchmarks.papers import (
+    baselines,
+    baselines_tables,
+    huang,
+    huang_tables,
+    huang_verdicts,
+    margins,
+    margins_tables,
+    reyzin,
+    reyzin_tables,
+    reyzin_verdicts,
+    search,
+    search_tables,
+    selection,
+    selection_tables,
+    selection_verdicts,
+    trees,
+    trees_tables,
+)
+from benchmarks.papers.pictures import PICTURES
+from benchmarks.papers.results import Verdict
 from benchmarks.papers.runs import Measurement, Results, run
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("reyzin", "margins", "huang", "trees", "baselines", "selection", "search")
-ENDINGS = ("", "_figures", "_verdicts", "_report")
+SOURCE = ROOT / "docs" / "evidence.md"
+PAPERS = {
+    "000": "Reyzin (2010)",
+    "001": "Huang, Powers, Reyzin (2015)",
+    "002": "Sebban, Nock (1999)",
+    "003": "slides on ensemble methods",
+    "004": "Kégl, Busa-Fekete (2009)",
+}
+QUICK_NOTE = (
+    "> **A quick run** (`make evidence QUICK=1`): few repetitions, wide intervals, and "
+    "verdicts accordingly, all of it measured by this run. The full document is "
+    "docs/evidence.md.\n\n"
+)
+
+
+class Part(NamedTuple):
+    """What to measure, and which regions and verdicts the results fill in."""
+
+    measure: Callable[[bool], Measurement]
+    tables: dict[str, Callable[[Results], str]]
+    judge: Callable[[Results], list[Verdict]]
+
+
+PARTS = {
+    "reyzin": Part(reyzin.measure, reyzin_tables.TABLES, reyzin_verdicts.judge),
+    "margins": Part(margins.measure, margins_tables.TABLES, margins_tables.judge),
+    "huang": Part(huang.measure, huang_tables.TABLES, huang_verdicts.judge),
+    "trees": Part(trees.measure, trees_tables.TABLES, trees_tables.judge),
+    "baselines": Part(
+        baselines.measure, baselines_tables.TABLES, baselines_tables.judge
+    ),
+    "selection": Part(
+        selection.measure, selection_tables.TABLES, selection_verdicts.judge
+    ),
+    "search": Part(search.measure, search_tables.TABLES, search_tables.judge),
+}
 
 
 @dataclass(frozen=True)
@@ -36,73 +88,94 @@ class Place:
     results: Path
     document: Path
 
-    @property
-    def figures(self) -> Path:
-        return self.document.parent / "figures"
 
-
-WHOLE = Place(ROOT / "benchmarks" / "results", ROOT / "docs" / "evidence.md")
+WHOLE = Place(ROOT / "benchmarks" / "results", SOURCE)
 QUICK = Place(ROOT / "build" / "evidence", ROOT / "build" / "evidence" / "evidence.md")
 
 
-def find_modules(name: str) -> list[ModuleType]:
-    """The modules of a part that are there, its own first."""
-    paths = [f"benchmarks.papers.{name}{ending}" for ending in ENDINGS]
-    return [
-        importlib.import_module(path)
-        for path in paths
-        if importlib.util.find_spec(path)
-    ]
-
-
-def find(name: str, attribute: str, default: Any = None) -> Any:
-    """What a part has under a name, in whichever of its modules."""
-    found = (getattr(module, attribute, None) for module in find_modules(name))
-    return next((one for one in found if one is not None), default)
+def find_names() -> list[str]:
+    """Return the names of the regions that the document must have."""
+    return [*GENERAL, *(name for part in PARTS.values() for name in part.tables)]
 
 
 def read_results(folder: Path) -> dict[str, Results]:
-    """Everything stored, by part."""
-    all_results = {}
+    """Return everything stored, by part."""
+    all_results: dict[str, Results] = {}
     for name in PARTS:
         path = folder / f"papers_{name}.json"
-        if path.is_file() and find(name, "section"):
+        if path.is_file():
             results = json.loads(path.read_text())
             if results["sets"]:
-                all_results[name] = results
-    for name, results in all_results.items():
-        others = [one for one in find(name, "BESIDE", ()) if one in all_results]
-        if others:
-            results["beside"] = {one: all_results[one] for one in others}
+                all_results[name] = {**results, "beside": all_results}
     return all_results
 
 
 def write_document(all_results: dict[str, Results], place: Place) -> None:
-    """Sections of the parts that have results, under the verdicts of all."""
-    sections, verdicts = [], []
-    for name, results in all_results.items():
-        for title, figure in find(name, "figures", no_figures)(results).items():
-            plots.save(figure, place.figures / f"{title}.svg")
-        verdicts += find(name, "verdicts", no_verdicts)(results)
-        sections.append(find(name, "section")(results))
-    head = opening.write(all_results, verdicts, place is QUICK)
-    place.document.write_text("\n\n".join([head, *sections]).rstrip() + "\n")
+    """Fill in the regions of the parts that have results, and draw their pictures."""
+    tables = {name: write(all_results) for name, write in GENERAL.items()}
+    for part, results in all_results.items():
+        for name, write in PARTS[part].tables.items():
+            tables[name] = write(results)
+    for part, results in all_results.items():
+        for title, draw in PICTURES.get(part, {}).items():
+            plots.save(
+                draw(results), place.document.parent / "figures" / f"{title}.svg"
+            )
+    head, body = fill(SOURCE.read_text(), tables).split("\n\n", 1)
+    note = QUICK_NOTE if place is QUICK else ""
+    place.document.write_text(f"{head}\n\n{note}{body}")
 
 
-def no_figures(_results: Results) -> dict[str, Any]:
-    return {}
+def write_runs(all_results: dict[str, Results]) -> str:
+    """How much was measured: sets, repetitions, processor time, and settings."""
+    rows = []
+    for part, results in all_results.items():
+        counts = sorted({len(stored) for stored in results["sets"].values()})
+        ends = dict.fromkeys((counts[0], counts[-1]))
+        stored = [one for pieces in results["sets"].values() for one in pieces.values()]
+        minutes = sum(one["seconds"] for one in stored) / 60
+        settings = [
+            f"{key} {value}"
+            for key, value in results["settings"].items()
+            if isinstance(value, int | float) and key != "version"
+        ]
+        cells = (len(results["sets"]), " to ".join(map(str, ends)), f"{minutes:.1f}")
+        rows.append((part, *cells, listed(settings, "")))
+    heading = ("part", "sets", "repetitions of each", "minutes of one core", "settings")
+    return table(heading, rows)
 
 
-def no_verdicts(_results: Results) -> list[Any]:
-    return []
-
-
-def plan(quick: bool) -> dict[str, Measurement]:
-    """What there is to measure, by part."""
-    functions: dict[str, Callable[[bool], Measurement] | None] = {
-        name: find(name, "measure") for name in PARTS
+def write_lacking(all_results: dict[str, Results]) -> str:
+    """What could not be measured, and why."""
+    whys = {
+        why: None
+        for results in all_results.values()
+        for why in results.get("lacking", {}).values()
     }
-    return {name: one(quick) for name, one in functions.items() if one is not None}
+    whys = whys or {"nothing": None}
+    return "\n".join(f"- {why}." for why in whys)
+
+
+def write_verdicts(all_results: dict[str, Results]) -> str:
+    """All claims in the order of the parts."""
+    rows = [
+        (
+            f"{one.paper} {PAPERS[one.paper]}",
+            one.claim,
+            f"**{one.verdict}**",
+            one.measured,
+        )
+        for part, results in all_results.items()
+        for one in PARTS[part].judge(results)
+    ]
+    return table(("paper", "claim", "verdict", "measured"), rows)
+
+
+GENERAL = {
+    "runs": write_runs,
+    "lacking": write_lacking,
+    "verdicts": write_verdicts,
+}
 
 
 def main() -> int:
@@ -116,11 +189,8 @@ def main() -> int:
     arguments = parser.parse_args()
     place = QUICK if arguments.quick else WHOLE
     if not arguments.document:
-        parts = plan(arguments.quick)
-        skipped = {
-            line: None for one in parts.values() for line in one.lacking.values()
-        }
-        for line in skipped:
+        parts = {name: one.measure(arguments.quick) for name, one in PARTS.items()}
+        for line in {why for one in parts.values() for why in one.lacking.values()}:
             print(f"skipped {line}", file=sys.stderr)
         try:
             run(parts, place.results, arguments.workers)

@@ -6,17 +6,14 @@ costs of `huang`'s repetitions; their out-of-bag error beside the error on test 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from benchmarks.data import MICROS
+from benchmarks.engine import run_out
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Measurement, Record
-from core.model.model import Model
 from core.pipeline.train import train
 from core.session.curves import evaluate
-from core.table.dataset import Dataset
 from core.training.baselines import BASELINES
 from core.training.params import BoostParams
 
@@ -29,16 +26,8 @@ N_QUICK = 3
 
 def measure(quick: bool) -> Measurement:
     """The baselines on the sets whose trees are soon grown."""
-    lacking = sets.find_missing(list(SETS))
-    settings: dict[str, Any] = {
-        "seed": sets.SEED,
-        "budgets": list(BUDGETS),
-        "trees": TREES,
-    }
-    count = N_QUICK if quick else N_REPETITIONS
-    repetitions = {title: count for title in SETS if title not in lacking}
-    n_rows = sets.count_rows(repetitions)
-    return Measurement(settings, repetitions, play, lacking, n_rows)
+    settings = {"budgets": BUDGETS, "trees": TREES}
+    return sets.plan(SETS, N_QUICK if quick else N_REPETITIONS, settings, play)
 
 
 def play(title: str, repetition: int) -> Record:
@@ -47,22 +36,11 @@ def play(title: str, repetition: int) -> Record:
     record: Record = {}
     limits = [*(budget * MICROS for budget in BUDGETS), None]
     for name in BASELINES:
-        model = train_whole(drawn.training, name, repetition)
+        params = BoostParams(name, rounds=TREES, seed=repetition)
+        model = run_out(train(drawn.training, params, folds=0))
         *within, everything = evaluate(model.ensemble, drawn.testing, limits).errors
         record[name] = np.round(within, 4).tolist()
         record[f"{name}_all"] = round(everything, 6)
         if BASELINES[name].is_bagged:
             record[f"{name}_out_of_bag"] = model.card["out_of_bag_error"]
     return record
-
-
-def train_whole(training: Dataset, algorithm: str, seed: int) -> Model:
-    """Train as the service does, without folds."""
-    params = BoostParams(algorithm, rounds=TREES, seed=seed)
-    steps = train(training, params, folds=0)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            model: Model = end.value
-            return model

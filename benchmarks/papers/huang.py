@@ -6,11 +6,11 @@ Stumps; costs uniform on [0, 2], drawn anew with the rows of every repetition.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from benchmarks.data import MICROS
+from benchmarks.engine import boost_rounds
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.sets import SETS, Draw
@@ -19,7 +19,6 @@ from core.session.curves import evaluate
 from core.table.binning import Binned, bin_values
 from core.table.dataset import Dataset
 from core.training.algorithms import make_ensemble
-from core.training.boosting import boost
 from core.training.params import BoostParams
 from core.training.rounds import Round
 
@@ -37,17 +36,8 @@ RULES = {
 
 def measure(quick: bool) -> Measurement:
     """Figure 1 on every set of Table 1 that is there."""
-    lacking = sets.find_missing(list(SETS))
-    count = N_QUICK if quick else N_REPETITIONS
-    settings: dict[str, Any] = {
-        "seed": sets.SEED,
-        "budgets": list(BUDGETS),
-        "rounds": ROUNDS,
-        "max_cost": sets.MAX_COST,
-    }
-    repetitions = {title: count for title in SETS if title not in lacking}
-    n_rows = sets.count_rows(repetitions)
-    return Measurement(settings, repetitions, play, lacking, n_rows)
+    settings = {"budgets": BUDGETS, "rounds": ROUNDS, "max_cost": sets.MAX_COST}
+    return sets.plan(SETS, N_QUICK if quick else N_REPETITIONS, settings, play)
 
 
 def play(title: str, repetition: int) -> Record:
@@ -95,9 +85,8 @@ def train(
     Rounds after the first one that the largest budget can't pay change nothing.
     """
     params = BoostParams(algorithm, rounds=max(ROUNDS, n_least))
-    signed_weights = training.signs * training.weights
     rounds: list[Round] = []
-    for added in boost(binned, signed_weights, training.catalogue, params):
+    for added in boost_rounds(training, params, binned):
         rounds.append(added)
         is_spent = added.spent > BUDGETS[-1] * MICROS
         if len(rounds) >= n_least and (is_spent or len(rounds) >= ROUNDS):

@@ -5,17 +5,14 @@ AdaBoost on stumps over the rows of `reyzin`'s repetitions.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from benchmarks.engine import boost_rounds
 from benchmarks.papers import sets
 from benchmarks.papers.reyzin import TITLES, means, sample_rows
 from benchmarks.papers.runs import Measurement, Record
 from core.model.margins import corollary3_bound, margin_distribution, margins
-from core.table.binning import bin_values
 from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 
 ROUNDS = (10, 100, 500)
@@ -28,17 +25,8 @@ N_QUICK = 3
 
 def measure(quick: bool) -> Measurement:
     """The sets of 000 that are there."""
-    lacking = sets.find_missing(list(TITLES))
-    settings: dict[str, Any] = {
-        "seed": sets.SEED,
-        "rounds": list(ROUNDS),
-        "draws": list(DRAWS),
-        "sampled_rows": "training",
-    }
-    count = N_QUICK if quick else N_REPETITIONS
-    repetitions = {title: count for title in TITLES if title not in lacking}
-    n_rows = sets.count_rows(repetitions)
-    return Measurement(settings, repetitions, play, lacking, n_rows)
+    settings = {"rounds": ROUNDS, "draws": DRAWS, "sampled_rows": "training"}
+    return sets.plan(TITLES, N_QUICK if quick else N_REPETITIONS, settings, play)
 
 
 def play(title: str, repetition: int) -> Record:
@@ -51,8 +39,7 @@ def play(title: str, repetition: int) -> Record:
     drawn = sets.draw(title, repetition, uniform_costs=True)
     training = drawn.training
     params = BoostParams("adaboost", rounds=ROUNDS[-1])
-    weights = initial_weights(training)
-    rounds = list(boost(bin_values(training), weights, training.catalogue, params))
+    rounds = list(boost_rounds(training, params))
     record: Record = {}
     for count in ROUNDS:
         ensemble = make_ensemble(training, params, rounds[:count])

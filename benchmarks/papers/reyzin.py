@@ -7,11 +7,11 @@ alpha with the stream of the service's own policy `sample`. All costs are 1.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from benchmarks.data import MICROS
+from benchmarks.engine import train_ensemble
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Measurement, Record
 from core.arrays import FloatArray, IntArray
@@ -19,10 +19,7 @@ from core.kernels.jit import kernel
 from core.model.ensemble import Ensemble
 from core.session.curves import evaluate
 from core.session.policies.sample import draw, uniforms
-from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.training.algorithms import make_ensemble
-from core.training.boosting import boost
 from core.training.params import BoostParams
 
 TITLES = ("census", "splice", "ocr17", "ocr49")
@@ -46,17 +43,9 @@ def find_marks() -> IntArray:
 
 def measure(quick: bool) -> Measurement:
     """All of 000 on the sets that are there."""
-    lacking = sets.find_missing(list(TITLES))
-    count = N_QUICK if quick else N_REPETITIONS
-    settings: dict[str, Any] = {
-        "seed": sets.SEED,
-        "rounds": ROUNDS,
-        "marks": find_marks().tolist(),
-        "counts": list(COUNTS),
-    }
-    repetitions = {title: count for title in TITLES if title not in lacking}
-    n_rows = sets.count_rows(repetitions)
-    return Measurement(settings, repetitions, play, lacking, n_rows)
+    marks = find_marks().tolist()
+    settings = {"rounds": ROUNDS, "marks": marks, "counts": COUNTS}
+    return sets.plan(TITLES, N_QUICK if quick else N_REPETITIONS, settings, play)
 
 
 def play(title: str, repetition: int) -> Record:
@@ -70,12 +59,7 @@ def play(title: str, repetition: int) -> Record:
     """
     drawn = sets.draw(title, repetition, uniform_costs=True)
     training, testing = drawn.training, drawn.testing
-    params = BoostParams("adaboost_rs", rounds=ROUNDS)
-    signed_weights = training.signs * training.weights
-    rounds = list(
-        boost(bin_values(training), signed_weights, training.catalogue, params)
-    )
-    ensemble = make_ensemble(training, params, rounds)
+    ensemble = train_ensemble(training, BoostParams("adaboost_rs", rounds=ROUNDS))
     full = evaluate(ensemble, testing, (None,), "ordered").errors[0]
     votes, read, by_count = sample_rows(ensemble, testing, repetition, find_marks())
     signs = testing.signs[:, None]

@@ -1,45 +1,98 @@
-"""The paper's Tables 1 to 3 beside ours, and what parts them (Reyzin 2010)."""
+"""Reyzin (2010), his tables beside ours."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.papers.document import column, listed, percent, plus_minus, table
-from benchmarks.papers.intervals import outer_rank
-from benchmarks.papers.reyzin import find_marks
-from benchmarks.papers.reyzin_findings import (
-    LEVELS,
-    adaboost,
-    compare_errors,
-    compare_tables,
-    titles,
-)
+from benchmarks.documents import percent, plus_minus, signed, table
+from benchmarks.intervals import Interval, interval, outer_rank
+from benchmarks.papers.results import column, mean, measured
+from benchmarks.papers.reyzin import COUNTS, EVERY, TITLES, find_marks
+from benchmarks.papers.reyzin_crossings import LEVELS, READ, SAMPLES, compare_tables
 from benchmarks.papers.runs import Results
+from core.arrays import FloatArray
 
-STRICTEST = LEVELS[-1]
-WHY = {
-    "census": "other columns: a9a's, of which 119 or 120 vary in the drawn rows; the "
-    "paper has 130",
-    "splice": "the same 3,175 rows, as far as we know, but 240 features that vary to "
-    "the paper's 239; which one it lacks isn't known",
-    "ocr17": "other images: MNIST's; the paper's come from NIST with their own scaling",
-    "ocr49": "other images: MNIST's; the paper's come from NIST with their own scaling",
+SHOWN = (11, 31, 101, 311, 1001, 2501)
+COUNTS_SHOWN = (4, 16, 64)
+PAPER_FEATURES = {"census": 130, "splice": 239, "ocr17": 402, "ocr49": 402}
+VOTES = ("sampled", "top", "top_rounds", "prefix")
+MNIST = "MNIST's images; the paper's come from NIST with their own scaling"
+DIFFERS = {
+    "census": "a9a's columns",
+    "splice": "which feature the paper's lacks isn't known",
+    "ocr17": MNIST,
+    "ocr49": MNIST,
 }
 
 
-def sizes_table(results: Results) -> str:
+def titles(results: Results) -> list[str]:
+    """Sets measured, in the paper's order."""
+    return measured(results, TITLES)
+
+
+def fit_of_excess(results: Results, title: str) -> tuple[float, float]:
+    """Determination of log(excess error) by the draws and by their logarithm.
+
+    Over the marks where the excess is at least a tenth of AdaBoost's error, thinned to
+    even steps of the logarithm.
+    """
+    full = float(mean(results, title, "adaboost"))
+    excess = mean(results, title, "errors") - full
+    wanted = np.unique(np.searchsorted(find_marks(), 1.15 ** np.arange(58)))
+    idxs = np.array([i for i in wanted if i < excess.size and excess[i] > full / 10])
+    draws, logs = find_marks()[idxs], np.log(excess[idxs])
+    fits = [np.corrcoef(one, logs)[0, 1] ** 2 for one in (draws, np.log(draws))]
+    return float(fits[0]), float(fits[1])
+
+
+def unread(results: Results, title: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Share of features unread; what even draws would leave; by marks.
+
+    The last: even draws over the features that some round of AdaBoost reads.
+    """
+    read, n_features, n_used = (
+        column(results, title, key) for key in ("read", "n_features", "n_used")
+    )
+    n_features, n_used = n_features[:, None], n_used[:, None]
+    even = (1 - 1 / n_features) ** find_marks()
+    used_left = n_used * (1 - 1 / n_used) ** find_marks()
+    even_used = (n_features - n_used + used_left) / n_features
+    shares = (1 - read / n_features, even, even_used)
+    return tuple(one.mean(axis=0) for one in shares)
+
+
+def differences(results: Results, title: str, one: str) -> list[Interval]:
+    """Paired difference of error from the sampled vote's, by number of features."""
+    paired = column(results, title, one) - column(results, title, "sampled")
+    return [interval(by_count) for by_count in paired.T]
+
+
+def shown(value: float, key: str) -> str:
+    """Write a number of draws, or percent of the features."""
+    if np.isinf(value):
+        return f"not by {find_marks()[-1]:,}"
+    return f"{value:,.0f}" if key == SAMPLES else f"{value:.1f}"
+
+
+def marked(text: str, is_inside: bool) -> str:
+    """Mark what leaves the paper's figure outside."""
+    return text if is_inside else f"{text} ✗"
+
+
+def write_sizes(results: Results) -> str:
+    """Features and AdaBoost's error."""
     rows = []
     for title in titles(results):
-        found = compare_errors(results, title)
-        n_features = column(results, title, "n_features").mean()
-        n_used = column(results, title, "n_used").mean()
-        counts = {"census": 130, "splice": 239}.get(title, 402)
-        spread = column(results, title, "adaboost").std(ddof=1)
-        cells = (f"{n_features:.0f}", str(counts), f"{n_used:.0f}", f"{found.theirs}")
+        [found] = compare_tables(results, title)["errors"]
+        errors = column(results, title, "adaboost")
+        n_features, n_used = (
+            f"{mean(results, title, key):.0f}" for key in ("n_features", "n_used")
+        )
         split = f"{found.split_low:.1f} to {found.split_high:.1f}"
-        judged = (marked(split, found.is_of_split), percent(spread))
-        mean = marked(plus_minus(adaboost(results, title)), found.is_of_mean)
-        rows.append((title, *cells, *judged, mean))
+        judged = (marked(split, found.is_of_split), percent(errors.std(ddof=1)))
+        whole = marked(plus_minus(interval(errors)), found.is_of_mean)
+        counts = (n_features, PAPER_FEATURES[title], n_used, found.theirs)
+        rows.append((title, *counts, *judged, whole, DIFFERS[title]))
     heading = (
         "set",
         "features",
@@ -49,125 +102,138 @@ def sizes_table(results: Results) -> str:
         "one split of ours, 95 %",
         "sd of a split",
         "mean of ours",
+        "what differs, as far as we know",
     )
-    return table(heading, rows) + (
-        "\n\nFeatures: those that vary over the drawn rows. The digits' 196 pixels "
-        "of four levels make 402 thresholds there, as in the paper, so that its "
-        "percentages and ours have the same whole."
-    )
+    return table(heading, rows)
 
 
-def marked(text: str, is_inside: bool) -> str:
-    return text if is_inside else f"{text} ✗"
-
-
-def crossing_table(results: Results, key: str) -> str:
+def write_crossings(results: Results, key: str) -> str:
     """A table of the paper's beside ours, of one split and of the mean curve."""
-    is_count = key == "samples"
     rows = []
     for title in titles(results):
         cells = compare_tables(results, title)[key]
         for level, one in zip(LEVELS, cells, strict=True):
-            median, low, high, mean, mean_low, mean_high = (
-                shown(value, is_count)
-                for value in (
-                    one.median,
-                    one.split_low,
-                    one.split_high,
-                    one.mean,
-                    one.low,
-                    one.high,
-                )
-            )
+            low, high = shown(one.split_low, key), shown(one.split_high, key)
+            split = f"{shown(one.median, key)} ({low} to {high})"
+            low, high = shown(one.low, key), shown(one.high, key)
+            whole = f"{shown(one.mean, key)} ({low} to {high})"
             rows.append(
                 (
                     title if level == LEVELS[0] else "",
                     f"{level} %",
-                    shown(one.theirs, is_count),
-                    marked(f"{median} ({low} to {high})", one.is_of_split),
-                    marked(f"{mean} ({mean_low} to {mean_high})", one.is_of_mean),
+                    shown(one.theirs, key),
+                    marked(split, one.is_of_split),
+                    marked(whole, one.is_of_mean),
                 )
             )
     heading = ("set", "above", "paper", "one split: median (95 %)", "mean curve (95 %)")
     return table(heading, rows)
 
 
-def shown(value: float, is_count: bool) -> str:
-    if np.isinf(value):
-        return f"not by {find_marks()[-1]:,}"
-    return f"{value:,.0f}" if is_count else f"{value:.1f}"
-
-
-def reading(results: Results) -> str:
-    """How the tables are to be read, above them."""
-    n_splits = min(len(results["sets"][title]) for title in titles(results))
+def write_reading(results: Results) -> str:
+    """What the two tables rest on, and what they say together."""
+    names = titles(results)
+    if not names:
+        return ""
+    found = {title: compare_tables(results, title) for title in names}
+    last = [one[SAMPLES][-1] for one in found.values()]
+    n_splits = min(len(results["sets"][title]) for title in names)
     rank = outer_rank(n_splits)
-    ends = "the least and the greatest" if rank == 1 else f"rank {rank} from either end"
-    return (
-        "The paper gives no spread and doesn't say over how many splits its figures "
-        "are means. So each is judged by where one more split of ours would lie "
-        "(AdaBoost's error: Student's t, mean ± t·sd·√(1 + 1/n); the tables, whose "
-        f"figures are skewed and may be infinite: between {ends} of {n_splits} splits, "
-        f"which hold one more in {n_splits + 1 - 2 * rank} of {n_splits + 1} cases). "
-        "✗: the paper's lies outside. That is the widest fair reading, and a wide "
-        "interval proves little; if the paper's figures are means "
-        "of many splits, the last column is the one to read, the 95 % interval of our "
-        "mean, which takes the paper's figure as exact."
+    n_beyond, cell = min(
+        (one.n_beyond, f"{title} at {level} % in Table {number}")
+        for title, tables in found.items()
+        for number, key in ((2, SAMPLES), (3, READ))
+        for level, one in zip(LEVELS, tables[key], strict=True)
     )
-
-
-def bias_words(results: Results) -> str:
-    """One curve touches a level before the mean curve does; by how much."""
-    found = {
-        title: compare_tables(results, title)["samples"][-1]
-        for title in titles(results)
-    }
-    cells = [
-        f"{title} {shown(one.median, True)} and {shown(one.mean, True)}"
-        for title, one in found.items()
-    ]
-    is_early = sum(one.median < one.mean for one in found.values())
-    is_below = sum(one.theirs < one.mean for one in found.values())
-    return (
-        "The first crossing is biased: a single curve's noise makes it touch a level "
-        "before the mean curve does. Median split and mean curve come within "
-        f"{STRICTEST} % after {listed(cells)} draws: the single one is earlier on "
-        f"{is_early} of {len(found)} sets, and the paper's figure lies below our mean "
-        f"curve's on {is_below}. Figures read off one curve or few would be so."
+    n_early = sum(one.median < one.mean for one in last)
+    n_below = sum(one.theirs < one.mean for one in last)
+    n_inside, n_all = n_splits + 1 - 2 * rank, n_splits + 1
+    rows = (
+        ("splits", n_splits),
+        ("the range of one more split, ranks from either end", rank),
+        ("holds one more split in", f"{n_inside} of {n_all} cases"),
+        (
+            "the median split crosses the last level first on",
+            f"{n_early} of {len(last)}",
+        ),
+        (
+            "the paper's figure lies below our mean curve's on",
+            f"{n_below} of {len(last)}",
+        ),
+        ("the paper's figure farthest out", cell),
+        ("splits as far out as that or farther", f"{n_beyond} of {n_splits}"),
     )
+    return table(("", "measured"), rows)
 
 
-def deviations(results: Results) -> str:
-    """Why figures fall outside even of one split, for the sets where one does."""
-    lines = []
+def write_draws(results: Results) -> str:
+    """Errors after some draws, and which law fits them."""
+    marks = find_marks()
+    idxs = [int(np.argmin(abs(marks - one))) for one in SHOWN]
+    rows = []
     for title in titles(results):
-        found = compare_tables(results, title)
-        if not all(one.is_of_split for cells in found.values() for one in cells):
-            lines.append(f"- {title}: {WHY[title]}.")
-    causes = []
-    if lines:
-        causes = [
-            "What differs where a figure lies outside one split's interval, as far as "
-            "we know; that it is the cause is not shown:",
-            "\n".join(lines),
-        ]
-    return "\n\n".join([*causes, edge_words(results)])
+        errors = column(results, title, "errors")
+        cells = [plus_minus(interval(errors[:, idx]), 1) for idx in idxs]
+        fits = (f"{one:.2f}" for one in fit_of_excess(results, title))
+        rows.append((title, *cells, *fits))
+    draws = (f"{marks[idx]:,} draws" for idx in idxs)
+    return table(("set", *draws, "R², exponential", "R², power"), rows)
 
 
-def edge_words(results: Results) -> str:
-    """Which figure lies nearest to an edge of our splits, and what else is open."""
-    cells = [
-        (one.n_beyond, f"{title}'s at {level} % in Table {number}")
+def write_unread(results: Results) -> str:
+    """Measured and bounds at some numbers of draws."""
+    marks = find_marks()
+    rows = []
+    for title in titles(results):
+        shares, n_features = (
+            unread(results, title),
+            float(mean(results, title, "n_features")),
+        )
+        idxs = [int(np.argmin(abs(marks - one))) for one in (31, 101, n_features, 1001)]
+        cells = [" / ".join(percent(one[i], 1) for one in shares) for i in idxs]
+        rows.append((title, f"{n_features:.0f}", *cells))
+    heading = ("set", "n", "31 draws", "101 draws", "n draws", "1,001 draws")
+    return table(heading, rows)
+
+
+def write_apart(results: Results) -> str:
+    """Hoeffding's bound in figures."""
+    marks = find_marks()[::EVERY]
+    idx = int(np.argmin(abs(marks - 101)))
+    rows = [
+        (
+            title,
+            *(
+                percent(mean(results, title, one)[idx], 1)
+                for one in ("apart", "hoeffding")
+            ),
+        )
         for title in titles(results)
-        for number, key in ((2, "samples"), (3, "read"))
-        for level, one in zip(LEVELS, compare_tables(results, title)[key], strict=True)
     ]
-    n_beyond, name = min(cells)
-    n_splits = min(len(results["sets"][title]) for title in titles(results))
-    return (
-        f"Of Tables 2 and 3 the figure farthest out is {name}: {n_beyond} of "
-        f"{n_splits} splits lie as far out or farther. What a tied vote counts the "
-        "paper doesn't say either (with even numbers of draws ties are frequent). 10 % "
-        "above an error of 1 % is 5 of 5,000 rows: the last level moves by hundreds of "
-        "draws between splits."
-    )
+    heading = ("set", f"other side than the full vote, {marks[idx]} draws", "bound")
+    return table(heading, rows)
+
+
+def write_votes(results: Results) -> str:
+    """Errors at some numbers of features, and the paired difference."""
+    rows = []
+    for title in titles(results):
+        gaps = differences(results, title, "top_rounds")
+        for count in COUNTS_SHOWN:
+            idx = COUNTS.index(count)
+            cells = [percent(mean(results, title, key)[idx], 1) for key in VOTES]
+            rows.append((title, count, *cells, signed(gaps[idx], 1)))
+    names = ("sampled", "features of most alpha", "hypotheses of most alpha", "BT")
+    return table(("set", "features", *names, "most alpha − sampled"), rows)
+
+
+TABLES = {
+    "reyzin-sizes": write_sizes,
+    "reyzin-draws-needed": lambda results: write_crossings(results, SAMPLES),
+    "reyzin-features-read": lambda results: write_crossings(results, READ),
+    "reyzin-reading": write_reading,
+    "reyzin-draws": write_draws,
+    "reyzin-unread": write_unread,
+    "reyzin-apart": write_apart,
+    "reyzin-votes": write_votes,
+}

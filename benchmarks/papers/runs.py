@@ -16,20 +16,34 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 Record = dict[str, Any]
 Results = dict[str, Any]
-Job = tuple[int, str, str, int]
+COLUMNS = (
+    "{task.description:<10}",
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeRemainingColumn(),
+)
 
 # Raise it when what a repetition stores has changed its meaning.
 VERSION = 1
 FLUSH_S = 10.0
 AHEAD = 2
+
+
+class Job(NamedTuple):
+    """A repetition to play; sorted, the first ones of every part and set come first."""
+
+    number: int
+    part: str
+    title: str
 
 
 @dataclass(frozen=True)
@@ -81,16 +95,18 @@ def write(path: Path, results: Results) -> None:
     fresh.replace(path)
 
 
-def missing_jobs(
-    measurement: Measurement, results: Results
-) -> list[tuple[int, str, int]]:
-    """Jobs not stored yet: (repetition, set, repetition), all sets in turn."""
-    return [
-        (repetition, title, repetition)
+def find_jobs(
+    parts: dict[str, Measurement], all_results: dict[str, Results]
+) -> list[Job]:
+    """Jobs not stored yet, all parts and sets in turn."""
+    jobs = [
+        Job(number, part, title)
+        for part, measurement in parts.items()
         for title, n_repetitions in measurement.repetitions.items()
-        for repetition in range(n_repetitions)
-        if str(repetition) not in results["sets"].get(title, {})
+        for number in range(n_repetitions)
+        if str(number) not in all_results[part]["sets"].get(title, {})
     ]
+    return sorted(jobs)
 
 
 def timed(play: Callable[[str, int], Record], title: str, number: int) -> Record:
@@ -111,37 +127,22 @@ def run(parts: dict[str, Measurement], folder: Path, n_workers: int) -> None:
         os.environ[name] = "1"
     paths = {name: folder / f"papers_{name}.json" for name in parts}
     all_results = {name: read(paths[name], one) for name, one in parts.items()}
-    jobs = sorted(
-        (order, name, title, number)
-        for name, one in parts.items()
-        for order, title, number in missing_jobs(one, all_results[name])
-    )
+    jobs = find_jobs(parts, all_results)
+    store = Store(paths, all_results)
+    spawn = multiprocessing.get_context("spawn")
     with (
-        Progress(
-            "{task.description:<10}",
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-        ) as progress,
-        ProcessPoolExecutor(
-            n_workers, multiprocessing.get_context("spawn"), start_worker
-        ) as pool,
+        Progress(*COLUMNS, console=Console(stderr=True)) as progress,
+        ProcessPoolExecutor(n_workers, spawn, start_worker) as pool,
     ):
-        bars = {
-            name: progress.add_task(
-                name,
-                total=sum(one.repetitions.values()),
-                completed=sum(one.repetitions.values())
-                - sum(job[1] == name for job in jobs),
-            )
-            for name, one in parts.items()
-        }
-        store = Store(paths, all_results)
+        bars = {}
+        for name, one in parts.items():
+            total = sum(one.repetitions.values())
+            n_done = total - sum(job.part == name for job in jobs)
+            bars[name] = progress.add_task(name, total=total, completed=n_done)
         try:
-            for name, title, number, record in play_all(pool, parts, jobs, n_workers):
-                store.add(name, title, number, record)
-                progress.advance(bars[name])
+            for job, record in play_all(pool, parts, jobs, n_workers):
+                store.add(job, record)
+                progress.advance(bars[job.part])
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -156,9 +157,9 @@ class Store:
         self.paths, self.results = paths, results
         self.written_at = time.monotonic()
 
-    def add(self, name: str, title: str, number: int, record: Record) -> None:
-        results = self.results[name]
-        results["sets"].setdefault(title, {})[str(number)] = record
+    def add(self, job: Job, record: Record) -> None:
+        sets = self.results[job.part]["sets"]
+        sets.setdefault(job.title, {})[str(job.number)] = record
         if time.monotonic() - self.written_at > FLUSH_S:
             self.flush()
 
@@ -173,29 +174,16 @@ def play_all(
     parts: dict[str, Measurement],
     jobs: list[Job],
     n_workers: int,
-) -> Iterator[tuple[str, str, int, Record]]:
+) -> Iterator[tuple[Job, Record]]:
     """Yield records as they come; few jobs wait in the pool, so stopping is quick."""
-    waiting: dict[Future[Record], tuple[str, str, int]] = {}
+    waiting: dict[Future[Record], Job] = {}
     queue = iter(jobs)
-    for _ in range(n_workers * AHEAD):
-        submit_next(pool, parts, queue, waiting)
-    while waiting:
+    while True:
+        for job in islice(queue, n_workers * AHEAD - len(waiting)):
+            play = parts[job.part].play
+            waiting[pool.submit(timed, play, job.title, job.number)] = job
+        if not waiting:
+            return
         done, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:
-            name, title, number = waiting.pop(future)
-            submit_next(pool, parts, queue, waiting)
-            yield name, title, number, future.result()
-
-
-def submit_next(
-    pool: ProcessPoolExecutor,
-    parts: dict[str, Measurement],
-    queue: Iterator[Job],
-    waiting: dict[Future[Record], tuple[str, str, int]],
-) -> None:
-    """Hand the next job to the pool, if there is one."""
-    job = next(queue, None)
-    if job is not None:
-        _, name, title, number = job
-        future = pool.submit(timed, parts[name].play, title, number)
-        waiting[future] = (name, title, number)
+            yield waiting.pop(future), future.result()

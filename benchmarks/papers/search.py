@@ -16,11 +16,11 @@ import numpy as np
 from benchmarks import data
 from benchmarks.bench.tables import make_table
 from benchmarks.data import MissingDataError
+from benchmarks.engine import boost_rounds
 from benchmarks.papers.runs import Measurement, Record
 from core.model.votes import hypothesis_votes
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 
 MADE = "made"
@@ -101,7 +101,7 @@ def play(title: str, repetition: int, *, quick: bool) -> Record:
     """
     name, learner = title.split()
     training, testing = draw(name, repetition)
-    binned, weights = bin_values(training), initial_weights(training)
+    binned = bin_values(training)
     record: Record = {
         "rows": training.n_samples + testing.n_samples,
         "features": len(training.catalogue.features),
@@ -118,7 +118,7 @@ def play(title: str, repetition: int, *, quick: bool) -> Record:
             search_size=SIZE,
             seed=repetition,
         )
-        rounds = boost(binned, weights, training.catalogue, params)
+        rounds = boost_rounds(training, params, binned)
         votes = np.zeros(testing.n_samples)
         seconds, errors, marks = 0.0, [], []
         for number in range(1, params.rounds + 1):

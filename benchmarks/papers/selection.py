@@ -8,14 +8,15 @@ choice under other tests, k and Z of no feature; choices where classes are shuff
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from benchmarks import data
 from benchmarks.data import MissingDataError
+from benchmarks.engine import run_out
 from benchmarks.papers import selection_paths as paths
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.selection_paths import Variant
@@ -80,8 +81,6 @@ VARIANTS = (
     Variant(least_fall=0.005, is_infinite=True),
     Variant(least_fall=0.005, n_neighbours=1, is_infinite=True),
 )
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -173,15 +172,6 @@ def run_method(dataset: Dataset, params: SelectionParams) -> Record:
         "n_hypotheses": found.n_hypotheses,
         "seconds": round(time.process_time() - start, 2),
     }
-
-
-def run_out(generator: Generator[Any, None, Value]) -> Value:
-    while True:
-        try:
-            next(generator)
-        except StopIteration as stop:
-            result: Value = stop.value
-            return result
 
 
 def compare(

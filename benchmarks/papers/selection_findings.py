@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from benchmarks.papers import document
-from benchmarks.papers.intervals import percentiles, resamples
+from benchmarks.intervals import percentiles, resamples
+from benchmarks.papers.results import reference
 from benchmarks.papers.runs import Record, Results
 from benchmarks.papers.selection import EXTRA, PAPER
 from core.arrays import FloatArray
@@ -47,7 +47,7 @@ def counted(sets: dict[str, Record]) -> dict[str, Record]:
 
 def paper() -> dict[str, list[float]]:
     """The paper's table 1, by our sets: percent by SFS, FS2Boost and all features."""
-    accuracies = document.reference("sebban_nock")["accuracy"]
+    accuracies = reference("sebban_nock")["accuracy"]
     return {name: accuracies[title] for name, title in PAPER.items()}
 
 

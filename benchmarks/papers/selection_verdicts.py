@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.papers.document import Verdict, listed
+from benchmarks.documents import listed, minus
+from benchmarks.papers.results import Verdict
 from benchmarks.papers.runs import Results
 from benchmarks.papers.selection_findings import (
     METHODS,
@@ -23,12 +24,11 @@ from benchmarks.papers.selection_findings import (
 from benchmarks.papers.selection_paths import Variant
 
 NAMES = {"sfs": "SFS", "fs2boost": "FS²Boost", "all": "all"}
-UNKNOWN = "the paper gives neither k, nor the distance, nor what “≪” (line 3) means"
 ALMOST_ALWAYS = 0.8
 MOSTLY = 0.5
 
 
-def verdicts(results: Results) -> list[Verdict]:
+def judge(results: Results) -> list[Verdict]:
     """One per claim of the paper."""
     if not table_1(results):
         return []
@@ -55,8 +55,8 @@ def judge_figures(results: Results) -> Verdict:
         "002",
         "Table 1: accuracies of the features chosen",
         "reproduced" if n_inside == n_all else "partly",
-        f"{n_inside} of {n_all} figures lie in our intervals ({', '.join(cells)} of "
-        f"{len(sets)}); {UNKNOWN}",
+        f"{n_inside} of {n_all} figures lie in our intervals ({listed(cells)} of "
+        f"{len(sets)})",
     )
 
 
@@ -69,24 +69,13 @@ def judge_sfs(results: Results) -> Verdict:
         verdict = "reproduced"
     elif len(found.named(-1)) > (1 - ALMOST_ALWAYS) * n_sets:
         verdict = "not reproduced"
-    without = ""
-    if OWN_MAKING in found.points:
-        without = (
-            f", {minus(found.mean(OWN_MAKING))} without `{OWN_MAKING}` (our own "
-            "reconstruction)"
-        )
-    why = (
-        f"{describe(found)}; on average {minus(found.mean())} points{without}. SFS is "
-        "favoured: it maximises, on the same rows, the very figure it is judged by"
-    )
     started = variant_pairs(results, Variant(is_infinite=True).title)
-    if started.points:
-        why += (
-            f". With the paper's Z₀ = ∞ {minus(started.mean())} points, surely worse "
-            f"on {listed(started.named(-1))}"
-        )
     return Verdict(
-        "002", "FS²Boost almost always at least as good as SFS", verdict, why
+        "002",
+        "FS²Boost almost always at least as good as SFS",
+        verdict,
+        f"{describe(found)}; with the paper's Z₀ = ∞ {minus(started.mean())} points, "
+        f"surely worse on {listed(started.named(-1))}",
     )
 
 
@@ -95,24 +84,22 @@ def judge_all(results: Results) -> Verdict:
     found = pairs(results, "all")
     n_sets = len(found.points)
     is_good = n_sets - found.count(-1) > MOSTLY * n_sets
-    why = f"{describe(found)}; on average {minus(found.mean())} points"
-    if OWN_MAKING in found.points:
-        why += f", {minus(found.mean(OWN_MAKING))} without `{OWN_MAKING}`"
     return Verdict(
         "002",
         "FS²Boost mostly at least as good as all features",
         "reproduced" if is_good else "not reproduced",
-        why,
+        describe(found),
     )
 
 
 def describe(found: Pairs) -> str:
     """Count what the figures say, and name what McNemar's test calls sure."""
     return (
-        f"by the figures better on {found.count(1)}, equal on {found.count(0)}, worse "
-        f"on {found.count(-1)} of {len(found.points)} data sets; by McNemar's test "
-        f"surely better on {listed(found.named(1))}, surely worse on "
-        f"{listed(found.named(-1))}, the rest undecided"
+        f"better on {found.count(1)}, equal on {found.count(0)}, worse on "
+        f"{found.count(-1)} of {len(found.points)} data sets; surely better on "
+        f"{listed(found.named(1))}, surely worse on {listed(found.named(-1))}; on "
+        f"average {minus(found.mean())} points, {minus(found.mean(OWN_MAKING))} "
+        f"without `{OWN_MAKING}`"
     )
 
 
@@ -127,24 +114,22 @@ def judge_rounds(results: Results) -> Verdict:
     verdict = "not reproduced"
     if is_fewer or is_same:
         verdict = "reproduced" if is_fewer and is_same else "partly"
-    ours = saving(same, "ifs2boost")
-    why_same = ""
+    fewest = f"{int((found.before == 1).sum())} of {len(sets)}"
+    why = (
+        f"gain in the median {percents(np.median(gains))}, on average "
+        f"{percents(gains.mean())} ({percents(low)} to {percents(high)}), "
+        f"{percents(found.without_largest())} without the largest; {fewest} subsets "
+        f"stand after one round already; the same subset on {len(same)}"
+    )
     if len(same) > 1:
-        low_same, high_same = ours.mean_interval()
-        why_same = (
-            f", where the gain is {percents(ours.gains.mean())} on average "
-            f"({percents(low_same)} to {percents(high_same)}): "
-            f"fewer rounds on {listed(named(ours.names, ours.gains > 0))}, more on "
+        ours = saving(same, "ifs2boost")
+        low, high = ours.mean_interval()
+        why += (
+            f", gain there {percents(ours.gains.mean())} ({percents(low)} to "
+            f"{percents(high)}): fewer rounds on "
+            f"{listed(named(ours.names, ours.gains > 0))}, more on "
             f"{listed(named(ours.names, ours.gains < 0))}"
         )
-    why = (
-        f"relative gain in the median {percents(np.median(gains))}, on average "
-        f"{percents(gains.mean())} ({percents(low)} to {percents(high)}), "
-        f"{percents(found.without_largest())} without the largest; "
-        f"{int((found.before == 1).sum())} of {len(sets)} subsets stand after one "
-        "round already, where nothing can be saved. The same subset on "
-        f"{len(same)}{why_same}"
-    )
     claim = (
         "iFS²Boost's subset stands after 22.5 % fewer rounds on average, the same on "
         "10 of 12 sets"
@@ -155,13 +140,6 @@ def judge_rounds(results: Results) -> Verdict:
 def named(names: list[str], is_named: np.ndarray) -> list[str]:
     """Those of the names that are marked."""
     return [name for name, one in zip(names, is_named, strict=True) if one]
-
-
-def minus(value: float, digits: int = 1) -> str:
-    """Write with a sign; of nothing a dash."""
-    if np.isnan(value):
-        return "–"
-    return f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")
 
 
 def percents(value: float) -> str:

@@ -8,14 +8,16 @@ sonar and 8,114 for ionosphere, and some 402 of the digits' pixels in 6,000 draw
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from benchmarks import data
 from benchmarks.data import MICROS, MissingDataError, Table
+from benchmarks.papers.runs import Measurement, Record
 from core.arrays import FloatArray
 from core.table.catalogue import Feature
 from core.table.dataset import Dataset
@@ -102,7 +104,6 @@ SETS = {
         PaperSet("ionosphere", "ionosphere", 300, 51, 400, 8114),
     )
 }
-LACKING = {"webscope set2": "Yahoo! Webscope data, licensed, not among our sets"}
 
 
 @lru_cache(maxsize=len(SETS))
@@ -119,20 +120,21 @@ def load(title: str) -> Table:
     return binarise(replace(table, values=values, targets=targets))
 
 
-def count_rows(titles: Iterable[str]) -> dict[str, int]:
-    """Count the rows of each set that repetitions draw from."""
-    return {title: load(title).n_samples for title in titles}
-
-
-def find_missing(titles: list[str]) -> dict[str, str]:
-    """Which of these sets are not there, and why."""
-    missing = {}
+def plan(
+    titles: Iterable[str],
+    n_repetitions: int,
+    settings: dict[str, Any],
+    play: Callable[[str, int], Record],
+) -> Measurement:
+    """Plan repetitions of those sets that are there."""
+    lacking, n_rows = {}, {}
     for title in titles:
         try:
-            load(title)
+            n_rows[title] = load(title).n_samples
         except MissingDataError as error:
-            missing[title] = str(error)
-    return missing
+            lacking[title] = str(error)
+    repetitions = dict.fromkeys(n_rows, n_repetitions)
+    return Measurement({"seed": SEED, **settings}, repetitions, play, lacking, n_rows)
 
 
 def binarise(table: Table) -> Table:

@@ -7,7 +7,6 @@ the sequence is measured at once. Rows and costs are those of `huang`'s repetiti
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -57,17 +56,8 @@ class Tree:
 
 def measure(quick: bool) -> Measurement:
     """Figure 3 on every set of Table 1 that is there."""
-    lacking = sets.find_missing(list(SETS))
-    count = N_QUICK if quick else N_REPETITIONS
-    settings: dict[str, Any] = {
-        "seed": sets.SEED,
-        "budgets": list(BUDGETS),
-        "sizes": list(SIZES),
-        "folds": N_FOLDS,
-    }
-    repetitions = {title: count for title in SETS if title not in lacking}
-    n_rows = sets.count_rows(repetitions)
-    return Measurement(settings, repetitions, play, lacking, n_rows)
+    settings = {"budgets": BUDGETS, "sizes": SIZES, "folds": N_FOLDS}
+    return sets.plan(SETS, N_QUICK if quick else N_REPETITIONS, settings, play)
 
 
 def play(title: str, repetition: int) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,31 @@ class Interval:
     def holds(self, value: float) -> bool:
         """Whether a value lies inside."""
         return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Names of differences that are surely below a bound, surely above, or open."""
+
+    less: list[str]
+    more: list[str]
+    open: list[str]
+
+    @property
+    def tendency(self) -> str:
+        """The verdict on a claim that the differences lie below."""
+        if self.less and self.more:
+            return "partly"
+        if self.less or self.more:
+            return "reproduced" if self.less else "not reproduced"
+        return "undecided"
+
+
+def sides(found: Mapping[str, Interval], bound: float = 0.0) -> Sides:
+    """Part differences by the side of a bound on which they surely lie."""
+    less = [name for name, one in found.items() if one.high < bound]
+    more = [name for name, one in found.items() if one.low > bound]
+    return Sides(less, more, [name for name in found if name not in {*less, *more}])
 
 
 def interval(values: npt.ArrayLike) -> Interval:

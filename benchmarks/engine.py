@@ -1,0 +1,39 @@
+"""Train with the core, for every benchmark: the one place that knows its loop."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any, TypeVar
+
+from core.model.ensemble import Ensemble
+from core.table.binning import Binned, bin_values
+from core.table.dataset import Dataset
+from core.training.algorithms import make_ensemble
+from core.training.boosting import boost, initial_weights
+from core.training.params import BoostParams
+from core.training.rounds import Round
+
+Value = TypeVar("Value")
+
+
+def boost_rounds(
+    training: Dataset, params: BoostParams, binned: Binned | None = None
+) -> Iterator[Round]:
+    """Yield the rounds of a training, whose table may be binned already."""
+    binned = bin_values(training) if binned is None else binned
+    return boost(binned, initial_weights(training), training.catalogue, params)
+
+
+def train_ensemble(training: Dataset, params: BoostParams) -> Ensemble:
+    """Train to the end, without folds and calibration."""
+    return make_ensemble(training, params, list(boost_rounds(training, params)))
+
+
+def run_out(generator: Generator[Any, None, Value]) -> Value:
+    """Return what a generator returns at its end."""
+    while True:
+        try:
+            next(generator)
+        except StopIteration as stop:
+            result: Value = stop.value
+            return result

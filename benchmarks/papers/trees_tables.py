@@ -1,0 +1,108 @@
+"""Decision trees (001, section 7), as tables and verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.documents import listed, percent, signed, table
+from benchmarks.intervals import Interval, rise_at_end, sides
+from benchmarks.papers.huang import BUDGETS
+from benchmarks.papers.results import Verdict, beside, column, mean, measured, paired
+from benchmarks.papers.runs import Results
+from benchmarks.papers.sets import SETS
+from benchmarks.papers.trees import SIZES
+
+SHOWN = (3, 7, 15, 31, 63, 127)
+BUDGETS_SHOWN = (2, 6, 40)
+
+
+def titles(results: Results) -> list[str]:
+    """Sets measured, in the paper's order."""
+    return measured(results, tuple(SETS))
+
+
+def find_rises(results: Results) -> dict[str, tuple[int, Interval]]:
+    """Where each set's curve is lowest, and how far above it the whole tree is."""
+    found = {}
+    for title in titles(results):
+        whole = column(results, title, "full_unlimited")
+        curves = np.column_stack((column(results, title, "sizes"), whole))
+        found[title] = rise_at_end(curves)
+    return found
+
+
+def compare(results: Results, title: str, budget: int) -> Interval:
+    """Error of Smoothed less that of the pruned tree under a budget; paired."""
+    idx = BUDGETS.index(budget)
+    boosted = column(beside(results, "huang"), title, "smoothed")[:, idx]
+    return paired(boosted, column(results, title, "pruned")[:, idx])
+
+
+def judge(results: Results) -> list[Verdict]:
+    """One per claim of section 7."""
+    rises = sides({title: one for title, (_, one) in find_rises(results).items()})
+    n_sure, rest = len(rises.more), [*rises.less, *rises.open]
+    both = measured(beside(results, "huang"), titles(results))
+    late, early = (
+        sides({title: compare(results, title, budget) for title in both})
+        for budget in (BUDGETS[-1], BUDGETS[0])
+    )
+    is_better = not late.more and len(late.less) > len(both) / 2
+    partly = "partly" if n_sure else "not reproduced"
+    found = [
+        Verdict(
+            "001",
+            "Decision trees overfit as they grow, on all sets",
+            partly if rest else "reproduced",
+            f"the whole tree errs surely more than its best pruning on {n_sure} of "
+            f"{n_sure + len(rest)} sets, not surely on {listed(rest)}",
+        ),
+        Verdict(
+            "001",
+            "Budgeted boosting outperforms pruned trees, above all at large budgets",
+            "reproduced" if is_better else "partly",
+            f"Smoothed errs surely less than the pruned tree at {BUDGETS[-1]} on "
+            f"{len(late.less)} of {len(both)} sets, surely more on "
+            f"{listed(late.more)}; at {BUDGETS[0]} surely less on {len(early.less)}",
+        ),
+    ]
+    return found if both else found[:1]
+
+
+def write_sizes(results: Results) -> str:
+    """Error by nodes, of the whole tree, and the rise from the best size to it."""
+    rows = []
+    for title, (lowest, rise) in find_rises(results).items():
+        curve = mean(results, title, "sizes")
+        cells = [percent(curve[SIZES.index(size)], 1) for size in SHOWN]
+        whole = percent(float(mean(results, title, "full_unlimited")), 1)
+        nodes = mean(results, title, "n_nodes")[0]
+        best = f"≤ {SIZES[lowest]}" if lowest < len(SIZES) else "whole"
+        rows.append((title, *cells, f"{whole} ({nodes:.0f})", best, signed(rise)))
+    sizes = [f"≤ {size} nodes" for size in SHOWN]
+    ends = ("whole (nodes)", "best size", "whole − best, points")
+    return table(("set", *sizes, *ends), rows)
+
+
+def write_budgets(results: Results) -> str:
+    """Errors under budgets, beside Smoothed where that was measured."""
+    huang = beside(results, "huang")
+    names = ("whole tree", "pruned", "Smoothed", "Smoothed − pruned")
+    heading = [f"{name}, {budget}" for budget in BUDGETS_SHOWN for name in names]
+    rows = []
+    for title in titles(results):
+        cells = []
+        for budget in BUDGETS_SHOWN:
+            idx = BUDGETS.index(budget)
+            ours = [mean(results, title, key)[idx] for key in ("full", "pruned")]
+            cells += [percent(one, 1) for one in ours]
+            if title in titles(huang):
+                cells.append(percent(mean(huang, title, "smoothed")[idx], 1))
+                cells.append(signed(compare(results, title, budget), 1))
+            else:
+                cells += ["", ""]
+        rows.append((title, *cells))
+    return table(("set", *heading), rows)
+
+
+TABLES = {"trees-sizes": write_sizes, "trees-budgets": write_budgets}

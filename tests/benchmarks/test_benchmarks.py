@@ -1,0 +1,31 @@
+"""The benchmarks can be imported, and their documents have the tables they make."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in (ROOT / "benchmarks").rglob("*.py")
+)
+EXTRAS = ("lightgbm", "matplotlib", "xgboost")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_can_be_imported(name: str) -> None:
+    for extra in EXTRAS:
+        pytest.importorskip(extra, reason=f"{extra}, an extra of `bench`, is absent")
+
+    assert import_module(name)
+
+
+def test_the_evidence_has_a_region_for_every_table_and_no_other() -> None:
+    pytest.importorskip("matplotlib", reason="an extra of `bench` is absent")
+    from benchmarks.documents import find_regions
+    from benchmarks.papers.__main__ import SOURCE, find_names
+
+    regions = find_regions(SOURCE.read_text(encoding="utf-8"))
+
+    assert sorted(regions) == sorted(find_names())

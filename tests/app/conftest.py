@@ -3,19 +3,22 @@
 PostgreSQL comes from a wheel unless ASKLESS_TEST_POSTGRES_URL names a server.
 """
 
+import io
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
 from threadpoolctl import threadpool_limits
 
+from app import cli
 from app.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine
@@ -206,3 +209,31 @@ def spec() -> dict[str, Any]:
 @pytest.fixture
 def jobs(settings: Settings, engine: sa.Engine, blobs: Blobs) -> Jobs:
     return Jobs(settings, engine, blobs)
+
+
+class Finished(NamedTuple):
+    """How a command ended, and what it said."""
+
+    code: object
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Finished]:
+    """Run a command in this process; `answers` are piped, one word a line."""
+
+    def run_command(*words: object, answers: str = "") -> Finished:
+        monkeypatch.setattr(sys, "argv", ["askless", *map(str, words)])
+        lines = "".join(f"{answer}\n" for answer in answers.split())
+        monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code
+        return Finished(code, *capsys.readouterr())
+
+    return run_command

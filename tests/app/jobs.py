@@ -24,6 +24,7 @@ from app.worker import Worker
 from core.pipeline.train import train
 from core.specs import read_spec
 from core.table.check import check_table
+from tests.small import finish
 
 Spec = dict[str, Any]
 
@@ -64,11 +65,7 @@ def undisturbed(table: bytes, spec: Spec) -> str:
         selection=wanted.selection,
         auto=wanted.auto,
     )
-    while True:
-        try:
-            next(training)
-        except StopIteration as end:
-            return model_text(end.value)
+    return model_text(finish(training))
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,14 @@
 import csv
 import io
 import json
-import sys
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from app import cli
+from app import documents
 from app.cli import models, options
 from app.terminal.ask import run_session
-from core.codec import model_from_json
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.session import machine
@@ -48,27 +46,6 @@ def place(tmp_path_factory):
     return folder
 
 
-class Finished:
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run_command(*arguments, answers=""):
-        monkeypatch.setattr(sys, "argv", ["askless", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code
-        captured = capsys.readouterr()
-        return Finished(code, captured.out, captured.err)
-
-    return run_command
-
-
 @pytest.fixture
 def model(place, run):
     path = place / "model.json"
@@ -85,7 +62,7 @@ def test_check_says_that_a_table_is_ready(place, run):
 
 
 def test_train_writes_a_model_that_can_be_read(model):
-    stored = model_from_json(json.loads(model.read_text()))
+    stored = documents.load_model(model)
 
     assert stored.name == "small"
     assert stored.target == "y"
@@ -145,97 +122,76 @@ def test_predict_writes_a_row_per_row(place, model, run):
     assert set(";".join(row["features"] for row in rows).split(";")) <= {"n", "c", "b"}
 
 
-def test_ask_takes_piped_answers_to_the_end(model, run):
-    answers = "0.7\nred\nyes\n"
-
-    finished = run("ask", model, "--budget", "inf", "--go-on", answers=answers)
+@pytest.mark.parametrize(
+    ("options", "answers", "words"),
+    [
+        pytest.param(
+            "--budget inf --go-on",
+            "0.7 red yes",
+            ["Stopped: every feature", "10.50 EUR"],
+            id="takes piped answers to the end",
+        ),
+        pytest.param(
+            "--budget 20",
+            "0.7 stop",
+            ["1. n   3.00 EUR", "of the vote that is still open", "17.00 left"],
+            id="shows price, reason and what is left",
+        ),
+        pytest.param(
+            "--budget 20", "", ["Stopped: stopped on request"], id="ends with its input"
+        ),
+        pytest.param(
+            "--budget inf --go-on",
+            "ordered red yes n=3",
+            ["Waiting for n", "Stopped: every feature"],
+            id="waits for what was ordered",
+        ),
+        pytest.param(
+            "--budget 0 --known n=0.5 --known b=yes",
+            "",
+            ["for 0.00 EUR"],
+            id="takes known values for free",
+        ),
+        pytest.param(
+            "--budget inf --max-questions 1",
+            "1",
+            ["the agreed number of questions"],
+            id="stops after the agreed number of questions",
+        ),
+        pytest.param(
+            "--budget inf --policy sample --seed 3 --go-on",
+            "b=yes stop",
+            ["draws; such a lead"],
+            id="names its draws",
+        ),
+        pytest.param(
+            "--budget 20",
+            "list help c=red undo stop",
+            ["c: Colour, 1.50 EUR", "not available"],
+            id="lists what can be answered out of turn",
+        ),
+    ],
+)
+def test_ask_says(model, run, options, answers, words):
+    finished = run("ask", model, *options.split(), answers=answers)
 
     assert finished.code == 0
-    assert "Stopped: every feature" in finished.out
-    assert "10.50 EUR" in finished.out
+    assert [one for one in words if one not in finished.out] == []
 
 
-def test_ask_shows_price_reason_and_what_is_left(model, run):
-    finished = run("ask", model, "--budget", "20", answers="0.7\nstop\n")
-
-    assert "1. n   3.00 EUR" in finished.out
-    assert "of the vote that is still open" in finished.out
-    assert "17.00 left" in finished.out
-
-
-def test_ask_ends_with_its_input(model, run):
-    finished = run("ask", model, "--budget", "20", answers="")
-
-    assert finished.code == 0
-    assert "Stopped: stopped on request" in finished.out
-
-
-def test_ask_corrects_without_charging_twice(model, run):
-    answers = "c = red\nc = blue\nstop\n"
-
+@pytest.mark.parametrize("answers", ["c=red c=blue stop", "c=red undo stop"])
+def test_ask_corrects_and_undoes_without_charging_twice(model, run, answers):
     finished = run("ask", model, "--budget", "20", answers=answers)
 
     assert finished.out.count("spent 1.50 EUR") == 2
-
-
-def test_ask_takes_answers_out_of_turn_and_undoes_them(model, run):
-    answers = "list\nhelp\nc = red\nundo\nstop\n"
-
-    finished = run("ask", model, "--budget", "20", answers=answers)
-
-    assert "c: Colour, 1.50 EUR" in finished.out
-    assert "not available" in finished.out
-    assert finished.out.count("spent 1.50 EUR") == 2
-
-
-def test_ask_waits_for_what_was_ordered(model, run):
-    answers = "ordered\nred\nyes\nn = 3\n"
-
-    finished = run("ask", model, "--budget", "inf", "--go-on", answers=answers)
-
-    assert "Waiting for n" in finished.out
-    assert "Stopped: every feature" in finished.out
-
-
-def test_ask_takes_known_values_for_free(model, run):
-    finished = run(
-        "ask", model, "--budget", "0", "--known", "n=0.5", "--known", "b=yes"
-    )
-
-    assert "for 0.00 EUR" in finished.out
-
-
-def test_ask_stops_after_the_agreed_number_of_questions(model, run):
-    finished = run(
-        "ask", model, "--budget", "inf", "--max-questions", "1", answers="1\n"
-    )
-
-    assert "the agreed number of questions" in finished.out
-
-
-def test_ask_by_sampling_names_its_draws(model, run):
-    finished = run(
-        "ask",
-        model,
-        "--budget",
-        "inf",
-        "--policy",
-        "sample",
-        "--seed",
-        "3",
-        "--go-on",
-        answers="b = yes\nstop\n",
-    )
-
-    assert "draws; such a lead" in finished.out
 
 
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ("n = seven\n", "n: must be a finite number"),
-        ("b = maybe\n", "b: must be true or false"),
-        ("undo\n", "there is no answer yet"),
+        ("n=seven", "n: must be a finite number"),
+        ("b=maybe", "b: must be true or false"),
+        ("undo", "there is no answer yet"),
     ],
 )
 def test_ask_refuses_a_wrong_answer_from_a_pipe(model, run, answers, words):
@@ -246,7 +202,7 @@ def test_ask_refuses_a_wrong_answer_from_a_pipe(model, run, answers, words):
 
 
 def test_ask_refuses_what_the_budget_does_not_pay(model, run):
-    finished = run("ask", model, "--budget", "5", answers="b = yes\n")
+    finished = run("ask", model, "--budget", "5", answers="b=yes")
 
     assert finished.code == 2
     assert "b costs 6.00, and 5.00 is left" in finished.err
@@ -365,35 +321,19 @@ def test_new_categories_are_warned_about_and_charged(place, model, run):
 
 
 def test_slip_in_a_category_is_not_charged_on_a_terminal(model):
-    ensemble = model_from_json(json.loads(model.read_text())).ensemble
-    lines = iter(["0.7", "purple", "list", "red", "stop"])
-    said = io.StringIO()
+    ensemble = documents.load_model(model).ensemble
+    lines = ["0.7", "purple", "list", "red", "stop"]
 
-    state = run_session(
-        ensemble,
-        machine.start(ensemble, None),
-        Console(file=said),
-        lambda _prompt: next(lines),
-        is_terminal=True,
-        goes_on=True,
-    )
+    state, said = play(ensemble, *lines, is_terminal=True)
 
-    assert "Training saw no such category" in said.getvalue()
+    assert "Training saw no such category" in said
     assert [answer.value for answer in state.history] == [0.7, 1.0]
 
 
 def test_new_category_can_be_kept_by_repeating_it(model):
-    ensemble = model_from_json(json.loads(model.read_text())).ensemble
-    lines = iter(["0.7", "purple", "purple", "stop"])
+    ensemble = documents.load_model(model).ensemble
 
-    state = run_session(
-        ensemble,
-        machine.start(ensemble, None),
-        Console(file=io.StringIO()),
-        lambda _prompt: next(lines),
-        is_terminal=True,
-        goes_on=True,
-    )
+    state, _ = play(ensemble, "0.7", "purple", "purple", "stop", is_terminal=True)
 
     assert state.history[-1].value == UNSEEN
 

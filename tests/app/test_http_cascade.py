@@ -1,7 +1,6 @@
 """Cascades and baselines from an upload to the end of a session."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from app import cli
 from core.codec import model_from_json
 from core.session import machine
 from core.session.state import StopRule
@@ -260,9 +258,7 @@ def test_takeover_makes_the_same_model(jobs: Jobs, algorithm: str) -> None:
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Any:
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cases.csv").write_bytes(cases())
     (tmp_path / "noise.csv").write_bytes(cases(is_noise=True))
     (tmp_path / "spec.json").write_text(json.dumps(spec()))
@@ -271,19 +267,8 @@ def run(
     (tmp_path / "hard.json").write_text(json.dumps(hard))
     monkeypatch.chdir(tmp_path)
 
-    def run_command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["askless", *arguments])
-        code: Any = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code
-        captured = capsys.readouterr()
-        return int(code or 0), captured.out, captured.err
 
-    return run_command
-
-
+@pytest.mark.usefixtures("files")
 def test_command_line_evaluates_a_cascade_by_each_policy(run: Any) -> None:
     code, _, err = run("train", "cases.csv", "--spec", "spec.json", "-o", "m.json")
     assert code == 0, err
@@ -298,6 +283,7 @@ def test_command_line_evaluates_a_cascade_by_each_policy(run: Any) -> None:
     assert spends["cascade"] < spends["ordered"] == spends["sample"]
 
 
+@pytest.mark.usefixtures("files")
 def test_command_line_refuses_the_policy_where_there_is_no_cascade(run: Any) -> None:
     assert run("train", "cases.csv", "--spec", "plain.json", "-o", "m.json")[0] == 0
 
@@ -309,6 +295,7 @@ def test_command_line_refuses_the_policy_where_there_is_no_cascade(run: Any) -> 
     assert "--policy: must be one of ordered, sample for this model" in err
 
 
+@pytest.mark.usefixtures("files")
 def test_command_line_says_which_stage_missed_its_rates(run: Any) -> None:
     code, _, err = run("train", "noise.csv", "--spec", "hard.json", "-o", "m.json")
 

@@ -1,7 +1,6 @@
 """`askless select`, and `askless train` with a selection."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from app import cli
 from app.terminal import selected
 from core.selection import Selection
 from core.table.catalogue import Catalogue, Feature
@@ -50,30 +48,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Any:
-    def run_command(
-        *arguments: object,
-        command: str = "select",
-        data: str = "data.csv",
-        spec: str = "spec.json",
-    ) -> tuple[object, str, str]:
-        told = [command, place / data, "--spec", place / spec, *arguments]
-        monkeypatch.setattr(sys, "argv", ["askless", *map(str, told)])
-        code: object = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+def select(place: Path, run: Any) -> Any:
+    def run_select(
+        *options: object, data: str = "data.csv", spec: str = "spec.json"
+    ) -> Any:
+        return run("select", place / data, "--spec", place / spec, *options)
 
-    return run_command
+    return run_select
 
 
-def test_subset_path_and_cost_are_shown(run: Any) -> None:
-    code, out, err = run()
+def test_subset_path_and_cost_are_shown(select: Any) -> None:
+    code, out, err = select()
 
     assert (code, err) == (0, "")
     assert "price (EUR)" in out
@@ -90,8 +75,8 @@ def test_subset_path_and_cost_are_shown(run: Any) -> None:
     assert subset == [["other", "6.00"], ["one", "1.50"]]
 
 
-def test_json_is_one_object(run: Any) -> None:
-    code, out, _ = run("--json")
+def test_json_is_one_object(select: Any) -> None:
+    code, out, _ = select("--json")
 
     told = json.loads(out)
     assert code == 0
@@ -109,16 +94,16 @@ def test_json_is_one_object(run: Any) -> None:
     assert "micros" not in out
 
 
-def test_selection_of_the_spec_is_used(run: Any) -> None:
-    _, out, _ = run("--json", spec="selection.json")
+def test_selection_of_the_spec_is_used(select: Any) -> None:
+    _, out, _ = select("--json", spec="selection.json")
 
     told = json.loads(out)
     assert (told["method"], told["learner"], told["rounds"]) == ("sfs", "knn", 7)
 
 
-def test_options_override_the_spec(run: Any) -> None:
+def test_options_override_the_spec(select: Any) -> None:
     arguments = ("--json", "--method", "ifs2boost", "--learner", "stump")
-    _, out, _ = run(*arguments, spec="selection.json")
+    _, out, _ = select(*arguments, spec="selection.json")
 
     told = json.loads(out)
     assert (told["method"], told["learner"], told["rounds"]) == (
@@ -128,8 +113,8 @@ def test_options_override_the_spec(run: Any) -> None:
     )
 
 
-def test_nothing_worth_knowing_is_an_answer(run: Any) -> None:
-    code, out, err = run(data="useless.csv")
+def test_nothing_worth_knowing_is_an_answer(select: Any) -> None:
+    code, out, err = select(data="useless.csv")
 
     assert code == 0
     assert "0 of 3 features for 0.00 EUR" in out
@@ -138,8 +123,8 @@ def test_nothing_worth_knowing_is_an_answer(run: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["fs2boost", "ifs2boost", "sfs"])
-def test_value_is_called_what_it_is(run: Any, method: str) -> None:
-    _, out, _ = run("--method", method, "--learner", "stump")
+def test_value_is_called_what_it_is(select: Any, method: str) -> None:
+    _, out, _ = select("--method", method, "--learner", "stump")
 
     word = {"fs2boost": " Z ", "ifs2boost": " Z' ", "sfs": " accuracy "}[method]
     assert word in out
@@ -153,21 +138,21 @@ def test_value_is_called_what_it_is(run: Any, method: str) -> None:
     ],
 )
 def test_wrong_option_is_refused(
-    run: Any, arguments: tuple[str, ...], words: str
+    select: Any, arguments: tuple[str, ...], words: str
 ) -> None:
-    code, out, err = run(*arguments)
+    code, out, err = select(*arguments)
 
     assert (code, out) == (2, "")
     assert words in err
 
 
-def test_wrong_spec_and_table_are_refused(run: Any, place: Path) -> None:
+def test_wrong_spec_and_table_are_refused(select: Any, place: Path) -> None:
     wrong = SPEC | {"selection": {"method": "x", "rounds": 0, "k": 3}}
     (place / "wrong.json").write_text(json.dumps(wrong))
     (place / "wrong.csv").write_text("noise,one,other,y\nx,1,0,sick\n1,1,1,well\n")
 
-    _, _, by_spec = run(spec="wrong.json")
-    code, _, by_table = run(data="wrong.csv")
+    _, _, by_spec = select(spec="wrong.json")
+    code, _, by_table = select(data="wrong.csv")
 
     assert code == 2
     for words in ("selection.method", "selection.rounds", "unknown field"):
@@ -187,11 +172,11 @@ def test_names_are_no_markup() -> None:
 
 
 def test_training_tells_its_selection(run: Any, place: Path) -> None:
-    out = place / "model.json"
+    out, spec = place / "model.json", place / "selection.json"
 
-    code, _, _ = run("-o", out, command="train", spec="selection.json")
+    finished = run("train", place / "data.csv", "--spec", spec, "-o", out)
 
-    assert code == 0
+    assert finished.code == 0
     card = json.loads(out.read_text())["card"]
     assert card["selection"]["method"] == "sfs"
     assert set(card["features_used"]) <= set(card["selection"]["features"])

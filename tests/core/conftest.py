@@ -9,6 +9,7 @@ from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
 from core.training.params import BoostParams
 from core.training.rounds import Round
+from tests.small import pull
 
 
 @pytest.fixture(scope="session")
@@ -34,22 +35,17 @@ def training() -> tuple[Model, tuple[Round, ...]]:
         (np.nan_to_num(values[:, 0]) + values[:, 2] + noise > 0.5).astype(np.int64),
         np.full(60, 1 / 60),
     )
-    training = train(
-        dataset,
-        BoostParams("hybrid", rounds=6),
-        name="m",
-        target="y",
-        folds=2,
-        error_costs=((0.0, 1.0), (4.0, 0.0)),
+    progress, model = pull(
+        train(
+            dataset,
+            BoostParams("hybrid", rounds=6),
+            name="m",
+            target="y",
+            folds=2,
+            error_costs=((0.0, 1.0), (4.0, 0.0)),
+        )
     )
-    rounds = []
-    while True:
-        try:
-            added = next(training).added
-        except StopIteration as stop:
-            return stop.value, tuple(rounds)
-        if added is not None:
-            rounds.append(added)
+    return model, tuple(one.added for one in progress if one.added is not None)
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from core.table.prices import AMOUNT_RULE, Paid, buy
 from core.training.algorithms import ALGORITHMS
 from core.training.baselines import BASELINES
 from core.training.params import BoostParams
+from tests.small import finish
 
 
 @pytest.fixture(scope="module")
@@ -384,12 +385,7 @@ def by_training(model, X, y, **more):
     dataset = Dataset(
         model.ensemble_.catalogue, classes, X, y, np.full(len(y), 1 / len(y))
     )
-    training = train(dataset, folds=0, **more)
-    while True:
-        try:
-            next(training)
-        except StopIteration as end:
-            return end.value
+    return finish(train(dataset, folds=0, **more))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -24,6 +24,7 @@ from core.training.feature_sampling import SearchName
 from core.training.params import BoostParams, LearnerName
 from core.training.weights import make_weights
 from core.warm import warm_up
+from tests.small import finish
 
 LEARNERS = get_args(LearnerName)
 SEARCHES = get_args(SearchName)
@@ -85,12 +86,7 @@ def play(
     policies: Sequence[str] = ("ordered", "sample"),
 ) -> None:
     """Train, walk and ask once by each policy."""
-    training = train(table, params, folds=2)
-    try:
-        while True:
-            next(training)
-    except StopIteration as stop:
-        ensemble = stop.value.ensemble
+    ensemble = finish(train(table, params, folds=2)).ensemble
     for policy in policies:
         walk(ensemble, table.values, [0, 1, None], policy, needs_ranks=True)
         state = start(ensemble, None, policy=policy)

@@ -30,6 +30,7 @@ from core.table.dataset import ClassLabel, Dataset
 from core.table.folds import make_folds
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
+from tests.small import finish
 from tests.strategies import datasets, ensembles
 
 UNIT = 1_000_000
@@ -61,15 +62,6 @@ def useless_table():
     values = np.ones((12, 4))
     targets = np.arange(12) % 2
     return Dataset(CATALOGUE, CLASSES, values, targets, np.full(12, 1 / 12))
-
-
-def finish(training) -> Model:
-    """Pull a training to its end."""
-    while True:
-        try:
-            next(training)
-        except StopIteration as stop:
-            return stop.value
 
 
 def trained(dataset, folds=3, **others) -> Model:

@@ -12,17 +12,17 @@ from core import selection
 from core.codec import model_from_json, model_to_json
 from core.errors import RefusedError
 from core.model.model import Model
-from core.pipeline.train import Progress, train
+from core.pipeline.train import train
 from core.selection import SelectionParams, select, selection_bytes
 from core.session import machine
 from core.session.simulate import walk
 from core.specs import read_spec
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import check_table
-from core.table.dataset import ClassLabel, Dataset
 from core.table.folds import make_folds
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
+from tests.small import finish, pull, table_of
 
 QUICK = SelectionParams(rounds=5, n_neighbours=5)
 UNIT = 1_000_000
@@ -33,19 +33,6 @@ def one_thread():
     """Many small fits, which BLAS's threads only slow down."""
     with threadpool_limits(limits=1, user_api="blas"):
         yield
-
-
-def make_dataset(columns, targets, features=None, n_classes=2):
-    names = [f"f{idx}" for idx in range(len(columns))]
-    catalogue = features or Catalogue(tuple(Feature(name) for name in names))
-    n_samples = len(targets)
-    return Dataset(
-        catalogue,
-        tuple(ClassLabel(str(one), str(one)) for one in range(n_classes)),
-        np.column_stack(columns).astype(np.float64),
-        np.asarray(targets, np.int64),
-        np.full(n_samples, 1 / n_samples),
-    )
 
 
 def telling(n_samples=150, seed=0):
@@ -61,36 +48,22 @@ def telling(n_samples=150, seed=0):
     )
     catalogue = Catalogue(features, (Group("g", fee=7 * UNIT),))
     colours = generator.integers(0, 3, n_samples)
-    return make_dataset([*x, colours], targets, catalogue)
+    return table_of([*x, colours], targets, catalogue)
 
 
 def useless(n_samples=40):
     """Two features that tell nothing, and 3 rows of 5 in the second class."""
     targets = np.tile([0, 0, 1, 1, 1], n_samples // 5)
-    return make_dataset([np.full(n_samples, 7.0), np.arange(n_samples) % 2], targets)
-
-
-def steps(training) -> tuple[list[Progress], Model]:
-    progress = []
-    while True:
-        try:
-            progress.append(next(training))
-        except StopIteration as stop:
-            return progress, stop.value
+    return table_of([np.full(n_samples, 7.0), np.arange(n_samples) % 2], targets)
 
 
 def trained(dataset, params=None, **others) -> Model:
     options = {"selection": QUICK, "folds": 2} | others
-    return steps(train(dataset, params or BoostParams(rounds=4), **options))[1]
+    return pull(train(dataset, params or BoostParams(rounds=4), **options))[1]
 
 
 def selected_on(dataset, params=QUICK):
-    generator = select(dataset, params)
-    while True:
-        try:
-            next(generator)
-        except StopIteration as stop:
-            return stop.value
+    return finish(select(dataset, params))
 
 
 def used(model):
@@ -177,7 +150,7 @@ def test_several_classes_are_selected_for():
     targets = generator.integers(0, 3, 90)
     columns = [generator.integers(0, 2, 90), targets == 0, targets == 2]
 
-    model = trained(make_dataset(columns, targets, n_classes=3))
+    model = trained(table_of(columns, targets, n_classes=3))
 
     assert used(model) == [1, 2]
 
@@ -192,16 +165,16 @@ def test_selection_of_a_fold_sees_its_training_rows_only():
     """
     generator = np.random.default_rng(3)
     targets = np.tile([0, 1], 60)
-    dataset = make_dataset([np.zeros(120)], targets)
+    dataset = table_of([np.zeros(120)], targets)
     held, other = make_folds(dataset, 2, seed=0)
     leaking = generator.permutation(targets)
     leaking[held] = targets[held]
-    dataset = make_dataset([leaking], targets)
+    dataset = table_of([leaking], targets)
     stump = replace(QUICK, learner="stump")
     assert selected_on(dataset.take(held), stump).feature_idxs == (0,)
     assert selected_on(dataset.take(other), stump).feature_idxs == ()
 
-    progress, model = steps(
+    progress, model = pull(
         train(dataset, BoostParams(rounds=3), folds=2, selection=stump)
     )
 
@@ -216,7 +189,7 @@ def test_shuffled_classes_give_a_curve_no_better_than_chance():
     """Selecting on all rows would pick the columns that fit held-out rows by luck."""
     generator = np.random.default_rng(0)
     targets = np.tile([0, 1], 30)
-    dataset = make_dataset(generator.normal(size=(40, 60)), targets)
+    dataset = table_of(generator.normal(size=(40, 60)), targets)
     params = replace(QUICK, method="sfs", n_neighbours=3)
 
     model = trained(dataset, BoostParams(rounds=10), selection=params, folds=5)
@@ -261,7 +234,7 @@ def test_rows_of_an_empty_cascade_are_walked():
 
 
 def test_progress_comes_at_every_candidate_and_rises_to_one():
-    progress, _ = steps(
+    progress, _ = pull(
         train(telling(), BoostParams(rounds=5), folds=2, selection=QUICK)
     )
 
@@ -279,7 +252,7 @@ def test_share_is_one_at_most(algorithm, with_selection):
     params = BoostParams(algorithm, rounds=4, stages=3, false_alarm=1.0)
     chosen = QUICK if with_selection else None
 
-    progress, _ = steps(train(telling(), params, folds=2, selection=chosen))
+    progress, _ = pull(train(telling(), params, folds=2, selection=chosen))
 
     shares = [one.share for one in progress]
     assert shares == sorted(shares)
@@ -290,7 +263,7 @@ def test_share_is_one_at_most(algorithm, with_selection):
 def undisturbed(algorithm, method):
     params = BoostParams(algorithm, rounds=3, stages=2, false_alarm=1.0)
     chosen = replace(QUICK, method=method)
-    return params, chosen, steps(train(telling(), params, folds=2, selection=chosen))
+    return params, chosen, pull(train(telling(), params, folds=2, selection=chosen))
 
 
 @pytest.mark.parametrize(
@@ -310,7 +283,7 @@ def test_training_stopped_anywhere_goes_on_to_the_same_bytes(algorithm, method):
         for one in progress[:n_pulled]:
             if one.added is not None:
                 done.setdefault(one.part, []).append(one.added)
-        rest, resumed = steps(
+        rest, resumed = pull(
             train(telling(), params, folds=2, selection=chosen, done=done)
         )
 
@@ -321,12 +294,12 @@ def test_training_stopped_anywhere_goes_on_to_the_same_bytes(algorithm, method):
 
 
 def test_finished_fold_selects_nothing_again():
-    progress, _ = steps(
+    progress, _ = pull(
         train(telling(), BoostParams(rounds=3), folds=2, selection=QUICK)
     )
     rounds = [one.added for one in progress if one.part == 0 and one.added is not None]
 
-    rest, _ = steps(
+    rest, _ = pull(
         train(
             telling(),
             BoostParams(rounds=3),
@@ -340,12 +313,12 @@ def test_finished_fold_selects_nothing_again():
 
 
 def test_finished_whole_selects_again_for_its_card():
-    progress, model = steps(
+    progress, model = pull(
         train(telling(), BoostParams(rounds=3), folds=0, selection=QUICK)
     )
     rounds = [one.added for one in progress if one.added is not None]
 
-    rest, resumed = steps(
+    rest, resumed = pull(
         train(
             telling(),
             BoostParams(rounds=3),

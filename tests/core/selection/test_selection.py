@@ -20,8 +20,8 @@ from core.errors import RefusedError
 from core.selection import Selection, SelectionParams, loo_accuracy, loo_rights, select
 from core.selection.search import FeatureScore, next_step
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, Dataset
 from tests import naive_selection as naive
+from tests.small import finish, table_of
 from tests.strategies import datasets, rows_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,32 +41,16 @@ BOOSTED = [
 
 
 def run(dataset, **params) -> Selection:
-    generator = select(dataset, SelectionParams(**params))
-    while True:
-        try:
-            next(generator)
-        except StopIteration as stop:
-            return stop.value
+    return finish(select(dataset, SelectionParams(**params)))
 
 
 def make_dataset(columns, targets, kinds=None, n_classes=2):
-    """Rows of equal weight from columns."""
-    kinds = kinds or ["number"] * len(columns)
-    targets = np.array(targets, np.int64)
-    n_samples = targets.size
-    catalogue = Catalogue(
-        tuple(
-            Feature(
-                f"f{idx}", kind, categories=tuple("abcdefgh"[: 8 * (kind[0] == "c")])
-            )
-            for idx, kind in enumerate(kinds)
-        )
+    """Rows of equal weight from columns; a category has eight values."""
+    features = tuple(
+        Feature(f"f{idx}", kind, categories=tuple("abcdefgh"[: 8 * (kind[0] == "c")]))
+        for idx, kind in enumerate(kinds or ["number"] * len(columns))
     )
-    values = np.array(columns, np.float64).reshape(len(columns), n_samples).T.copy()
-    classes = tuple(ClassLabel(str(one), str(one)) for one in range(n_classes))
-    return Dataset(
-        catalogue, classes, values, targets, np.full(n_samples, 1 / n_samples)
-    )
+    return table_of(columns, targets, Catalogue(features), n_classes)
 
 
 def make_subset(dataset, feature_idxs):

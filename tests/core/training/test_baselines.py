@@ -40,6 +40,7 @@ from core.training.params import BoostParams
 from core.training.rules import RULES
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.small import finish
 
 MICROS = 1_000_000
 BAGGED = ("bagging", "random_forest")
@@ -112,14 +113,6 @@ def grown(dataset: Dataset, algorithm: str, **more) -> Ensemble:
 def labels_of(ensemble: Ensemble, values: np.ndarray) -> list[int]:
     votes, _ = simulate.full_votes(ensemble, np.ascontiguousarray(values))
     return raw_votes(ensemble, votes).tolist()
-
-
-def finish(training) -> Model:
-    while True:
-        try:
-            next(training)
-        except StopIteration as stop:
-            return stop.value
 
 
 def plain_tree(dataset: Dataset, **more) -> DecisionTreeClassifier:

@@ -35,6 +35,7 @@ from core.training.params import BoostParams
 from tests import strategies
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.small import finish
 
 MICROS = 1_000_000
 CLASSES = made.classes_of(2)
@@ -60,14 +61,6 @@ def rare(seed=0, n_samples=500, share=0.3, gap=1.0, **more) -> Dataset:
         )
     )
     return made.make_dataset(values, targets, 2, catalogue=catalogue, **more)
-
-
-def finish(training) -> Model:
-    while True:
-        try:
-            next(training)
-        except StopIteration as stop:
-            return stop.value
 
 
 def grown(dataset: Dataset, **more) -> Ensemble:

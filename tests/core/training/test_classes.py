@@ -43,6 +43,7 @@ from tests import naive_hypotheses as naive
 from tests import strategies
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.small import finish
 
 LEARNERS = ("stump", "tree", "product")
 
@@ -72,15 +73,6 @@ def run(dataset, params, weights=None):
 
 def fit(dataset, params):
     return make_ensemble(dataset, params, run(dataset, params))
-
-
-def finish(training):
-    """Exhaust a training; its model."""
-    while True:
-        try:
-            next(training)
-        except StopIteration as end:
-            return end.value
 
 
 def in_alphabet(dataset):

@@ -1,0 +1,47 @@
+"""What many tests need: a small table, and a generator pulled to its end."""
+
+from collections.abc import Generator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from core.table.catalogue import Catalogue, Feature
+from core.table.dataset import ClassLabel, Dataset
+
+Yielded = TypeVar("Yielded")
+Returned = TypeVar("Returned")
+
+
+def pull(
+    work: Generator[Yielded, None, Returned],
+) -> tuple[list[Yielded], Returned]:
+    """Return all that a generator yields, and what it returns."""
+    yielded = []
+    while True:
+        try:
+            yielded.append(next(work))
+        except StopIteration as stop:
+            return yielded, stop.value
+
+
+def finish(work: Generator[Any, None, Returned]) -> Returned:
+    return pull(work)[1]
+
+
+def table_of(
+    columns: Sequence[Any],
+    targets: Any,
+    catalogue: Catalogue | None = None,
+    n_classes: int = 2,
+) -> Dataset:
+    """Rows of equal weight from columns; features are numbers unless told otherwise."""
+    targets = np.asarray(targets, np.int64)
+    names = (f"f{idx}" for idx in range(len(columns)))
+    values = np.array(columns, np.float64).reshape(len(columns), targets.size)
+    return Dataset(
+        catalogue or Catalogue(tuple(Feature(name) for name in names)),
+        tuple(ClassLabel(str(one), str(one)) for one in range(n_classes)),
+        values.T.copy(),
+        targets,
+        np.full(targets.size, 1 / targets.size),
+    )

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from fastapi import Depends, HTTPException, Query, Request
 from sqlalchemy.orm import Session
 
+from app.http.forms import media_type
 from app.service.loaded import LoadedModels
 from app.store.engine import transaction
 
@@ -54,7 +55,7 @@ async def get_loaded(request: Request) -> LoadedModels:
 
 async def require_json(request: Request) -> None:
     """Refuse a body of another type."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request.headers)
     if kind != "application/json" and not kind.endswith("+json"):
         detail = "The body must be application/json."
         raise HTTPException(415, detail, headers={"Accept-Post": "application/json"})

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
@@ -11,15 +12,36 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import problem
+from app.http.forms import FORM, media_type
 from app.logs import log
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,64}")
-UPLOADS = frozenset((("POST", "/train"), ("POST", "/datasets"), ("POST", "/models")))
+UPLOADS = frozenset((("POST", "/train"), ("POST", "/datasets")))
+# JSON that may be as large as an upload.
+DOCUMENTS = frozenset((("POST", "/models"),))
 TOO_LARGE = "The body is larger than the {limit} bytes that this address accepts."
 # The status of a request whose caller hung up before the answer.
 GONE = 499
 
 Recorder = Callable[[str, str, int, float, float], None]
+
+
+@dataclass
+class Exchange:
+    """One request: what its line in the log says, and the status it has come to."""
+
+    request_id: str
+    send: Send
+    fields: dict[str, Any] = field(default_factory=dict)
+    status: int = GONE
+    started: float = field(default_factory=time.perf_counter)
+
+    async def send_on(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            named = (b"x-request-id", self.request_id.encode())
+            message = {**message, "headers": [*message["headers"], named]}
+        await self.send(message)
 
 
 class Edge:
@@ -37,51 +59,46 @@ class Edge:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started = time.perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if REQUEST_ID.fullmatch(given) else f"req_{token_hex(8)}"
-        fields: dict[str, Any] = {}
-        scope.update(request_id=request_id, log_fields=fields)
-        limit = self.limit_of(scope)
-        status = GONE
-
-        async def send_on(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                named = (b"x-request-id", request_id.encode())
-                message = {**message, "headers": [*message["headers"], named]}
-            await send(message)
-
+        exchange = Exchange(request_id, send)
+        scope.update(request_id=request_id, log_fields=exchange.fields)
+        limit = self.limit_of(scope, headers)
+        answer: ASGIApp = self.app
+        if stated(headers) > limit:
+            answer = problem(request_id, "too-large", TOO_LARGE.format(limit=limit))
+        elif "\x00" in scope["path"]:
+            # No database takes it as a key, and nothing has such a name.
+            answer = problem(request_id, "not-found")
         try:
-            if stated(headers) > limit:
-                detail = TOO_LARGE.format(limit=limit)
-                refusal = problem(request_id, "too-large", detail)
-                await refusal(scope, receive, send_on)
-            elif "\x00" in scope["path"]:
-                # No database takes it as a key, and nothing has such a name.
-                await problem(request_id, "not-found")(scope, receive, send_on)
-            else:
-                await self.app(scope, limited(receive, limit), send_on)
+            await answer(scope, limited(receive, limit), exchange.send_on)
         finally:
-            seconds = time.perf_counter() - started
-            route = getattr(scope.get("route"), "path", None)
-            charged = float(fields.get("charged", 0.0))
-            self.record(scope["method"], route or "none", status, seconds, charged)
-            log(
-                "http.request",
-                request_id=request_id,
-                method=scope["method"],
-                route=route,
-                status=status,
-                ms=round(1000 * seconds, 2),
-                **fields,
-            )
+            self.tell(scope, exchange)
 
-    def limit_of(self, scope: Scope) -> int:
+    def limit_of(self, scope: Scope, headers: Headers) -> int:
+        """Return the most bytes that a body may have; forms bring tables."""
         place = (scope["method"], scope["path"].rstrip("/"))
-        return self.max_upload if place in UPLOADS else self.max_body
+        is_form = media_type(headers) == FORM
+        is_upload = place in DOCUMENTS or (place in UPLOADS and is_form)
+        return self.max_upload if is_upload else self.max_body
+
+    def tell(self, scope: Scope, exchange: Exchange) -> None:
+        """Record and log a request that is over."""
+        seconds = time.perf_counter() - exchange.started
+        route = getattr(scope.get("route"), "path", None)
+        method, status, fields = scope["method"], exchange.status, exchange.fields
+        charged = float(fields.get("charged", 0.0))
+        self.record(method, route or "none", status, seconds, charged)
+        log(
+            "http.request",
+            request_id=exchange.request_id,
+            method=method,
+            route=route,
+            status=status,
+            ms=round(1000 * seconds, 2),
+            **fields,
+        )
 
 
 def stated(headers: Headers) -> int:

@@ -5,20 +5,20 @@ from contextlib import asynccontextmanager
 
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData, Headers, UploadFile
 
 FORM = "multipart/form-data"
 MAX_PART = 1_000_000
 
 
-def media_type(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+def media_type(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 @asynccontextmanager
 async def read_form(request: Request) -> AsyncIterator[FormData]:
     """Parse a multipart body; its files are closed at the end."""
-    if media_type(request) != FORM:
+    if media_type(request.headers) != FORM:
         detail = f"The body must be {FORM}."
         raise HTTPException(415, detail, headers={"Accept-Post": FORM})
     form = await request.form(max_files=2, max_fields=4, max_part_size=MAX_PART)

@@ -19,7 +19,6 @@ from app.http.deps import (
     get_blobs,
     get_engine,
     get_read_db,
-    get_settings,
 )
 from app.http.forms import FORM, media_type, missing, read_form, required_file
 from app.http.schemas import trainings as schemas
@@ -72,7 +71,7 @@ class Sent:
 
 
 async def read_sent(request: Request) -> AsyncIterator[Sent]:
-    if media_type(request) == FORM:
+    if media_type(request.headers) == FORM:
         async with read_form(request) as form:
             spec = form.get("spec")
             if isinstance(spec, UploadFile):
@@ -81,12 +80,8 @@ async def read_sent(request: Request) -> AsyncIterator[Sent]:
                 yield Sent(spec.encode(), required_file(form, "dataset"))
             else:
                 raise missing("spec", "must be a part of the form")
-    elif media_type(request) == JSON:
-        body = await request.body()
-        limit = get_settings(request).max_body_bytes
-        if len(body) > limit:
-            raise HTTPException(413, f"JSON may have at most {limit} bytes.")
-        yield Sent(body, None)
+    elif media_type(request.headers) == JSON:
+        yield Sent(await request.body(), None)
     else:
         accepted = f"{FORM}, {JSON}"
         detail = f"The body must be one of {accepted}."

@@ -1,5 +1,6 @@
 """Bad input: each status is a problem document that echoes nothing."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -107,6 +108,28 @@ def test_a_body_over_its_limit_is_413(
         assert_problem(response, 404, "not-found")  # The body is never read.
     else:
         assert_problem(response, 413, "too-large")
+
+
+@pytest.mark.usefixtures("client")
+def test_json_to_train_is_not_read_past_its_limit(app: FastAPI) -> None:
+    n_read, statuses = 0, []
+
+    async def receive() -> dict[str, Any]:
+        nonlocal n_read
+        n_read += 1000
+        more = n_read < app.state.settings.max_upload_bytes
+        return {"type": "http.request", "body": b" " * 1000, "more_body": more}
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status"))
+
+    path, kind = "/train", [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": path, "headers": kind}
+    scope |= {"query_string": b"", "raw_path": path.encode(), "root_path": ""}
+    asyncio.run(app(scope, receive, send))
+
+    assert statuses[0] == 413
+    assert n_read <= app.state.settings.max_body_bytes + 1000
 
 
 @pytest.fixture

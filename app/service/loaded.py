@@ -23,17 +23,39 @@ class LoadedModels:
         self.models: OrderedDict[str, Model] = OrderedDict()
 
     def get(self, db: Session, model_id: str) -> Model:
-        """Give a model, parsed; a deleted one too, for the sessions it has."""
+        """Return a model, parsed; a deleted one too, for the sessions it has."""
         with self.lock:
             if model_id in self.models:
                 self.models.move_to_end(model_id)
                 return self.models[model_id]
-        stored = models.get(db, model_id, is_deleted_too=True)
-        if stored is None:
-            raise NotFoundError("model", model_id)
-        parsed = model_from_json(json.loads(stored.document))
+        return self.keep(model_id, self.parse(read(db, model_id)))
+
+    def load(self, db: Session, model_id: str) -> bool:
+        """Parse a model unless it is here already; False where it is.
+
+        Ends the caller's transaction before it parses, which on SQLite would keep
+        every other writer waiting. Whatever was locked has to be locked again.
+        """
+        if model_id in self.models:
+            return False
+        document = read(db, model_id)
+        db.rollback()
+        self.keep(model_id, self.parse(document))
+        return True
+
+    def parse(self, document: str) -> Model:
+        return model_from_json(json.loads(document))
+
+    def keep(self, model_id: str, model: Model) -> Model:
         with self.lock:
-            self.models[model_id] = parsed
+            self.models[model_id] = model
             while len(self.models) > self.most:
                 self.models.popitem(last=False)
-        return parsed
+        return model
+
+
+def read(db: Session, model_id: str) -> str:
+    stored = models.get(db, model_id, is_deleted_too=True)
+    if stored is None:
+        raise NotFoundError("model", model_id)
+    return stored.document

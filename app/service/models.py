@@ -233,7 +233,8 @@ def seed(db: Session, model: Model, now: datetime) -> None:
 
 def delete(db: Session, model_id: str, now: datetime, ttl_s: float) -> None:
     """Delete a model, unless a session may still ask it something."""
-    find(db, model_id)
+    if not models.lock(db, model_id):
+        raise NotFoundError("model", model_id)
     if sessions.is_model_in_use(db, model_id, now - timedelta(seconds=ttl_s)):
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)

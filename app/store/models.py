@@ -62,13 +62,17 @@ def newest(db: Session, name: str) -> ModelHead | None:
     return None if row is None else ModelHead(*row)
 
 
-def get_head(
-    db: Session, model_id: str, *, is_deleted_too: bool = False
-) -> ModelHead | None:
+def get_head(db: Session, model_id: str) -> ModelHead | None:
     """Give a model without its document, or None."""
-    wanted = sa.select(*HEAD).where(models.c.id == model_id)
-    row = db.execute(wanted if is_deleted_too else wanted.where(is_present())).first()
+    wanted = sa.select(*HEAD).where(models.c.id == model_id, is_present())
+    row = db.execute(wanted).first()
     return None if row is None else ModelHead(*row)
+
+
+def lock(db: Session, model_id: str, *, is_shared: bool = False) -> bool:
+    """Keep a model from being deleted, or from being used; False if it is not there."""
+    wanted = sa.select(models.c.id).where(models.c.id == model_id, is_present())
+    return db.execute(wanted.with_for_update(read=is_shared)).first() is not None
 
 
 def names(db: Session, model_ids: set[str]) -> dict[str, str]:
@@ -86,11 +90,10 @@ def page(db: Session, limit: int, after: str | None) -> Page[ModelHead] | None:
     return paging.newest(db, wanted, key, limit, after, lambda row: ModelHead(*row))
 
 
-def delete(db: Session, model_id: str, now: datetime) -> bool:
-    """Mark a model as deleted; False if it was not there."""
-    change = models.update().where(models.c.id == model_id, is_present())
-    done = db.execute(change.values(deleted_at=now).returning(models.c.id))
-    return done.first() is not None
+def delete(db: Session, model_id: str, now: datetime) -> None:
+    """Mark a locked model as deleted."""
+    change = models.update().where(models.c.id == model_id)
+    db.execute(change.values(deleted_at=now))
 
 
 def is_present() -> sa.ColumnElement[bool]:

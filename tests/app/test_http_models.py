@@ -2,25 +2,35 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
 
 from app.documents import model_text
+from app.errors import ConflictError, NotFoundError
 from app.http.deps import get_now
+from app.service import models, predictions
+from app.service.loaded import LoadedModels
+from app.store.engine import transaction
+from app.store.tables import datasets as dataset_rows
 from core.model.model import Curve, Model
 from core.session import machine
 from core.session.state import StopRule
 from tests.app.clinic import CLINIC, UNIT, Json, clinic, many, model_json, said
+from tests.app.jobs import wait
 
 pytest_plugins = ["tests.app.conftest_http"]
 
 Put = Callable[..., str]
 Start = Callable[..., Json]
+Answer = Callable[..., Any]
 only_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
 
@@ -176,6 +186,83 @@ def test_a_session_outlives_its_deleted_model(
 
     assert shown.json()["model"]["name"] == "clinic"
     assert refused.status_code == 404
+
+
+class WritingModels(LoadedModels):
+    """During whose parsing somebody else writes to the database."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        super().__init__()
+        self.engine = engine
+        self.n_parsed = 0
+
+    def parse(self, document: str) -> Model:
+        with transaction(self.engine) as db:
+            db.execute(sa.delete(dataset_rows))
+        self.n_parsed += 1
+        return super().parse(document)
+
+
+def test_models_are_parsed_while_others_may_write(
+    app: FastAPI, client: TestClient, start: Start, answer: Answer, engine: sa.Engine
+) -> None:
+    def forget() -> WritingModels:
+        app.state.loaded = WritingModels(engine)
+        return app.state.loaded
+
+    start(60.0)
+    loaded = forget()
+    session = start(60.0, model="clinic")
+    assert loaded.n_parsed == 1
+
+    for send in (
+        lambda: answer(session, ("age", 63)),
+        lambda: client.post(f"/predict/{session['id']}/stop"),
+    ):
+        loaded = forget()
+        assert send().status_code == 200
+        assert loaded.n_parsed == 1
+
+
+def is_blocked(engine: sa.Engine) -> bool:
+    """Whether a transaction waits for the lock of another one."""
+    waiting = sa.text(
+        "SELECT 1 FROM pg_stat_activity "
+        "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    with transaction(engine, is_read=True) as db:
+        return db.scalar(waiting) is not None
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("is_deleted_first", [False, True])
+def test_no_session_opens_on_a_model_while_it_is_deleted(
+    engine: sa.Engine, put: Put, is_deleted_first: bool
+) -> None:
+    model_id, loaded, now = put(), LoadedModels(), datetime.now(UTC)
+    with transaction(engine, is_read=True) as db:
+        loaded.load(db, model_id)
+
+    def delete(db: Session) -> None:
+        models.delete(db, model_id, now, ttl_s=60.0)
+
+    def open_one(db: Session) -> None:
+        predictions.start(db, loaded, predictions.Wanted(model_id, None), now)
+
+    def do_late() -> None:
+        with transaction(engine) as db:
+            late(db)
+
+    first, late = (delete, open_one) if is_deleted_first else (open_one, delete)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction(engine) as db:
+            first(db)
+            done = pool.submit(do_late)
+            wait(lambda: done.done() or is_blocked(engine))
+        error = done.exception(30)
+
+    expected = NotFoundError if is_deleted_first else ConflictError
+    assert isinstance(error, expected)
 
 
 def test_a_deleted_version_number_is_not_given_again(

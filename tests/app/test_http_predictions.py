@@ -6,10 +6,13 @@ from random import Random
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.http.deps import get_now
+from app.store import sessions
+from app.store.engine import transaction
 from core.errors import ClosedError, OverBudgetError
 from core.session import machine
 from core.table.prices import from_micros
@@ -170,6 +173,20 @@ def test_one_answer_too_dear_fails_the_whole_request(
     assert problem["feature"] == "chol"
     assert (problem["price"], problem["remaining"]) == (7.27, 5.0)
     assert client.get(f"/predict/{session['id']}").json() == session
+    assert charges(client, session) == []
+
+
+def test_a_refused_charge_tells_what_really_remains(
+    client: TestClient, start: Start, answer: Answer, engine: sa.Engine
+) -> None:
+    session = start(3.0)
+    with transaction(engine) as db:  # A charge that the state knows nothing of.
+        assert sessions.charge(db, session["id"], 1_750_000)
+
+    refused = answer(session, ("sex", "male"), ("age", 63))
+
+    problem = refused.json()
+    assert (problem["feature"], problem["remaining"]) == ("age", 0.75)
     assert charges(client, session) == []
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from app.errors import ConflictError, NotFoundError
-from app.records import Page, PredictSession, SessionState
+from app.records import ModelHead, Page, PredictSession, SessionState
 from app.service.loaded import LoadedModels
 from app.service.paging import require_page
 from app.service.predictions import document
@@ -81,9 +81,7 @@ def start(
     db: Session, loaded: LoadedModels, wanted: Wanted, now: datetime
 ) -> SessionView:
     """Open a session; nothing is charged yet."""
-    head = models.get_head(db, wanted.model) or models.newest(db, wanted.model)
-    if head is None:
-        raise NotFoundError("model", wanted.model)
+    head = hold_model(db, loaded, wanted.model)
     model = loaded.get(db, head.id)
     catalogue = model.ensemble.catalogue
     known, texts = check_known(catalogue, wanted.known)
@@ -104,6 +102,19 @@ def start(
         now=now,
     )
     return Opened(session, model, state, texts).view
+
+
+def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
+    """Find a model by its id or name, and keep it from being deleted meanwhile.
+
+    One that had to be parsed first, or was deleted just now, is looked up again.
+    """
+    while True:
+        head = models.get_head(db, key) or models.newest(db, key)
+        if head is None:
+            raise NotFoundError("model", key)
+        if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
+            return head
 
 
 def page(
@@ -202,6 +213,8 @@ def lock_open(
 ) -> Opened | None:
     """Lock and parse a session; one that is due to expire is stored as expired."""
     session = get_locked(db, session_id)
+    if session.document is not None and loaded.load(db, session.model_id):
+        session = get_locked(db, session_id)
     opened = open_session(db, loaded, session, now, ttl_s)
     if opened is not None and opened.session is not session:
         return save(db, opened, opened.session.updated_at)
@@ -295,7 +308,8 @@ def charge_all(
     for charge in charges:
         feature = catalogue.features[charge.feature_idx]
         if not sessions.charge(db, session.id, charge.amount):
-            left = (session.budget_limit or 0) - session.spent
+            found = get_locked(db, session.id)
+            left = (found.budget_limit or 0) - found.spent
             raise OverBudgetError(feature.name, charge.amount, left)
         ledger.append(
             db,

@@ -28,7 +28,13 @@ from core.pipeline.choosing import AUTO, AutoName, Tried, tune
 from core.reader import Reader
 from core.session.curves import evaluate
 from core.session.probability import label_chances
-from core.session.simulate import Walks, class_probabilities, class_votes, walk
+from core.session.simulate import (
+    Walks,
+    class_probabilities,
+    class_votes,
+    find_scores,
+    walk,
+)
 from core.specs.catalogue import plain, read_catalogue
 from core.specs.params import read_params
 from core.table.check import scale_weights
@@ -291,8 +297,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         """
         walks = self._walk(X, budget)
         if self.ensemble_.is_multilabel:
-            margins, shares = walks.margins[:, 0], walks.shares[:, 0]
-            return label_chances(self.ensemble_, margins, shares)
+            return label_chances(
+                self.ensemble_, find_scores(self.ensemble_, walks)[:, 0]
+            )
         return class_probabilities(self.ensemble_, walks)[:, 0]
 
     def error_curve(

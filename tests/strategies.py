@@ -134,16 +134,11 @@ def stumps(draw, catalogue: Catalogue) -> Stump:
     return Stump(idx, cut, (vote,), feature.type == "category")
 
 
-def calibrations() -> st.SearchStrategy[Calibration]:
+def calibrations(n_outputs: int = 1) -> st.SearchStrategy[Calibration]:
     """Coefficients whose slopes are not negative."""
-    offsets, slopes = st.integers(-8, 8), st.integers(0, 24)
-    return st.builds(
-        Calibration,
-        offsets.map(lambda k: k / 8),
-        offsets.map(lambda k: k / 8),
-        slopes.map(lambda k: k / 8),
-        slopes.map(lambda k: k / 8),
-    )
+    shifts = st.tuples(*[st.integers(-8, 8).map(lambda k: k / 8)] * n_outputs)
+    slopes = st.integers(0, 24).map(lambda k: k / 8)
+    return st.builds(Calibration, shifts, shifts, slopes, slopes)
 
 
 @st.composite
@@ -164,10 +159,7 @@ def ensembles(
     fitted = ()
     if draw(st.booleans()):
         pair = draw(st.tuples(calibrations(), calibrations()))
-        fitted = tuple(
-            (policy, (one,))
-            for policy, one in zip(("ordered", "sample"), pair, strict=True)
-        )
+        fitted = tuple(zip(("ordered", "sample"), pair, strict=True))
     costs = draw(st.none() | st.tuples(st.integers(1, 9), st.integers(1, 9)))
     if costs is not None:
         costs = ((0.0, float(costs[0])), (float(costs[1]), 0.0))

@@ -96,8 +96,8 @@ def ensembles(
     policy = policy or draw(st.sampled_from(("ordered", "sample")))
     fitted = ()
     if draw(st.booleans()):
-        outputs = st.tuples(*[strategies.calibrations()] * n_outputs)
-        fitted = (("ordered", draw(outputs)), ("sample", draw(outputs)))
+        one = strategies.calibrations(n_outputs)
+        fitted = (("ordered", draw(one)), ("sample", draw(one)))
     costs = None
     if draw(st.booleans()):
         numbers = draw(

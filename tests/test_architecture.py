@@ -149,9 +149,8 @@ ONLY_FROM = {
         "core.estimator",
         "core.selection",
         "core.training.baselines",
-        "core.pipeline.calibration",
     ),
-    "threadpoolctl": ("core.pipeline.calibration",),
+    "scipy": ("core.pipeline.calibration",),
     "app.settings": (
         "app.main",
         "app.worker",
@@ -170,7 +169,7 @@ ONLY_FROM = {
 }
 
 # Values in, values out: no files, clock, environment, logging, database or web.
-CORE_OUTSIDE = {"numpy", "numba", "sklearn", "threadpoolctl", "__future__"} | {
+CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "__future__"} | {
     *("abc", "bisect"),
     *("collections", "copy", "dataclasses", "decimal", "difflib", "enum", "fractions"),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),

@@ -8,10 +8,10 @@ from core.session.policies import POLICIES
 
 
 def calibration_to_json(calibration: Calibration) -> Json:
-    """Give one calibration as JSON-able values."""
+    """Return one calibration as JSON-able values."""
     return {
-        "offset": calibration.offset,
-        "drift": calibration.drift,
+        "offsets": list(calibration.offsets),
+        "drifts": list(calibration.drifts),
         "slope_unknown": calibration.slope_unknown,
         "slope_known": calibration.slope_known,
     }
@@ -19,24 +19,23 @@ def calibration_to_json(calibration: Calibration) -> Json:
 
 def read_calibrations(
     node: Node, n_outputs: int
-) -> tuple[tuple[str, tuple[Calibration, ...]], ...]:
-    """Read the calibrations of each policy that has them, one per output."""
-    policies: tuple[str, ...] = tuple(POLICIES)
-    calibrations = []
-    for policy in policies:
-        if node.get(policy) is not None:
-            outputs = tuple(read_calibration(one) for one in node.nodes(policy))
-            rule = f"must be {n_outputs}"
-            node.require(len(outputs) == n_outputs, policy, rule)
-            calibrations.append((policy, outputs))
-    return tuple(calibrations)
+) -> tuple[tuple[str, Calibration], ...]:
+    """Read the calibration of each policy that has one."""
+    return tuple(
+        (policy, read_calibration(node.node(policy), n_outputs))
+        for policy in POLICIES
+        if node.get(policy) is not None
+    )
 
 
-def read_calibration(node: Node) -> Calibration:
+def read_calibration(node: Node, n_outputs: int) -> Calibration:
     """Read one calibration."""
+    shifts = {name: node.numbers(name, -1e6, 1e6) for name in ("offsets", "drifts")}
+    for name, numbers in shifts.items():
+        node.require(len(numbers) == n_outputs, name, f"must be {n_outputs}")
     return Calibration(
-        offset=node.number("offset", -1e6, 1e6),
-        drift=node.number("drift", -1e6, 1e6),
+        offsets=tuple(shifts["offsets"]),
+        drifts=tuple(shifts["drifts"]),
         slope_unknown=node.number("slope_unknown", 0, 1e6),
         slope_known=node.number("slope_known", 0, 1e6),
     )

@@ -18,7 +18,7 @@ from core.table.dataset import ClassLabel, count_outputs
 from core.training.algorithms import ALGORITHMS
 
 MODEL_FORMAT = "askless-model"
-MODEL_VERSION = 2
+MODEL_VERSION = 3
 
 
 def model_to_json(model: Model) -> Json:
@@ -49,8 +49,7 @@ def model_to_json(model: Model) -> Json:
         "is_multilabel": ensemble.is_multilabel,
         "cascade": None if cascade is None else cascade_to_json(cascade),
         "calibrations": {
-            policy: [calibration_to_json(one) for one in outputs]
-            for policy, outputs in ensemble.calibrations
+            policy: calibration_to_json(one) for policy, one in ensemble.calibrations
         },
         "error_costs": None
         if ensemble.error_costs is None
@@ -71,6 +70,9 @@ def model_from_json(raw: object) -> Model:
     top = Node(raw, "model")
     if top.get("version") == 1:
         top = Node(upgrade_model(top), "model")
+    if top.get("version") == 2:
+        # Its calibrations were fitted on margins, from which F can't be recovered.
+        top = Node({**top.raw, "version": MODEL_VERSION, "calibrations": {}}, "model")
     top.expect_format(MODEL_FORMAT, MODEL_VERSION)
     ensemble = read_ensemble(top)
     curve = None if top.get("curve") is None else read_curve(top.node("curve"))
@@ -87,7 +89,6 @@ def model_from_json(raw: object) -> Model:
 def upgrade_model(top: Node) -> Json:
     """Give a document of version 1 (two classes, stumps only) as one of version 2."""
     top.expect_format(MODEL_FORMAT, 1)
-    calibrations = top.node("calibrations").raw
     return {
         **top.raw,
         "version": 2,
@@ -95,9 +96,6 @@ def upgrade_model(top: Node) -> Json:
             {**node.raw, "kind": "stump", "votes": [node.get("vote")]}
             for node in top.nodes("stumps")
         ],
-        "calibrations": {
-            name: [one] for name, one in calibrations.items() if one is not None
-        },
     }
 
 

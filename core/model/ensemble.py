@@ -18,14 +18,17 @@ from core.table.dataset import ClassLabel, count_outputs
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Coefficients of the logistic model of an output's class.
+    """How probabilities follow from the votes of one policy's sessions.
 
-    logit p = offset + drift*s + m*(slope_unknown*(1 - s) + slope_known*s), with m
-    the output's margin and s the share of the whole ensemble's alpha that is known.
+    The logit of output l is offset_l + drift_l*s + G_l*(slope_unknown*(1 - s) +
+    slope_known*s), with s the share of the whole ensemble's alpha that is known. G is
+    the vote F = sum(alpha h), of two classes 2F: the odds that boosting aims at.
     """
 
-    offset: float
-    drift: float
+    #: One per output, as the drifts.
+    offsets: tuple[float, ...]
+    drifts: tuple[float, ...]
+    #: Not negative, so that more votes for a class never lower its probability.
     slope_unknown: float
     slope_known: float
 
@@ -60,8 +63,8 @@ class Cascade:
 class Ensemble(Derived):
     """The mathematical result of training.
 
-    `priors` are the class shares of the training weight. `calibrations` give, by
-    policy, one calibration per output. `error_costs[i][j]` is what it costs to say
+    `priors` are the class shares of the training weight. `calibrations` are
+    named by policy. `error_costs[i][j]` is what it costs to say
     class j where class i is true.
     """
 
@@ -72,7 +75,7 @@ class Ensemble(Derived):
     priors: tuple[float, ...]
     algorithm: str
     policy: str
-    calibrations: tuple[tuple[str, tuple[Calibration, ...]], ...] = ()
+    calibrations: tuple[tuple[str, Calibration], ...] = ()
     error_costs: tuple[tuple[float, ...], ...] | None = None
     is_multilabel: bool = False
     cascade: Cascade | None = None
@@ -179,11 +182,17 @@ class Ensemble(Derived):
     @cached_property
     def calibration_arrays(self) -> dict[str, FloatArray]:
         """Offsets, drifts and both slopes by policy; (4, n_outputs)."""
+        slopes = np.ones(self.n_outputs)
         return {
             policy: np.array(
-                [(c.offset, c.drift, c.slope_unknown, c.slope_known) for c in outputs]
-            ).T.copy()
-            for policy, outputs in self.calibrations
+                (
+                    one.offsets,
+                    one.drifts,
+                    one.slope_unknown * slopes,
+                    one.slope_known * slopes,
+                )
+            )
+            for policy, one in self.calibrations
         }
 
     @cached_property

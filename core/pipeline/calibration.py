@@ -1,68 +1,197 @@
-"""Probabilities from votes: a logistic model fitted on held-out rows."""
+"""Probabilities from votes: coefficients fitted on held-out rows, kept if they help."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from threadpoolctl import ThreadpoolController
+from scipy.optimize import minimize
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Calibration
+from core.session.probability import PLAIN, apply_link, sigmoid
 
-# Weak enough not to bend a few hundred rows, strong enough that rows which a single
-# line separates don't send the slope to infinity.
-INVERSE_PENALTY = 10.0
+# In rows: what it costs to move a coefficient by 1 from the plain link, times 2. Weak
+# enough not to bend a few hundred rows, strong enough that rows which a single line
+# separates don't send a slope to infinity.
+PENALTY = 1.0
+
+# Steps of the solver between two looks at whether to go on, and how often.
+N_STEPS, N_LOOKS = 20, 25
+
+# By how much labels may err more than votes, at any budget.
+MAX_EXCESS = 0.005
+
+# Logits that differ by less are a tie.
+ROUNDING = 1e-9
+
+Fitting = Generator[None, None, Calibration]
 
 
-def fit_calibration(
-    margins: FloatArray, shares: FloatArray, targets: IntArray, weights: FloatArray
-) -> Calibration:
-    """Fit log odds of the positive class on (margin, share of alpha known).
+@dataclass(frozen=True)
+class Observed:
+    """Votes on held-out rows where their sessions ended; the first axis is theirs."""
 
-    Platt's (1999) logistic model with a slope and an offset that may drift with the
-    share: logit p = a + d*s + m*(b0*(1 - s) + b1*s). The slopes are kept
-    non-negative, so that more votes for a class never lower its probability: first
-    one common slope, then none takes the place of a pair with a negative member.
+    #: F = sum(alpha h) over what is known; (n_votes, n_outputs).
+    scores: FloatArray
+    #: Share of all alpha that is known; as the rest (n_votes,).
+    shares: FloatArray
+    targets: IntArray
+    #: In rows; each row's are spread over its budgets.
+    weights: FloatArray
+    #: Which budget the session had.
+    budget_idxs: IntArray
 
-    Parameters
-    ----------
-    margins, shares, weights : float64 array, shape (n_forecasts,)
-        Forecasts on rows that training did not see; weights in rows.
-    targets : int64 array, shape (n_forecasts,)
-        0 or 1, both present.
+
+def join(parts: Sequence[Observed]) -> Observed:
+    """Put the votes of several folds together."""
+    names = ("scores", "shares", "targets", "weights", "budget_idxs")
+    return Observed(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    )
+
+
+def calibrate(
+    folds: Sequence[Observed],
+) -> Generator[None, None, tuple[list[Calibration], Calibration] | None]:
+    """Fit a calibration that beats the plain link on rows it was not fitted to.
+
+    Two are tried: with offsets, and with slopes only. Each is fitted without one fold
+    and judged on that fold, for every fold in turn. The one of least log-loss is kept,
+    unless its labels err more than the votes by over `MAX_EXCESS` at some budget.
+
+    Yields now and then, for who wants to stop.
 
     Returns
     -------
-    Calibration
+    list of Calibration, Calibration
+        For each fold that fitted on the others, and the one fitted on all. None where
+        the plain link is best.
     """
-    columns = np.column_stack((shares, margins * (1 - shares), margins * shares))
-    fitted = fit_logistic(columns, targets, weights)
-    if min(fitted[2:]) >= 0:
-        return Calibration(*fitted)
-    offset, drift, slope = fit_logistic(
-        np.column_stack((shares, margins)), targets, weights
+    best, least = None, sum(log_loss(PLAIN, fold) for fold in folds)
+    for has_offsets in (True, False):
+        crossed = []
+        for idx in range(len(folds)):
+            others = join([*folds[:idx], *folds[idx + 1 :]])
+            crossed.append((yield from fit(others, has_offsets=has_offsets)))
+        links = [to_link(one) for one in crossed]
+        loss = sum(map(log_loss, links, folds))
+        if loss < least and excess_error(links, folds) <= MAX_EXCESS:
+            best, least = (crossed, has_offsets), loss
+    if best is None:
+        return None
+    crossed, has_offsets = best
+    return crossed, (yield from fit(join(folds), has_offsets=has_offsets))
+
+
+def fit(observed: Observed, *, has_offsets: bool) -> Fitting:
+    """Fit the coefficients of a `Calibration` by penalised maximum likelihood.
+
+    The penalty draws them to the plain link: no offset nor drift, slopes of 1. Slopes
+    are kept non-negative. Yields after every `N_STEPS` steps of L-BFGS-B.
+
+    Notes
+    -----
+    For two classes this is Platt's (1999) logistic model on the odds 2F, for K classes
+    temperature scaling with a bias per class (Guo et al. 2017), both with a drift by
+    the share known.
+    """
+    n_outputs = observed.scores.shape[1]
+    plain = np.repeat(PLAIN, (n_outputs, n_outputs, 1, 1))
+    room = (None, None) if has_offsets else (0.0, 0.0)
+    found = plain
+    for _ in range(N_LOOKS):
+        step = minimize(
+            penalised_loss,
+            found,
+            args=(plain, observed),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[room] * (2 * n_outputs) + [(0.0, None)] * 2,
+            options={"maxiter": N_STEPS},
+        )
+        found = step.x
+        yield
+        if step.success:
+            break
+    offsets, drifts, slopes = np.split(found, (n_outputs, 2 * n_outputs))
+    return Calibration(
+        tuple(offsets.tolist()), tuple(drifts.tolist()), *slopes.tolist()
     )
-    if slope >= 0:
-        return Calibration(offset, drift, slope, slope)
-    offset, drift = fit_logistic(shares[:, None], targets, weights)
-    return Calibration(offset, drift, 0.0, 0.0)
 
 
-@cache
-def find_threads() -> ThreadpoolController:
-    """Find the libraries with threads of their own, once: that takes milliseconds."""
-    return ThreadpoolController()
+def penalised_loss(
+    coefficients: FloatArray, plain: FloatArray, observed: Observed
+) -> tuple[float, FloatArray]:
+    """Log-loss with the penalty, and how it changes with each coefficient."""
+    scores, shares = observed.scores, observed.shares
+    n_outputs = scores.shape[1]
+    losses, pulls = losses_of(as_link(coefficients, n_outputs), observed)
+    pulls *= observed.weights[:, None]
+    by_score = (pulls * scores).sum(axis=1) * (2.0 if n_outputs == 1 else 1.0)
+    changes = (
+        pulls.sum(axis=0),
+        (pulls * shares[:, None]).sum(axis=0),
+        [(by_score * (1 - shares)).sum(), (by_score * shares).sum()],
+    )
+    away = coefficients - plain
+    loss = (losses * observed.weights).sum() + PENALTY / 2 * (away**2).sum()
+    return float(loss), np.concatenate(changes) + PENALTY * away
 
 
-def fit_logistic(
-    columns: FloatArray, targets: IntArray, weights: FloatArray
-) -> list[float]:
-    """Intercept and coefficients of a penalised logistic regression."""
-    model = LogisticRegression(C=INVERSE_PENALTY, max_iter=1000)
-    # The solver's matrices have 4 x 4 numbers: threads that wait for one another over
-    # them made a fit on a busy machine take 210 ms instead of 12.
-    with find_threads().limit(limits=1, user_api="blas"):
-        model.fit(columns, targets, sample_weight=weights)
-    return [float(model.intercept_[0]), *model.coef_[0].tolist()]
+def losses_of(link: FloatArray, observed: Observed) -> tuple[FloatArray, FloatArray]:
+    """Log-loss of each vote, and how it changes with each logit, (n, n_outputs)."""
+    logits = apply_link(link, observed.scores, observed.shares)
+    if logits.shape[1] == 1:
+        signs = 2.0 * observed.targets - 1.0
+        leads = signs * logits[:, 0]
+        return np.logaddexp(0.0, -leads), (-signs * sigmoid(-leads))[:, None]
+    every = np.arange(logits.shape[0])
+    logits -= logits.max(axis=1, keepdims=True)
+    chances = np.exp(logits)
+    totals = chances.sum(axis=1)
+    losses = np.log(totals) - logits[every, observed.targets]
+    chances /= totals[:, None]
+    chances[every, observed.targets] -= 1.0
+    return losses, chances
+
+
+def as_link(coefficients: FloatArray, n_outputs: int) -> FloatArray:
+    """Coefficients as `apply_link` takes them; (4, n_outputs)."""
+    offsets, drifts, slopes = np.split(coefficients, (n_outputs, 2 * n_outputs))
+    return np.array((offsets, drifts, *np.repeat(slopes[:, None], n_outputs, axis=1)))
+
+
+def to_link(one: Calibration) -> FloatArray:
+    """One calibration as `apply_link` takes it."""
+    slopes = (one.slope_unknown, one.slope_known)
+    return as_link(np.array((*one.offsets, *one.drifts, *slopes)), len(one.offsets))
+
+
+def log_loss(link: FloatArray, observed: Observed) -> float:
+    """Log-loss over all votes, in rows."""
+    losses, _ = losses_of(link, observed)
+    return float((losses * observed.weights).sum())
+
+
+def excess_error(links: Sequence[FloatArray], folds: Sequence[Observed]) -> float:
+    """By how much the most probable class errs more than the vote where it is worst."""
+    n_budgets = 1 + max(int(fold.budget_idxs.max(initial=0)) for fold in folds)
+    excess, sizes = np.zeros(n_budgets), np.zeros(n_budgets)
+    for link, fold in zip(links, folds, strict=True):
+        changes = 1.0 * is_wrong(link, fold) - is_wrong(PLAIN, fold)
+        excess += np.bincount(fold.budget_idxs, fold.weights * changes, n_budgets)
+        sizes += np.bincount(fold.budget_idxs, fold.weights, n_budgets)
+    return float((excess / np.maximum(sizes, 1e-300)).max())
+
+
+def is_wrong(link: FloatArray, observed: Observed) -> BoolArray:
+    """Where the most probable class, the first of several, isn't the target; (n,)."""
+    logits = apply_link(link, observed.scores, observed.shares)
+    labels = (logits[:, 0] > 0).astype(np.int64)
+    if logits.shape[1] > 1:
+        is_best = logits >= logits.max(axis=1, keepdims=True) - ROUNDING
+        labels = is_best.argmax(axis=1)
+    wrong: BoolArray = labels != observed.targets
+    return wrong

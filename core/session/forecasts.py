@@ -51,7 +51,7 @@ def forecast(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Forecas
         "ordered",
         votes / planned if planned else votes,
         known / float(ensemble.alpha_sums[-1]) if known else 0.0,
-        scores=votes,
+        votes,
     )
     if state.policy == "cascade":
         passed = np.array(count_passed(ensemble, arrays))
@@ -124,10 +124,13 @@ def sampled_forecast(
     )
     n_draws = int(n_voted)
     if n_draws == 0:
-        return make_forecast(ensemble, "sample", votes, 0.0, n_draws=0)
-    known = float(ensemble.alpha_array[has_vote].sum())
-    share = known / float(ensemble.alpha_sums[-1])
-    return make_forecast(ensemble, "sample", votes / n_draws, share, n_draws=n_draws)
+        return make_forecast(ensemble, "sample", votes, 0.0, votes, n_draws=0)
+    total = float(ensemble.alpha_sums[-1])
+    share = float(ensemble.alpha_array[has_vote].sum()) / total
+    margins = votes / n_draws
+    return make_forecast(
+        ensemble, "sample", margins, share, margins * total, n_draws=n_draws
+    )
 
 
 def current_votes(ensemble: Ensemble, arrays: SessionArrays) -> IntArray:
@@ -147,13 +150,12 @@ def make_forecast(
     policy: str,
     margins: FloatArray,
     share: float,
+    scores: FloatArray,
     *,
     n_draws: int | None = None,
-    scores: FloatArray | None = None,
 ) -> Forecast:
-    """Decide a label from margins (n_outputs,) and the share of alpha known."""
-    shares = np.array(share)
-    chances = probabilities(ensemble, policy, margins, shares, scores)
+    """Decide a label from scores (n_outputs,) and the share of alpha known."""
+    chances = probabilities(ensemble, policy, scores, np.array(share))
     lead = find_lead(margins)
     hoeffding_p = None
     if n_draws is not None:

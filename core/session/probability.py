@@ -10,6 +10,9 @@ from core.model.votes import TIE, argbest
 
 MAX_LOGIT = 40.0
 
+# What holds without a calibration: no offset, no drift, and the odds as they are.
+PLAIN = np.array([[0.0], [0.0], [1.0], [1.0]])
+
 
 def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
     """Probability of each class from the stages passed; (...) -> (..., 2).
@@ -39,11 +42,7 @@ def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
 
 
 def probabilities(
-    ensemble: Ensemble,
-    policy: str,
-    margins: FloatArray,
-    shares: FloatArray,
-    scores: FloatArray | None = None,
+    ensemble: Ensemble, policy: str, scores: FloatArray, shares: FloatArray
 ) -> FloatArray:
     """Probability of each class, calibrated on held-out rows.
 
@@ -51,80 +50,68 @@ def probabilities(
     ----------
     ensemble : Ensemble
     policy : str
-    margins : float64 array, shape (..., n_outputs)
+    scores : float64 array, shape (..., n_outputs)
+        F = sum(alpha h) over what is known; of draws their mean vote times all alpha.
     shares : float64 array, shape (...)
         Of the ensemble's alpha that is known.
-    scores : float64 array, shape (..., n_outputs), optional
-        F = sum(alpha h) over known features; by default the margins times the alpha
-        known. Needed without a calibration only.
 
     Returns
     -------
     float64 array, shape (..., n_classes)
-        Margins that are all 0 give the priors. Calibrated chances of more than two
-        classes are those of each against the rest, divided by their sum (Zadrozny and
-        Elkan 2002). Without a calibration exp(F_l)/sum_k exp(F_k), of two classes
-        1/(1 + exp(-2F)) (Friedman, Hastie and Tibshirani 2000).
+        Scores that are all 0 give the priors. Without a calibration exp(F_l)/sum_k
+        exp(F_k), of two classes 1/(1 + exp(-2F)) (Friedman, Hastie and Tibshirani
+        2000); with one see `Calibration`.
     """
-    if scores is None:
-        scores = margins * shares[..., None] * ensemble.alpha_sums[-1]
-    if ensemble.n_outputs > 1 and policy not in ensemble.calibration_arrays:
-        chances = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    else:
-        chances = output_chances(ensemble, policy, margins, shares, scores)
-    smooth = share_out(chances)
-    is_tie = (np.abs(margins) <= TIE).all(axis=-1, keepdims=True)
+    smooth = share_out(output_logits(ensemble, policy, scores, shares))
+    tolerance = TIE * float(ensemble.alpha_sums[-1])
+    is_tie = (np.abs(scores) <= tolerance).all(axis=-1, keepdims=True)
     return np.where(is_tie, np.array(ensemble.priors), smooth)
 
 
-def share_out(chances: FloatArray) -> FloatArray:
-    """Chances by output as probabilities by class, which sum to 1."""
-    if chances.shape[-1] == 1:
+def output_logits(
+    ensemble: Ensemble, policy: str, scores: FloatArray, shares: FloatArray
+) -> FloatArray:
+    """Logit of each output's class; (..., n_outputs)."""
+    link = ensemble.calibration_arrays.get(policy, PLAIN)
+    return apply_link(link, scores, shares)
+
+
+def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> FloatArray:
+    """Logits by offsets, drifts and both slopes: see `Calibration`.
+
+    link: (4, n_outputs) or (4, 1)
+    """
+    offsets, drifts, unknown, known = link
+    shares = shares[..., None]
+    slopes = unknown * (1 - shares) + known * shares
+    odds = 2.0 * scores if scores.shape[-1] == 1 else scores
+    logits: FloatArray = offsets + drifts * shares + slopes * odds
+    return logits
+
+
+def share_out(logits: FloatArray) -> FloatArray:
+    """Logits by output as probabilities by class, which sum to 1."""
+    if logits.shape[-1] == 1:
+        chances = sigmoid(logits)
         return np.concatenate((1.0 - chances, chances), axis=-1)
-    shared: FloatArray = chances / chances.sum(axis=-1, keepdims=True)
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shared: FloatArray = weights / weights.sum(axis=-1, keepdims=True)
     return shared
 
 
-def output_chances(
-    ensemble: Ensemble,
-    policy: str,
-    margins: FloatArray,
-    shares: FloatArray,
-    scores: FloatArray,
-) -> FloatArray:
-    """Chance of each output's class against the rest; (..., n_outputs)."""
-    coefficients = ensemble.calibration_arrays.get(policy)
-    logits = 2.0 * scores
-    if coefficients is not None:
-        logits = calibrated_logits(coefficients, margins, shares)
+def sigmoid(logits: FloatArray) -> FloatArray:
+    """Chance of given log odds, never quite 0 nor 1."""
     chances: FloatArray = 1.0 / (1.0 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
     return chances
 
 
-def label_chances(
-    ensemble: Ensemble, margins: FloatArray, shares: FloatArray
-) -> FloatArray:
+def label_chances(ensemble: Ensemble, scores: FloatArray) -> FloatArray:
     """Chance of each label of a multi-label ensemble, 1/(1 + exp(-2F)).
 
     Where nothing is known of a label, or its votes tie, its prior.
     """
-    scores = margins * shares[..., None] * ensemble.alpha_sums[-1]
-    chances = output_chances(ensemble, "ordered", margins, shares, scores)
-    return np.where(np.abs(margins) <= TIE, np.array(ensemble.priors), chances)
-
-
-def calibrated_logits(
-    coefficients: FloatArray, margins: FloatArray, shares: FloatArray
-) -> FloatArray:
-    """Log odds of each output's class, as its `Calibration` gives them.
-
-    coefficients: (4, n_outputs), see `Ensemble.calibration_arrays`.
-    """
-    offset, drift, unknown, known = coefficients
-    shares = shares[..., None]
-    slopes = unknown * (1 - shares) + known * shares
-    logits: FloatArray = offset + drift * shares + slopes * margins
-    return logits
+    is_tie = np.abs(scores) <= TIE * float(ensemble.alpha_sums[-1])
+    return np.where(is_tie, np.array(ensemble.priors), sigmoid(2.0 * scores))
 
 
 def decide(ensemble: Ensemble, chances: FloatArray) -> IntArray:

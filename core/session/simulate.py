@@ -260,14 +260,32 @@ def class_votes(
     return raw_votes(ensemble, walks.margins * ensemble.alpha_sums[-1])
 
 
+def find_scores(
+    ensemble: Ensemble, walks: Walks, policy: str | None = None
+) -> FloatArray:
+    """F at the end of each walk, of draws an estimate; (n_rows, n_budgets, n_outputs).
+
+    F = sum(alpha h) over what is known; the mean vote of draws counts for all alpha.
+    """
+    shares = walks.shares
+    if (policy or ensemble.policy) == "sample":
+        shares = np.where(walks.is_full, shares, 1.0)
+    scores: FloatArray = (
+        walks.margins * shares[..., None] * float(ensemble.alpha_sums[-1])
+    )
+    return scores
+
+
 def class_probabilities(
     ensemble: Ensemble, walks: Walks, policy: str | None = None
 ) -> FloatArray:
     """Probability of each class at the end of each walk; (..., n_classes)."""
-    if (policy or ensemble.policy) == "cascade":
+    chosen = policy or ensemble.policy
+    if chosen == "cascade":
         return stage_chances(ensemble, walks.stages)
-    ordered = probabilities(ensemble, "ordered", walks.margins, walks.shares)
-    if (policy or ensemble.policy) == "ordered":
-        return ordered
-    sampled = probabilities(ensemble, "sample", walks.margins, walks.shares)
-    return np.where(walks.is_full[..., None], ordered, sampled)
+    scores = find_scores(ensemble, walks, chosen)
+    full = probabilities(ensemble, "ordered", scores, walks.shares)
+    if chosen == "ordered":
+        return full
+    sampled = probabilities(ensemble, "sample", scores, walks.shares)
+    return np.where(walks.is_full[..., None], full, sampled)

@@ -15,7 +15,7 @@ from core.session.policies.ordered import find_plan
 from core.session.policies.waiting import find_waiting
 from core.session.probability import (
     decide,
-    output_chances,
+    output_logits,
     share_out,
     stage_chances,
     stage_votes,
@@ -41,9 +41,9 @@ def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
     for. Of more classes the winner must keep its lead over each other one, a bound on
     the difference of the two votes.
 
-    The label is decided from calibrated chances. Each is monotone in its output's
-    margin and, for a fixed margin, in the share known, so the corners of the
-    reachable box decide.
+    The label is decided from calibrated probabilities. A logit, and the difference of
+    two, is linear in the vote and in the share known, each for a fixed other one: so
+    the corners of the reachable box decide.
     """
     total = float(ensemble.alpha_sums[-1])
     if total == 0:
@@ -53,18 +53,15 @@ def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
     length, is_counted = find_counted(ensemble, state, arrays)
     votes, known, _ = tally(ensemble, arrays, length, is_counted)
     bounds = Bounds(ensemble, state, arrays, length)
+    share = known / total
     if ensemble.n_outputs == 1:
-        low, high = bounds.of(ensemble.weighted_votes[:, 0])
-        if len(set(raw_votes(ensemble, np.array([[low], [high]])).tolist())) > 1:
-            return False
-        lows, highs = np.array([low]), np.array([high])
-    else:
-        winner = int(raw_votes(ensemble, votes))
-        if not keeps_lead(bounds, winner, TIE * total):
-            return False
-        pairs = [bounds.of(votes) for votes in ensemble.weighted_votes.T]
-        lows, highs = np.array(pairs).T
-    return is_label_fixed(ensemble, lows, highs, known)
+        ends = np.array(bounds.of(ensemble.weighted_votes[:, 0]))[:, None]
+        is_one_vote = len(set(raw_votes(ensemble, ends).tolist())) == 1
+        return is_one_vote and is_binary_label_fixed(ensemble, ends, share)
+    winner = int(raw_votes(ensemble, votes))
+    return keeps_lead(bounds, winner, TIE * total) and is_label_fixed(
+        bounds, votes, share
+    )
 
 
 def is_stage_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
@@ -161,72 +158,74 @@ def keeps_lead(bounds: Bounds, winner: int, tolerance: float) -> bool:
     return True
 
 
-def is_label_fixed(
-    ensemble: Ensemble, lows: FloatArray, highs: FloatArray, known: float
-) -> bool:
-    """Whether every forecast that answers can lead to has one label.
+def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) -> bool:
+    """Whether every forecast of two classes that answers can lead to has one label.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-    lows, highs : float64 array, shape (n_outputs,)
-        Least and greatest vote of each output.
-    known : float
-        Alpha that has voted already.
+    `ends` (2, 1) are the least and the greatest vote, `share` is the least share known.
     """
-    total = float(ensemble.alpha_sums[-1])
-    shares = np.array((known / total, 1.0))
-    least, greatest = reachable_margins(lows, highs, known, total)
-    # (n_corners, n_outputs): each margin and share at its least and greatest.
-    margins = np.array([least, least, greatest, greatest])
-    scores = np.array([lows, lows, highs, highs])
-    corners = output_chances(ensemble, "ordered", margins, np.tile(shares, 2), scores)
-    if ensemble.n_outputs == 1:
-        labels = set(decide(ensemble, share_out(corners)).tolist())
-    elif "ordered" in ensemble.calibration_arrays:
-        labels = labels_within(ensemble, corners.min(axis=0), corners.max(axis=0))
-    elif ensemble.error_costs is None:
-        # The label is the vote, which keeps its lead.
-        labels = {int(raw_votes(ensemble, (lows + highs) / 2))}
-    else:
-        most = highs.max()
-        labels = labels_within(ensemble, np.exp(lows - most), np.exp(highs - most))
-    if ((lows <= TIE * total) & (highs >= -TIE * total)).all():
-        # A tie, which the priors decide, and the margins just beside it.
-        none = np.zeros((2, ensemble.n_outputs))
-        beside = output_chances(ensemble, "ordered", none, shares, none)
-        labels |= set(decide(ensemble, share_out(beside)).tolist())
+    scores = np.repeat(ends, 2, axis=0)
+    shares = np.array((share, 1.0, share, 1.0))
+    corners = share_out(output_logits(ensemble, "ordered", scores, shares))
+    labels = set(decide(ensemble, corners).tolist())
+    low, high = ends[:, 0].tolist()
+    tolerance = TIE * float(ensemble.alpha_sums[-1])
+    if low <= tolerance and high >= -tolerance:
+        # A tie, which the priors decide.
         labels.add(int(decide(ensemble, np.array(ensemble.priors))))
     return len(labels) == 1
 
 
-def reachable_margins(
-    lows: FloatArray, highs: FloatArray, known: float, total: float
-) -> tuple[FloatArray, FloatArray]:
-    """Extremes of vote/plan alpha when the plan holds between known and all alpha."""
-    smallest_low = np.maximum(np.maximum(known, np.abs(lows)), TIE)
-    smallest_high = np.maximum(np.maximum(known, np.abs(highs)), TIE)
-    return (
-        lows / np.where(lows < 0, smallest_low, total),
-        highs / np.where(highs < 0, total, smallest_high),
-    )
+def is_label_fixed(bounds: Bounds, votes: FloatArray, share: float) -> bool:
+    """Whether every forecast of several classes that answers can lead to has one label.
 
+    One if the label of now costs less than each other one even where the odds of each
+    class against its own favour the other most.
 
-def labels_within(
-    ensemble: Ensemble, least: FloatArray, greatest: FloatArray
-) -> set[int]:
-    """Labels that chances between two bounds can lead to; of several classes.
-
-    One if that of the middle costs less than each other one even where the chances
-    favour the other most; else all classes. (Costs are linear in the chances, and
-    dividing these by their sum doesn't change which is least.)
+    Parameters
+    ----------
+    bounds : Bounds
+    votes : float64 array, shape (n_outputs,)
+        Of now; the label that they give is the one to be kept.
+    share : float
+        Least share known, that of now.
     """
-    n_classes = least.size
-    label = int(decide(ensemble, share_out((least + greatest) / 2)))
-    costs = 1.0 - np.eye(n_classes)
+    ensemble = bounds.ensemble
+    chances = share_out(output_logits(ensemble, "ordered", votes, np.array(share)))
+    label = int(decide(ensemble, chances))
+    ranges = [
+        bounds.of(one - ensemble.weighted_votes[:, label])
+        for one in ensemble.weighted_votes.T
+    ]
+    # Where no class falls behind the label for sure, all may tie, for the priors.
+    may_tie = min(high for _, high in ranges) >= -TIE * float(ensemble.alpha_sums[-1])
+    if may_tie and int(decide(ensemble, np.array(ensemble.priors))) != label:
+        return False
+    least, greatest = relative_logits(ensemble, label, np.array(ranges).T, share)
+    # Relative to the largest, so that none overflows.
+    lows, highs = np.exp(np.array((least, greatest)) - greatest.max())
+    costs = 1.0 - np.eye(least.size)
     if ensemble.error_costs is not None:
         costs = np.array(ensemble.error_costs)
     excess = costs - costs[:, [label]]
-    smallest = (np.where(excess > 0, least[:, None], greatest[:, None]) * excess).sum(0)
-    is_dearer = np.delete(smallest, label) > n_classes * TIE * max(1.0, costs.max())
-    return {label} if is_dearer.all() else set(range(n_classes))
+    smallest = (np.where(excess > 0, lows[:, None], highs[:, None]) * excess).sum(0)
+    is_dearer = smallest > least.size * TIE * max(1.0, costs.max()) * highs.sum()
+    # The label wins a tie with those that are preferred less.
+    rank = np.argsort(ensemble.preference)
+    is_tie_won = (smallest >= -TIE * lows.sum()) & (rank >= rank[label])
+    return bool((is_dearer | is_tie_won).all())
+
+
+def relative_logits(
+    ensemble: Ensemble, label: int, ends: FloatArray, share: float
+) -> tuple[FloatArray, FloatArray]:
+    """Least and greatest logit of each class less that of the label; (n_classes,) each.
+
+    `ends` (2, n_classes): least and greatest vote of each class less that of the label.
+    """
+    corners = []
+    for known in (np.array(share), np.array(1.0)):
+        own = output_logits(ensemble, "ordered", np.zeros(ends.shape[1]), known)[label]
+        corners += [
+            output_logits(ensemble, "ordered", end, known) - own for end in ends
+        ]
+    return np.min(corners, axis=0), np.max(corners, axis=0)

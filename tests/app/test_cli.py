@@ -231,7 +231,7 @@ def test_wrong_option_is_refused(model, run, option, value, words):
     "damage",
     [
         lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"version": 2', '"version": 9'),
+        lambda text: text.replace('"version": 3', '"version": 9'),
         lambda text: text.replace('"feature": 0', '"feature": 77', 1),
         lambda _text: "[]",
         lambda _text: "",

@@ -15,7 +15,7 @@ from core.training.rounds import Round
 
 def three_classes(*hypotheses) -> Model:
     """A model of three classes with trees and products, not from any training."""
-    fitted = tuple(Calibration(k, 0.5, 1.0, 2.0) for k in (-1.0, 0.0, 1.0))
+    fitted = Calibration((-1.0, 0.0, 1.0), (0.5, 0.5, 0.25), 1.0, 2.0)
     ensemble = Ensemble(
         catalogue=Catalogue(
             (Feature("n"), Feature("c", "category", categories=("p", "q")))

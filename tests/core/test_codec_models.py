@@ -5,7 +5,7 @@ import pytest
 
 from core.codec import model_from_json, model_to_json
 from core.errors import RefusedError
-from core.model.ensemble import Calibration, Ensemble
+from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
 from core.table.catalogue import Catalogue, Feature, Group
@@ -48,7 +48,7 @@ def edits():
     yield ("curve", "max_spends_micros", 0), 0.5
     yield ("format",), "other"
     yield ("version",), 1
-    yield ("version",), 3
+    yield ("version",), 4
     yield ("name",), 3
     yield ("target",), None
     yield ("algorithm",), "magic"
@@ -95,7 +95,7 @@ def edits():
     yield ("is_multilabel",), 0
     yield ("calibrations",), None
     yield ("calibrations", "ordered"), []
-    yield ("calibrations", "ordered", 0, "slope_known"), -1
+    yield ("calibrations", "ordered", "slope_known"), -1
     yield ("error_costs",), [[0, 1]]
     yield ("error_costs",), [[0, 1], [1, "x"]]
     yield ("curve", "rows"), -1
@@ -173,10 +173,6 @@ def test_model_of_version_1_is_read():
             priors=(0.75, 0.25),
             algorithm="adaboost_bt",
             policy="sample",
-            calibrations=(
-                ("ordered", (Calibration(0.5, -1.0, 2.0, 3.0),)),
-                ("sample", (Calibration(0.0, 0.25, 1.0, 1.5),)),
-            ),
             error_costs=((0.0, 1.0), (4.0, 0.0)),
         ),
         target="y",
@@ -186,13 +182,24 @@ def test_model_of_version_1_is_read():
     )
 
 
-def test_model_of_version_1_is_written_as_one_of_version_2():
+def test_model_of_version_1_is_written_as_one_of_version_3():
     model = model_from_json(json.loads(VERSION_1))
 
     document = json.loads(json.dumps(model_to_json(model)))
 
-    assert document["version"] == 2
+    assert document["version"] == 3
     assert model_from_json(document) == model
+
+
+def test_model_of_version_2_is_read_without_its_calibrations(document):
+    model = model_from_json(document)
+    one = {"offset": 0.5, "drift": -1.0, "slope_unknown": 2.0, "slope_known": 3.0}
+    document |= {"version": 2, "calibrations": {"ordered": [one]}}
+
+    read = model_from_json(document)
+
+    plain = replace(model.ensemble, calibrations=())
+    assert read == replace(model, ensemble=plain)
 
 
 @pytest.mark.parametrize(
@@ -207,9 +214,6 @@ def test_model_of_version_1_is_written_as_one_of_version_2():
         (("stumps", 0, "cut"), None),
         (("stumps", 1, "cut"), 2),
         (("stumps", 0, "alpha"), -1),
-        (("calibrations",), None),
-        (("calibrations", "ordered"), 1),
-        (("calibrations", "ordered", "slope_known"), -1),
         (("classes",), [{"label": str(k), "display": str(k)} for k in range(3)]),
     ],
 )

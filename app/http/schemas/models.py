@@ -107,7 +107,7 @@ class Plan(Answer):
 
 IMPORT_EXAMPLE = {
     "format": "askless-model",
-    "version": 2,
+    "version": 3,
     "name": "coin",
     "target": "side",
     "algorithm": "adaboost_bt",

@@ -241,8 +241,8 @@ def test_walk_ends_after_the_most_draws_as_a_session_does():
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 def test_sampling_uses_its_own_calibration_until_all_is_known(policy):
     fitted = (
-        ("ordered", (Calibration(0, 0, 1, 1),)),
-        ("sample", (Calibration(0, 0, 9, 9),)),
+        ("ordered", Calibration((0,), (0,), 1, 1)),
+        ("sample", Calibration((0,), (0,), 5, 5)),
     )
     features = [Feature("f0", cost=1), Feature("f1", cost=1)]
     ensemble = make_ensemble(
@@ -252,7 +252,7 @@ def test_sampling_uses_its_own_calibration_until_all_is_known(policy):
     walks = walk(ensemble, np.ones((1, 2)), [1, None])
 
     logits = np.log(1 / class_probabilities(ensemble, walks)[..., 1] - 1) * -1
-    assert logits[0] == pytest.approx([1 if policy == "ordered" else 9, 1])
+    assert logits[0] == pytest.approx([2, 4] if policy == "ordered" else [20, 4])
 
 
 @given(tables(), BUDGETS, st.sampled_from(("ordered", "sample")))

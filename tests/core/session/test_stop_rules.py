@@ -256,10 +256,10 @@ def test_member_of_a_bundle_has_a_say_while_the_bundle_can_be_paid(budget, reaso
 
 
 def test_fixed_vote_with_an_open_label_is_not_certain():
-    fitted = Calibration(offset=0.0, drift=0.0, slope_unknown=4.0, slope_known=4.0)
+    fitted = Calibration((0.0,), (0.0,), slope_unknown=0.4, slope_known=0.4)
     ensemble = make_ensemble(
         [(0, 3.0), (1, 2.0)],
-        calibrations=(("ordered", (fitted,)),),
+        calibrations=(("ordered", fitted),),
         error_costs=((0.0, 9.0), (1.0, 0.0)),
     )
 
@@ -300,10 +300,10 @@ def test_costly_error_keeps_the_label_of_three_classes_open(cost, reason, labels
 
 @pytest.mark.parametrize("offset", [-6.0, 0.0])
 def test_label_is_not_certain_between_the_prior_of_a_tie_and_a_full_margin(offset):
-    fitted = Calibration(offset, drift=0.0, slope_unknown=10.0, slope_known=10.0)
+    fitted = Calibration((offset,), (0.0,), slope_unknown=2.5, slope_known=2.5)
     ensemble = make_ensemble(
         [(0, 1.0), (1, 1.0)],
-        calibrations=(("ordered", (fitted,)),),
+        calibrations=(("ordered", fitted),),
         priors=(0.25, 0.75),
     )
 

@@ -302,6 +302,11 @@ def test_chances_are_a_distribution(data):
     np.testing.assert_allclose(chances.sum(axis=-1), 1)
 
 
+def forecast_of(ensemble, scores, share):
+    scores = np.array(scores)
+    return make_forecast(ensemble, "ordered", scores, share, scores)
+
+
 @pytest.mark.parametrize(
     ("priors", "first"),
     [
@@ -315,8 +320,8 @@ def test_chances_are_a_distribution(data):
 def test_tie_goes_to_the_class_of_larger_prior_then_of_higher_position(priors, first):
     ensemble = plain(priors=priors)
 
-    forecast = make_forecast(ensemble, "ordered", np.zeros(3), 0.5)
-    rounding = make_forecast(ensemble, "ordered", np.array([3e-14, 0.0, -2e-14]), 0.5)
+    forecast = forecast_of(ensemble, np.zeros(3), 0.5)
+    rounding = forecast_of(ensemble, [3e-14, 0.0, -2e-14], 0.5)
 
     assert (forecast.vote, forecast.label) == (first, first)
     assert forecast.probabilities == priors
@@ -330,13 +335,13 @@ def test_tie_goes_to_the_class_of_larger_prior_then_of_higher_position(priors, f
 def test_tie_of_two_of_three_goes_to_the_larger_prior_among_them(margins, vote):
     ensemble = plain(priors=(0.34, 0.36, 0.3))
 
-    forecast = make_forecast(ensemble, "ordered", np.array(margins), 0.5)
+    forecast = forecast_of(ensemble, margins, 0.5)
 
     assert (forecast.vote, forecast.label) == (vote, vote)
 
 
 def test_margin_is_half_the_lead():
-    forecast = make_forecast(plain(), "ordered", np.array([0.5, -1.0, 0.25]), 1.0)
+    forecast = forecast_of(plain(), [0.5, -1.0, 0.25], 1.0)
 
     assert forecast.margin == pytest.approx(0.125)
 
@@ -359,26 +364,26 @@ def test_label_has_the_least_expected_cost(data, n_classes):
 
 
 def test_calibrations_are_applied_output_by_output():
-    outputs = tuple(Calibration(k / 2 - 1, 0.25, 1.0 + k, 2.0) for k in range(3))
-    ensemble = plain(calibrations=(("ordered", outputs),))
-    margins, share = np.array([0.3, -0.2, 0.1]), 0.75
+    fitted = Calibration((-1.0, -0.5, 0.0), (0.25, 0.5, -0.25), 1.5, 2.0)
+    ensemble = plain(calibrations=(("ordered", fitted),))
+    scores, share = [0.3, -0.2, 0.1], 0.75
 
-    forecast = make_forecast(ensemble, "ordered", margins, share)
+    forecast = forecast_of(ensemble, scores, share)
 
-    raw = []
-    for one, margin in zip(outputs, margins.tolist(), strict=True):
-        slope = one.slope_unknown * (1 - share) + one.slope_known * share
-        logit = one.offset + one.drift * share + slope * margin
-        raw.append(1 / (1 + math.exp(-logit)))
-    np.testing.assert_allclose(forecast.probabilities, np.array(raw) / sum(raw))
+    weights = [
+        math.exp(offset + drift * share + (1.5 * (1 - share) + 2.0 * share) * score)
+        for offset, drift, score in zip(
+            fitted.offsets, fitted.drifts, scores, strict=True
+        )
+    ]
+    np.testing.assert_allclose(forecast.probabilities, np.array(weights) / sum(weights))
 
 
 @pytest.mark.parametrize("scores", [(30.0, 90.0, -5.0), (-60.0, -90.0, -30.0)])
 def test_label_without_calibration_is_the_vote_however_large_the_votes(scores):
     ensemble = replace(plain(priors=(0.5, 0.2, 0.3)), alphas=(30.0, 30.0, 30.0))
-    margins = np.array(scores) / 90
 
-    forecast = make_forecast(ensemble, "ordered", margins, 1.0)
+    forecast = forecast_of(ensemble, scores, 1.0)
 
     assert forecast.vote == int(np.argmax(scores))
     assert forecast.label == forecast.vote
@@ -387,9 +392,7 @@ def test_label_without_calibration_is_the_vote_however_large_the_votes(scores):
 def test_more_votes_never_lower_the_chance_of_a_class():
     ensemble = plain()
     chances = [
-        make_forecast(ensemble, "ordered", np.array([m, 0.1, -0.3]), 1.0).probabilities[
-            0
-        ]
+        forecast_of(ensemble, [m, 0.1, -0.3], 1.0).probabilities[0]
         for m in np.linspace(-1, 1, 21)
     ]
 
@@ -420,15 +423,8 @@ def test_training_of_three_classes_gives_curve_and_calibrations(learner, algorit
     model = finish(train(dataset, params_of(learner, algorithm=algorithm), folds=3))
 
     fitted = dict(model.ensemble.calibrations)
-    assert {name: len(one) for name, one in fitted.items()} == {
-        "ordered": 3,
-        "sample": 3,
-    }
-    assert all(
-        one.slope_known >= 0 and one.slope_unknown >= 0
-        for outputs in fitted.values()
-        for one in outputs
-    )
+    assert set(fitted) <= {"ordered", "sample"}
+    assert {len(one.offsets) for one in fitted.values()} <= {3}
     assert len(model.curve.errors) == len(model.curve.budgets)
     assert model.curve.n_samples == 60
     assert model.curve.errors[-1] < model.curve.errors[0]
@@ -653,10 +649,11 @@ def test_hypothesis_without_stumps_is_refused(kind):
 
 
 @pytest.mark.parametrize("n_outputs", [0, 1, 2, 4])
-def test_calibrations_that_are_not_one_per_class_are_refused(n_outputs):
+@pytest.mark.parametrize("name", ["offsets", "drifts"])
+def test_calibrations_that_are_not_one_per_class_are_refused(n_outputs, name):
     document = tree_document()
-    one = {"offset": 0, "drift": 0, "slope_unknown": 1, "slope_known": 1}
-    document["calibrations"] = {"ordered": [one] * n_outputs}
+    one = {"offsets": [0] * 3, "drifts": [0] * 3, "slope_unknown": 1, "slope_known": 1}
+    document["calibrations"] = {"ordered": one | {name: [0] * n_outputs}}
 
     with pytest.raises(RefusedError, match="ordered"):
         model_from_json(document)

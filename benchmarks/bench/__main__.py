@@ -1,39 +1,44 @@
-"""Measure everything, part by part, and write the results, a report and pictures.
+"""Measure everything, part by part, and fill in docs/performance.md.
 
 `make bench`, or `python -m benchmarks.bench`. `--only PART` measures parts again and
 keeps the others; `--resume` measures the parts that are missing after an interruption;
-`--report` only writes docs/performance.md again. `--quick` measures little, and writes
-to build/bench.
+`--report` only fills in the document again. `--quick` measures little, and writes to
+build/bench.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.bench.accuracy import measure_accuracy
-from benchmarks.bench.children import pin_threads
 from benchmarks.bench.doubling import measure_doubling
-from benchmarks.bench.figures import draw
-from benchmarks.bench.machine import load, machine, today
 from benchmarks.bench.memory import measure_memory
-from benchmarks.bench.report import write_report
-from benchmarks.bench.scale import QUICK, Scale
+from benchmarks.bench.pictures import draw
+from benchmarks.bench.runs import pin_threads
+from benchmarks.bench.scale import QUICK, THREADS, Scale
 from benchmarks.bench.search import measure_search
 from benchmarks.bench.sessions import measure_curves, measure_sessions
 from benchmarks.bench.start import measure_start
+from benchmarks.bench.tables import NAMES, write_all
 from benchmarks.bench.targets import judge
 from benchmarks.bench.training import measure_adaboost, measure_binary, measure_numeric
 from benchmarks.data import MissingDataError
+from benchmarks.documents import fill
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "docs" / "performance.md"
+__all__ = ["NAMES", "SOURCE", "main"]
 HTTP = ROOT / "benchmarks" / "results" / "http_latency.json"
-EARLIER = tuple(HTTP.parent.glob("bench_*.json"))
+PACKAGES = ("numpy", "numba", "scikit-learn", "lightgbm", "xgboost")
 PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
     "numeric": measure_numeric,
     "binary": measure_binary,
@@ -48,22 +53,38 @@ PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(NamedTuple):
     """Where everything is written."""
 
     results: Path
     report: Path
 
-    @property
-    def figures(self) -> Path:
-        return self.report.parent / "figures"
 
-
-FULL = Places(ROOT / "benchmarks" / "results.json", ROOT / "docs" / "performance.md")
+FULL = Places(ROOT / "benchmarks" / "results.json", SOURCE)
 TRIAL = Places(
     ROOT / "build" / "bench" / "results.json", ROOT / "build" / "bench" / "trial.md"
 )
+
+
+def load() -> float:
+    """Processes that ran or waited in the last minute, on average."""
+    return round(os.getloadavg()[0], 2)
+
+
+def describe_machine() -> dict[str, Any]:
+    """What the figures depend on; the processor's name where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    names = [line.split(": ", 1)[1] for line in lines if line.startswith("model name")]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "processor": names[0].strip() if names else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory / 2**30, 1),
+        "threads": THREADS,
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in PACKAGES},
+    }
 
 
 def measure(name: str, scale: Scale) -> dict[str, Any]:
@@ -73,7 +94,7 @@ def measure(name: str, scale: Scale) -> dict[str, Any]:
     minutes = (time.monotonic() - start) / 60
     return {
         **figures,
-        "measured": today(),
+        "measured": datetime.now(UTC).date().isoformat(),
         "load": {"before": before, "after": load()},
         "minutes": round(minutes, 1),
     }
@@ -83,9 +104,11 @@ def write(results: Mapping[str, Any], places: Places) -> None:
     places.report.parent.mkdir(parents=True, exist_ok=True)
     places.results.write_text(json.dumps(results, indent=1) + "\n")
     http = json.loads(HTTP.read_text()) if HTTP.is_file() else None
-    earlier = [json.loads(path.read_text()) for path in sorted(EARLIER)]
-    figures = draw(results["parts"], places.figures)
-    places.report.write_text(write_report(results, earlier, http, figures))
+    paths = sorted(HTTP.parent.glob("bench_*.json"))
+    earlier = [json.loads(path.read_text()) for path in paths]
+    draw(results["parts"], places.report.parent / "figures")
+    tables = write_all(results, earlier, http)
+    places.report.write_text(fill(SOURCE.read_text(), tables))
 
 
 def main() -> None:
@@ -99,20 +122,16 @@ def main() -> None:
     arguments = parser.parse_args()
     pin_threads()
     scale, places = (QUICK, TRIAL) if arguments.quick else (Scale(), FULL)
-    kept: dict[str, Any] = {}
-    if arguments.only or arguments.resume or arguments.report:
-        if places.results.is_file():
-            kept = json.loads(places.results.read_text())["parts"]
-        elif arguments.report:
-            parser.error(f"nothing was measured: {places.results} is missing")
-    chosen = arguments.only or [
-        name for name in PARTS if not (arguments.resume and name in kept)
-    ]
+    stored: dict[str, Any] = {"parts": {}}
+    if places.results.is_file() and (arguments.only or arguments.resume):
+        stored = json.loads(places.results.read_text())
     if arguments.report:
         stored = json.loads(places.results.read_text())
-        write(stored | {"targets": judge(kept)}, places)
+        write(stored | {"targets": judge(stored["parts"])}, places)
         return
-    for name in chosen:
+    kept = stored["parts"]
+    missing = [name for name in PARTS if name not in kept or not arguments.resume]
+    for name in arguments.only or missing:
         print(f"{name}: load {load():.2f}", flush=True)
         try:
             kept[name] = measure(name, scale)
@@ -120,8 +139,8 @@ def main() -> None:
             print(f"skipped {error}", flush=True)
             continue
         parts = {one: kept[one] for one in PARTS if one in kept}
-        results = {"machine": machine(), "targets": judge(parts), "parts": parts}
-        write(results, places)
+        machine = describe_machine()
+        write({"machine": machine, "targets": judge(parts), "parts": parts}, places)
         print(f"{name}: {kept[name]['minutes']} min", flush=True)
     for one in judge(kept):
         print(f"{one['verdict']:<12}{one['part']:<10}{one['figure']:>10} {one['what']}")

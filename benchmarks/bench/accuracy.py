@@ -11,28 +11,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.bench.children import in_child
+from benchmarks import intervals
+from benchmarks.bench.runs import in_child
 from benchmarks.bench.scale import SEED, Scale
 from benchmarks.data import load
+from benchmarks.engine import train_ensemble
 from core.arrays import FloatArray
 from core.session.curves import evaluate
-from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, LearnerName
 
 SETS = ("vehicle", "glass", "splice", "led")
 LEARNERS: tuple[LearnerName, ...] = ("stump", "tree", "product")
 TEST_SHARE = 0.3
 LEAVES, FACTORS = 8, 3
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -43,17 +40,14 @@ class Split:
 
 
 def measure_accuracy(scale: Scale) -> dict[str, Any]:
-    result: dict[str, Any] = {
+    return {
         "rounds": scale.error_rounds,
         "splits": scale.error_splits,
         "test_share": TEST_SHARE,
         "leaves": LEAVES,
         "factors": FACTORS,
-        "sets": {},
+        "sets": {name: in_child(run_set, name, scale) for name in SETS},
     }
-    for name in SETS:
-        result["sets"][name] = in_child(run_set, name, scale)
-    return result
 
 
 def run_set(name: str, scale: Scale) -> dict[str, Any]:
@@ -74,12 +68,10 @@ def run_set(name: str, scale: Scale) -> dict[str, Any]:
     }
     ratio = result["test_rows"] / result["training_rows"]
     for learner in LEARNERS:
-        ours = [our_error(split, learner, scale.error_rounds) for split in splits]
+        ours = [our_error(one, learner, scale.error_rounds) for one in splits]
         entry: dict[str, Any] = {"askless": interval(ours, ratio)}
         if learner != "product":
-            theirs = [
-                peer_error(split, learner, scale.error_rounds) for split in splits
-            ]
+            theirs = [peer_error(one, learner, scale.error_rounds) for one in splits]
             entry["adaboost"] = interval(theirs, ratio)
             entry["difference"] = interval(np.subtract(ours, theirs), ratio)
         result["learners"][learner] = entry
@@ -88,14 +80,10 @@ def run_set(name: str, scale: Scale) -> dict[str, Any]:
 
 
 def our_error(split: Split, learner: LearnerName, rounds: int) -> float:
-    training = split.training
     params = BoostParams(
         "adaboost", rounds=rounds, learner=learner, leaves=LEAVES, factors=FACTORS
     )
-    made = boost(
-        bin_values(training), initial_weights(training), training.catalogue, params
-    )
-    ensemble = make_ensemble(training, params, list(made))
+    ensemble = train_ensemble(split.training, params)
     return 100 * evaluate(ensemble, split.testing, (None,)).errors[0]
 
 
@@ -118,7 +106,7 @@ def one_hot(training: Dataset, testing: Dataset) -> tuple[FloatArray, FloatArray
         return training.values, testing.values
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     encoder.fit(training.values[:, is_category])
-    both = [
+    training_rows, testing_rows = (
         np.hstack(
             [
                 rows.values[:, ~is_category],
@@ -126,8 +114,8 @@ def one_hot(training: Dataset, testing: Dataset) -> tuple[FloatArray, FloatArray
             ]
         )
         for rows in (training, testing)
-    ]
-    return both[0], both[1]
+    )
+    return training_rows, testing_rows
 
 
 def interval(figures: Sequence[float] | FloatArray, ratio: float) -> dict[str, float]:
@@ -136,10 +124,6 @@ def interval(figures: Sequence[float] | FloatArray, ratio: float) -> dict[str, f
     Student's t, the variance enlarged for splits that share rows (Nadeau and Bengio
     2003): 1/n becomes 1/n + test rows/training rows.
     """
-    values = np.asarray(figures)
-    scale = values.std(ddof=1) * np.sqrt(1 / values.size + ratio)
-    quantile = stats.t.ppf((1 + CONFIDENCE) / 2, values.size - 1)
-    return {
-        "mean": round(float(values.mean()), 2),
-        "half_width": round(float(quantile * scale), 2),
-    }
+    found = intervals.interval(figures)
+    half = found.half * np.sqrt(1 + len(figures) * ratio)
+    return {"mean": round(found.mean, 2), "half_width": round(float(half), 2)}

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.children import in_child
-from benchmarks.bench.clock import spread, take_turns, timed
 from benchmarks.bench.parties import Askless
+from benchmarks.bench.runs import in_child, sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale, Shape
-from benchmarks.bench.tables import make_table
+from benchmarks.made import make_table
 
 FACTORS = (0.5, 1.0, 2.0)
-SIZES = ("rows", "features", "rounds")
+# What doubles, and what is timed: rounds are not binned, binning would only flatter.
+SIZES = {"rows": "both", "features": "both", "rounds": "boosting"}
 
 
 def measure_doubling(scale: Scale) -> dict[str, Any]:
@@ -24,13 +24,15 @@ def measure_doubling(scale: Scale) -> dict[str, Any]:
     return result
 
 
+def resize(base: Shape, size: str) -> list[Shape]:
+    """Half of a shape, the shape, and twice as much, by one of its sizes."""
+    sizes = (int(getattr(base, size) * factor) for factor in FACTORS)
+    return [base._replace(**{size: one}) for one in sizes]
+
+
 def run_doubling(base: Shape, n_runs: int) -> dict[str, Any]:
-    shapes = {base.doubled(size, factor) for size in SIZES for factor in FACTORS}
-    ordered = sorted(shapes, key=lambda one: (one.rows, one.features, one.rounds))
-    tables = {
-        key: make_table(*key)
-        for key in sorted({(one.rows, one.features) for one in ordered})
-    }
+    shapes = sorted({shape for size in SIZES for shape in resize(base, size)})
+    tables = {key: make_table(*key) for key in sorted({one[:2] for one in shapes})}
     kept: dict[Shape, Any] = {}
 
     def bin_one(shape: Shape, party: Askless) -> float:
@@ -44,42 +46,20 @@ def run_doubling(base: Shape, n_runs: int) -> dict[str, Any]:
         return seconds
 
     tasks: dict[tuple[Shape, str], Callable[[], float]] = {}
-    for shape in ordered:
-        party = Askless(tables[shape.rows, shape.features], shape.rounds)
+    for shape in shapes:
+        party = Askless(tables[shape[:2]], shape.rounds)
         tasks[shape, "binning"] = partial(bin_one, shape, party)
         tasks[shape, "boosting"] = partial(boost_one, shape, party)
     seconds = take_turns(tasks, n_runs, "doubling")
     result: dict[str, Any] = {}
-    for size in SIZES:
-        points = [
-            sum_up(base.doubled(size, factor), size, seconds) for factor in FACTORS
-        ]
-        result[size] = {
-            "points": points,
-            # Rounds are not binned: binning would only flatter.
-            "ratios": [
-                round(after["both"]["median_s"] / before["both"]["median_s"], 3)
-                if size != "rounds"
-                else round(
-                    after["boosting"]["median_s"] / before["boosting"]["median_s"], 3
-                )
-                for before, after in pairwise(points)
-            ],
-        }
-    return {
-        "rows": base.rows,
-        "features": base.features,
-        "rounds": base.rounds,
-        "sizes": result,
-    }
-
-
-def sum_up(
-    shape: Shape, size: str, seconds: dict[tuple[Shape, str], list[float]]
-) -> dict[str, Any]:
-    parts = {part: seconds[shape, part] for part in ("binning", "boosting")}
-    both = np.sum(list(parts.values()), axis=0).tolist()
-    return {
-        size: getattr(shape, size),
-        **{part: spread(taken) for part, taken in (parts | {"both": both}).items()},
-    }
+    for size, part in SIZES.items():
+        points = []
+        for shape in resize(base, size):
+            taken = {one: seconds[shape, one] for one in ("binning", "boosting")}
+            taken["both"] = np.sum(list(taken.values()), axis=0).tolist()
+            times = {name: sum_up(one) for name, one in taken.items()}
+            points.append({size: getattr(shape, size), **times})
+        medians = [point[part]["median_s"] for point in points]
+        ratios = [round(after / before, 3) for before, after in pairwise(medians)]
+        result[size] = {"points": points, "ratios": ratios}
+    return {**base._asdict(), "sizes": result}

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.children import in_child
 from benchmarks.bench.parties import Askless
+from benchmarks.bench.runs import in_child
 from benchmarks.bench.scale import Scale, Shape
-from benchmarks.bench.tables import make_table
+from benchmarks.made import make_table
 from core.warm import warm_up
 
 WARM_ROWS = 20_000
@@ -23,12 +23,9 @@ def measure_memory(scale: Scale) -> dict[str, Any]:
     for number in range(scale.long_runs):
         taken.append(in_child(peak_bytes, shape))
         print(f"memory: run {number + 1} of {scale.long_runs}", flush=True)
-    n_cells = shape.rows * shape.features
-    per_cell = [one / n_cells for one in taken]
+    per_cell = [one / (shape.rows * shape.features) for one in taken]
     return {
-        "rows": shape.rows,
-        "features": shape.features,
-        "rounds": shape.rounds,
+        **shape._asdict(),
         "peak_bytes": max(taken),
         "bytes_per_cell": {
             "median": round(float(np.median(per_cell)), 3),
@@ -46,10 +43,10 @@ def peak_bytes(shape: Shape) -> int:
     table = make_table(shape.rows, shape.features)
     gc.collect()
     ctypes.CDLL("libc.so.6").malloc_trim(0)
-    before = status("VmRSS")
+    before = read_status("VmRSS")
     forget_peak()
     train(table, shape.rounds)
-    return status("VmHWM") - before
+    return read_status("VmHWM") - before
 
 
 def train(table: Any, rounds: int) -> None:
@@ -65,10 +62,8 @@ def forget_peak() -> None:
         print(f"the peak of resident memory is not reset: {error}", flush=True)
 
 
-def status(name: str) -> int:
+def read_status(name: str) -> int:
     """A line of /proc/self/status, in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        key, _, value = line.partition(":")
-        if key == name:
-            return int(value.split()[0]) * 1024
-    raise LookupError(name)
+    lines = Path("/proc/self/status").read_text().splitlines()
+    values = dict(line.split(":", 1) for line in lines)
+    return int(values[name].split()[0]) * 1024

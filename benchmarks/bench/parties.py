@@ -11,12 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.bench.clock import timed
+from benchmarks.bench.runs import timed
 from benchmarks.bench.scale import BINS, SEED, THREADS, Shape
-from benchmarks.bench.tables import make_table
+from benchmarks.engine import boost_rounds
+from benchmarks.made import make_table
+from core.arrays import FloatArray
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 
 
@@ -45,8 +46,17 @@ class Askless:
         return bin_values(self.table)
 
     def boost(self, binned: Any, _mode: str) -> int:
-        weights = initial_weights(self.table)
-        return len(list(boost(binned, weights, self.table.catalogue, self.params)))
+        return len(list(boost_rounds(self.table, self.params, binned)))
+
+
+def make_inputs(table: Dataset) -> dict[str, FloatArray]:
+    """The table in the types that the peers may be given."""
+    whole = table.values.astype(np.float32)
+    return {
+        "float64": table.values,
+        "float32": whole,
+        "float32 by columns": np.asfortranarray(whole),
+    }
 
 
 class LightGBM:
@@ -60,13 +70,7 @@ class LightGBM:
 
         self.library, self.rounds = lightgbm, rounds
         self.targets = table.targets.astype(np.float32)
-        whole = table.values.astype(np.float32)
-        self.inputs = {
-            "float64": table.values,
-            "float32": whole,
-            "float32 by columns": np.asfortranarray(whole),
-            "float32 unbundled": whole,
-        }
+        self.inputs = make_inputs(table)
         self.params = {
             "objective": "binary",
             "num_leaves": 2,
@@ -78,7 +82,8 @@ class LightGBM:
 
     def bin(self, layout: str) -> Any:
         params = self.params | {"enable_bundle": "unbundled" not in layout}
-        data = self.library.Dataset(self.inputs[layout], self.targets, params=params)
+        values = self.inputs[layout.removesuffix(" unbundled")]
+        data = self.library.Dataset(values, self.targets, params=params)
         return data.construct(), params
 
     def boost(self, binned: Any, mode: str) -> int:
@@ -104,12 +109,7 @@ class XGBoost:
 
         self.library, self.rounds = xgboost, rounds
         self.targets = table.targets.astype(np.float32)
-        whole = table.values.astype(np.float32)
-        self.inputs = {
-            "float64": table.values,
-            "float32": whole,
-            "float32 by columns": np.asfortranarray(whole),
-        }
+        self.inputs = make_inputs(table)
 
     def bin(self, layout: str) -> Any:
         return self.library.QuantileDMatrix(

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 THREADS = 2
 SEED = 7
 BINS = 255
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """Rows, features and rounds of one training."""
 
     rows: int
     features: int
     rounds: int
 
-    def doubled(self, name: str, factor: float) -> Shape:
-        sizes = {
-            "rows": self.rows,
-            "features": self.features,
-            "rounds": self.rounds,
-        }
-        return Shape(**(sizes | {name: int(sizes[name] * factor)}))
 
-
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """Sizes of every part, and how often each is measured."""
 
     training: Shape = Shape(100_000, 200, 100)

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.children import in_child
-from benchmarks.bench.clock import spread, take_turns, timed
+from benchmarks.bench.runs import in_child, sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale
-from benchmarks.bench.tables import make_table
+from benchmarks.engine import boost_rounds
+from benchmarks.made import make_table
 from core.session.curves import evaluate
 from core.table.binning import bin_values
 from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
 from core.training.feature_sampling import SearchName
 from core.training.params import BoostParams
 
@@ -26,14 +25,12 @@ def measure_search(scale: Scale) -> dict[str, Any]:
     seeds = range(FIRST_SEED, FIRST_SEED + scale.search_tables)
     tables = [in_child(run_search, scale, seed) for seed in seeds]
     times = {
-        one: spread([taken for seconds, _ in tables for taken in seconds[one]])
+        one: sum_up([taken for seconds, _ in tables for taken in seconds[one]])
         for one in SEARCHES
     }
     errors = {one: np.array([errors[one] for _, errors in tables]) for one in SEARCHES}
     return {
-        "rows": scale.search.rows,
-        "features": scale.search.features,
-        "rounds": scale.search.rounds,
+        **scale.search._asdict(),
         "search_size": scale.search_size,
         "test_rows": scale.search_tests,
         "tables": len(tables),
@@ -45,9 +42,12 @@ def measure_search(scale: Scale) -> dict[str, Any]:
         "test_error": {one: round(float(errors[one].mean()), 3) for one in SEARCHES},
         "points_worse": {
             one: {
-                "mean": round(float((errors[one] - errors["all"]).mean()), 3),
-                "min": round(float((errors[one] - errors["all"]).min()), 3),
-                "max": round(float((errors[one] - errors["all"]).max()), 3),
+                name: round(float(measure(errors[one] - errors["all"])), 3)
+                for name, measure in (
+                    ("mean", np.mean),
+                    ("min", np.min),
+                    ("max", np.max),
+                )
             }
             for one in SEARCHES[1:]
         },
@@ -64,7 +64,6 @@ def run_search(
     testing = table.take(np.arange(shape.rows, table.n_samples))
     del table
     binned = bin_values(training)
-    weights = initial_weights(training)
     errors: dict[SearchName, float] = {}
 
     def train(search: SearchName) -> float:
@@ -74,9 +73,7 @@ def run_search(
             search=search,
             search_size=scale.search_size,
         )
-        seconds, rounds = timed(
-            lambda: list(boost(binned, weights, training.catalogue, params))
-        )
+        seconds, rounds = timed(lambda: list(boost_rounds(training, params, binned)))
         assert len(rounds) == shape.rounds
         if search not in errors:
             ensemble = make_ensemble(training, params, rounds)

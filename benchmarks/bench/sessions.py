@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.children import in_child
-from benchmarks.bench.clock import quantiles, spread, take_turns, timed
+from benchmarks.bench.runs import in_child, sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale
-from benchmarks.bench.tables import make_table
+from benchmarks.engine import train_ensemble
+from benchmarks.made import make_table
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.curves import evaluate
-from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.prices import MICROS_PER_UNIT
-from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 
 POLICIES: tuple[str, ...] = ("ordered", "sample")
 TRAINING_ROWS = 4_000
 MAX_COST = 2.0
 WARM_SESSIONS = 3
+CALLS = ("observe", "next_question", "answer_to_question", "forecast")
 
 
 def measure_sessions(scale: Scale) -> dict[str, Any]:
@@ -42,11 +41,9 @@ def make_case(scale: Scale) -> tuple[Ensemble, Dataset]:
     table = make_table(n_rows, scale.features, max_cost=MAX_COST)
     training = table.take(np.arange(TRAINING_ROWS))
     params = BoostParams("adaboost_bt", rounds=scale.stumps)
-    weights = initial_weights(training)
-    rounds = list(boost(bin_values(training), weights, training.catalogue, params))
-    assert len(rounds) == scale.stumps
-    testing = table.take(np.arange(TRAINING_ROWS, n_rows))
-    return make_ensemble(training, params, rounds), testing
+    ensemble = train_ensemble(training, params)
+    assert len(ensemble.hypotheses) == scale.stumps
+    return ensemble, table.take(np.arange(TRAINING_ROWS, n_rows))
 
 
 def describe(scale: Scale, ensemble: Ensemble) -> dict[str, Any]:
@@ -69,7 +66,7 @@ def run_curves(scale: Scale) -> dict[str, Any]:
         "rows": rows.n_samples,
         "budgets": len(limits),
         **describe(scale, ensemble),
-        "seconds": {policy: spread(taken) for policy, taken in seconds.items()},
+        "seconds": {policy: sum_up(taken) for policy, taken in seconds.items()},
     }
 
 
@@ -79,18 +76,23 @@ def run_sessions(scale: Scale) -> dict[str, Any]:
     calls = {}
     for policy in POLICIES:
         play(ensemble, rows, budget, policy, WARM_SESSIONS)
-        calls[policy] = {
-            name: quantiles(seconds)
-            for name, seconds in play(
-                ensemble, rows, budget, policy, scale.sessions
-            ).items()
-        }
+        taken = play(ensemble, rows, budget, policy, scale.sessions)
+        calls[policy] = {name: quantiles(seconds) for name, seconds in taken.items()}
         print(f"sessions: {policy}", flush=True)
     return {
         "sessions": scale.sessions,
         "budget": scale.budgets[-1],
         **describe(scale, ensemble),
         "calls": calls,
+    }
+
+
+def quantiles(seconds: list[float]) -> dict[str, float]:
+    p50, p95 = np.percentile(1e6 * np.array(seconds), (50, 95))
+    return {
+        "p50_us": round(float(p50), 1),
+        "p95_us": round(float(p95), 1),
+        "calls": len(seconds),
     }
 
 
@@ -102,26 +104,17 @@ def play(
     `answer_to_question` is the time from an answer to the next question: `observe`
     and `next_question`.
     """
-    calls: dict[str, list[float]] = {
-        "observe": [],
-        "next_question": [],
-        "answer_to_question": [],
-        "forecast": [],
-    }
+    calls: dict[str, list[float]] = {name: [] for name in CALLS}
     for row in range(n_sessions):
         state = machine.start(ensemble, budget, policy=policy, stream=row)
         while state.next_feature_idx is not None:
             feature_idx = state.next_feature_idx
             value = float(rows.values[row, feature_idx])
-            observing, state = timed(
-                lambda s=state, f=feature_idx, v=value: machine.observe(
-                    ensemble, s, f, "value", v
-                )
-            )
-            asking, _ = timed(lambda s=state: machine.next_question(ensemble, s))
-            telling, _ = timed(lambda s=state: machine.forecast(ensemble, s))
-            calls["observe"].append(observing)
-            calls["next_question"].append(asking)
-            calls["answer_to_question"].append(observing + asking)
-            calls["forecast"].append(telling)
+            answer = (ensemble, state, feature_idx, "value", value)
+            observing, state = timed(partial(machine.observe, *answer))
+            asking, _ = timed(partial(machine.next_question, ensemble, state))
+            telling, _ = timed(partial(machine.forecast, ensemble, state))
+            taken = (observing, asking, observing + asking, telling)
+            for name, seconds in zip(CALLS, taken, strict=True):
+                calls[name].append(seconds)
     return calls

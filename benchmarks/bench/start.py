@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.bench.clock import spread
+from benchmarks.bench.runs import sum_up
 from benchmarks.bench.scale import Scale
 
 ROWS, FEATURES = 1_000, 20
@@ -31,15 +31,14 @@ def measure_start(scale: Scale) -> dict[str, Any]:
     return {
         "rows": ROWS,
         "features": FEATURES,
-        **{key: spread([one[key] for one in runs]) for key in runs[0]},
+        **{key: sum_up([one[key] for one in runs]) for key in runs[0]},
     }
 
 
 def first_round() -> dict[str, float]:
     """When each step was done, by the clock that all processes share."""
-    from benchmarks.bench.tables import make_table
-    from core.table.binning import bin_values
-    from core.training.boosting import boost, initial_weights
+    from benchmarks.engine import boost_rounds
+    from benchmarks.made import make_table
     from core.training.params import BoostParams
     from core.warm import warm_up
 
@@ -47,10 +46,7 @@ def first_round() -> dict[str, float]:
     imported = time.monotonic()
     warm_up()
     warm = time.monotonic()
-    rounds = boost(
-        bin_values(table), initial_weights(table), table.catalogue, BoostParams()
-    )
-    next(rounds)
+    next(boost_rounds(table, BoostParams()))
     return {"imported": imported, "warm": warm, "first_round": time.monotonic()}
 
 

@@ -1,58 +1,232 @@
-"""Synthetic tables of any size."""
+"""The tables of docs/performance.md, from what was measured."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from benchmarks.bench.scale import SEED
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset
-from core.table.prices import MICROS_PER_UNIT
+from benchmarks.bench.targets import PEERS
+from benchmarks.documents import listed, number, spread, table
 
-BLOCK = 10_000
+Figures = Mapping[str, Any]
+TITLES = {"askless": "Askless", **PEERS}
+ENGINES = {"sqlite": "SQLite", "postgresql": "PostgreSQL 18"}
+STEPS = ("observe", "next_question", "answer_to_question", "forecast")
 
 
-def make_table(
-    n_samples: int,
-    n_features: int,
-    *,
-    is_binary: bool = False,
-    max_cost: float = 0.0,
-    seed: int = SEED,
-) -> Dataset:
-    """Normal features, or their signs as 0 and 1; two classes.
+def write_machine(results: Figures) -> str:
+    """What the figures depend on."""
+    machine = results["machine"]
+    return table(tuple(machine), [tuple(machine.values())] if machine else [])
 
-    The class is the sign of a noisy sum over half of the features, which lie anywhere
-    among the others. Made block by block, so that the table itself is the most memory
-    that making it takes.
-    """
-    generator = np.random.default_rng(seed)
-    values = np.empty((n_samples, n_features))
-    slopes = generator.standard_normal(n_features // 2)
-    telling = np.sort(generator.permutation(n_features)[: slopes.size])
-    scores = np.empty(n_samples)
-    for start in range(0, n_samples, BLOCK):
-        block = values[start : start + BLOCK]
-        generator.standard_normal(out=block)
-        if is_binary:
-            np.greater(block, 0.0, out=block)
-        scores[start : start + BLOCK] = np.tanh(block[:, telling]) @ slopes
-    scores -= scores.mean()
-    noise = scores.std() / 2 * generator.standard_normal(n_samples)
-    costs = np.full(n_features, MICROS_PER_UNIT)
-    if max_cost:
-        units = np.round(generator.uniform(0.0, max_cost, n_features), 6)
-        costs = np.rint(units * MICROS_PER_UNIT).astype(np.int64)
-    kind = "boolean" if is_binary else "number"
-    return Dataset(
-        catalogue=Catalogue(
-            tuple(
-                Feature(f"x{idx}", kind, cost=int(cost))
-                for idx, cost in enumerate(costs)
-            )
-        ),
-        classes=(ClassLabel("0", "0"), ClassLabel("1", "1")),
-        values=values,
-        targets=(scores + noise > 0).astype(np.int64),
-        weights=np.full(n_samples, 1.0 / n_samples),
+
+def write_parts(results: Figures) -> str:
+    """When each part was measured, under which load, and of which size."""
+    rows = []
+    for name, one in results["parts"].items():
+        sizes = [
+            f"{key.replace('_', ' ')} {value:,}"
+            for key, value in one.items()
+            if isinstance(value, int | float) and key not in ("minutes", "peak_bytes")
+        ]
+        load = f"{one['load']['before']:.2f} to {one['load']['after']:.2f}"
+        rows.append((name, one["measured"], one["minutes"], load, "; ".join(sizes)))
+    return table(("part", "measured", "minutes", "load average", "sizes"), rows)
+
+
+def write_targets(results: Figures) -> str:
+    """Every target, its figure and the verdict; how many are reached."""
+    rows = []
+    for one in results["targets"]:
+        bound = "at least" if one["is_floor"] else "at most"
+        limit = f"{bound} {one['limit']:g} {one['unit']}"
+        figure = f"{number(one['figure'])} {one['unit']}"
+        rows.append((one["part"], one["what"], limit, figure, one["verdict"]))
+    n_reached = sum(row[-1] == "reached" for row in rows)
+    rows.append(("all", "targets reached", len(rows), n_reached, ""))
+    return table(("part", "figure", "target", "measured", "verdict"), rows)
+
+
+def write_earlier(results: Figures, earlier: Sequence[Figures]) -> str:
+    """Figures of this run beside those of earlier ones, where they have them."""
+    runs, labels = [], []
+    for run in (*earlier, results):
+        runs.append({(one["part"], one["what"]): one for one in run["targets"]})
+        days = sorted({one["measured"] for one in run["parts"].values()})
+        labels.append(f"{run['machine']['processor']}, {listed(days)}")
+    rows = []
+    for key in runs[-1]:
+        found = [run.get(key) for run in runs]
+        cells = [
+            f"{number(one['figure'])} {one['unit']}" if one else "" for one in found
+        ]
+        if any(cells[:-1]):
+            rows.append((*key, *cells))
+    return table(("part", "figure", *labels), rows)
+
+
+def name_modes(one: Figures) -> Iterator[tuple[str, Figures, Figures, Figures]]:
+    """Yield each party's modes: label, its fastest binning, boosting, and both."""
+    for name, party in one["parties"].items():
+        for mode, boosting in party["boosting"].items():
+            label = TITLES[name]
+            if len(party["boosting"]) > 1:
+                label = f"{label} {mode}"
+            binning = party["best"].get("binning", {})
+            yield label, binning, boosting, party["both"][mode]
+
+
+def write_training(one: Figures) -> str:
+    """Seconds of every party."""
+    rows = [
+        (label, *(spread(taken) if taken else "–" for taken in times))
+        for label, *times in name_modes(one)
+    ]
+    return table(("", "binning", "boosting", "both"), rows)
+
+
+def write_faster(parts: Figures) -> str:
+    """How many times as fast as each peer's fastest mode and input."""
+    rows = []
+    for name in ("numeric", "binary", "adaboost"):
+        one = parts.get(name, {"times_faster": {}})
+        for peer, faster in one["times_faster"].items():
+            least = one["times_faster_by_least"][peer]
+            fastest = one["parties"][peer]["best"].get("binning", {"name": "–"})["name"]
+            ratios = (faster["boosting"], faster["both"])
+            ratios = (*ratios, least["boosting"], least["both"])
+            cells = (f"{number(ratio)} ×" for ratio in ratios)
+            rows.append((name, PEERS[peer], fastest, *cells))
+    heading = ("part", "peer", "its fastest input", "boosting", "with binning")
+    return table((*heading, "boosting, by the least times", "with binning"), rows)
+
+
+def write_doubling(one: Figures) -> str:
+    """Seconds at each size, and what each doubling multiplies them by."""
+    rows = []
+    for size, measured in one["sizes"].items():
+        ratios = ["–", *(f"{number(ratio)} ×" for ratio in measured["ratios"])]
+        for point, ratio in zip(measured["points"], ratios, strict=True):
+            times = (spread(point["binning"]), spread(point["boosting"]))
+            rows.append((size, f"{point[size]:,}", *times, ratio))
+    return table(("of", "", "binning", "boosting", "the smaller one's"), rows)
+
+
+def write_memory(one: Figures) -> str:
+    """The most memory beside the table."""
+    cells = one["bytes_per_cell"]
+    ends = f"{number(cells['min'])}–{number(cells['max'])}"
+    row = (
+        f"{one['peak_bytes'] / 2**20:,.0f}",
+        f"{number(cells['median'])} ({ends})",
+        cells["runs"],
     )
+    return table(("MiB at most", "bytes per cell", "processes"), [row])
+
+
+def write_search(one: Figures) -> str:
+    """Seconds and errors of each search."""
+    rows = []
+    for search, taken in one["seconds"].items():
+        faster, against = "–", "–"
+        if search != "all":
+            worse = one["points_worse"][search]
+            faster = f"{number(one['times_faster'][search])} ×"
+            against = (
+                f"{worse['mean']:+.2f} ({worse['min']:+.2f} to {worse['max']:+.2f})"
+            )
+        error = f"{one['test_error'][search]:.2f}"
+        rows.append((f"`{search}`", spread(taken), faster, error, against))
+    heading = ("search", "seconds", "as fast as `all`", "test error")
+    return table((*heading, "above `all`, points"), rows)
+
+
+def write_sessions(one: Figures) -> str:
+    """Microseconds of each step of a session."""
+    rows = []
+    for policy, calls in one["calls"].items():
+        times = (calls[step] for step in STEPS)
+        cells = (f"{taken['p50_us']:,.0f} ({taken['p95_us']:,.0f})" for taken in times)
+        rows.append((policy, *cells))
+    return table(
+        ("policy", "take an answer", "next question", "both", "forecast"), rows
+    )
+
+
+def write_curves(one: Figures) -> str:
+    """Seconds of a curve."""
+    rows = [(policy, spread(taken)) for policy, taken in one["seconds"].items()]
+    return table(("policy", "seconds"), rows)
+
+
+def write_start(one: Figures) -> str:
+    """Seconds from the start of a process."""
+    steps = ("imported", "warm", "first_round")
+    heading = ("modules imported", "kernels loaded", "first round made")
+    return table(heading, [[spread(one[step]) for step in steps]])
+
+
+def write_accuracy(one: Figures) -> str:
+    """Errors on several classes, beside scikit-learn's."""
+    rows = []
+    for name, measured in one["sets"].items():
+        for learner, errors in measured["learners"].items():
+            signs = {"askless": "", "adaboost": "", "difference": "+"}
+            cells = [
+                f"{errors[key]['mean']:{sign}.1f} ± {errors[key]['half_width']:.1f}"
+                if key in errors
+                else "–"
+                for key, sign in signs.items()
+            ]
+            rows.append(
+                (f"{name}, {measured['classes']} classes", f"{learner}s", *cells)
+            )
+    return table(("set", "learner", "Askless", "scikit-learn", "difference"), rows)
+
+
+def write_http(http: Figures) -> str:
+    """Milliseconds of an answer, and the bare handler's over ours."""
+    rows = []
+    for engine, handlers in http["engines"].items():
+        rate = handlers["bare"]["p50_ms"] / handlers["askless"]["p50_ms"]
+        for handler, name in (("askless", "Askless"), ("bare", "bare")):
+            one = handlers[handler]
+            times = (f"{one['p50_ms']:.2f}", f"{one['p99_ms']:.2f}")
+            last = f"{rate:.2f} ×" if handler == "askless" else ""
+            rows.append((ENGINES[engine], name, one["answers"], *times, last))
+    heading = ("database", "handler", "answers", "p50", "p99")
+    return table((*heading, "the bare handler's rate"), rows)
+
+
+#: The regions that show one part each.
+TABLES = {
+    "numeric": write_training,
+    "binary": write_training,
+    "adaboost": write_training,
+    "doubling": write_doubling,
+    "memory": write_memory,
+    "search": write_search,
+    "sessions": write_sessions,
+    "curves": write_curves,
+    "start": write_start,
+    "accuracy": write_accuracy,
+}
+NAMES = ("machine", "parts", "targets", "earlier", "faster", "http", *TABLES)
+
+
+def write_all(
+    results: Figures, earlier: Sequence[Figures], http: Figures | None
+) -> dict[str, str]:
+    """Return every table whose part was measured, by its region."""
+    parts = results["parts"]
+    found = {
+        name: write(parts[name]) for name, write in TABLES.items() if name in parts
+    }
+    return found | {
+        "machine": write_machine(results),
+        "parts": write_parts(results),
+        "targets": write_targets(results),
+        "earlier": write_earlier(results, earlier),
+        "faster": write_faster(parts),
+        "http": write_http(http) if http else "",
+    }

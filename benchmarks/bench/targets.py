@@ -2,148 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any, NamedTuple
 
 PEERS = {
     "lightgbm": "LightGBM",
     "xgboost": "XGBoost",
     "adaboost": "scikit-learn's AdaBoost",
 }
-TRAINING_PARTS = {"boosting": "boosting", "both": "binning and boosting"}
+BOTH = "binning and boosting"
 
 
-@dataclass(frozen=True)
-class Target:
-    """`what` names a figure of a part; at least `limit` times as fast, or at most."""
+class Target(NamedTuple):
+    """`what` names a figure of a part, the greatest of several; `path` leads to it."""
 
     part: str
     what: str
+    path: tuple[str, ...]
     limit: float
     unit: str
-    figure: Callable[[Mapping[str, Any]], float]
     is_floor: bool = False
+    scale: float = 1.0
+
+    def measure(self, parts: Mapping[str, Any]) -> float:
+        """Return the figure, in the target's unit."""
+        found = reduce(lambda one, key: one[key], self.path, parts[self.part])
+        return max(found) if isinstance(found, list) else self.scale * float(found)
 
 
-def faster(part: str, peer: str, limit: float) -> list[Target]:
-    return [
+FASTER = (
+    ("numeric", "lightgbm", 3),
+    ("numeric", "xgboost", 3),
+    ("binary", "lightgbm", 10),
+    ("binary", "xgboost", 10),
+    ("adaboost", "adaboost", 300),
+)
+DOUBLED = (("rows", BOTH), ("features", BOTH), ("rounds", "boosting"))
+POLICIES = ("ordered", "sample")
+ANSWER = "from an answer to the next question"
+TARGETS = (
+    *(
         Target(
             part,
             f"times as fast as {PEERS[peer]}, {title}",
+            ("times_faster", peer, key),
             limit,
             "×",
-            lambda one, key=key: float(one["times_faster"][peer][key]),
             is_floor=True,
         )
-        for key, title in TRAINING_PARTS.items()
-    ]
-
-
-def doubled(size: str, title: str) -> Target:
-    return Target(
-        "doubling",
-        f"the time when {size} double, {title}",
-        2.2,
-        "×",
-        lambda one: float(max(one["sizes"][size]["ratios"])),
-    )
-
-
-def answered(policy: str) -> Target:
-    return Target(
-        "sessions",
-        f"from an answer to the next question, policy `{policy}`, p50",
-        0.5,
-        "ms",
-        lambda one: one["calls"][policy]["answer_to_question"]["p50_us"] / 1000,
-    )
-
-
-def foretold(policy: str) -> Target:
-    return Target(
-        "sessions",
-        f"forecast, policy `{policy}`, p50",
-        50,
-        "µs",
-        lambda one: float(one["calls"][policy]["forecast"]["p50_us"]),
-    )
-
-
-def drawn(policy: str, limit: float) -> Target:
-    return Target(
-        "curves",
-        f"policy `{policy}`",
-        limit,
-        "s",
-        lambda one: float(one["seconds"][policy]["median_s"]),
-    )
-
-
-TARGETS = (
-    *faster("numeric", "lightgbm", 3),
-    *faster("numeric", "xgboost", 3),
-    *faster("binary", "lightgbm", 10),
-    *faster("binary", "xgboost", 10),
-    *faster("adaboost", "adaboost", 300),
-    doubled("rows", "binning and boosting"),
-    doubled("features", "binning and boosting"),
-    doubled("rounds", "boosting"),
+        for part, peer, limit in FASTER
+        for key, title in (("boosting", "boosting"), ("both", BOTH))
+    ),
+    *(
+        Target(
+            "doubling",
+            f"the time when {size} double, {title}",
+            ("sizes", size, "ratios"),
+            2.2,
+            "×",
+        )
+        for size, title in DOUBLED
+    ),
     Target(
         "memory",
         "peak above the input, per cell",
+        ("bytes_per_cell", "max"),
         1.5,
         "bytes",
-        lambda one: float(one["bytes_per_cell"]["max"]),
     ),
     Target(
         "search",
         "`ucb` times as fast as `all`",
+        ("times_faster", "ucb"),
         8,
         "×",
-        lambda one: float(one["times_faster"]["ucb"]),
         is_floor=True,
     ),
     Target(
         "search",
         "test error of `ucb` above that of `all`, worst table",
+        ("points_worse", "ucb", "max"),
         1,
         "points",
-        lambda one: float(one["points_worse"]["ucb"]["max"]),
     ),
-    answered("ordered"),
-    answered("sample"),
-    foretold("ordered"),
-    foretold("sample"),
-    drawn("ordered", 1),
-    drawn("sample", 5),
+    *(
+        Target(
+            "sessions",
+            f"{ANSWER}, policy `{one}`, p50",
+            ("calls", one, "answer_to_question", "p50_us"),
+            0.5,
+            "ms",
+            scale=0.001,
+        )
+        for one in POLICIES
+    ),
+    *(
+        Target(
+            "sessions",
+            f"forecast, policy `{one}`, p50",
+            ("calls", one, "forecast", "p50_us"),
+            50,
+            "µs",
+        )
+        for one in POLICIES
+    ),
+    *(
+        Target("curves", f"policy `{one}`", ("seconds", one, "median_s"), limit, "s")
+        for one, limit in zip(POLICIES, (1, 5), strict=True)
+    ),
     Target(
         "start",
         "from starting the process to the first round",
+        ("first_round", "median_s"),
         2,
         "s",
-        lambda one: float(one["first_round"]["median_s"]),
     ),
 )
 
 
 def judge(parts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every target whose part was measured, with the figure and the verdict."""
+    """Return every target whose part was measured, with the figure and the verdict."""
     judged = []
     for one in TARGETS:
-        if one.part not in parts:
-            continue
-        figure = one.figure(parts[one.part])
-        is_reached = figure >= one.limit if one.is_floor else figure <= one.limit
-        judged.append(
-            {
-                "part": one.part,
-                "what": one.what,
-                "limit": one.limit,
-                "is_floor": one.is_floor,
-                "figure": round(figure, 4),
-                "unit": one.unit,
-                "verdict": "reached" if is_reached else "not reached",
-            }
-        )
+        if one.part in parts:
+            figure = one.measure(parts)
+            is_reached = figure >= one.limit if one.is_floor else figure <= one.limit
+            judged.append(
+                {
+                    "part": one.part,
+                    "what": one.what,
+                    "limit": one.limit,
+                    "is_floor": one.is_floor,
+                    "figure": round(figure, 4),
+                    "unit": one.unit,
+                    "verdict": "reached" if is_reached else "not reached",
+                }
+            )
     return judged

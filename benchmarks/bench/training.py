@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.children import make_worker
-from benchmarks.bench.clock import spread, take_turns
 from benchmarks.bench.parties import PARTIES, bin_once, boost_once, sit_down
+from benchmarks.bench.runs import make_worker, sum_up, take_turns
 from benchmarks.bench.scale import BINS, Scale, Shape
 
 # Party, "binning" or "boosting", and the layout or mode.
@@ -49,12 +48,10 @@ def compare(
                 task = (name, "boosting", mode)
                 tasks[task] = partial(ask, worker, boost_once, mode)
         seconds = take_turns(tasks, n_runs, f"{kind}, beside {', '.join(peers)}")
-    parties = {name: sum_up(name, seconds) for name in names}
+    parties = {name: gather(name, seconds) for name in names}
     return {
         "kind": kind,
-        "rows": shape.rows,
-        "features": shape.features,
-        "rounds": shape.rounds,
+        **shape._asdict(),
         "bins": BINS,
         "parties": parties,
         **{
@@ -80,7 +77,7 @@ def times_faster(
     return round(theirs["best"][part][key] / ours["best"][part][key], 2)
 
 
-def sum_up(party: str, seconds: Mapping[Task, list[float]]) -> dict[str, Any]:
+def gather(party: str, seconds: Mapping[Task, list[float]]) -> dict[str, Any]:
     """Every layout and mode, and the best of each.
 
     `both` adds the fastest binning to each mode's boosting, run by run.
@@ -94,16 +91,16 @@ def sum_up(party: str, seconds: Mapping[Task, list[float]]) -> dict[str, Any]:
     for part, taken_by in parts.items():
         if taken_by:
             fastest = min(taken_by, key=lambda what: float(np.median(taken_by[what])))
-            best[part] = {"name": fastest, **spread(taken_by[fastest])}
+            best[part] = {"name": fastest, **sum_up(taken_by[fastest])}
     if parts["binning"]:
         binning = np.array(parts["binning"][best["binning"]["name"]])
     parts["both"] = {
         mode: (binning + taken).tolist() for mode, taken in parts["boosting"].items()
     }
-    best["both"] = spread(parts["both"][best["boosting"]["name"]])
+    best["both"] = sum_up(parts["both"][best["boosting"]["name"]])
     return {
         **{
-            part: {what: spread(taken) for what, taken in taken_by.items()}
+            part: {what: sum_up(taken) for what, taken in taken_by.items()}
             for part, taken_by in parts.items()
         },
         "best": best,

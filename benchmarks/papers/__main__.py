@@ -93,11 +93,6 @@ WHOLE = Place(ROOT / "benchmarks" / "results", SOURCE)
 QUICK = Place(ROOT / "build" / "evidence", ROOT / "build" / "evidence" / "evidence.md")
 
 
-def find_names() -> list[str]:
-    """Return the names of the regions that the document must have."""
-    return [*GENERAL, *(name for part in PARTS.values() for name in part.tables)]
-
-
 def read_results(folder: Path) -> dict[str, Results]:
     """Return everything stored, by part."""
     all_results: dict[str, Results] = {}
@@ -176,6 +171,7 @@ GENERAL = {
     "lacking": write_lacking,
     "verdicts": write_verdicts,
 }
+NAMES = (*GENERAL, *(name for part in PARTS.values() for name in part.tables))
 
 
 def main() -> int:

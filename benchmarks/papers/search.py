@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data
-from benchmarks.bench.tables import make_table
 from benchmarks.data import MissingDataError
 from benchmarks.engine import boost_rounds
+from benchmarks.made import make_table
 from benchmarks.papers.runs import Measurement, Record
 from core.model.votes import hypothesis_votes
 from core.table.binning import bin_values

@@ -21,11 +21,12 @@ def test_every_module_can_be_imported(name: str) -> None:
     assert import_module(name)
 
 
-def test_the_evidence_has_a_region_for_every_table_and_no_other() -> None:
+@pytest.mark.parametrize("package", ["bench", "papers"])
+def test_a_document_has_a_region_for_every_table_and_no_other(package: str) -> None:
     pytest.importorskip("matplotlib", reason="an extra of `bench` is absent")
     from benchmarks.documents import find_regions
-    from benchmarks.papers.__main__ import SOURCE, find_names
 
-    regions = find_regions(SOURCE.read_text(encoding="utf-8"))
+    command = import_module(f"benchmarks.{package}.__main__")
+    regions = find_regions(command.SOURCE.read_text(encoding="utf-8"))
 
-    assert sorted(regions) == sorted(find_names())
+    assert sorted(regions) == sorted(command.NAMES)

@@ -1,17 +1,50 @@
-"""Times, what is kept of them, and measuring in turn."""
+"""Measure in turn, each party in a process of its own, and keep what was taken."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import time
 from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
 
+from benchmarks.bench.scale import THREADS
+
 Name = TypeVar("Name", bound=Hashable)
 
+CONTEXT = multiprocessing.get_context("spawn")
+VARIABLES = (
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
 # Lets threads that spin after their work fall asleep before the next one's turn.
 PAUSE_S = 0.05
+
+
+def pin_threads() -> None:
+    """Set the number of threads of every process started from here on."""
+    os.environ.update(dict.fromkeys(VARIABLES, str(THREADS)))
+
+
+def make_worker(
+    initializer: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
+) -> ProcessPoolExecutor:
+    """Start one process, which keeps what `initializer` made."""
+    return ProcessPoolExecutor(
+        1, mp_context=CONTEXT, initializer=initializer, initargs=arguments
+    )
+
+
+def in_child(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the call's result, from a new process that ends with it."""
+    with make_worker() as worker:
+        return worker.submit(call, *arguments).result()
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -20,21 +53,12 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def spread(seconds: list[float]) -> dict[str, float]:
+def sum_up(seconds: list[float]) -> dict[str, float]:
     return {
         "median_s": round(float(np.median(seconds)), 6),
         "min_s": round(min(seconds), 6),
         "max_s": round(max(seconds), 6),
         "runs": len(seconds),
-    }
-
-
-def quantiles(seconds: list[float]) -> dict[str, float]:
-    p50, p95 = np.percentile(1e6 * np.array(seconds), (50, 95))
-    return {
-        "p50_us": round(float(p50), 1),
-        "p95_us": round(float(p95), 1),
-        "calls": len(seconds),
     }
 
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from app.documents import load_model as read_model
 from core.arrays import FloatArray
 from core.model.model import Model
+from core.model.rows import check_rows
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
-from core.table.check import check_rows
 from core.table.prices import to_micros
 
 

@@ -24,8 +24,9 @@ from core.errors import Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.votes import label_votes
+from core.parameters import check_parameters
 from core.pipeline.choosing import AUTO, AutoName, Tried, tune
-from core.reader import Reader
+from core.pipeline.spec import check_algorithm, part_auto
 from core.session.curves import evaluate
 from core.session.probability import label_chances
 from core.session.simulate import (
@@ -35,9 +36,8 @@ from core.session.simulate import (
     find_scores,
     walk,
 )
-from core.specs.catalogue import plain, read_catalogue
-from core.specs.params import read_params
 from core.table.check import scale_weights
+from core.table.costs import plain, read_budget, read_budgets, read_catalogue
 from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import grow_ensemble, make_ensemble
 from core.training.params import BoostParams
@@ -216,13 +216,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
             rule = "must have two classes among the rows of positive weight"
             raise RefusedError([Refusal("y", rule, "1 class")])
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        reader = Reader()
-        catalogue = read_catalogue(
-            reader, [str(name) for name in names], self.costs, self.groups
-        )
-        reader.finish()
+        listed = [str(name) for name in names]
         return Dataset(
-            catalogue=catalogue,
+            catalogue=read_catalogue(listed, self.costs, self.groups),
             classes=tuple(ClassLabel(str(c), str(c)) for c in self.classes_),
             values=np.ascontiguousarray(X[is_weighty]),
             targets=y[is_weighty],
@@ -233,10 +229,19 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         """Read the parameters of training by a spec's rules, and which are "auto"."""
         names = {one.name for one in fields(BoostParams)} - {"algorithm", "seed"}
         given = {name: plain(getattr(self, name)) for name in names}
-        reader = Reader()
-        params, auto = read_params(reader, self.algorithm, given, seed=0)
-        reader.finish()
-        return params, auto
+        refusals = []
+        try:
+            algorithm = check_algorithm(self.algorithm)
+        except ValueError as error:
+            found = describe(self.algorithm)
+            refusals.append(Refusal("algorithm", str(error), found))
+            algorithm = BoostParams().algorithm
+        fixed, auto, unknown = part_auto(algorithm, given)
+        values, wrong = check_parameters(BoostParams, fixed, "params")
+        refusals += [*unknown, *wrong]
+        if refusals:
+            raise RefusedError(refusals)
+        return BoostParams(algorithm=algorithm, **values), auto
 
     def _read_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Set `classes_`; give class positions, or the indicators as integers."""
@@ -321,13 +326,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
             targets=self._find_classes(as_dense(y), values.shape[0]),
             weights=np.full(values.shape[0], 1.0 / values.shape[0]),
         )
-        reader = Reader()
-        listed = reader.sequence(plain(budgets), "budgets")
-        limits = [
-            reader.optional(reader.amount, plain(budget), f"budgets[{position}]")
-            for position, budget in enumerate(listed)
-        ]
-        reader.finish()
+        limits = read_budgets(budgets, "budgets")
         return evaluate(self.ensemble_, dataset, limits, seed=self._seed)
 
     def _find_classes(self, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
@@ -347,10 +346,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
 
     def _walk(self, X: npt.ArrayLike, budget: Budget) -> Walks:
         values = self._values(X)
-        reader = Reader()
-        limit = reader.optional(reader.amount, plain(budget), "budget")
-        reader.finish()
-        return walk(self.ensemble_, values, [limit], seed=self._seed)
+        return walk(self.ensemble_, values, [read_budget(budget)], seed=self._seed)
 
     def _values(self, X: npt.ArrayLike) -> FloatArray:
         check_is_fitted(self)

@@ -15,7 +15,13 @@ LEAVES = ("app.records", "app.errors", "app.logs", "app.problems")
 
 # Module prefix -> first-party prefixes it may import. The longest prefix decides.
 CORE_LEAVES = ("core.arrays", "core.errors")
-BELOW_TRAINING = (*CORE_LEAVES, "core.kernels", "core.table", "core.model")
+BELOW_TRAINING = (
+    *CORE_LEAVES,
+    "core.parameters",
+    "core.kernels",
+    "core.table",
+    "core.model",
+)
 
 ARROWS = {
     "core": (),
@@ -23,11 +29,16 @@ ARROWS = {
     "core.arrays": (),
     "core.kernels": ("core.kernels",),
     "core.table": (*CORE_LEAVES, "core.kernels", "core.table"),
-    "core.table.check": ("core",),
+    "core.parameters": (*CORE_LEAVES, "core.table.prices"),
     "core.model": (*CORE_LEAVES, "core.kernels", "core.table", "core.model"),
     "core.training": (*BELOW_TRAINING, "core.training"),
     "core.session": (*BELOW_TRAINING, "core.session"),
-    "core.selection": (*CORE_LEAVES, "core.table", "core.selection"),
+    "core.selection": (
+        *CORE_LEAVES,
+        "core.parameters",
+        "core.table",
+        "core.selection",
+    ),
     "core.pipeline": (
         *BELOW_TRAINING,
         "core.training",
@@ -38,8 +49,6 @@ ARROWS = {
     "core.warm": (*BELOW_TRAINING, "core.training", "core.session"),
     "core.estimator": ("core",),
     "core.codec": ("core",),
-    "core.specs": ("core",),
-    "core.reader": ("core",),
     "askless": ("core.estimator", "askless"),
     "askless.client": ("askless.connection", "askless.problems", "askless.sessions"),
     "askless.connection": ("askless.problems",),
@@ -78,7 +87,7 @@ ARROWS = {
         "app.documents",
         "core",
     ),
-    "app.documents.fields": ("core.table.prices",),
+    "app.documents.fields": ("core.table.costs",),
     "app.http": (
         *LEAVES,
         "app.http",
@@ -170,6 +179,7 @@ ONLY_FROM = {
 
 # Values in, values out: no files, clock, environment, logging, database or web.
 CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "__future__"} | {
+    "annotated_types",
     *("abc", "bisect"),
     *("collections", "copy", "dataclasses", "decimal", "difflib", "enum", "fractions"),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),

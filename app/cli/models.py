@@ -32,13 +32,13 @@ from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
+from core.model.rows import check_targets
 from core.session import machine
 from core.session.answers import parse_answer
 from core.session.curves import evaluate
 from core.session.probability import decide
 from core.session.simulate import Walks, class_probabilities, walk
 from core.session.state import StopRule
-from core.table.check import check_targets
 from core.table.dataset import Dataset
 from core.table.prices import from_micros
 

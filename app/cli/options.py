@@ -13,9 +13,11 @@ from app.memory import available_bytes
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
+from core.model.rows import check_rows
+from core.pipeline.check import check_training
+from core.pipeline.spec import TrainingSpec
 from core.session.answers import check_policy
-from core.specs import TrainingSpec
-from core.table.check import Checked, check_rows, check_table
+from core.table.check import Checked
 from core.table.columns import Columns, parse_number
 from core.table.prices import to_micros
 
@@ -88,8 +90,8 @@ def parse_policy(text: str | None, ensemble: Ensemble) -> str:
 
 def read_checked(data: Path, spec: TrainingSpec) -> Checked:
     """Read and check a table to train on; warnings are printed."""
-    columns = read_columns(data, spec.text_columns, available_bytes())
-    checked = check_table(columns, spec, available_bytes())
+    columns = read_columns(data, spec.table.text_columns, available_bytes())
+    checked = check_training(columns, spec, available_bytes())
     warn(checked.warnings)
     return checked
 

@@ -12,9 +12,10 @@ from rich.markup import escape
 from app import documents
 from app.cli.options import Data, Spec, output, read_checked
 from app.terminal import selected, show
-from core.pipeline.train import train
-from core.reader import Reader
-from core.selection import SelectionLearner, SelectionMethod, SelectionParams, select
+from core.errors import Refusal, RefusedError, describe
+from core.parameters import parameters
+from core.pipeline.train import train_spec
+from core.selection import SelectionParams, select
 
 
 def check_spec(data: Data, spec: Spec) -> None:
@@ -38,22 +39,12 @@ def train_model(
     documents.check_writable(out, "--out")
     wanted = documents.load_spec(spec)
     checked = read_checked(data, wanted)
-    training = train(
-        checked.dataset,
-        wanted.boost,
-        name=wanted.name,
-        target=wanted.target,
-        folds=wanted.folds,
-        seed=wanted.seed,
-        error_costs=checked.error_costs,
-        selection=wanted.selection,
-        auto=wanted.auto,
-    )
+    training = train_spec(checked, wanted)
     model = show.pull(training, "training")
     documents.write_whole(out, documents.model_text(model))
     output.print(escape(show.model_summary(model)))
     if model.curve is not None:
-        output.print(show.curve_table(model.curve, wanted.cost_unit))
+        output.print(show.curve_table(model.curve, wanted.table.cost_unit))
     output.print(f"wrote {escape(str(out))}")
 
 
@@ -89,17 +80,14 @@ def parse_selection(
     params: SelectionParams, method: str | None, learner: str | None
 ) -> SelectionParams:
     """The spec's, with what options say instead."""
-    reader = Reader()
-    chosen = replace(
-        params,
-        method=reader.choice(
-            params.method if method is None else method, "--method", SelectionMethod
-        ),
-        learner=reader.choice(
-            params.learner if learner is None else learner,
-            "--learner",
-            SelectionLearner,
-        ),
-    )
-    reader.finish()
-    return chosen
+    refusals = []
+    for name, given in (("method", method), ("learner", learner)):
+        try:
+            if given is not None:
+                checked = parameters(SelectionParams)[name].check(given)
+                params = replace(params, **{name: checked})
+        except ValueError as error:
+            refusals.append(Refusal(f"--{name}", str(error), describe(given)))
+    if refusals:
+        raise RefusedError(refusals)
+    return params

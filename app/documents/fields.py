@@ -1,11 +1,13 @@
 """Types of fields that several documents share: names, texts, amounts, values."""
 
 import math
+from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from core.table.prices import AMOUNT_RULE, to_micros
+from core.table.costs import read_amount
 
 MAX_NAME = 200
 MAX_VALUE = 1000
@@ -27,10 +29,27 @@ def is_name(text: str, least: int = 1) -> bool:
     return least <= len(text) <= MAX_NAME and text.isprintable()
 
 
-def read_amount(raw: Any) -> int:
-    if isinstance(raw, str):
-        raise ValueError(AMOUNT_RULE)
-    return to_micros(raw)
+def check_text(raw: Any, least: int = 1) -> str:
+    """Return a text of reasonable length."""
+    if not isinstance(raw, str):
+        raise ValueError("must be a string")
+    if not least <= len(raw) <= MAX_NAME:
+        raise ValueError(f"must have {least} to {MAX_NAME} characters")
+    return raw
+
+
+def read_name(raw: Any, least: int = 1) -> str:
+    """Return a text that can be shown wherever names are."""
+    if not is_name(check_text(raw, least), least):
+        raise ValueError(NAME_RULE)
+    return str(raw)
+
+
+def read_label(raw: Any) -> str:
+    """Return the text of a class, for which a number or boolean may stand."""
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    return str(raw) if isinstance(raw, int | Decimal) else check_text(raw)
 
 
 def read_value(raw: Any) -> bool | int | float | str:
@@ -43,6 +62,14 @@ def read_value(raw: Any) -> bool | int | float | str:
     raise ValueError(VALUE_RULE)
 
 
+Text = Annotated[str, BeforeValidator(check_text, json_schema_input_type=str)]
+Name = Annotated[str, BeforeValidator(read_name, json_schema_input_type=str)]
+Unit = Annotated[
+    str, BeforeValidator(partial(read_name, least=0), json_schema_input_type=str)
+]
+Label = Annotated[
+    str, BeforeValidator(read_label, json_schema_input_type=str | int | bool)
+]
 Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=float)]
 Value = Annotated[
     bool | int | float | str,

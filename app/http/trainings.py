@@ -10,6 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.orm import Session
 from starlette.datastructures import UploadFile
 
+from app.documents.spec import SpecDocument
 from app.http.deps import (
     After,
     Db,
@@ -33,7 +34,7 @@ router = APIRouter(prefix="/train", tags=["trainings"])
 JSON = "application/json"
 RETRY_MS = 1000
 # Their only mention in the document is the one below.
-DOCUMENTED = (schemas.TrainingSpec, schemas.TrainingOrder, schemas.TrainingEvent)
+DOCUMENTED = (SpecDocument, schemas.TrainingOrder, schemas.TrainingEvent)
 START_BODY = {
     "requestBody": {
         "required": True,
@@ -48,7 +49,7 @@ START_BODY = {
                             "contentMediaType": "application/octet-stream",
                             "description": "CSV with a header, or Parquet.",
                         },
-                        "spec": {"$ref": "#/components/schemas/TrainingSpec"},
+                        "spec": {"$ref": "#/components/schemas/SpecDocument"},
                     },
                 },
                 "encoding": {"spec": {"contentType": JSON}},

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.documents import model_text
+from app.documents.spec import read_spec
 from app.errors import BlobGoneError, SupersededError
 from app.ingest import read_columns
 from app.memory import available_bytes
@@ -23,9 +24,10 @@ from app.store.blobs import Blobs
 from core.codec import rounds_from_json, rounds_to_json
 from core.errors import RefusedError
 from core.model.model import Model
-from core.pipeline.train import train
-from core.specs import TrainingSpec, read_spec
-from core.table.check import Checked, check_table
+from core.pipeline.check import check_training
+from core.pipeline.spec import TrainingSpec
+from core.pipeline.train import train_spec
+from core.table.check import Checked
 from core.table.dataset import count_outputs
 from core.training.rounds import Round
 
@@ -73,21 +75,9 @@ class Run:
     def __init__(
         self, work: Work, done: dict[int, list[Round]], share: float = 0.0
     ) -> None:
-        spec = work.spec
         self.part = max(done, default=0)
         self.share = share
-        self.progress = train(
-            work.checked.dataset,
-            spec.boost,
-            name=spec.name,
-            target=spec.target,
-            folds=spec.folds,
-            seed=spec.seed,
-            error_costs=work.checked.error_costs,
-            selection=spec.selection,
-            auto=spec.auto,
-            done=done,
-        )
+        self.progress = train_spec(work.checked, work.spec, done)
 
     def pull(self, step_s: float) -> Step:
         """Compute for a while, at least one round or one candidate of a selection."""
@@ -141,8 +131,8 @@ def read_work(blobs: Blobs, blob: str | None, training: StoredTraining) -> Work:
         raise BlobGoneError
     spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
-        columns = read_columns(stream, spec.text_columns, available_bytes())
-    return Work(spec, check_table(columns, spec, available_bytes()))
+        columns = read_columns(stream, spec.table.text_columns, available_bytes())
+    return Work(spec, check_training(columns, spec, available_bytes()))
 
 
 def resume(db: Session, training: StoredTraining, work: Work) -> Run:

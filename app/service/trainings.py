@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.documents.spec import read_spec
 from app.documents.text import parse_spec as parse_spec_text
 from app.errors import BlobGoneError, ConflictError, NotFoundError
 from app.ingest import read_table, to_columns
@@ -20,8 +21,7 @@ from app.service.paging import require_page
 from app.store import datasets, trainings
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
-from core.specs import TrainingSpec, read_spec
-from core.table.check import check_table
+from core.pipeline.check import check_training
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,8 @@ def parse_spec(text: bytes) -> dict[str, Any]:
 def check(raw: Mapping[str, Any], table: Any) -> Order:
     """Check a spec and a table, as `app.ingest.read_table` gives it."""
     spec = read_spec(raw)
-    refuse_names(spec)
-    columns = to_columns(table, spec.text_columns)
-    checked = check_table(columns, spec, available_bytes())
+    columns = to_columns(table, spec.table.text_columns)
+    checked = check_training(columns, spec, available_bytes())
     plain = {key: to_plain(key, value) for key, value in raw.items()}
     assert read_spec(plain) == spec, "a spec is stored without loss"
     dataset = checked.dataset
@@ -82,20 +81,6 @@ def validate(
     except RefusedError as error:
         refusals += error.refusals
     return Verdict(None, refusals)
-
-
-def refuse_names(spec: TrainingSpec) -> None:
-    """Refuse names that a model could not be exported and imported with."""
-    named = [("name", spec.name), ("cost_unit", spec.cost_unit)]
-    named += [("groups", group.name) for group in spec.groups]
-    named += [("features", feature.name) for feature in spec.features or ()]
-    refusals = [
-        Refusal(where, "must have printable characters only")
-        for where, text in named
-        if not text.isprintable()
-    ]
-    if refusals:
-        raise RefusedError(refusals)
 
 
 def to_plain(key: str, value: Any) -> Any:

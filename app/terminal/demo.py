@@ -14,11 +14,12 @@ from app.wording import money
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
 from core.model.model import Model
-from core.pipeline.train import Training, train
+from core.pipeline.check import check_training
+from core.pipeline.spec import TrainingSpec
+from core.pipeline.train import Training, train_spec
 from core.session import machine
 from core.session.state import State
-from core.specs import TrainingSpec
-from core.table.check import check_table
+from core.table.check import Checked
 from core.table.dataset import Dataset
 
 DATA = Path(__file__).resolve().parent.parent / "demo"
@@ -55,21 +56,12 @@ def run_demo(console: Console) -> Model:
 
 def load_demo() -> tuple[TrainingSpec, Dataset]:
     spec = load_spec(DATA / "heart.json")
-    columns = read_columns(DATA / "heart.csv", spec.text_columns)
-    return spec, check_table(columns, spec).dataset
+    columns = read_columns(DATA / "heart.csv", spec.table.text_columns)
+    return spec, check_training(columns, spec).dataset
 
 
 def demo_training(spec: TrainingSpec, dataset: Dataset) -> Training:
-    return train(
-        dataset,
-        spec.boost,
-        name=spec.name,
-        target=spec.target,
-        folds=spec.folds,
-        seed=spec.seed,
-        selection=spec.selection,
-        auto=spec.auto,
-    )
+    return train_spec(Checked(dataset, None, ()), spec)
 
 
 def train_without(row: int) -> tuple[Dataset, Model]:

@@ -16,8 +16,10 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.pipeline.choosing import AutoName, tune
+from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import validate
 from core.selection import Selection, SelectionParams, select, selection_to_json
+from core.table.check import Checked
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
 from core.training.algorithms import (
@@ -156,6 +158,26 @@ def train(
     if auto and (selected is None or selected.feature_idxs):
         card["chosen"] = {name: getattr(chosen, name) for name in sorted(auto)}
     return Model(name, whole, target, asdict(chosen), curve, card)
+
+
+def train_spec(
+    checked: Checked,
+    spec: TrainingSpec,
+    done: Mapping[int, Sequence[Round]] | None = None,
+) -> Training:
+    """Train on a checked table as a spec asks; see `train`."""
+    return train(
+        checked.dataset,
+        spec.boost,
+        name=spec.name,
+        target=spec.table.target,
+        folds=spec.folds,
+        seed=spec.seed,
+        error_costs=checked.error_costs,
+        selection=spec.selection,
+        auto=spec.auto,
+        done=done,
+    )
 
 
 def train_part(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Interval, doc
 
 from core.errors import Refusal, RefusedError
+from core.parameters import check_parameters
 from core.table.dataset import Dataset
 
 SelectionMethod = Literal["fs2boost", "ifs2boost", "sfs"]
@@ -22,38 +25,35 @@ class SelectionParams:
 
     `criterion` is what `ifs2boost` compares subsets by (the others have one each):
     `z_prime` weighs the rows by each subset's own D', as the paper does, `z` alike for
-    every subset, which keeps closer to the subsets of `fs2boost`.
+    every subset, which keeps closer to the subsets of `fs2boost`. A spec can't set it.
     """
 
-    method: SelectionMethod = "fs2boost"
-    learner: SelectionLearner = "knn"
-    rounds: int = 50
-    n_neighbours: int = N_NEIGHBOURS
-    significance: float = 0.05
+    method: Annotated[
+        SelectionMethod,
+        doc(
+            "What a feature must do to be added: `fs2boost` and `ifs2boost` lower the "
+            "loss of boosting markedly, `sfs` raise the accuracy."
+        ),
+    ] = "fs2boost"
+    learner: Annotated[
+        SelectionLearner,
+        doc("What judges a subset: nearest neighbours or stumps."),
+    ] = "knn"
+    rounds: Annotated[
+        int, Interval(ge=1, le=10_000), doc("Rounds of boosting on a subset.")
+    ] = 50
+    n_neighbours: Annotated[
+        int, Interval(ge=1, le=10_000), doc("The k of nearest neighbours.")
+    ] = N_NEIGHBOURS
+    significance: Annotated[
+        float, Interval(ge=1e-6, le=1 - 1e-6), doc("The smaller, the fewer features.")
+    ] = 0.05
     criterion: SelectionCriterion = "z_prime"
 
 
 def check_params(dataset: Dataset, params: SelectionParams) -> None:
     """Raise `RefusedError` with every parameter that is out of range."""
-    rules = [
-        (name, f"must be one of {', '.join(names)}", getattr(params, name) in names)
-        for name, names in (
-            ("method", get_args(SelectionMethod)),
-            ("learner", get_args(SelectionLearner)),
-            ("criterion", get_args(SelectionCriterion)),
-        )
-    ]
-    rules += [
-        (name, "must be at least 1", getattr(params, name) >= 1)
-        for name in ("rounds", "n_neighbours")
-    ]
-    rule = "must lie strictly between 0 and 1"
-    rules.append(("significance", rule, 0 < params.significance < 1))
-    refusals = [
-        Refusal(f"selection.{name}", rule, repr(getattr(params, name)))
-        for name, rule, is_kept in rules
-        if not is_kept
-    ]
+    _, refusals = check_parameters(SelectionParams, asdict(params), "selection")
     if dataset.targets.ndim > 1:
         refusals.append(Refusal("target", "must give one class to each row"))
     if refusals:

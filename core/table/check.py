@@ -1,20 +1,19 @@
 """The only place where outside arrays become a `Dataset`, or are refused.
 
-Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
+Columns come as float64 arrays (NaN: missing) or as arrays of str and None. Rows for an
+ensemble that is already trained: `core.model.rows`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.selection import selection_bytes
-from core.specs import TrainingSpec
-from core.table.catalogue import UNSEEN, Catalogue, Feature
+from core.table.catalogue import Catalogue, Feature
 from core.table.columns import (
     Column,
     Columns,
@@ -23,13 +22,14 @@ from core.table.columns import (
     column_warnings,
     infer_type,
     read_feature,
-    refuse_size,
     unknown_column,
 )
-from core.table.dataset import ClassLabel, Dataset, count_outputs
-from core.training.boosting import training_bytes
+from core.table.dataset import ClassLabel, Dataset
+from core.table.spec import BUNDLE_RULE, TableSpec
 
 MAX_CLASSES = 1000
+
+ErrorCosts = tuple[tuple[float, ...], ...] | None
 
 
 @dataclass(frozen=True)
@@ -37,48 +37,53 @@ class Checked:
     """A dataset, how its classes' errors are weighed, and what to warn about."""
 
     dataset: Dataset
-    error_costs: tuple[tuple[float, ...], ...] | None
+    error_costs: ErrorCosts
     warnings: tuple[str, ...]
 
 
-def check_table(
-    columns: Columns, spec: TrainingSpec, memory: int | None = None
-) -> Checked:
-    """Turn a table into a dataset as a training spec wants it.
+@dataclass(frozen=True)
+class GatheredTable:
+    """What was read of a table, whole only if nothing is refused.
 
-    Rows are numbered from 1, the header not counted.
+    `values` has a column for each feature, `targets` the position of each row's class.
+    """
 
-    Parameters
-    ----------
-    columns : mapping of str to array
-        All of one length.
-    spec : TrainingSpec
-    memory : int, optional
-        Bytes that training may take; None: no limit.
+    features: tuple[Feature, ...]
+    classes: tuple[ClassLabel, ...]
+    values: tuple[FloatArray, ...]
+    targets: IntArray
+    weights: FloatArray
+    row_groups: IntArray | None
+    error_costs: ErrorCosts
+    warnings: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
 
-    Returns
-    -------
-    Checked
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.targets.size)
+
+
+def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
+    """Read a table as a spec wants it; what is wrong is gathered.
+
+    Rows are numbered from 1, the header not counted. Refused are a missing or
+    one-class target, unknown features, cells that are not of their feature's type,
+    infinities, more than 254 categories, weights or groups that are missing or
+    negative.
 
     Raises
     ------
     RefusedError
-        With every broken rule: a missing or one-class target, no rows, unknown
-        features, cells that are not of their feature's type, infinities, more than
-        254 categories, weights or groups that are missing or negative, more cells
-        than memory holds.
+        Where there is no row.
     """
-    refusals: list[Refusal] = []
-    warnings: list[str] = []
-    for role, name in (
-        ("target", spec.target),
-        ("weight", spec.weight),
-        ("group_by", spec.group_by),
-    ):
-        if name is not None and name not in columns:
-            refusals.append(unknown_column(role, name, columns))
-    features, groups_refused = choose_features(columns, spec)
-    refusals += groups_refused
+    refusals = [
+        unknown_column(role, name, columns)
+        for role, name in spec.roles.items()
+        if name is not None and name not in columns
+    ]
+    chosen, wrong = choose_features(columns, spec)
+    refusals += wrong
     n_rows = len(next(iter(columns.values()))) if columns else 0
     if n_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
@@ -88,118 +93,87 @@ def check_table(
     if spec.target in columns:
         classes, targets, wrong = read_target(columns[spec.target], spec)
         refusals += wrong
-    read = []
-    typed = []
-    for feature in features:
+    features, values, warnings, wrong = read_features(columns, spec, chosen)
+    refusals += wrong
+    weights, wrong = read_weights(columns, spec, n_rows)
+    refusals += wrong
+    row_groups, wrong = read_row_groups(columns, spec)
+    refusals += wrong
+    error_costs, wrong = lay_error_costs(spec, classes)
+    return GatheredTable(
+        features=tuple(features),
+        classes=classes,
+        values=tuple(values),
+        targets=targets,
+        weights=weights,
+        row_groups=row_groups,
+        error_costs=error_costs,
+        warnings=tuple(warnings),
+        refusals=(*refusals, *wrong),
+    )
+
+
+def read_features(
+    columns: Columns, spec: TableSpec, chosen: Sequence[Feature]
+) -> tuple[list[Feature], list[FloatArray], list[str], list[Refusal]]:
+    """Return the features with their types, their values, warnings and refusals."""
+    features: list[Feature] = []
+    values: list[FloatArray] = []
+    warnings: list[str] = []
+    refusals: list[Refusal] = []
+    for feature in chosen:
         if feature.name not in columns:
             refusals.append(unknown_column("features", feature.name, columns))
             continue
         column = columns[feature.name]
         if spec.features is None or feature.name in spec.untyped:
             feature = replace(feature, type=infer_type(column))
-        feature, values, wrong = read_feature(feature, column)
+        feature, cells, wrong = read_feature(feature, column)
         refusals += wrong
-        typed.append(feature)
-        read.append(values)
-        warnings += [] if wrong else column_warnings(feature, values)
-    weights, wrong = read_weights(columns, spec, n_rows)
-    refusals += wrong
-    row_groups, wrong = read_row_groups(columns, spec)
-    refusals += wrong
-    error_costs, wrong = lay_error_costs(spec, classes)
-    refusals += wrong
-    if spec.boost.algorithm == "cascade" and len(classes) > 2:
-        refusals.append(Refusal("algorithm", "a cascade has two classes"))
-    needed = training_bytes(
-        n_rows, len(read), count_outputs(len(classes), is_multilabel=False)
-    )
-    if spec.selection is not None:
-        needed = max(needed, selection_bytes(n_rows))
-    refusals += refuse_size("training", needed, memory)
-    if refusals:
-        raise RefusedError(refusals)
-    used = {spec.target, spec.weight, spec.group_by, *(f.name for f in typed)}
+        features.append(feature)
+        values.append(cells)
+        warnings += [] if wrong else column_warnings(feature, cells)
+    return features, values, warnings, refusals
+
+
+def finish_table(read: GatheredTable, columns: Columns, spec: TableSpec) -> Checked:
+    """Return the dataset of a table in which nothing was refused.
+
+    Raises
+    ------
+    RefusedError
+        Where the rows of positive weight are of one class.
+    """
+    warnings = list(read.warnings)
+    used = {*spec.roles.values(), *(feature.name for feature in read.features)}
     ignored = [name for name in columns if name not in used]
     if ignored:
         warnings.append(f"ignored columns: {', '.join(ignored)}")
     dataset = Dataset(
-        catalogue=Catalogue(tuple(typed), spec.groups, spec.cost_unit),
-        classes=classes,
-        values=np.column_stack(read),
-        targets=targets,
-        weights=weights,
-        row_groups=row_groups,
+        catalogue=Catalogue(read.features, spec.groups, spec.cost_unit),
+        classes=read.classes,
+        values=np.column_stack(read.values),
+        targets=read.targets,
+        weights=read.weights,
+        row_groups=read.row_groups,
     )
-    is_weighty = weights > 0
+    is_weighty = read.weights > 0
     if not is_weighty.all():
         warnings.append(f"left out {int((~is_weighty).sum())} rows of weight 0")
         dataset = dataset.take(np.flatnonzero(is_weighty))
     if np.unique(dataset.targets).size < 2:
         rule = "must have two classes among the rows of positive weight"
         raise RefusedError([Refusal(spec.target, rule)])
-    return Checked(dataset, error_costs, tuple(warnings))
-
-
-def check_rows(columns: Columns, ensemble: Ensemble) -> tuple[FloatArray, list[str]]:
-    """Turn a table into values for an ensemble that is already trained.
-
-    A category that training did not see is `UNSEEN`. A column may be absent if no
-    hypothesis reads it.
-
-    Returns
-    -------
-    values : float64 array, shape (n_rows, n_features)
-    warnings : list of str
-
-    Raises
-    ------
-    RefusedError
-    """
-    refusals: list[Refusal] = []
-    warnings: list[str] = []
-    n_rows = len(next(iter(columns.values()))) if columns else 0
-    if n_rows == 0:
-        refusals.append(Refusal("table", "must have at least one row"))
-    features = ensemble.catalogue.features
-    values = np.full((n_rows, len(features)), np.nan)
-    for idx, feature in enumerate(features):
-        if feature.name in columns:
-            _, values[:, idx], wrong = read_feature(feature, columns[feature.name])
-            refusals += wrong
-            n_unseen = int((values[:, idx] == UNSEEN).sum())
-            if feature.type == "category" and n_unseen:
-                warnings.append(
-                    f"{feature.name}: {n_unseen} rows with categories that training "
-                    "did not see; every stump on it abstains there"
-                )
-        elif ensemble.is_used[idx]:
-            refusals.append(unknown_column("features", feature.name, columns))
-    if refusals:
-        raise RefusedError(refusals)
-    return values, warnings
-
-
-def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray:
-    """Read the true classes of rows for an ensemble; all must be known to it."""
-    if target not in columns:
-        raise RefusedError([unknown_column("target", target, columns)])
-    labels = as_text(columns[target])
-    positions = {one.label: idx for idx, one in enumerate(ensemble.classes)}
-    wrong = [row for row, label in enumerate(labels) if label not in positions]
-    if wrong:
-        rule = f"must be one of the classes {', '.join(positions)}"
-        raise RefusedError([cell_refusal(target, rule, wrong, labels)])
-    return np.array([positions[str(label)] for label in labels], np.int64)
+    return Checked(dataset, read.error_costs, tuple(warnings))
 
 
 def choose_features(
-    columns: Columns, spec: TrainingSpec
+    columns: Columns, spec: TableSpec
 ) -> tuple[list[Feature], list[Refusal]]:
     """Take the features of the spec, or every column that has no other role."""
     if spec.features is not None:
         return list(spec.features), []
-    others = {spec.target, spec.weight, spec.group_by}
-    names = [name for name in columns if name not in others]
+    names = [name for name in columns if name not in spec.roles.values()]
     refusals = [
         unknown_column(role, name, columns)
         for role, named in (("costs", spec.costs), ("groups", spec.members))
@@ -213,8 +187,7 @@ def choose_features(
         default = 0 if group in bundles else 1_000_000
         cost = spec.costs.get(name, default)
         if group in bundles and cost > 0:
-            rule = "a member of a bundle has no cost of its own"
-            refusals.append(Refusal(f"costs.{name}", rule))
+            refusals.append(Refusal(f"costs.{name}", BUNDLE_RULE))
         features.append(Feature(name, cost=cost, group=group))
     refusals += [
         Refusal("groups", "must have a member", repr(group_.name))
@@ -227,7 +200,7 @@ def choose_features(
 
 
 def read_target(
-    column: Column, spec: TrainingSpec
+    column: Column, spec: TableSpec
 ) -> tuple[tuple[ClassLabel, ...], IntArray, list[Refusal]]:
     """Read the classes in the order of their labels; of two the second is positive."""
     cells = as_text(column)
@@ -273,7 +246,7 @@ def read_target(
 
 
 def read_weights(
-    columns: Columns, spec: TrainingSpec, n_rows: int
+    columns: Columns, spec: TableSpec, n_rows: int
 ) -> tuple[FloatArray, list[Refusal]]:
     """Read the weights of the rows, scaled to sum to 1; equal without a column."""
     ones = scale_weights(np.ones(n_rows))
@@ -303,7 +276,7 @@ def scale_weights(weights: FloatArray) -> FloatArray:
 
 
 def read_row_groups(
-    columns: Columns, spec: TrainingSpec
+    columns: Columns, spec: TableSpec
 ) -> tuple[IntArray | None, list[Refusal]]:
     """Give rows that belong together one number."""
     if spec.group_by is None or spec.group_by not in columns:
@@ -316,8 +289,8 @@ def read_row_groups(
 
 
 def lay_error_costs(
-    spec: TrainingSpec, classes: tuple[ClassLabel, ...]
-) -> tuple[tuple[tuple[float, ...], ...] | None, list[Refusal]]:
+    spec: TableSpec, classes: tuple[ClassLabel, ...]
+) -> tuple[ErrorCosts, list[Refusal]]:
     """Lay the costs of errors out by class position; what is not given costs 0."""
     if spec.error_costs is None or not classes:
         return None, []

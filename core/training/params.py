@@ -1,40 +1,88 @@
-"""The parameters of a boosting run."""
+"""The parameters of a boosting run: each one line, with its range and what it says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_types import Interval, doc
+
+from core.parameters import Amount
 from core.training.feature_sampling import SearchName
 
 LearnerName = Literal["stump", "tree", "product"]
 
 LabelWeights = Literal["balanced", "uniform"]
 
+Share = Annotated[float, Interval(ge=0, le=1)]
+
 
 @dataclass(frozen=True, slots=True)
 class BoostParams:
     """The parameters of a boosting run; `cost_floor` in micro-units.
 
-    `leaves` are those of a tree and `factors` those of a product; `search_size` is
-    the k of the searches `lazy`, `ucb` and `ucb_unscaled`, and `seed` that of the draws
-    of `lazy`.
-    `label_weights`: see `initial_weights`. `stages`, `detection` and `false_alarm` are
-    those of a cascade.
+    `seed` is that of the draws of the search `lazy`, of held-out rows and of ties of
+    scikit-learn's trees. `label_weights`: see `initial_weights`.
     """
 
     algorithm: str = "adaboost_bt_smoothed"
-    rounds: int = 300
-    tau: float = 1.0
-    switch: float = 0.1
-    cost_floor: int | None = None
-    learner: LearnerName = "stump"
-    leaves: int = 8
-    factors: int = 3
-    search: SearchName = "all"
-    search_size: int = 20
-    seed: int = 0
-    label_weights: LabelWeights = "balanced"
-    stages: int = 3
-    detection: float = 0.99
-    false_alarm: float = 0.5
+    rounds: Annotated[
+        int,
+        Interval(ge=1, le=100_000),
+        doc("Weak hypotheses, or trees; of a cascade the most in each stage."),
+    ] = 300
+    tau: Annotated[
+        Share,
+        doc(
+            "Of `adaboost_bt_smoothed` and `hybrid`: how much what was spent evens "
+            "costs out; 0 is greedy."
+        ),
+    ] = 1.0
+    switch: Annotated[Share, doc("Of `hybrid`: when it turns smoothed.")] = 0.1
+    cost_floor: Annotated[
+        Amount | None,
+        doc(
+            "Of the rules that weigh prices: what a cost of 0 counts as; by default "
+            "the smallest positive cost."
+        ),
+    ] = None
+    learner: Annotated[
+        LearnerName, doc("Of boosting and cascades: the weak hypotheses.")
+    ] = "stump"
+    leaves: Annotated[int, Interval(ge=2, le=64), doc("Of a tree, at most.")] = 8
+    factors: Annotated[
+        int, Interval(ge=1, le=8), doc("Of a product: its stumps, at most.")
+    ] = 3
+    search: Annotated[
+        SearchName,
+        doc(
+            "Which features a round looks at: all, some drawn at random (`lazy`), "
+            "those that paid off so far (`ucb`), or the same with the bonus of its "
+            "paper (`ucb_unscaled`)."
+        ),
+    ] = "all"
+    search_size: Annotated[
+        int,
+        Interval(ge=1, le=1_000_000),
+        doc("How many features `lazy`, `ucb` and `ucb_unscaled` look at."),
+    ] = 20
+    seed: Annotated[int, Interval(ge=0, le=2**63 - 1)] = 0
+    label_weights: Annotated[
+        LabelWeights, doc("First weights of more than two classes.")
+    ] = "balanced"
+    stages: Annotated[int, Interval(ge=1, le=50), doc("Of a cascade, at most.")] = 3
+    detection: Annotated[
+        float,
+        Interval(ge=0.5, le=1),
+        doc(
+            "Of a cascade: share of the positive class that each stage must keep, on "
+            "held-out rows."
+        ),
+    ] = 0.99
+    false_alarm: Annotated[
+        Share,
+        doc(
+            "Of a cascade: share of the other class that each stage may let pass, on "
+            "held-out rows."
+        ),
+    ] = 0.5

@@ -12,6 +12,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from app.documents import model_text
+from app.documents.spec import read_spec
 from app.ingest import read_columns
 from app.records import StoredTraining, TrainingEvent
 from app.service import attempts, datasets, trainings
@@ -21,9 +22,8 @@ from app.store.blobs import Blobs
 from app.store.engine import transaction
 from app.store.tables import checkpoints
 from app.worker import Worker
-from core.pipeline.train import train
-from core.specs import read_spec
-from core.table.check import check_table
+from core.pipeline.check import check_training
+from core.pipeline.train import train_spec
 from tests.small import finish
 
 Spec = dict[str, Any]
@@ -53,19 +53,8 @@ def noisy_spec(rounds: int) -> Spec:
 def undisturbed(table: bytes, spec: Spec) -> str:
     """MODEL.json as a training makes it that nothing interrupts."""
     wanted = read_spec(spec)
-    checked = check_table(read_columns(BytesIO(table), wanted.text_columns), wanted)
-    training = train(
-        checked.dataset,
-        wanted.boost,
-        name=wanted.name,
-        target=wanted.target,
-        folds=wanted.folds,
-        seed=wanted.seed,
-        error_costs=checked.error_costs,
-        selection=wanted.selection,
-        auto=wanted.auto,
-    )
-    return model_text(finish(training))
+    columns = read_columns(BytesIO(table), wanted.table.text_columns)
+    return model_text(finish(train_spec(check_training(columns, wanted), wanted)))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.http.schemas.trainings import SpecParams, TrainingSpec
+from app.documents.spec import SpecDocument, SpecParams
 from app.main import create_app
 from app.problems import KINDS
 from app.settings import Settings
@@ -114,6 +114,6 @@ def test_compose_publishes_on_this_machine_alone() -> None:
 
 def test_every_field_of_a_spec_and_every_algorithm_is_described() -> None:
     text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
-    fields = [*TrainingSpec.model_fields, *SpecParams.model_fields, *ALGORITHMS]
+    fields = [*SpecDocument.model_fields, *SpecParams.model_fields, *ALGORITHMS]
 
     assert [name for name in fields if f"`{name}`" not in text] == []

@@ -13,11 +13,10 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.schemas.trainings import SPEC_EXAMPLE, TrainingSpec
+from app.documents.spec import SPEC_EXAMPLE, SpecDocument, read_spec
 from app.http.watch import Events, Watch
 from app.records import TrainingEvent
 from app.server import Server
-from core.specs import read_spec
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, undisturbed
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -376,7 +375,7 @@ def test_documented_spec_is_the_one_that_is_read() -> None:
     spec = read_spec(SPEC_EXAMPLE)
 
     assert spec.name == "heart-cleveland"
-    everything = dict.fromkeys(TrainingSpec.model_fields)
+    everything = dict.fromkeys(SpecDocument.model_fields)
     with pytest.raises(ValueError, match="target") as caught:
         read_spec(everything)
     assert "unknown field" not in str(caught.value)

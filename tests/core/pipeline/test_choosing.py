@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.documents.spec import read_spec
 from core.codec import model_to_json
 from core.errors import RefusedError
 from core.model.hypotheses import Stump
@@ -21,7 +22,6 @@ from core.pipeline.choosing import (
 from core.pipeline.train import train
 from core.selection import SelectionParams
 from core.session.curves import evaluate
-from core.specs import read_spec
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset

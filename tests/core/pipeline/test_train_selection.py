@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from app.documents.spec import read_spec
 from core import selection
 from core.codec import model_from_json, model_to_json
 from core.errors import RefusedError
 from core.model.model import Model
+from core.pipeline.check import check_training
 from core.pipeline.train import train
 from core.selection import SelectionParams, select, selection_bytes
 from core.session import machine
 from core.session.simulate import walk
-from core.specs import read_spec
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.check import check_table
 from core.table.folds import make_folds
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
@@ -376,10 +376,10 @@ def test_selection_that_does_not_fit_the_memory_is_refused():
     needed = selection_bytes(900)
 
     with pytest.raises(RefusedError, match="table: training must fit the memory"):
-        check_table(columns, spec, needed - 1)
+        check_training(columns, spec, needed - 1)
 
-    assert check_table(columns, spec, needed).dataset.n_samples == 900
-    assert check_table(columns, replace(spec, selection=None), needed - 1)
+    assert check_training(columns, spec, needed).dataset.n_samples == 900
+    assert check_training(columns, replace(spec, selection=None), needed - 1)
 
 
 # Specs.

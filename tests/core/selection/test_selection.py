@@ -507,10 +507,16 @@ def test_nothing_is_selected_where_classes_are_shuffled():
         ({"method": "best"}, "selection.method: must be one of fs2boost, ifs2boost"),
         ({"learner": "tree"}, "selection.learner: must be one of knn, stump; found"),
         ({"criterion": "q"}, "selection.criterion: must be one of z, z_prime; found"),
-        ({"rounds": 0}, "selection.rounds: must be at least 1; found 0"),
-        ({"n_neighbours": 0}, "selection.n_neighbours: must be at least 1; found 0"),
-        ({"significance": 1.0}, "must lie strictly between 0 and 1; found 1.0"),
-        ({"significance": math.nan}, "must lie strictly between 0 and 1; found nan"),
+        (
+            {"rounds": 0},
+            "selection.rounds: must be an integer from 1 to 10000",
+        ),
+        ({"n_neighbours": 0}, "selection.n_neighbours: must be an integer from 1 to"),
+        ({"significance": 1.0}, "must be a number from 1e-06 to 0.999999; found 1.0"),
+        (
+            {"significance": math.nan},
+            "number from 1e-06 to 0.999999; found nan",
+        ),
     ],
 )
 def test_parameters_out_of_range_are_refused(dataset, params, rule):

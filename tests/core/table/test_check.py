@@ -3,13 +3,15 @@ import math
 import numpy as np
 import pytest
 
+from app.documents.spec import read_spec
 from core.errors import AnswerError, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
+from core.model.rows import check_rows, check_targets
+from core.pipeline.check import check_training
 from core.session.answers import check_answer, parse_answer
-from core.specs import read_spec
 from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.check import check_rows, check_table, check_targets, infer_type
+from core.table.columns import infer_type
 from core.table.dataset import ClassLabel
 
 
@@ -28,7 +30,7 @@ def table(**columns):
 
 
 def check(columns, **spec):
-    return check_table(columns, read_spec({"target": "y", **spec}))
+    return check_training(columns, read_spec({"target": "y", **spec}))
 
 
 def refusals(columns, **spec):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from app.documents.spec import read_spec
 from core.errors import RefusedError
-from core.specs import read_spec
-from core.table.check import MAX_CLASSES, check_table
+from core.pipeline.check import check_training
+from core.table.check import MAX_CLASSES
 from core.training.boosting import training_bytes
 
 SPEC = read_spec({"target": "y"})
@@ -24,14 +25,14 @@ def test_table_that_does_not_fit_is_refused_with_what_it_needs() -> None:
     needed = training_bytes(9, 2, 1)
 
     with pytest.raises(RefusedError) as caught:
-        check_table(table(9, 2), SPEC, memory=needed - 1)
+        check_training(table(9, 2), SPEC, memory=needed - 1)
 
     (refusal,) = caught.value.refusals
     assert refusal.field == "table"
     assert refusal.rule == (
         "training must fit the memory; it needs 0.0 GB, and there are 0.0 GB"
     )
-    assert check_table(table(9, 2), SPEC, memory=needed).dataset.n_samples == 9
+    assert check_training(table(9, 2), SPEC, memory=needed).dataset.n_samples == 9
 
 
 def test_more_outputs_need_more_memory() -> None:
@@ -39,9 +40,9 @@ def test_more_outputs_need_more_memory() -> None:
 
 
 def test_thousand_classes_are_taken_and_one_more_is_not() -> None:
-    taken = check_table(table(MAX_CLASSES, MAX_CLASSES), SPEC).dataset
+    taken = check_training(table(MAX_CLASSES, MAX_CLASSES), SPEC).dataset
 
     assert len(taken.classes) == MAX_CLASSES
     assert sorted(taken.targets.tolist()) == list(range(MAX_CLASSES))
     with pytest.raises(RefusedError, match=f"2 to {MAX_CLASSES} classes"):
-        check_table(table(MAX_CLASSES + 1, MAX_CLASSES + 1), SPEC)
+        check_training(table(MAX_CLASSES + 1, MAX_CLASSES + 1), SPEC)

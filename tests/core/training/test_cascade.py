@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.documents.spec import read_spec
 from core.codec import model_from_json, model_to_json, state_from_json, state_to_json
 from core.errors import RefusedError
 from core.model.ensemble import Cascade, Ensemble, Stage
 from core.model.hypotheses import Stump
 from core.model.model import Model
 from core.model.votes import hypothesis_votes
+from core.pipeline.check import check_training
 from core.pipeline.train import train
 from core.session import curves, machine, simulate
 from core.session.answers import check_policy
@@ -24,9 +26,7 @@ from core.session.arrays import session_arrays
 from core.session.policies.cascade import count_passed
 from core.session.probability import decide, stage_chances, stage_votes
 from core.session.state import StopRule
-from core.specs import read_spec
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.check import check_table
 from core.table.dataset import Dataset
 from core.table.folds import part_rows
 from core.training.algorithms import make_ensemble
@@ -529,7 +529,7 @@ def test_three_classes_are_refused():
     columns = {"a": np.arange(9.0), "y": np.arange(9.0) % 3}
     spec = read_spec({"target": "y", "algorithm": "cascade"})
     with pytest.raises(RefusedError, match="algorithm: a cascade has two classes"):
-        check_table(columns, spec)
+        check_training(columns, spec)
 
 
 def test_groups_and_missing_values_are_no_obstacle():

@@ -2,8 +2,8 @@ from decimal import Decimal
 
 import pytest
 
+from app.documents.spec import read_spec
 from core.errors import RefusedError, describe
-from core.specs import read_spec
 
 
 def refused_fields(raw):
@@ -19,7 +19,7 @@ def feature(**given):
 def test_target_alone_is_a_spec():
     spec = read_spec({"target": "label"})
 
-    assert spec.features is None
+    assert spec.table.features is None
     assert spec.folds == 5
     assert spec.boost.algorithm == "adaboost_bt_smoothed"
 
@@ -27,7 +27,7 @@ def test_target_alone_is_a_spec():
 def test_costs_are_read_exactly():
     spec = read_spec({"target": "y", "features": [feature(cost=Decimal("2.100001"))]})
 
-    assert spec.features[0].cost == 2_100_001
+    assert spec.table.features[0].cost == 2_100_001
 
 
 def test_member_of_a_bundle_costs_nothing_itself():
@@ -39,7 +39,7 @@ def test_member_of_a_bundle_costs_nothing_itself():
         }
     )
 
-    assert spec.features[0].cost == 0
+    assert spec.table.features[0].cost == 0
 
 
 def test_null_beside_the_fee_or_the_price_is_as_if_left_out():
@@ -51,7 +51,7 @@ def test_null_beside_the_fee_or_the_price_is_as_if_left_out():
                 {"name": "h", "fee": None, "price": 2, "members": ["b"]},
             ],
         }
-    ).groups
+    ).table.groups
 
     assert [group.fee for group in groups] == [1_000_000, 0]
     assert [group.price for group in groups] == [None, 2_000_000]
@@ -66,7 +66,7 @@ def test_group_may_name_its_members():
         }
     )
 
-    assert spec.features[0].group == "g"
+    assert spec.table.features[0].group == "g"
 
 
 def test_error_costs_and_params_are_read():
@@ -81,11 +81,11 @@ def test_error_costs_and_params_are_read():
         }
     )
 
-    assert spec.error_costs == {"1": {"0": 5.0}}
+    assert spec.table.error_costs == {"1": {"0": 5.0}}
     assert spec.boost.rounds == 7
     assert spec.boost.cost_floor == 250_000
     assert spec.folds == 0
-    assert spec.positive == "1"
+    assert spec.table.positive == "1"
 
 
 def test_text_columns_are_those_read_as_written():
@@ -101,7 +101,7 @@ def test_text_columns_are_those_read_as_written():
         }
     )
 
-    assert spec.text_columns == {"y", "who", "a"}
+    assert spec.table.text_columns == {"y", "who", "a"}
 
 
 @pytest.mark.parametrize(

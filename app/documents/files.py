@@ -1,0 +1,72 @@
+"""JSON documents on disk: specs and models, read whole and written whole."""
+
+import json
+import os
+from pathlib import Path
+
+from app.documents.spec import read_spec
+from app.documents.text import parse_json, parse_spec
+from core.codec import model_from_json, model_to_json
+from core.errors import Refusal, RefusedError
+from core.model.model import Model
+from core.pipeline.spec import TrainingSpec
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        rule = "must be a readable UTF-8 file"
+        found = getattr(error, "strerror", None) or type(error).__name__
+        raise RefusedError([Refusal(str(path), rule, found)]) from None
+
+
+def load_spec(path: Path) -> TrainingSpec:
+    return read_spec(parse_spec(read_text(path), str(path)))
+
+
+def load_model(path: Path) -> Model:
+    return read_model(parse_json(read_text(path), str(path)))
+
+
+def read_model(raw: object) -> Model:
+    """Read a model that sessions can use."""
+    model = model_from_json(raw)
+    if model.ensemble.is_multilabel:
+        rule = "must be false: a session predicts one class"
+        raise RefusedError([Refusal("model.is_multilabel", rule)])
+    return model
+
+
+def model_text(model: Model) -> str:
+    """Write a model's document, refusing one that could not be read again."""
+    text = json.dumps(model_to_json(model), ensure_ascii=False, indent=1) + "\n"
+    try:
+        read_model(json.loads(text))
+    except RefusedError as error:
+        raise RefusedError(
+            Refusal(one.field, f"{one.rule}; such a model is not kept", one.found)
+            for one in error.refusals
+        ) from None
+    return text
+
+
+def check_writable(path: Path, where: str) -> None:
+    """Refuse, before anything is computed, a file that could not be written."""
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        rule = "its folder must exist, and be writable"
+        raise RefusedError([Refusal(where, rule, str(path.parent))])
+    if path.is_dir():
+        raise RefusedError([Refusal(where, "must be a file", f"the folder {path}")])
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is either the old one or the new one, never half."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        rule = "must be writable"
+        raise RefusedError([Refusal(str(path), rule, error.strerror or "")]) from None

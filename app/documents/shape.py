@@ -1,0 +1,176 @@
+"""What shapes of documents have in common: strictness, and how they refuse.
+
+Every broken rule is named at once, by its path, in the words of the document.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, get_args
+
+from annotated_types import Interval
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+)
+
+from core.errors import Refusal, describe
+from core.parameters import Parameter, parameters
+
+# Begins names that nothing has.
+FRESH = "\N{SYMBOL FOR NULL}"
+
+Place = tuple[int | str, ...]
+# Tags that pydantic puts into a place, and that stand nowhere in the document.
+TAGS = ("[key]", "stump", "tree", "product")
+
+
+class Shape(BaseModel):
+    """An object of a document: nothing is converted, nothing unknown passed over."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+def shape_of(
+    holder: type, without: Sequence[str] = (), auto: Sequence[str] = ()
+) -> Any:
+    """Return a shape with a dataclass's fields; `auto` ones may also be "auto"."""
+    fields: dict[str, Any] = {
+        one.name: (field_type(one, is_auto=one.name in auto), field_info(one))
+        for one in parameters(holder).values()
+        if one.name not in without
+    }
+    return create_model(holder.__name__, __base__=Shape, **fields)
+
+
+def field_type(one: Parameter, *, is_auto: bool) -> Any:
+    """Return the type of a field; core checks it, the type is for the description."""
+
+    def check(raw: Any) -> Any:
+        return raw if is_auto and raw == "auto" else one.check(raw)
+
+    plain: Any = one.kind
+    seen: Any = one.kind
+    if one.choices:
+        seen = Literal[one.choices]
+    elif one.is_amount:
+        seen = Annotated[float, Field(gt=0)]
+    elif one.kind is not bool:
+        seen = Annotated[one.kind, Interval(ge=one.least, gt=one.above, le=one.most)]
+    if is_auto:
+        plain, seen = Any, seen | Literal["auto"]
+    if one.is_optional:
+        plain, seen = plain | None, seen | None
+    return Annotated[plain, BeforeValidator(check, json_schema_input_type=seen)]
+
+
+def field_info(one: Parameter) -> Any:
+    example = one.default
+    return Field(default=one.default, description=one.text or None, examples=[example])
+
+
+def refusals_of(
+    error: ValidationError, shape: type[BaseModel], root: str
+) -> Iterator[Refusal]:
+    """Yield a refusal for each of pydantic's errors."""
+    for one in error.errors(include_url=False):
+        kind, place = one["type"], one["loc"]
+        if kind == "extra_forbidden":
+            names = ", ".join(fields_at(shape, place[:-1]))
+            rule = f"unknown field; expected {names}"
+            yield Refusal(path_of(place[:-1]) or root, rule, repr(place[-1]))
+        elif kind == "missing":
+            where = place if len(place) > 1 else (root, *place)
+            yield Refusal(path_of(where), "is required")
+        else:
+            rule = rule_of(kind, one["msg"], one.get("ctx", {}))
+            yield Refusal(path_of(place) or root, rule, describe(one["input"]))
+
+
+def rule_of(kind: str, message: str, context: dict[str, Any]) -> str:
+    """Put the rule that was broken as a refusal says it."""
+    rules = {
+        "model_type": "must be an object",
+        "model_attributes_type": "must be an object",
+        "dict_type": "must be an object",
+        "list_type": "must be a list",
+        "string_type": "must be a string",
+        "bool_type": "must be true or false",
+        "int_type": "must be an integer",
+        "float_type": "must be a number",
+        "finite_number": "must be a finite number",
+        "greater_than_equal": f"must be at least {context.get('ge')}",
+        "less_than_equal": f"must be at most {context.get('le')}",
+    }
+    if kind == "literal_error":
+        expected = str(context["expected"]).replace("'", "").replace(" or ", ", ")
+        return f"must be one of {expected}"
+    return rules.get(kind, message.removeprefix("Value error, "))
+
+
+def path_of(place: Place) -> str:
+    """Write a place in a document as people do: answers[0].value."""
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part not in TAGS:
+            text += f".{part}" if text else part
+    return text
+
+
+def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
+    """Return the fields of the object at a place, none where it has no shape."""
+    found: type[BaseModel] | None = shape
+    for part in place:
+        if isinstance(part, str) and found is not None:
+            field = found.model_fields.get(part)
+            found = None if field is None else shape_in(field.annotation)
+    return {} if found is None else found.model_fields
+
+
+def shape_in(kind: Any) -> type[BaseModel] | None:
+    """Return the shape that a type of a field speaks of."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind
+    found = (shape_in(one) for one in get_args(kind))
+    return next((one for one in found if one is not None), None)
+
+
+def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
+    """Return a document without what is wrong in it, to look for other broken rules.
+
+    What is wrong is left out; a name that is needed becomes one that nothing has.
+    """
+    mended = copied(raw)
+    surplus: list[tuple[list[Any], int]] = []
+    for position, one in enumerate(error.errors(include_url=False)):
+        place = tuple(part for part in one["loc"] if part not in TAGS)
+        holder: Any = mended
+        for part in place[:-1]:
+            holder = holder[part]
+        last, fresh = place[-1], f"{FRESH}{position}"
+        if isinstance(last, int):
+            if fields_at(shape, place):
+                holder[last] = {"name": fresh}
+            else:
+                surplus.append((holder, last))
+        elif (
+            last in (fields := fields_at(shape, place[:-1]))
+            and fields[str(last)].is_required()
+        ):
+            holder[last] = fresh
+        else:
+            holder.pop(last, None)
+    for items, position in sorted(surplus, key=lambda one: -one[1]):
+        del items[position]
+    return mended
+
+
+def copied(raw: Any) -> Any:
+    """Return a copy of a JSON value, lists and objects anew."""
+    if isinstance(raw, dict):
+        return {key: copied(value) for key, value in raw.items()}
+    return [copied(one) for one in raw] if isinstance(raw, list) else raw

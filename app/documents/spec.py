@@ -1,0 +1,276 @@
+"""The training spec: its shape, and how it becomes core's."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+
+from app.documents.fields import Amount, Label, Name, Text, Unit
+from app.documents.shape import FRESH, Shape, mend, refusals_of, shape_of
+from core.errors import Refusal, RefusedError
+from core.parameters import parameters
+from core.pipeline.spec import AUTO_NAMES, TrainingSpec, check_algorithm, part_auto
+from core.selection import SelectionParams
+from core.table.catalogue import Feature, FeatureType, Group
+from core.table.spec import (
+    TableSpec,
+    check_features,
+    check_fee,
+    check_member_lists,
+    check_roles,
+)
+from core.training.algorithms import ALGORITHMS
+from core.training.params import BoostParams
+
+MAX_ERROR_COST = 1e12
+
+SPEC_EXAMPLE: dict[str, Any] = {
+    "name": "heart-cleveland",
+    "target": "disease",
+    "positive": "1",
+    "classes": {"1": "disease", "0": "no disease"},
+    "cost_unit": "CAD",
+    "features": [
+        {
+            "name": "age",
+            "label": "Age",
+            "type": "number",
+            "unit": "years",
+            "cost": 1.0,
+        },
+        {
+            "name": "chol",
+            "type": "number",
+            "unit": "mg/dL",
+            "cost": 5.17,
+            "group": "blood",
+        },
+    ],
+    "groups": [{"name": "blood", "fee": 2.10}],
+    "algorithm": "adaboost_bt_smoothed",
+    "params": {"rounds": 300, "tau": 1.0},
+    "seed": 0,
+    "validation": {"folds": 5},
+}
+
+
+def read_error_cost(raw: Any) -> float:
+    try:
+        value = float(raw) if not isinstance(raw, bool | str) else -1.0
+    except (OverflowError, TypeError, ValueError):
+        value = -1.0
+    if not 0 <= value <= MAX_ERROR_COST:
+        raise ValueError(f"must be a number from 0 to {MAX_ERROR_COST:g}")
+    return value
+
+
+def read_folds(raw: Any) -> int:
+    if raw == 1:
+        raise ValueError("must be 0 or at least 2")
+    return int(parameters(TrainingSpec)["folds"].check(raw))
+
+
+ErrorCost = Annotated[
+    float, BeforeValidator(read_error_cost, json_schema_input_type=float)
+]
+
+
+class SpecFeature(Shape):
+    """A column that costs something to read."""
+
+    name: Name = Field(examples=["chol"])
+    label: Text | None = Field(default=None, examples=["Serum cholesterol"])
+    type: FeatureType | None = Field(
+        default=None,
+        examples=["number"],
+        description="By default what the column suggests.",
+    )
+    unit: Text | None = Field(default=None, examples=["mg/dL"])
+    cost: Amount = Field(
+        default=1_000_000, examples=[5.17], json_schema_extra={"default": 1}
+    )
+    group: Text | None = Field(default=None, examples=["blood"])
+
+
+class SpecGroup(Shape):
+    """Features that share a one-time fee, or, as a bundle, have one price."""
+
+    name: Name = Field(examples=["blood"])
+    fee: Amount | None = Field(default=None, examples=[2.1])
+    price: Amount | None = Field(default=None, examples=[None])
+    label: Text | None = Field(default=None, examples=["blood sample"])
+    members: list[Text] | None = Field(default=None, examples=[["chol", "fbs"]])
+
+
+class SpecParams(shape_of(BoostParams, ("algorithm", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
+    """Parameters; those that the algorithm doesn't have are of no effect."""
+
+
+class SpecValidation(Shape):
+    folds: Annotated[int, BeforeValidator(read_folds, json_schema_input_type=int)] = (
+        Field(default=5, examples=[5], description="0, or 2 to 50.")
+    )
+
+
+class SpecSelection(shape_of(SelectionParams, ("criterion",))):  # type: ignore[misc]  # made of core's fields
+    """Features are selected before training, and no other is ever asked for.
+
+    The selection is made anew for each fold, so that the curve is not flattered. The
+    model's card tells the subset, its cost and the path to it (`selection`).
+    """
+
+
+class SpecDocument(Shape):
+    """What to train; the same file serves the command line.
+
+    Without `features` every column but the target is one, of cost 1 or as `costs`
+    says.
+    """
+
+    model_config = ConfigDict(
+        title="TrainingSpec", json_schema_extra={"examples": [SPEC_EXAMPLE]}
+    )
+
+    target: Text = Field(examples=["disease"])
+    name: Name = Field(default="model", examples=["heart-cleveland"])
+    positive: Label | None = Field(
+        default=None, examples=["1"], description="Of two classes only."
+    )
+    classes: dict[str, Text] | None = Field(
+        default=None, examples=[{"1": "disease"}], description="How they are shown."
+    )
+    cost_unit: Unit = Field(default="", examples=["CAD"])
+    features: list[SpecFeature] | None = None
+    costs: dict[str, Amount] | None = Field(default=None, examples=[{}])
+    groups: list[SpecGroup] | None = None
+    algorithm: Annotated[
+        str,
+        BeforeValidator(check_algorithm, json_schema_input_type=str),
+        Field(json_schema_extra={"enum": list(ALGORITHMS)}),
+    ] = Field(default="adaboost_bt_smoothed", examples=["adaboost_bt_smoothed"])
+    params: SpecParams | None = None
+    seed: Annotated[
+        int,
+        BeforeValidator(
+            parameters(BoostParams)["seed"].check, json_schema_input_type=int
+        ),
+    ] = Field(default=0, examples=[0])
+    validation: SpecValidation | None = SpecValidation()
+    weight: Text | None = Field(default=None, examples=[None])
+    group_by: Text | None = Field(default=None, examples=[None])
+    error_costs: dict[str, dict[str, ErrorCost]] | None = Field(
+        default=None, examples=[None]
+    )
+    selection: SpecSelection | None = Field(
+        default=None,
+        examples=[{"method": "fs2boost", "learner": "knn"}],
+        description="Null: every feature may be read. Memory and time grow with the "
+        "square of the rows.",
+    )
+
+
+def read_spec(raw: object) -> TrainingSpec:
+    """Return what a spec asks for; numbers with decimals best as `Decimal`.
+
+    Raises RefusedError with every broken rule.
+    """
+    refusals: list[Refusal] = []
+    try:
+        document = SpecDocument.model_validate(raw)
+    except ValidationError as error:
+        refusals += refusals_of(error, SpecDocument, "spec")
+        document = mended_document(raw, error, refusals)
+    spec, broken = build_spec(document)
+    # What is wrong with a part already says why its whole does not fit.
+    parents = {one.field.rpartition(".")[0] for one in refusals}
+    refusals += (
+        one for one in broken if FRESH not in one.found and one.field not in parents
+    )
+    if refusals:
+        raise RefusedError(refusals)
+    return spec
+
+
+def mended_document(
+    raw: object, error: ValidationError, refusals: list[Refusal]
+) -> SpecDocument:
+    """Return what is right of a document; refuse one of which nothing is."""
+    if not isinstance(raw, dict):
+        raise RefusedError(refusals) from None
+    try:
+        return SpecDocument.model_validate(mend(raw, error, SpecDocument))
+    except ValidationError:
+        raise RefusedError(refusals) from None
+
+
+def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
+    """Return what a document asks for, and the rules that its fields break together."""
+    table = build_table(document)
+    given = {} if document.params is None else dict(document.params)
+    fixed, auto, broken = part_auto(document.algorithm, given)
+    groups = document.groups or []
+    for position, one in enumerate(groups):
+        broken += check_fee(f"groups[{position}]", one.fee, one.price)
+    broken += check_member_lists(
+        [one.name for one in groups], [one.members or [] for one in groups]
+    )
+    broken += [*check_features(table), *check_roles(table)]
+    selection = document.selection
+    spec = TrainingSpec(
+        table=table,
+        name=document.name,
+        boost=BoostParams(
+            algorithm=document.algorithm,
+            seed=document.seed,
+            **fixed,  # type: ignore[arg-type]  # checked by their own rules
+        ),
+        auto=auto,
+        seed=document.seed,
+        folds=0 if document.validation is None else document.validation.folds,
+        selection=None if selection is None else SelectionParams(**dict(selection)),
+    )
+    return spec, broken
+
+
+def build_table(document: SpecDocument) -> TableSpec:
+    """Return what a document asks of its table."""
+    groups = document.groups or []
+    members: dict[str, str] = {}
+    for group in groups:
+        for member in group.members or []:
+            members.setdefault(member, group.name)
+    bundles = {group.name for group in groups if group.price is not None}
+    features = document.features
+    return TableSpec(
+        target=document.target,
+        positive=document.positive,
+        displays=document.classes or {},
+        cost_unit=document.cost_unit,
+        features=None
+        if features is None
+        else tuple(build_feature(one, members, bundles) for one in features),
+        untyped=frozenset(one.name for one in features or () if one.type is None),
+        costs=document.costs or {},
+        groups=tuple(
+            Group(one.name, one.fee or 0, one.price, one.label) for one in groups
+        ),
+        members=members,
+        weight=document.weight,
+        group_by=document.group_by,
+        error_costs=document.error_costs,
+    )
+
+
+def build_feature(
+    one: SpecFeature, members: dict[str, str], bundles: set[str]
+) -> Feature:
+    """Return a feature; a member of a bundle costs nothing itself by default."""
+    group = one.group or members.get(one.name)
+    is_free = group in bundles and "cost" not in one.model_fields_set
+    return Feature(
+        name=one.name,
+        type=one.type or "number",
+        cost=0 if is_free else one.cost,
+        label=one.label,
+        unit=one.unit,
+        group=group,
+    )

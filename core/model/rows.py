@@ -1,0 +1,69 @@
+"""Rows of an outside table for an ensemble that is already trained."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
+from core.table.catalogue import UNSEEN
+from core.table.columns import (
+    Columns,
+    as_text,
+    cell_refusal,
+    read_feature,
+    unknown_column,
+)
+
+
+def check_rows(columns: Columns, ensemble: Ensemble) -> tuple[FloatArray, list[str]]:
+    """Turn a table into values for an ensemble that is already trained.
+
+    A category that training did not see is `UNSEEN`. A column may be absent if no
+    hypothesis reads it.
+
+    Returns
+    -------
+    values : float64 array, shape (n_rows, n_features)
+    warnings : list of str
+
+    Raises
+    ------
+    RefusedError
+    """
+    refusals: list[Refusal] = []
+    warnings: list[str] = []
+    n_rows = len(next(iter(columns.values()))) if columns else 0
+    if n_rows == 0:
+        refusals.append(Refusal("table", "must have at least one row"))
+    features = ensemble.catalogue.features
+    values = np.full((n_rows, len(features)), np.nan)
+    for idx, feature in enumerate(features):
+        if feature.name in columns:
+            _, values[:, idx], wrong = read_feature(feature, columns[feature.name])
+            refusals += wrong
+            n_unseen = int((values[:, idx] == UNSEEN).sum())
+            if feature.type == "category" and n_unseen:
+                warnings.append(
+                    f"{feature.name}: {n_unseen} rows with categories that training "
+                    "did not see; every stump on it abstains there"
+                )
+        elif ensemble.is_used[idx]:
+            refusals.append(unknown_column("features", feature.name, columns))
+    if refusals:
+        raise RefusedError(refusals)
+    return values, warnings
+
+
+def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray:
+    """Read the true classes of rows for an ensemble; all must be known to it."""
+    if target not in columns:
+        raise RefusedError([unknown_column("target", target, columns)])
+    labels = as_text(columns[target])
+    positions = {one.label: idx for idx, one in enumerate(ensemble.classes)}
+    wrong = [row for row, label in enumerate(labels) if label not in positions]
+    if wrong:
+        rule = f"must be one of the classes {', '.join(positions)}"
+        raise RefusedError([cell_refusal(target, rule, wrong, labels)])
+    return np.array([positions[str(label)] for label in labels], np.int64)

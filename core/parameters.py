@@ -1,0 +1,172 @@
+"""Parameters as frozen dataclasses: range and sentence stand at the field, once.
+
+A field is `Annotated[int, Interval(ge=1, le=9), doc("What it says.")]`; whoever reads
+values from outside checks them by `parameters`, whatever they come from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from decimal import Decimal
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Interval, doc
+
+from core.errors import Refusal, describe
+from core.table.prices import AMOUNT_RULE, to_micros
+
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """Marks an amount of money above 0: units outside, integer micro-units inside."""
+
+
+Amount = Annotated[int, Positive()]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A field of a dataclass: what it may be, and what it says.
+
+    `choices` are those of a `Literal`. A bound that is None does not bind; `above`
+    is one that the value must exceed.
+    """
+
+    name: str
+    kind: type
+    default: Any
+    text: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    is_optional: bool = False
+    is_amount: bool = False
+
+    @property
+    def rule(self) -> str:
+        """What a value must be, as a refusal says it."""
+        if self.choices:
+            return f"must be one of {', '.join(self.choices)}"
+        if self.kind is bool:
+            return "must be true or false"
+        noun = "an integer" if self.kind is int else "a number"
+        if self.above is not None:
+            return f"must be {noun} above {self.above:g}, at most {self.most:g}"
+        least, most = (
+            one if self.kind is int else f"{one:g}" for one in (self.least, self.most)
+        )
+        return f"must be {noun} from {least} to {most}"
+
+    def check(self, raw: object) -> Any:
+        """Return a value of the field's type; raise ValueError with the rule broken."""
+        if raw is None and self.is_optional:
+            return None
+        if self.is_amount:
+            return read_positive(raw)
+        if self.choices or self.kind is bool:
+            allowed = self.choices or (True, False)
+            if type(raw) not in (str, bool) or raw not in allowed:
+                raise ValueError(self.rule)
+            return raw
+        value = as_number(raw, self.kind)
+        is_above = self.above is None or value > self.above
+        is_within = value >= self.lowest and (self.most is None or value <= self.most)
+        if not (is_above and is_within):
+            raise ValueError(self.rule)
+        return value
+
+    @property
+    def lowest(self) -> float:
+        """The least value, where there is one."""
+        return -math.inf if self.least is None else self.least
+
+
+def read_positive(raw: object) -> int:
+    """Return an amount above 0 in micro-units."""
+    if isinstance(raw, str):
+        raise ValueError(AMOUNT_RULE)
+    amount = to_micros(raw)
+    if amount == 0:
+        raise ValueError("must be positive")
+    return amount
+
+
+def as_number(raw: object, kind: type) -> float:
+    """Return an int or a float, NaN for anything else."""
+    if kind is int:
+        return raw if type(raw) is int else math.nan
+    if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal):
+        return math.nan
+    try:
+        return float(raw)
+    except OverflowError:
+        # An integer that no double holds is out of all bounds.
+        return math.nan
+
+
+@cache
+def parameters(holder: type) -> dict[str, Parameter]:
+    """Return the fields of a dataclass by name."""
+    hints = get_type_hints(holder, include_extras=True)
+    return {
+        one.name: read_field(one.name, hints[one.name], one.default)
+        for one in fields(holder)
+    }
+
+
+def read_field(name: str, hint: Any, default: object) -> Parameter:
+    """Return what a field's annotation says."""
+    notes: list[Any] = []
+    while True:
+        if get_origin(hint) is Annotated:
+            hint, *more = get_args(hint)
+            notes += more
+        elif get_origin(hint) in (Union, UnionType):
+            (hint,) = (one for one in get_args(hint) if one is not NoneType)
+            notes.append(None)
+        else:
+            break
+    interval = next((one for one in notes if isinstance(one, Interval)), Interval())
+    texts = [one.documentation for one in notes if isinstance(one, doc)]
+    is_literal = get_origin(hint) is Literal
+    return Parameter(
+        name=name,
+        kind=str if is_literal else hint,
+        default=None if default is MISSING else default,
+        text=" ".join(texts),
+        choices=get_args(hint) if is_literal else (),
+        least=interval.ge,  # type: ignore[arg-type]  # ours are numbers
+        above=interval.gt,  # type: ignore[arg-type]  # ours are numbers
+        most=interval.le,  # type: ignore[arg-type]  # ours are numbers
+        is_optional=None in notes,
+        is_amount=Positive() in notes,
+    )
+
+
+def check_parameters(
+    holder: type, given: Mapping[str, object], where: str
+) -> tuple[dict[str, Any], list[Refusal]]:
+    """Check values of a dataclass's fields.
+
+    Returns
+    -------
+    values : dict
+        Those that keep their rules.
+    refusals : list of Refusal
+        For the others, each by its path.
+    """
+    values, refusals = {}, []
+    for name, one in parameters(holder).items():
+        if name not in given:
+            continue
+        try:
+            values[name] = one.check(given[name])
+        except ValueError as error:
+            found = describe(given[name])
+            refusals.append(Refusal(f"{where}.{name}", str(error), found))
+    return values, refusals

@@ -1,0 +1,45 @@
+"""A table and a spec together: fit for training, or refused with every broken rule."""
+
+from __future__ import annotations
+
+from core.errors import Refusal, RefusedError
+from core.pipeline.spec import TrainingSpec
+from core.selection import selection_bytes
+from core.table.check import Checked, finish_table, gather_table
+from core.table.columns import Columns, refuse_size
+from core.table.dataset import count_outputs
+from core.training.boosting import training_bytes
+
+
+def check_training(
+    columns: Columns, spec: TrainingSpec, memory: int | None = None
+) -> Checked:
+    """Turn a table into a dataset as a training spec wants it.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        All of one length.
+    spec : TrainingSpec
+    memory : int, optional
+        Bytes that training may take; None: no limit.
+
+    Raises
+    ------
+    RefusedError
+        With every broken rule: those of `core.table.check.gather_table`, a cascade of
+        more than two classes, more cells than memory holds.
+    """
+    read = gather_table(columns, spec.table)
+    refusals = list(read.refusals)
+    n_classes = len(read.classes)
+    if spec.boost.algorithm == "cascade" and n_classes > 2:
+        refusals.append(Refusal("algorithm", "a cascade has two classes"))
+    n_outputs = count_outputs(n_classes, is_multilabel=False)
+    needed = training_bytes(read.n_rows, len(read.features), n_outputs)
+    if spec.selection is not None:
+        needed = max(needed, selection_bytes(read.n_rows))
+    refusals += refuse_size("training", needed, memory)
+    if refusals:
+        raise RefusedError(refusals)
+    return finish_table(read, columns, spec.table)

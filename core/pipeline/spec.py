@@ -1,0 +1,71 @@
+"""A training as asked for: the table, and what is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, get_args
+
+from annotated_types import Interval
+
+from core.errors import Refusal
+from core.pipeline.choosing import AUTO, AUTO_ROUNDS, USERS, AutoName
+from core.selection import SelectionParams
+from core.table.spec import TableSpec
+from core.training.algorithms import ALGORITHMS
+from core.training.params import BoostParams
+
+AUTO_NAMES: tuple[AutoName, ...] = get_args(AutoName)
+
+
+@dataclass(frozen=True)
+class TrainingSpec:
+    """A training as asked for.
+
+    `auto` are parameters to be chosen on held-out rows. `folds` 0: no validation,
+    hence neither curve nor calibration. `selection` None: every feature may be read.
+    """
+
+    table: TableSpec
+    name: str = "model"
+    boost: BoostParams = BoostParams()
+    auto: frozenset[AutoName] = frozenset()
+    seed: int = 0
+    folds: Annotated[int, Interval(ge=0, le=50)] = 5
+    selection: SelectionParams | None = None
+
+
+def check_algorithm(name: object) -> str:
+    """Return the name of an algorithm; raise ValueError with the rule broken."""
+    if not isinstance(name, str) or name not in ALGORITHMS:
+        raise ValueError(f"must be one of {', '.join(ALGORITHMS)}")
+    return name
+
+
+def part_auto(
+    algorithm: str, given: Mapping[str, object]
+) -> tuple[dict[str, object], frozenset[AutoName], list[Refusal]]:
+    """Part parameters that are given from those to be chosen.
+
+    Returns
+    -------
+    given : dict
+        Those that are no "auto"; `rounds`, where it is, as the most that are tried.
+    auto : frozenset of {"rounds", "tau", "switch"}
+    refusals : list of Refusal
+        For those that the algorithm doesn't know.
+    """
+    auto = frozenset(name for name in AUTO_NAMES if given.get(name) == AUTO)
+    refusals = [
+        Refusal(
+            f"params.{name}",
+            f"can be chosen for {', '.join(USERS[name])} only",
+            repr(AUTO),
+        )
+        for name in sorted(auto)
+        if algorithm not in USERS[name]
+    ]
+    fixed = {name: value for name, value in given.items() if name not in auto}
+    if "rounds" in auto:
+        fixed["rounds"] = AUTO_ROUNDS
+    return fixed, auto, refusals

@@ -1,0 +1,206 @@
+"""Costs and groups of columns as plain Python values: they become a catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from core.errors import Refusal, RefusedError, describe
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.prices import AMOUNT_RULE, to_micros
+from core.table.spec import BUNDLE_RULE, check_fee, check_member_lists
+
+DEFAULT_COST = 1_000_000
+GROUP_FIELDS = ("name", "fee", "price", "label", "members")
+
+
+class CostReader:
+    """Reads costs and groups of columns, and gathers what is wrong with them."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self.columns: dict[object, str] = {
+            **dict(enumerate(names)),
+            **{name: name for name in names},
+        }
+        self.refusals: list[Refusal] = []
+        if len(self.columns) < 2 * len(names):
+            self.refuse("X", "must have one column of each name", list(names))
+
+    def refuse(self, where: str, rule: str, *found: object) -> None:
+        """Note a broken rule."""
+        shown = describe(found[0]) if found else ""
+        self.refusals.append(Refusal(where, rule, shown))
+
+    def amount(self, raw: object, where: str) -> int | None:
+        """Return an amount in micro-units, None for null and for what is none."""
+        try:
+            return None if raw is None else read_amount(raw)
+        except ValueError as error:
+            self.refuse(where, str(error), raw)
+            return None
+
+    def find(self, raw: object, where: str) -> str | None:
+        """Return the name of a column by its position or name."""
+        key = plain(raw)
+        is_key = isinstance(key, int | str) and not isinstance(key, bool)
+        if is_key and key in self.columns:
+            return self.columns[key]
+        self.refuse(where, "there is no feature", key)
+        return None
+
+    def read_costs(self, raw: object) -> dict[str, int]:
+        """Return the costs that are given, in micro-units."""
+        if raw is None:
+            return {}
+        if not isinstance(raw, Mapping):
+            listed = plain(raw)
+            if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
+                self.refuse("costs", "must be a list or a mapping", listed)
+                return {}
+            if len(listed) != len(self.names):
+                rule = f"must be one for each of {len(self.names)} features"
+                self.refuse("costs", rule, len(listed))
+                return {}
+            raw = dict(enumerate(listed))
+        costs: dict[str, int] = {}
+        for key, cost in raw.items():
+            name = self.find(key, "costs")
+            if name is None:
+                continue
+            if name in costs:
+                self.refuse("costs", "a feature has one cost", name)
+            amount = plain(cost)
+            if amount is None:
+                self.refuse(f"costs.{name}", AMOUNT_RULE, amount)
+            costs[name] = self.amount(amount, f"costs.{name}") or 0
+        return costs
+
+    def read_groups(self, raw: object) -> tuple[list[Group], dict[str, str]]:
+        """Return the groups, and the group of each member."""
+        listed = plain([] if raw is None else raw)
+        if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
+            self.refuse("groups", "must be a list", listed)
+            return [], {}
+        groups, member_lists = [], []
+        for position, entry in enumerate(listed):
+            group, members = self.read_group(entry, position)
+            groups.append(group)
+            member_lists.append(members)
+        names = [group.name for group in groups]
+        self.refusals += check_member_lists(names, member_lists)
+        group_of = {
+            member: name
+            for name, members in zip(names, member_lists, strict=True)
+            for member in members
+        }
+        return groups, group_of
+
+    def read_group(self, entry: object, position: int) -> tuple[Group, list[str]]:
+        """Return one group and its members."""
+        where, name = f"groups[{position}]", f"group {position}"
+        if not isinstance(entry, Mapping):
+            self.refuse(where, "must be an object", entry)
+            return Group(name), []
+        given = {str(key): plain(value) for key, value in entry.items()}
+        for key in given:
+            if key not in GROUP_FIELDS:
+                rule = f"unknown field; expected {', '.join(GROUP_FIELDS)}"
+                self.refuse(where, rule, key)
+        fee, price = given.get("fee"), given.get("price")
+        self.refusals += check_fee(where, fee, price)  # type: ignore[arg-type]  # null or not
+        texts = {key: given.get(key) for key in ("name", "label")}
+        for key, text in texts.items():
+            if text is not None and not isinstance(text, str):
+                self.refuse(f"{where}.{key}", "must be a string", text)
+        listed = given.get("members", [])
+        members = listed if isinstance(listed, list | tuple) else [listed]
+        if not members:
+            self.refuse(f"{where}.members", "must name a feature")
+        found = [self.find(one, f"{where}.members") for one in members]
+        group = Group(
+            name=str(texts["name"] or name),
+            fee=self.amount(fee, f"{where}.fee") or 0,
+            price=self.amount(price, f"{where}.price"),
+            label=None if texts["label"] is None else str(texts["label"]),
+        )
+        return group, [name for name in found if name is not None]
+
+
+def read_catalogue(names: Sequence[str], costs: object, groups: object) -> Catalogue:
+    """Return what columns cost.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the columns.
+    costs : sequence of numbers, or mapping of position or name to number, or None
+    groups : sequence of mappings, or None
+        As a spec's, but for `members`, positions or names, which each must have, and
+        for `name`, which may be left out.
+
+    Raises
+    ------
+    RefusedError
+        With every broken rule.
+    """
+    reader = CostReader(names)
+    listed, group_of = reader.read_groups(groups)
+    given = reader.read_costs(costs)
+    bundles = {group.name for group in listed if group.is_bundle}
+    features = []
+    for name in names:
+        group = group_of.get(name)
+        cost = given.get(name, 0 if group in bundles else DEFAULT_COST)
+        if group in bundles and cost > 0:
+            reader.refuse(f"costs.{name}", BUNDLE_RULE)
+        features.append(Feature(name, cost=cost, group=group))
+    if reader.refusals:
+        raise RefusedError(reader.refusals)
+    return Catalogue(tuple(features), tuple(listed))
+
+
+def read_amount(raw: object) -> int:
+    """Return an amount in micro-units; text is none, unlike at the command line."""
+    if isinstance(raw, str):
+        raise ValueError(AMOUNT_RULE)
+    return to_micros(raw)
+
+
+def read_budgets(raw: object, where: str) -> list[int | None]:
+    """Return amounts in micro-units, None where unlimited; one alone is no list."""
+    listed = plain(raw)
+    if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
+        raise RefusedError([Refusal(where, "must be a list", describe(listed))])
+    reader = CostReader(())
+    limits = [
+        reader.amount(plain(one), f"{where}[{position}]")
+        for position, one in enumerate(listed)
+    ]
+    if reader.refusals:
+        raise RefusedError(reader.refusals)
+    return limits
+
+
+def read_budget(raw: object) -> int | None:
+    """Return a budget in micro-units, None where unlimited."""
+    budget = plain(raw)
+    try:
+        return None if budget is None else read_amount(budget)
+    except ValueError as error:
+        raise RefusedError([Refusal("budget", str(error), describe(budget))]) from None
+
+
+def plain(raw: object) -> object:
+    """Return NumPy's numbers and arrays as Python's; other values as they are.
+
+    A float of any width stands for its shortest decimal form.
+    """
+    if isinstance(raw, np.floating):
+        return float(str(raw))
+    if isinstance(raw, np.generic):
+        return raw.item()
+    if hasattr(raw, "__array__"):
+        return [plain(one) for one in np.atleast_1d(np.asarray(raw))]
+    return raw

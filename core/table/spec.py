@@ -1,0 +1,132 @@
+"""What is asked of a table: its columns' roles, what they cost, how classes weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from core.errors import Refusal
+from core.table.catalogue import Feature, Group
+
+BUNDLE_RULE = "a member of a bundle has no cost of its own"
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """What is asked of a table.
+
+    `features` None: every column but the target, with `costs` where given, else 1.
+    Features in `untyped` take the type that their column suggests. `members` gives,
+    by feature, the group that names it.
+    """
+
+    target: str
+    positive: str | None = None
+    #: How classes are shown, by label.
+    displays: Mapping[str, str] = field(default_factory=dict)
+    cost_unit: str = ""
+    features: tuple[Feature, ...] | None = None
+    untyped: frozenset[str] = frozenset()
+    costs: Mapping[str, int] = field(default_factory=dict)
+    groups: tuple[Group, ...] = ()
+    members: Mapping[str, str] = field(default_factory=dict)
+    weight: str | None = None
+    group_by: str | None = None
+    error_costs: Mapping[str, Mapping[str, float]] | None = None
+
+    @property
+    def text_columns(self) -> frozenset[str]:
+        """Columns whose cells must be read as they are written."""
+        named = {self.target, self.group_by} - {None}
+        typed = {
+            feature.name
+            for feature in self.features or ()
+            if feature.type != "number" and feature.name not in self.untyped
+        }
+        return frozenset(str(name) for name in named | typed)
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """The column of each role but that of a feature."""
+        return {
+            "target": self.target,
+            "weight": self.weight,
+            "group_by": self.group_by,
+        }
+
+
+def check_roles(spec: TableSpec) -> Iterator[Refusal]:
+    """Refuse a column that is given two roles."""
+    used: dict[str, str] = {}
+    for role, column in spec.roles.items():
+        if column is not None and used.setdefault(column, role) != role:
+            rule = f"must not be the column that is the {used[column]}"
+            yield Refusal(role, rule, repr(column))
+    names = [feature.name for feature in spec.features or ()]
+    for name in [*names, *spec.costs, *(spec.members if not names else ())]:
+        if name in used:
+            rule = f"must not name the column that is the {used[name]}"
+            yield Refusal("features", rule, repr(name))
+
+
+def check_fee(where: str, fee: int | None, price: int | None) -> Iterator[Refusal]:
+    """Refuse a group unless it has either a fee or a price."""
+    if (fee is None) == (price is None):
+        yield Refusal(where, "must have a fee, or as a bundle a price")
+
+
+def check_member_lists(
+    names: list[str], member_lists: list[list[str]]
+) -> Iterator[Refusal]:
+    """Refuse groups of one name, and features that are members twice."""
+    seen_names: set[str] = set()
+    seen: set[str] = set()
+    for position, (name, members) in enumerate(zip(names, member_lists, strict=True)):
+        where = f"groups[{position}]"
+        if name in seen_names:
+            rule = "must be unique among groups"
+            yield Refusal(f"{where}.name", rule, repr(name))
+        seen_names.add(name)
+        for member in members:
+            if member in seen:
+                rule = "a feature is a member once, of one group"
+                yield Refusal(f"{where}.members", rule, repr(member))
+            seen.add(member)
+
+
+def check_features(spec: TableSpec) -> Iterator[Refusal]:
+    """Refuse features that don't fit together or to their groups."""
+    if spec.features is None:
+        return
+    if spec.costs:
+        yield Refusal("costs", "stand either in features or in costs, not in both")
+    if not spec.features:
+        yield Refusal("features", "must name at least one feature")
+    groups = {group.name: group for group in spec.groups}
+    seen: set[str] = set()
+    for position, feature in enumerate(spec.features):
+        where = f"features[{position}]"
+        if feature.name in seen:
+            yield Refusal(f"{where}.name", "must be unique", repr(feature.name))
+        seen.add(feature.name)
+        if feature.group is None:
+            continue
+        if spec.members.get(feature.name, feature.group) != feature.group:
+            yield Refusal(f"{where}.group", "a feature belongs to one group")
+        if feature.group not in groups:
+            rule = f"must be one of the groups: {', '.join(groups) or 'there are none'}"
+            yield Refusal(f"{where}.group", rule, repr(feature.group))
+        elif groups[feature.group].is_bundle and feature.cost > 0:
+            yield Refusal(f"{where}.cost", BUNDLE_RULE)
+    yield from check_memberships(spec, seen)
+
+
+def check_memberships(spec: TableSpec, names: set[str]) -> Iterator[Refusal]:
+    """Refuse members that are no features, and groups without any."""
+    for member in spec.members:
+        if member not in names:
+            yield Refusal("groups", "a member must be a feature", repr(member))
+    filled = {feature.group for feature in spec.features or ()}
+    for group in spec.groups:
+        if group.name not in filled:
+            yield Refusal("groups", "must have a member", repr(group.name))

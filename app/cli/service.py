@@ -27,11 +27,10 @@ def show_demo(
 ) -> None:
     """Train on real heart data with real prices, play a session, then serve."""
     bound = bind(host, port) if serve else None
-    model = run_demo(output)
+    settings = Settings()
+    migrate_database(settings.url)
+    seed_model(settings, run_demo(output))
     if bound is not None:
-        settings = Settings()
-        migrate_database(settings.url)
-        seed_model(settings, model)
         run_server(settings, bound, with_worker=True)
 
 

@@ -8,6 +8,9 @@ from rich.console import Console
 
 from app import documents
 from app.cli import models, options
+from app.service import models as service
+from app.settings import Settings
+from app.store.engine import create_engine, transaction
 from app.terminal.ask import run_session
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
@@ -52,6 +55,19 @@ def model(place, run):
     if not path.exists():
         run("train", place / "data.csv", "--spec", place / "spec.json", "-o", path)
     return path
+
+
+def test_demo_leaves_its_model_for_a_later_serve(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
+
+    finished = run("demo", "--no-serve")
+
+    engine = create_engine(Settings().url)
+    with transaction(engine, is_read=True) as db:
+        stored = service.page(db, 50, None).items
+    engine.dispose()
+    assert finished.code == 0
+    assert [one.name for one in stored] == ["heart-cleveland"]
 
 
 def test_check_says_that_a_table_is_ready(place, run):

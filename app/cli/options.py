@@ -17,6 +17,7 @@ from core.model.rows import check_rows
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
 from core.session.answers import check_policy
+from core.session.policies import POLICIES
 from core.table.check import Checked
 from core.table.columns import Columns, parse_number
 from core.table.prices import to_micros
@@ -33,7 +34,7 @@ ModelFile = Annotated[Path, typer.Argument(help="MODEL.json that `train` wrote."
 Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]
 Policy = Annotated[
     str | None,
-    typer.Option(help="ordered, sample or cascade; by default the model's."),
+    typer.Option(help=f"{', '.join(POLICIES)}; by default the model's."),
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 

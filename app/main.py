@@ -112,7 +112,7 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
     state = app.state
     state.engine = create_engine(state.settings.url)
     state.blobs = Blobs(state.settings.blobs_url)
-    warming = threading.Thread(target=warm, args=(state.is_warm,), daemon=True)
+    warming = threading.Thread(target=make_ready, args=(state.is_warm,), daemon=True)
     warming.start()
     try:
         yield
@@ -120,7 +120,7 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
         state.engine.dispose()
 
 
-def warm(is_warm: threading.Event) -> None:
+def make_ready(is_warm: threading.Event) -> None:
     """Compile the kernels, or load them, before a request has to wait for it."""
     warm_up()
     is_warm.set()

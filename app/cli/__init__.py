@@ -15,7 +15,7 @@ from core.errors import CoreError, RefusedError
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": service.show_demo,
-    "serve": service.serve,
+    "serve": service.serve_api,
     "worker": service.work,
     "migrate": service.migrate,
     "compile-kernels": service.compile_kernels,

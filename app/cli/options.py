@@ -39,7 +39,7 @@ Policy = Annotated[
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 
 
-def whole(least: int, most: int) -> Callable[[object], int]:
+def whole_number(least: int, most: int) -> Callable[[object], int]:
     """Return a parser of whole numbers within bounds, written in plain digits."""
 
     def parse(given: object) -> int:
@@ -63,14 +63,16 @@ def share(given: object) -> float:
     return value
 
 
-Port = Annotated[int, typer.Option(parser=whole(0, 65535), help="0: any free one.")]
+Port = Annotated[
+    int, typer.Option(parser=whole_number(0, 65535), help="0: any free one.")
+]
 Seed = Annotated[
-    int, typer.Option(parser=whole(0, MAX_SEED), help="Of the policy sample.")
+    int, typer.Option(parser=whole_number(0, MAX_SEED), help="Of the policy sample.")
 ]
 Confidence = Annotated[
     float | None, typer.Option(parser=share, help="Certain enough to stop.")
 ]
-MaxQuestions = Annotated[int | None, typer.Option(parser=whole(0, 10**9))]
+MaxQuestions = Annotated[int | None, typer.Option(parser=whole_number(0, 10**9))]
 
 
 def parse_budget(text: str, option: str) -> int | None:

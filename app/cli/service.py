@@ -34,7 +34,7 @@ def show_demo(
         run_server(settings, bound, with_worker=True)
 
 
-def serve(
+def serve_api(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,

@@ -80,10 +80,7 @@ class Watch:
         """Fetch what is new until nobody follows anything any more."""
         try:
             while self.followed and not self.is_stopping():
-                known = {key: len(one.events) for key, one in self.followed.items()}
-                for key, new in (await run_in_threadpool(self.fetch, known)).items():
-                    if key in self.followed:
-                        self.followed[key].add(new)
+                await self.take_new()
                 await asyncio.sleep(POLL_S)
         except SQLAlchemyError:
             LOGGER.exception("events.poll_failed")
@@ -93,3 +90,9 @@ class Watch:
                 followed.is_broken = True
                 followed.wake()
             self.followed.clear()
+
+    async def take_new(self) -> None:
+        known = {key: len(one.events) for key, one in self.followed.items()}
+        for key, new in (await run_in_threadpool(self.fetch, known)).items():
+            if key in self.followed:
+                self.followed[key].add(new)

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Generator, Iterator
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import plotext
 from rich.console import Console
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from app.wording import money, percent
 from core.model.model import Curve, Model
+from core.pipeline.train import Shared
 from core.table.catalogue import Catalogue
 
 T = TypeVar("T")
@@ -93,13 +94,6 @@ def model_summary(model: Model) -> str:
         error = model.curve.errors_calibrated[-1]
         text += f"; error on held-out rows without a budget {percent(error)}"
     return text
-
-
-class Shared(Protocol):
-    """Progress that says how much is done, 0 to 1."""
-
-    @property
-    def share(self) -> float: ...
 
 
 def pull(work: Generator[Shared, None, T], what: str) -> T:

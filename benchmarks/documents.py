@@ -1,7 +1,8 @@
 """Hand-written Markdown whose tables a command fills in, and what goes into them.
 
-A region is what stands between `<!-- table: NAME -->` and `<!-- end -->`. The prose
-around it never states a figure that a new measurement could change.
+A region stands between `<!-- table: NAME -->` and `<!-- end -->`, and begins with the
+table's heading. The prose around it never states a figure that a new measurement could
+change.
 """
 
 from __future__ import annotations
@@ -11,29 +12,30 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.intervals import Interval
 
-REGION = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-NOTHING = "Not measured."
+REGION = re.compile(
+    r"<!-- table: ([\w-]+) -->\n\n(\|.*\n\|.*\n)(?:\|.*\n)*\n<!-- end -->"
+)
+Rows = list[Sequence[object]]
 
 
 def find_regions(text: str) -> list[str]:
     """Return the names of a document's regions, in order."""
-    return [match[2] for match in REGION.finditer(text)]
+    return [match[1] for match in REGION.finditer(text)]
 
 
-def fill(text: str, tables: Mapping[str, str]) -> str:
-    """Return the document with each region replaced by the table of its name."""
+def fill(text: str, tables: Mapping[str, Rows]) -> str:
+    """Return the document with the rows of each region, under its heading there."""
 
     def replace(match: re.Match[str]) -> str:
-        return f"{match[1]}\n{tables.get(match[2]) or NOTHING}\n\n{match[3]}"
+        name, heading = match.groups()
+        lines = []
+        for row in tables.get(name, ()):
+            assert len(row) == heading.split("\n")[0].count("|") - 1, (name, row)
+            lines.append(f"| {' | '.join(map(str, row))} |\n")
+        body = f"{heading}{''.join(lines)}"
+        return f"<!-- table: {name} -->\n\n{body}\n<!-- end -->"
 
     return REGION.sub(replace, text)
-
-
-def table(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table in Markdown; of no rows nothing."""
-    lines = [heading, ["---"] * len(heading), *rows]
-    texts = [f"| {' | '.join(map(str, line))} |" for line in lines]
-    return "\n".join(texts) if len(texts) > 2 else ""
 
 
 def percent(value: float, digits: int = 2) -> str:
@@ -51,6 +53,11 @@ def minus(value: float, digits: int = 1) -> str:
     if value != value:
         return "–"
     return f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")
+
+
+def percents(value: float) -> str:
+    """Write a share in percent, with its sign."""
+    return f"{minus(100 * float(value), 0)} %"
 
 
 def signed(one: Interval, digits: int = 2) -> str:

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.bench.targets import PEERS
-from benchmarks.documents import listed, number, spread, table
+from benchmarks.documents import Rows, listed, number, spread
 
 Figures = Mapping[str, Any]
-TITLES = {"askless": "Askless", **PEERS}
+TITLES = {
+    "askless": "Askless",
+    "lightgbm": "LightGBM",
+    "xgboost": "XGBoost",
+    "adaboost": "scikit-learn's AdaBoost",
+}
 ENGINES = {"sqlite": "SQLite", "postgresql": "PostgreSQL 18"}
 STEPS = ("observe", "next_question", "answer_to_question", "forecast")
 
 
-def write_machine(results: Figures) -> str:
+def write_machine(results: Figures) -> Rows:
     """What the figures depend on."""
     machine = results["machine"]
-    return table(tuple(machine), [tuple(machine.values())] if machine else [])
+    return [tuple(machine.values())] if machine else []
 
 
-def write_parts(results: Figures) -> str:
+def write_parts(results: Figures) -> Rows:
     """When each part was measured, under which load, and of which size."""
     rows = []
     for name, one in results["parts"].items():
@@ -31,10 +35,10 @@ def write_parts(results: Figures) -> str:
         ]
         load = f"{one['load']['before']:.2f} to {one['load']['after']:.2f}"
         rows.append((name, one["measured"], one["minutes"], load, "; ".join(sizes)))
-    return table(("part", "measured", "minutes", "load average", "sizes"), rows)
+    return rows
 
 
-def write_targets(results: Figures) -> str:
+def write_targets(results: Figures) -> Rows:
     """Every target, its figure and the verdict; how many are reached."""
     rows = []
     for one in results["targets"]:
@@ -44,25 +48,24 @@ def write_targets(results: Figures) -> str:
         rows.append((one["part"], one["what"], limit, figure, one["verdict"]))
     n_reached = sum(row[-1] == "reached" for row in rows)
     rows.append(("all", "targets reached", len(rows), n_reached, ""))
-    return table(("part", "figure", "target", "measured", "verdict"), rows)
+    return rows
 
 
-def write_earlier(results: Figures, earlier: Sequence[Figures]) -> str:
+def write_earlier(results: Figures, earlier: Sequence[Figures]) -> Rows:
     """Figures of this run beside those of earlier ones, where they have them."""
-    runs, labels = [], []
-    for run in (*earlier, results):
-        runs.append({(one["part"], one["what"]): one for one in run["targets"]})
+    runs: dict[str, Figures] = {}
+    for run in earlier:
         days = sorted({one["measured"] for one in run["parts"].values()})
-        labels.append(f"{run['machine']['processor']}, {listed(days)}")
+        figures = {(one["part"], one["what"]): one for one in run["targets"]}
+        runs[f"{run['machine']['processor']}, {listed(days)}"] = figures
     rows = []
-    for key in runs[-1]:
-        found = [run.get(key) for run in runs]
-        cells = [
-            f"{number(one['figure'])} {one['unit']}" if one else "" for one in found
-        ]
-        if any(cells[:-1]):
-            rows.append((*key, *cells))
-    return table(("part", "figure", *labels), rows)
+    for one in results["targets"]:
+        key, unit = (one["part"], one["what"]), one["unit"]
+        found = {name: run[key]["figure"] for name, run in runs.items() if key in run}
+        cells = [f"{number(figure)} {unit} ({name})" for name, figure in found.items()]
+        if cells:
+            rows.append((*key, f"{number(one['figure'])} {unit}", "; ".join(cells)))
+    return rows
 
 
 def name_modes(one: Figures) -> Iterator[tuple[str, Figures, Figures, Figures]]:
@@ -76,16 +79,16 @@ def name_modes(one: Figures) -> Iterator[tuple[str, Figures, Figures, Figures]]:
             yield label, binning, boosting, party["both"][mode]
 
 
-def write_training(one: Figures) -> str:
+def write_training(one: Figures) -> Rows:
     """Seconds of every party."""
     rows = [
         (label, *(spread(taken) if taken else "–" for taken in times))
         for label, *times in name_modes(one)
     ]
-    return table(("", "binning", "boosting", "both"), rows)
+    return rows
 
 
-def write_faster(parts: Figures) -> str:
+def write_faster(parts: Figures) -> Rows:
     """How many times as fast as each peer's fastest mode and input."""
     rows = []
     for name in ("numeric", "binary", "adaboost"):
@@ -96,12 +99,11 @@ def write_faster(parts: Figures) -> str:
             ratios = (faster["boosting"], faster["both"])
             ratios = (*ratios, least["boosting"], least["both"])
             cells = (f"{number(ratio)} ×" for ratio in ratios)
-            rows.append((name, PEERS[peer], fastest, *cells))
-    heading = ("part", "peer", "its fastest input", "boosting", "with binning")
-    return table((*heading, "boosting, by the least times", "with binning"), rows)
+            rows.append((name, TITLES[peer], fastest, *cells))
+    return rows
 
 
-def write_doubling(one: Figures) -> str:
+def write_doubling(one: Figures) -> Rows:
     """Seconds at each size, and what each doubling multiplies them by."""
     rows = []
     for size, measured in one["sizes"].items():
@@ -109,10 +111,10 @@ def write_doubling(one: Figures) -> str:
         for point, ratio in zip(measured["points"], ratios, strict=True):
             times = (spread(point["binning"]), spread(point["boosting"]))
             rows.append((size, f"{point[size]:,}", *times, ratio))
-    return table(("of", "", "binning", "boosting", "the smaller one's"), rows)
+    return rows
 
 
-def write_memory(one: Figures) -> str:
+def write_memory(one: Figures) -> Rows:
     """The most memory beside the table."""
     cells = one["bytes_per_cell"]
     ends = f"{number(cells['min'])}–{number(cells['max'])}"
@@ -121,10 +123,10 @@ def write_memory(one: Figures) -> str:
         f"{number(cells['median'])} ({ends})",
         cells["runs"],
     )
-    return table(("MiB at most", "bytes per cell", "processes"), [row])
+    return [row]
 
 
-def write_search(one: Figures) -> str:
+def write_search(one: Figures) -> Rows:
     """Seconds and errors of each search."""
     rows = []
     for search, taken in one["seconds"].items():
@@ -137,36 +139,32 @@ def write_search(one: Figures) -> str:
             )
         error = f"{one['test_error'][search]:.2f}"
         rows.append((f"`{search}`", spread(taken), faster, error, against))
-    heading = ("search", "seconds", "as fast as `all`", "test error")
-    return table((*heading, "above `all`, points"), rows)
+    return rows
 
 
-def write_sessions(one: Figures) -> str:
+def write_sessions(one: Figures) -> Rows:
     """Microseconds of each step of a session."""
     rows = []
     for policy, calls in one["calls"].items():
         times = (calls[step] for step in STEPS)
         cells = (f"{taken['p50_us']:,.0f} ({taken['p95_us']:,.0f})" for taken in times)
         rows.append((policy, *cells))
-    return table(
-        ("policy", "take an answer", "next question", "both", "forecast"), rows
-    )
+    return rows
 
 
-def write_curves(one: Figures) -> str:
+def write_curves(one: Figures) -> Rows:
     """Seconds of a curve."""
     rows = [(policy, spread(taken)) for policy, taken in one["seconds"].items()]
-    return table(("policy", "seconds"), rows)
+    return rows
 
 
-def write_start(one: Figures) -> str:
+def write_start(one: Figures) -> Rows:
     """Seconds from the start of a process."""
     steps = ("imported", "warm", "first_round")
-    heading = ("modules imported", "kernels loaded", "first round made")
-    return table(heading, [[spread(one[step]) for step in steps]])
+    return [[spread(one[step]) for step in steps]]
 
 
-def write_accuracy(one: Figures) -> str:
+def write_accuracy(one: Figures) -> Rows:
     """Errors on several classes, beside scikit-learn's."""
     rows = []
     for name, measured in one["sets"].items():
@@ -181,10 +179,10 @@ def write_accuracy(one: Figures) -> str:
             rows.append(
                 (f"{name}, {measured['classes']} classes", f"{learner}s", *cells)
             )
-    return table(("set", "learner", "Askless", "scikit-learn", "difference"), rows)
+    return rows
 
 
-def write_http(http: Figures) -> str:
+def write_http(http: Figures) -> Rows:
     """Milliseconds of an answer, and the bare handler's over ours."""
     rows = []
     for engine, handlers in http["engines"].items():
@@ -194,8 +192,7 @@ def write_http(http: Figures) -> str:
             times = (f"{one['p50_ms']:.2f}", f"{one['p99_ms']:.2f}")
             last = f"{rate:.2f} ×" if handler == "askless" else ""
             rows.append((ENGINES[engine], name, one["answers"], *times, last))
-    heading = ("database", "handler", "answers", "p50", "p99")
-    return table((*heading, "the bare handler's rate"), rows)
+    return rows
 
 
 #: The regions that show one part each.
@@ -216,7 +213,7 @@ NAMES = ("machine", "parts", "targets", "earlier", "faster", "http", *TABLES)
 
 def write_all(
     results: Figures, earlier: Sequence[Figures], http: Figures | None
-) -> dict[str, str]:
+) -> dict[str, Rows]:
     """Return every table whose part was measured, by its region."""
     parts = results["parts"]
     found = {
@@ -228,5 +225,5 @@ def write_all(
         "targets": write_targets(results),
         "earlier": write_earlier(results, earlier),
         "faster": write_faster(parts),
-        "http": write_http(http) if http else "",
+        "http": write_http(http) if http else [],
     }

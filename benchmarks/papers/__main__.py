@@ -3,13 +3,14 @@
 A quick run has a folder of its own, build/evidence, for document, figures and data.
 
 A part is a module with `measure(quick)`, its regions of the document (`TABLES`) and its
-verdicts (`judge`). It finds the results of all parts under `results["beside"]`. A new
-part needs its line in `PARTS`, its regions in the document, and no more.
+judges, by the claims of claims.csv. It finds the results of all parts under
+`results["beside"]`. A new part needs its line in `PARTS` and its regions, no more.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import sys
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import plots
-from benchmarks.documents import fill, listed, table
+from benchmarks.documents import Rows, fill, listed
 from benchmarks.papers import (
     baselines,
     baselines_tables,
@@ -44,13 +45,7 @@ from benchmarks.papers.runs import Measurement, Results, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "docs" / "evidence.md"
-PAPERS = {
-    "000": "Reyzin (2010)",
-    "001": "Huang, Powers, Reyzin (2015)",
-    "002": "Sebban, Nock (1999)",
-    "003": "slides on ensemble methods",
-    "004": "Kégl, Busa-Fekete (2009)",
-}
+CLAIMS = Path(__file__).with_name("claims.csv")
 QUICK_NOTE = (
     "> **A quick run** (`make evidence QUICK=1`): few repetitions, wide intervals, and "
     "verdicts accordingly, all of it measured by this run. The full document is "
@@ -59,25 +54,25 @@ QUICK_NOTE = (
 
 
 class Part(NamedTuple):
-    """What to measure, and which regions and verdicts the results fill in."""
+    """What to measure, the regions that it fills in, and the judges of claims."""
 
     measure: Callable[[bool], Measurement]
-    tables: dict[str, Callable[[Results], str]]
-    judge: Callable[[Results], list[Verdict]]
+    tables: dict[str, Callable[[Results], Rows]]
+    judges: dict[str, Callable[[Results], Verdict | None]]
 
 
 PARTS = {
-    "reyzin": Part(reyzin.measure, reyzin_tables.TABLES, reyzin_verdicts.judge),
-    "margins": Part(margins.measure, margins_tables.TABLES, margins_tables.judge),
-    "huang": Part(huang.measure, huang_tables.TABLES, huang_verdicts.judge),
-    "trees": Part(trees.measure, trees_tables.TABLES, trees_tables.judge),
+    "reyzin": Part(reyzin.measure, reyzin_tables.TABLES, reyzin_verdicts.JUDGES),
+    "margins": Part(margins.measure, margins_tables.TABLES, margins_tables.JUDGES),
+    "huang": Part(huang.measure, huang_tables.TABLES, huang_verdicts.JUDGES),
+    "trees": Part(trees.measure, trees_tables.TABLES, trees_tables.JUDGES),
     "baselines": Part(
-        baselines.measure, baselines_tables.TABLES, baselines_tables.judge
+        baselines.measure, baselines_tables.TABLES, baselines_tables.JUDGES
     ),
     "selection": Part(
-        selection.measure, selection_tables.TABLES, selection_verdicts.judge
+        selection.measure, selection_tables.TABLES, selection_verdicts.JUDGES
     ),
-    "search": Part(search.measure, search_tables.TABLES, search_tables.judge),
+    "search": Part(search.measure, search_tables.TABLES, search_tables.JUDGES),
 }
 
 
@@ -121,7 +116,7 @@ def write_document(all_results: dict[str, Results], place: Place) -> None:
     place.document.write_text(f"{head}\n\n{note}{body}")
 
 
-def write_runs(all_results: dict[str, Results]) -> str:
+def write_runs(all_results: dict[str, Results]) -> Rows:
     """How much was measured: sets, repetitions, processor time, and settings."""
     rows = []
     for part, results in all_results.items():
@@ -136,34 +131,28 @@ def write_runs(all_results: dict[str, Results]) -> str:
         ]
         cells = (len(results["sets"]), " to ".join(map(str, ends)), f"{minutes:.1f}")
         rows.append((part, *cells, listed(settings, "")))
-    heading = ("part", "sets", "repetitions of each", "minutes of one core", "settings")
-    return table(heading, rows)
+    return rows
 
 
-def write_lacking(all_results: dict[str, Results]) -> str:
+def write_lacking(all_results: dict[str, Results]) -> Rows:
     """What could not be measured, and why."""
-    whys = {
-        why: None
-        for results in all_results.values()
-        for why in results.get("lacking", {}).values()
-    }
-    whys = whys or {"nothing": None}
-    return "\n".join(f"- {why}." for why in whys)
-
-
-def write_verdicts(all_results: dict[str, Results]) -> str:
-    """All claims in the order of the parts."""
-    rows = [
-        (
-            f"{one.paper} {PAPERS[one.paper]}",
-            one.claim,
-            f"**{one.verdict}**",
-            one.measured,
-        )
+    return [
+        (part, why)
         for part, results in all_results.items()
-        for one in PARTS[part].judge(results)
+        for why in results.get("lacking", {}).values()
     ]
-    return table(("paper", "claim", "verdict", "measured"), rows)
+
+
+def write_verdicts(all_results: dict[str, Results]) -> Rows:
+    """What became of each claim whose part was measured."""
+    rows = []
+    for key, paper, claim in csv.reader(CLAIMS.read_text("utf-8").splitlines()[1:]):
+        part, name = key.split(" ", 1)
+        results = all_results.get(part)
+        found = PARTS[part].judges[name](results) if results else None
+        if found:
+            rows.append((paper, claim, f"**{found[0]}**", found[1]))
+    return rows
 
 
 GENERAL = {

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from benchmarks.documents import listed, percent, plus_minus, signed, table
+from benchmarks.documents import Rows, listed, percent, plus_minus, signed
 from benchmarks.intervals import Interval, interval
 from benchmarks.papers.baselines import BUDGETS, SETS
-from benchmarks.papers.results import Verdict, beside, column, mean, measured, paired
+from benchmarks.papers.results import (
+    Verdict,
+    beside,
+    column,
+    grade,
+    mean,
+    measured,
+    paired,
+)
 from benchmarks.papers.runs import Results
 
 NAMES = {
@@ -26,30 +34,22 @@ def find_gap(results: Results, title: str, name: str) -> Interval:
     return interval(left_out - column(results, title, f"{name}_all"))
 
 
-def judge(results: Results) -> list[Verdict]:
+def judge_left_out(results: Results) -> Verdict:
     """Do the rows left out say what the test rows do, within `NEAR`?"""
     gaps = {
         f"{title}, {NAMES[name]}": find_gap(results, title, name)
         for title in measured(results, SETS)
         for name in BAGGED
     }
-    near = [one for one in gaps.values() if max(-one.low, one.high) <= NEAR]
-    biased = [
-        f"{title} {signed(one)}" for title, one in gaps.items() if not one.holds(0.0)
-    ]
-    verdict = "partly" if near else "undecided"
-    return [
-        Verdict(
-            "003",
-            "The rows that a bootstrap sample leaves out estimate the error of bagging",
-            "reproduced" if len(near) == len(gaps) else verdict,
-            f"out-of-bag less test error surely within {100 * NEAR:.0f} points in "
-            f"{len(near)} of {len(gaps)} cases; surely other than 0: {listed(biased)}",
-        )
-    ]
+    is_near = [max(-one.low, one.high) <= NEAR for one in gaps.values()]
+    biased = [f"{name} {signed(one)}" for name, one in gaps.items() if not one.holds(0)]
+    return grade(is_near) if any(is_near) else "undecided", (
+        f"out-of-bag less test error surely within {100 * NEAR:.0f} points in "
+        f"{sum(is_near)} of {len(gaps)} cases; surely other than 0: {listed(biased)}"
+    )
 
 
-def write_baselines(results: Results) -> str:
+def write_baselines(results: Results) -> Rows:
     """Errors under budgets and without one, and out-of-bag."""
     rows = []
     for title in measured(results, SETS):
@@ -64,18 +64,10 @@ def write_baselines(results: Results) -> str:
             whole = plus_minus(interval(column(results, title, f"{name}_all")))
             first = title if name == next(iter(NAMES)) else ""
             rows.append((first, words, *cells, whole, *left_out))
-    heading = (
-        "set",
-        "baseline",
-        *(f"budget {budget}" for budget in SHOWN),
-        "everything read",
-        "out-of-bag",
-        "out-of-bag − test, points",
-    )
-    return table(heading, rows)
+    return rows
 
 
-def write_pruning(results: Results) -> str:
+def write_pruning(results: Results) -> Rows:
     """The product's pruned tree less the one of section 7, cut by other code."""
     trees = beside(results, "trees")
     rows = []
@@ -83,7 +75,8 @@ def write_pruning(results: Results) -> str:
         ours = column(results, title, "decision_tree_all")
         other = column(trees, title, "pruned_unlimited")
         rows.append((title, signed(paired(ours, other))))
-    return table(("set", "difference, points"), rows)
+    return rows
 
 
 TABLES = {"baselines": write_baselines, "baselines-pruning": write_pruning}
+JUDGES = {"left out": judge_left_out}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.documents import listed, percent, plus_minus, signed, table
+from benchmarks.documents import Rows, listed, percent, plus_minus, signed
 from benchmarks.intervals import Interval, Sides, interval, sides
 from benchmarks.papers.huang import BUDGETS
 from benchmarks.papers.results import column, measured
@@ -56,7 +56,7 @@ def compare(
     )
 
 
-def write_sets(results: Results) -> str:
+def write_sets(results: Results) -> Rows:
     """The paper's Table 1, and AdaBoost's error with everything read."""
     rows = []
     for title in titles(results):
@@ -66,20 +66,10 @@ def write_sets(results: Results) -> str:
         error = plus_minus(interval(column(results, title, "adaboost")))
         features = ("–".join(ends), f"{one.n_features:,}")
         rows.append((title, one.name, *features, sizes, one.rounds, error, one.note))
-    heading = (
-        "set",
-        "file",
-        "features",
-        "paper",
-        "train / test",
-        "T",
-        "AdaBoost's error, %",
-        "what differs",
-    )
-    return table(heading, rows)
+    return rows
 
 
-def write_budgets(results: Results) -> str:
+def write_budgets(results: Results) -> Rows:
     """Test error under some budgets."""
     rows = []
     for title in titles(results):
@@ -88,10 +78,10 @@ def write_budgets(results: Results) -> str:
             columns = (column(results, title, key)[:, idx] for key in RULES)
             cells = [plus_minus(interval(one), 1) for one in columns]
             rows.append((title if budget == SHOWN[0] else "", budget, *cells))
-    return table(("set", "budget", *(NAMES[key] for key in RULES)), rows)
+    return rows
 
 
-def write_differences(results: Results) -> str:
+def write_differences(results: Results) -> Rows:
     """Paired differences between the rules."""
     pairs = (
         ("bt", "rs", BUDGETS),
@@ -106,14 +96,10 @@ def write_differences(results: Results) -> str:
         (title, *(signed(difference(results, title, *pair)) for pair in pairs))
         for title in titles(results)
     ]
-    heading = [
-        f"{NAMES[one]} − {NAMES[other]}, {budgets[0]}–{budgets[-1]}"
-        for one, other, budgets in pairs
-    ]
-    return table(("set", *heading), rows)
+    return rows
 
 
-def write_costs(results: Results) -> str:
+def write_costs(results: Results) -> Rows:
     """Mean errors over all budgets, with all costs 1 and with uniform ones."""
     shown = ("rs_unit", "rs", "bt_unit", "bt", "greedy", "smoothed")
     rows = []
@@ -121,19 +107,17 @@ def write_costs(results: Results) -> str:
         means = [percent(column(results, title, key).mean(), 1) for key in shown]
         found = [signed(difference(results, title, *pair)) for pair in COST_PAIRS]
         rows.append((title, *means, *found))
-    names = [NAMES[key] for key in shown]
-    pairs = [f"{NAMES[one]} − {NAMES[other]}" for one, other in COST_PAIRS]
-    return table(("set", *names, *pairs), rows)
+    return rows
 
 
-def write_cost_sides(results: Results) -> str:
+def write_cost_sides(results: Results) -> Rows:
     """Where uniform costs surely help, and where they harm."""
     rows = []
     for one, other in COST_PAIRS:
         found = compare(results, one, other)
         label = f"{NAMES[one]} − {NAMES[other]}"
         rows.append((label, *map(listed, (found.less, found.more, found.open))))
-    return table(("difference", "surely less", "surely more", "undecided"), rows)
+    return rows
 
 
 TABLES = {

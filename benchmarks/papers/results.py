@@ -1,10 +1,9 @@
-"""What the parts have stored, as arrays; the papers' own figures; verdicts."""
+"""What the parts have stored, as arrays; the papers' own figures."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,15 @@ from benchmarks.intervals import Interval, interval
 from benchmarks.papers.runs import Record, Results
 from core.arrays import FloatArray
 
+# What became of a claim, and what was measured.
+Verdict = tuple[str, str]
 
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a paper's claim; `paper` is its number among the seeds."""
 
-    paper: str
-    claim: str
-    verdict: str
-    measured: str
+def grade(is_held: Sequence[bool]) -> str:
+    """The verdict on a claim that should hold everywhere."""
+    if all(is_held):
+        return "reproduced"
+    return "partly" if any(is_held) else "not reproduced"
 
 
 def records(results: Results, title: str) -> list[Record]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.documents import percent, plus_minus, signed, table
+from benchmarks.documents import Rows, percent, plus_minus, signed
 from benchmarks.intervals import Interval, interval, outer_rank
 from benchmarks.papers.results import column, mean, measured
 from benchmarks.papers.reyzin import COUNTS, EVERY, TITLES, find_marks
@@ -16,13 +16,6 @@ SHOWN = (11, 31, 101, 311, 1001, 2501)
 COUNTS_SHOWN = (4, 16, 64)
 PAPER_FEATURES = {"census": 130, "splice": 239, "ocr17": 402, "ocr49": 402}
 VOTES = ("sampled", "top", "top_rounds", "prefix")
-MNIST = "MNIST's images; the paper's come from NIST with their own scaling"
-DIFFERS = {
-    "census": "a9a's columns",
-    "splice": "which feature the paper's lacks isn't known",
-    "ocr17": MNIST,
-    "ocr49": MNIST,
-}
 
 
 def titles(results: Results) -> list[str]:
@@ -79,7 +72,7 @@ def marked(text: str, is_inside: bool) -> str:
     return text if is_inside else f"{text} ✗"
 
 
-def write_sizes(results: Results) -> str:
+def write_sizes(results: Results) -> Rows:
     """Features and AdaBoost's error."""
     rows = []
     for title in titles(results):
@@ -92,22 +85,11 @@ def write_sizes(results: Results) -> str:
         judged = (marked(split, found.is_of_split), percent(errors.std(ddof=1)))
         whole = marked(plus_minus(interval(errors)), found.is_of_mean)
         counts = (n_features, PAPER_FEATURES[title], n_used, found.theirs)
-        rows.append((title, *counts, *judged, whole, DIFFERS[title]))
-    heading = (
-        "set",
-        "features",
-        "paper",
-        "read by AdaBoost",
-        "error, %: paper",
-        "one split of ours, 95 %",
-        "sd of a split",
-        "mean of ours",
-        "what differs, as far as we know",
-    )
-    return table(heading, rows)
+        rows.append((title, *counts, *judged, whole))
+    return rows
 
 
-def write_crossings(results: Results, key: str) -> str:
+def write_crossings(results: Results, key: str) -> Rows:
     """A table of the paper's beside ours, of one split and of the mean curve."""
     rows = []
     for title in titles(results):
@@ -126,11 +108,10 @@ def write_crossings(results: Results, key: str) -> str:
                     marked(whole, one.is_of_mean),
                 )
             )
-    heading = ("set", "above", "paper", "one split: median (95 %)", "mean curve (95 %)")
-    return table(heading, rows)
+    return rows
 
 
-def write_reading(results: Results) -> str:
+def write_reading(results: Results) -> Rows:
     """What the two tables rest on, and what they say together."""
     names = titles(results)
     if not names:
@@ -163,10 +144,10 @@ def write_reading(results: Results) -> str:
         ("the paper's figure farthest out", cell),
         ("splits as far out as that or farther", f"{n_beyond} of {n_splits}"),
     )
-    return table(("", "measured"), rows)
+    return rows
 
 
-def write_draws(results: Results) -> str:
+def write_draws(results: Results) -> Rows:
     """Errors after some draws, and which law fits them."""
     marks = find_marks()
     idxs = [int(np.argmin(abs(marks - one))) for one in SHOWN]
@@ -176,45 +157,34 @@ def write_draws(results: Results) -> str:
         cells = [plus_minus(interval(errors[:, idx]), 1) for idx in idxs]
         fits = (f"{one:.2f}" for one in fit_of_excess(results, title))
         rows.append((title, *cells, *fits))
-    draws = (f"{marks[idx]:,} draws" for idx in idxs)
-    return table(("set", *draws, "R², exponential", "R², power"), rows)
+    return rows
 
 
-def write_unread(results: Results) -> str:
+def write_unread(results: Results) -> Rows:
     """Measured and bounds at some numbers of draws."""
     marks = find_marks()
     rows = []
     for title in titles(results):
-        shares, n_features = (
-            unread(results, title),
-            float(mean(results, title, "n_features")),
-        )
+        shares = unread(results, title)
+        n_features = float(mean(results, title, "n_features"))
         idxs = [int(np.argmin(abs(marks - one))) for one in (31, 101, n_features, 1001)]
         cells = [" / ".join(percent(one[i], 1) for one in shares) for i in idxs]
         rows.append((title, f"{n_features:.0f}", *cells))
-    heading = ("set", "n", "31 draws", "101 draws", "n draws", "1,001 draws")
-    return table(heading, rows)
+    return rows
 
 
-def write_apart(results: Results) -> str:
+def write_apart(results: Results) -> Rows:
     """Hoeffding's bound in figures."""
     marks = find_marks()[::EVERY]
     idx = int(np.argmin(abs(marks - 101)))
-    rows = [
-        (
-            title,
-            *(
-                percent(mean(results, title, one)[idx], 1)
-                for one in ("apart", "hoeffding")
-            ),
-        )
+    keys = ("apart", "hoeffding")
+    return [
+        (title, *(percent(mean(results, title, key)[idx], 1) for key in keys))
         for title in titles(results)
     ]
-    heading = ("set", f"other side than the full vote, {marks[idx]} draws", "bound")
-    return table(heading, rows)
 
 
-def write_votes(results: Results) -> str:
+def write_votes(results: Results) -> Rows:
     """Errors at some numbers of features, and the paired difference."""
     rows = []
     for title in titles(results):
@@ -223,8 +193,7 @@ def write_votes(results: Results) -> str:
             idx = COUNTS.index(count)
             cells = [percent(mean(results, title, key)[idx], 1) for key in VOTES]
             rows.append((title, count, *cells, signed(gaps[idx], 1)))
-    names = ("sampled", "features of most alpha", "hypotheses of most alpha", "BT")
-    return table(("set", "features", *names, "most alpha − sampled"), rows)
+    return rows
 
 
 TABLES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.documents import listed, percent, signed, table
+from benchmarks.documents import Rows, listed, percent, signed
 from benchmarks.intervals import Interval, Sides, interval, sides
 from benchmarks.papers.results import Verdict, measured, records
 from benchmarks.papers.runs import Results
@@ -77,49 +77,37 @@ def compare(
     return sides({title: one for title, one in found.items() if one}, bound)
 
 
-def judge(results: Results) -> list[Verdict]:
+def judge_time(results: Results) -> Verdict | None:
     """The claim is judged by the paper's own constant, b = 1."""
-    if not titles(results):
-        return []
-    found, kinds = [], set()
+    words, held = [], []
     for search in ("ucb_unscaled", "ucb"):
         speeds = {one: speed(results, one, search) for one in titles(results)}
         faster, near = sides(speeds).more, compare(results, search, "all", bound=POINT)
-        found.append(
+        held.append((len(faster), len(near.less)))
+        words.append(
             f"`{search}`: surely faster than the whole search in {len(faster)} of "
             f"{len(speeds)} cases, surely within a point of its error in "
             f"{len(near.less)}, surely beyond on {listed(near.more)}"
         )
-        if search == "ucb_unscaled":
-            kinds = {len(faster), len(near.less)}
-    verdict = "reproduced" if kinds == {len(titles(results))} else "partly"
-    return [
-        Verdict(
-            "004",
-            "UCB(k) cuts training time at little cost in error",
-            "not reproduced" if 0 in kinds else verdict,
-            "; ".join(found),
-        ),
-        Verdict(
-            "004",
-            "Our question (the paper only describes LazyBoost): does learning which "
-            "features pay beat drawing them blindly?",
-            "answered",
-            "; ".join(
-                f"`{search}` errs surely less {when} on {listed(one.less)}, more on "
-                f"{listed(one.more)}"
-                for search in ("ucb", "ucb_unscaled")
-                for mark, when in (
-                    (MARKS[0], f"after {MARKS[0]}"),
-                    (None, "at the end"),
-                )
-                for one in [compare(results, search, "lazy", mark)]
-            ),
-        ),
+    if not titles(results):
+        return None
+    verdict = "reproduced" if set(held[0]) == {len(titles(results))} else "partly"
+    return "not reproduced" if 0 in held[0] else verdict, "; ".join(words)
+
+
+def judge_blind(results: Results) -> Verdict | None:
+    """UCB beside the blind search, early and at the end."""
+    words = [
+        f"`{search}` errs surely less {when} on {listed(one.less)}, more on "
+        f"{listed(one.more)}"
+        for search in ("ucb", "ucb_unscaled")
+        for mark, when in ((MARKS[0], f"after {MARKS[0]} rounds"), (None, "at the end"))
+        for one in [compare(results, search, "lazy", mark)]
     ]
+    return ("answered", "; ".join(words)) if titles(results) else None
 
 
-def write_sizes(results: Results) -> str:
+def write_sizes(results: Results) -> Rows:
     """How long and wide each table is."""
     rows = []
     for name in SETS:
@@ -129,10 +117,10 @@ def write_sizes(results: Results) -> str:
             n_training = MADE_TRAINING if name == "made" else 2 * n_rows // 3
             counts = (n_rows, found[0]["features"], n_training)
             rows.append((name, *(f"{one:,}" for one in counts)))
-    return table(("set", "rows", "features", "rows to train"), rows)
+    return rows
 
 
-def write_searches(results: Results, key: str) -> str:
+def write_searches(results: Results, key: str) -> Rows:
     """Errors or seconds at some marks and at the end, beside the whole search."""
     rows = []
     for title in titles(results):
@@ -144,9 +132,7 @@ def write_searches(results: Results, key: str) -> str:
             label = [title, f"{marks[-1]:,}"] if search == "all" else ["", ""]
             last = "" if search == "all" else set_against(results, title, search, key)
             rows.append([*label, search, *cells, write(means[-1]), last])
-    against = "above `all`" if key == "errors" else "faster than `all`"
-    heading = ("set and learner", "rounds", "search", *SHOWN, "at the end", against)
-    return table(heading, rows)
+    return rows
 
 
 def set_against(results: Results, title: str, search: str, key: str) -> str:
@@ -159,7 +145,7 @@ def set_against(results: Results, title: str, search: str, key: str) -> str:
     return f"{np.exp(one.mean):.1f} × ({low:.1f} to {high:.1f})"
 
 
-def write_blind(results: Results) -> str:
+def write_blind(results: Results) -> Rows:
     """Error of UCB above that of `lazy`."""
     rows = []
     for title in titles(results):
@@ -170,7 +156,7 @@ def write_blind(results: Results) -> str:
             ]
             cells = [signed(one) if one else "" for one in gaps]
             rows.append([title if search == "ucb" else "", f"{search} − lazy", *cells])
-    return table(("set and learner", "", *SHOWN, "at the end"), rows)
+    return rows
 
 
 TABLES = {
@@ -179,3 +165,4 @@ TABLES = {
     "search-seconds": lambda results: write_searches(results, "seconds"),
     "search-blind": write_blind,
 }
+JUDGES = {"time": judge_time, "blind": judge_blind}

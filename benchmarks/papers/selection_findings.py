@@ -132,6 +132,11 @@ class Saving:
         """The paper's relative gain (T_Z - T_Z') / T_Z'; by set."""
         return (self.before - self.after) / self.after
 
+    def named(self, sign: int) -> list[str]:
+        """The sets whose gain has this sign."""
+        pairs = zip(self.names, np.sign(self.gains), strict=True)
+        return [name for name, one in pairs if one == sign]
+
     def without_largest(self) -> float:
         """The mean gain without the set of the largest."""
         return float(np.delete(self.gains, np.argmax(self.gains)).mean())

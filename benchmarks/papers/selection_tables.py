@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.documents import listed, minus, table
+from benchmarks.documents import Rows, listed, minus, percents
 from benchmarks.papers.runs import Record, Results
 from benchmarks.papers.selection import METHODS as RUN
-from benchmarks.papers.selection import NEIGHBOURS, PAPER, VARIANTS
+from benchmarks.papers.selection import PAPER, VARIANTS
 from benchmarks.papers.selection_findings import (
     METHODS,
     OWN_MAKING,
@@ -29,7 +29,6 @@ from benchmarks.papers.selection_findings import (
     with_same_subset,
 )
 from benchmarks.papers.selection_paths import Variant
-from benchmarks.papers.selection_verdicts import NAMES, percents
 
 RELEVANT = {
     "monks1": (0, 1, 4),
@@ -47,17 +46,6 @@ SUBSETS = {
     "fs2boost_stump": "FS²Boost on stumps",
 }
 SAVERS = {"ifs2boost": "iFS²Boost", "ifs2boost_z": "by Z"}
-MONKS = "the paper's sample of Monks isn't said; ours is the whole domain"
-LED = "two-class sample of our own making, even digits against odd"
-DIFFERS = {
-    "monks1": MONKS,
-    "monks2": MONKS,
-    "monks3": MONKS,
-    "led_even": LED,
-    "led24_even": LED,
-    "xd6": "reconstructed from memory of the papers",
-    "hard": "reconstructed from memory: xor of 2 of 12; the paper's is xor of 5 of 10",
-}
 
 
 def chosen(found: Record, idxs: list[int]) -> str:
@@ -65,7 +53,7 @@ def chosen(found: Record, idxs: list[int]) -> str:
     return listed(found["names"][idx] for idx in idxs)
 
 
-def write_accuracies(results: Results) -> str:
+def write_accuracies(results: Results) -> Rows:
     """The paper's Table 1 beside ours."""
     rows = []
     for name, found in table_1(results).items():
@@ -75,13 +63,12 @@ def write_accuracies(results: Results) -> str:
             cells.append(f"{accuracy(found, method):.1f} / {one:g}{mark}")
         title = name if PAPER[name] == name else f"{name} ({PAPER[name]})"
         subset = chosen(found, found["methods"]["fs2boost"]["features"])
-        cells += [subset, DIFFERS.get(name, "")]
+        cells.append(subset)
         rows.append((title, f"{found['rows']:,}", *cells))
-    heading = ("set", "rows", *(NAMES[one] for one in METHODS))
-    return table((*heading, "chosen by FS²Boost", "what differs"), rows)
+    return rows
 
 
-def write_pairs(results: Results) -> str:
+def write_pairs(results: Results) -> Rows:
     """FS2Boost beside SFS and beside all features, row by row."""
     others = ("sfs", "all")
     rows = []
@@ -100,8 +87,7 @@ def write_pairs(results: Results) -> str:
     ):
         means = [minus(pairs(results, other).mean(left_out)) for other in others]
         rows.append([label, means[0], "", "", means[1], "", ""])
-    heading = ("set", "FS² − SFS", "rows", "p", "FS² − all", "rows", "p")
-    return table(heading, rows)
+    return rows
 
 
 def with_variants(results: Results) -> dict[str, Record]:
@@ -110,7 +96,7 @@ def with_variants(results: Results) -> dict[str, Record]:
     return {name: one for name, one in sets.items() if "variants" in one}
 
 
-def write_variants(results: Results) -> str:
+def write_variants(results: Results) -> Rows:
     """FS2Boost beside SFS elsewhere than at our choices."""
     sets = with_variants(results)
     rows = []
@@ -130,20 +116,10 @@ def write_variants(results: Results) -> str:
                 f"{np.mean(gaps):.1f}",
             )
         )
-    heading = (
-        "Z has to fall by",
-        "k",
-        "Z₀",
-        "FS² − SFS",
-        f"without {OWN_MAKING}",
-        "sets better : worse",
-        "surely",
-        "from the paper's FS²",
-    )
-    return table(heading, rows)
+    return rows
 
 
-def write_forced(results: Results) -> str:
+def write_forced(results: Results) -> Rows:
     """What an infinite Z_0 takes where we take nothing."""
     rows = []
     for name, one in with_variants(results).items():
@@ -155,8 +131,7 @@ def write_forced(results: Results) -> str:
             figures = (ours["accuracy"], theirs["accuracy"], theirs["sfs"])
             subset = chosen(one, theirs["features"])
             rows.append((name, subset, *(f"{figure:.1f}" for figure in figures)))
-    heading = ("set", "taken", "nothing taken, %", "with Z₀ = ∞, %", "SFS, %")
-    return table(heading, rows)
+    return rows
 
 
 def compare_names(found: Record, subset: list[int], wanted: list[int]) -> list[str]:
@@ -173,17 +148,17 @@ def compare_relevant(name: str, found: Record, subset: list[int]) -> str:
     return " ".join(sorted(cells, key=lambda cell: cell[0] == "+")) or "exact"
 
 
-def write_neighbours(results: Results) -> str:
+def write_neighbours(results: Results) -> Rows:
     """FS2Boost's subsets by k, on the sets that k was chosen on."""
     rows = [
         (name, *(compare_relevant(name, one, idxs) for idxs in by_size.values()))
         for name, one in merge(results).items()
         if (by_size := one.get("neighbours"))
     ]
-    return table(("k", *NEIGHBOURS), rows)
+    return rows
 
 
-def write_relevant(results: Results) -> str:
+def write_relevant(results: Results) -> Rows:
     """Subsets where the relevant features are known."""
     rows = []
     for name, one in merge(results).items():
@@ -191,10 +166,10 @@ def write_relevant(results: Results) -> str:
             subsets = (one["methods"][method]["features"] for method in SUBSETS)
             cells = (compare_relevant(name, one, idxs) for idxs in subsets)
             rows.append((name, *cells))
-    return table(("set", *SUBSETS.values()), rows)
+    return rows
 
 
-def write_methods(results: Results) -> str:
+def write_methods(results: Results) -> Rows:
     """Means over the data sets, by method, and runs on shuffled classes."""
     sets = counted(merge(results)).values()
     rows = []
@@ -209,8 +184,7 @@ def write_methods(results: Results) -> str:
     everything = np.mean([found["all"] for found in sets])
     sizes = np.mean([len(found["names"]) for found in sets])
     rows.append(("all features", f"{everything:.1f}", f"{sizes:.1f}", "", ""))
-    heading = ("method", "accuracy, %", "features", "hypotheses fitted")
-    return table((*heading, "runs that take any feature, classes shuffled"), rows)
+    return rows
 
 
 def count_nulls(results: Results, learner: str) -> str:
@@ -223,7 +197,7 @@ def count_nulls(results: Results, learner: str) -> str:
     return f"{sum(size > 0 for size in sizes)} of {len(sizes)}" if sizes else ""
 
 
-def write_savings(results: Results) -> str:
+def write_savings(results: Results) -> Rows:
     """Rounds until the subset stands, over all sets and by whether it is the same."""
     sets = counted(merge(results))
     rows = []
@@ -233,17 +207,7 @@ def write_savings(results: Results) -> str:
         rows.append(summarise(f"{title}, all", sets, method))
         rows.append(summarise(f"{title}, the same subset", same, method))
         rows.append(summarise(f"{title}, another subset", rest, method))
-    heading = (
-        "",
-        "data sets",
-        "T",
-        "T′",
-        "T′ less : more",
-        "median gain",
-        "mean gain",
-        "without the largest",
-    )
-    return table(heading, rows)
+    return rows
 
 
 def summarise(title: str, sets: dict[str, Record], method: str) -> list[str]:
@@ -266,7 +230,7 @@ def summarise(title: str, sets: dict[str, Record], method: str) -> list[str]:
     ]
 
 
-def write_stable(results: Results) -> str:
+def write_stable(results: Results) -> Rows:
     """Every subset beside that of FS2Boost, where both stand."""
     rows = []
     for name, found in merge(results).items():
@@ -278,8 +242,7 @@ def write_stable(results: Results) -> str:
             same = "same" if is_same(found, method) else difference
             cells += [stable[method]["rounds"], same]
         rows.append(cells)
-    heading = ("set", "T of FS²Boost", "T of iFS²Boost", "its subset")
-    return table((*heading, "T by Z", "its subset"), rows)
+    return rows
 
 
 TABLES = {

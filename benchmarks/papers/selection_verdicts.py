@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.documents import listed, minus
-from benchmarks.papers.results import Verdict
+from benchmarks.documents import listed, minus, percents
+from benchmarks.papers.results import Verdict, grade
 from benchmarks.papers.runs import Results
 from benchmarks.papers.selection_findings import (
     METHODS,
@@ -28,18 +28,6 @@ ALMOST_ALWAYS = 0.8
 MOSTLY = 0.5
 
 
-def judge(results: Results) -> list[Verdict]:
-    """One per claim of the paper."""
-    if not table_1(results):
-        return []
-    return [
-        judge_figures(results),
-        judge_sfs(results),
-        judge_all(results),
-        judge_rounds(results),
-    ]
-
-
 def judge_figures(results: Results) -> Verdict:
     """Table 1, figure by figure."""
     sets = counted(table_1(results))
@@ -51,12 +39,9 @@ def judge_figures(results: Results) -> Verdict:
     }
     n_inside, n_all = sum(inside.values()), len(METHODS) * len(sets)
     cells = [f"{NAMES[method]} {count}" for method, count in inside.items()]
-    return Verdict(
-        "002",
-        "Table 1: accuracies of the features chosen",
-        "reproduced" if n_inside == n_all else "partly",
+    return "reproduced" if n_inside == n_all else "partly", (
         f"{n_inside} of {n_all} figures lie in our intervals ({listed(cells)} of "
-        f"{len(sets)})",
+        f"{len(sets)})"
     )
 
 
@@ -70,12 +55,9 @@ def judge_sfs(results: Results) -> Verdict:
     elif len(found.named(-1)) > (1 - ALMOST_ALWAYS) * n_sets:
         verdict = "not reproduced"
     started = variant_pairs(results, Variant(is_infinite=True).title)
-    return Verdict(
-        "002",
-        "FS²Boost almost always at least as good as SFS",
-        verdict,
+    return verdict, (
         f"{describe(found)}; with the paper's Z₀ = ∞ {minus(started.mean())} points, "
-        f"surely worse on {listed(started.named(-1))}",
+        f"surely worse on {listed(started.named(-1))}"
     )
 
 
@@ -84,12 +66,7 @@ def judge_all(results: Results) -> Verdict:
     found = pairs(results, "all")
     n_sets = len(found.points)
     is_good = n_sets - found.count(-1) > MOSTLY * n_sets
-    return Verdict(
-        "002",
-        "FS²Boost mostly at least as good as all features",
-        "reproduced" if is_good else "not reproduced",
-        describe(found),
-    )
+    return "reproduced" if is_good else "not reproduced", describe(found)
 
 
 def describe(found: Pairs) -> str:
@@ -110,10 +87,7 @@ def judge_rounds(results: Results) -> Verdict:
     found = saving(sets, "ifs2boost")
     gains = found.gains
     low, high = found.mean_interval()
-    is_fewer, is_same = low > 0, len(same) >= ALMOST_ALWAYS * len(sets)
-    verdict = "not reproduced"
-    if is_fewer or is_same:
-        verdict = "reproduced" if is_fewer and is_same else "partly"
+    held = [low > 0, len(same) >= ALMOST_ALWAYS * len(sets)]
     fewest = f"{int((found.before == 1).sum())} of {len(sets)}"
     why = (
         f"gain in the median {percents(np.median(gains))}, on average "
@@ -126,22 +100,15 @@ def judge_rounds(results: Results) -> Verdict:
         low, high = ours.mean_interval()
         why += (
             f", gain there {percents(ours.gains.mean())} ({percents(low)} to "
-            f"{percents(high)}): fewer rounds on "
-            f"{listed(named(ours.names, ours.gains > 0))}, more on "
-            f"{listed(named(ours.names, ours.gains < 0))}"
+            f"{percents(high)}): fewer rounds on {listed(ours.named(1))}, more on "
+            f"{listed(ours.named(-1))}"
         )
-    claim = (
-        "iFS²Boost's subset stands after 22.5 % fewer rounds on average, the same on "
-        "10 of 12 sets"
-    )
-    return Verdict("002", claim, verdict, why)
+    return grade(held), why
 
 
-def named(names: list[str], is_named: np.ndarray) -> list[str]:
-    """Those of the names that are marked."""
-    return [name for name, one in zip(names, is_named, strict=True) if one]
-
-
-def percents(value: float) -> str:
-    """Write a relative gain in percent, with its sign."""
-    return f"{minus(100 * float(value), 0)} %"
+JUDGES = {
+    "figures": judge_figures,
+    "sfs": judge_sfs,
+    "all": judge_all,
+    "rounds": judge_rounds,
+}

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.documents import listed, percent, signed, table
+from benchmarks.documents import Rows, listed, percent, signed
 from benchmarks.intervals import Interval, rise_at_end, sides
 from benchmarks.papers.huang import BUDGETS
-from benchmarks.papers.results import Verdict, beside, column, mean, measured, paired
+from benchmarks.papers.results import (
+    Verdict,
+    beside,
+    column,
+    grade,
+    mean,
+    measured,
+    paired,
+)
 from benchmarks.papers.runs import Results
 from benchmarks.papers.sets import SETS
 from benchmarks.papers.trees import SIZES
@@ -38,38 +46,33 @@ def compare(results: Results, title: str, budget: int) -> Interval:
     return paired(boosted, column(results, title, "pruned")[:, idx])
 
 
-def judge(results: Results) -> list[Verdict]:
-    """One per claim of section 7."""
-    rises = sides({title: one for title, (_, one) in find_rises(results).items()})
-    n_sure, rest = len(rises.more), [*rises.less, *rises.open]
+def judge_growth(results: Results) -> Verdict:
+    """Whether the whole tree surely errs more than its best pruning."""
+    is_sure = {title: one.low > 0 for title, (_, one) in find_rises(results).items()}
+    rest = [title for title, one in is_sure.items() if not one]
+    return grade(list(is_sure.values())), (
+        "the whole tree errs surely more than its best pruning on "
+        f"{sum(is_sure.values())} of {len(is_sure)} sets, not surely on {listed(rest)}"
+    )
+
+
+def judge_boosting(results: Results) -> Verdict | None:
+    """Smoothed beside the pruned tree under the largest budget and the least."""
     both = measured(beside(results, "huang"), titles(results))
     late, early = (
         sides({title: compare(results, title, budget) for title in both})
         for budget in (BUDGETS[-1], BUDGETS[0])
     )
     is_better = not late.more and len(late.less) > len(both) / 2
-    partly = "partly" if n_sure else "not reproduced"
-    found = [
-        Verdict(
-            "001",
-            "Decision trees overfit as they grow, on all sets",
-            partly if rest else "reproduced",
-            f"the whole tree errs surely more than its best pruning on {n_sure} of "
-            f"{n_sure + len(rest)} sets, not surely on {listed(rest)}",
-        ),
-        Verdict(
-            "001",
-            "Budgeted boosting outperforms pruned trees, above all at large budgets",
-            "reproduced" if is_better else "partly",
-            f"Smoothed errs surely less than the pruned tree at {BUDGETS[-1]} on "
-            f"{len(late.less)} of {len(both)} sets, surely more on "
-            f"{listed(late.more)}; at {BUDGETS[0]} surely less on {len(early.less)}",
-        ),
-    ]
-    return found if both else found[:1]
+    text = (
+        f"Smoothed errs surely less than the pruned tree at {BUDGETS[-1]} on "
+        f"{len(late.less)} of {len(both)} sets, surely more on {listed(late.more)}; at "
+        f"{BUDGETS[0]} surely less on {len(early.less)}"
+    )
+    return ("reproduced" if is_better else "partly", text) if both else None
 
 
-def write_sizes(results: Results) -> str:
+def write_sizes(results: Results) -> Rows:
     """Error by nodes, of the whole tree, and the rise from the best size to it."""
     rows = []
     for title, (lowest, rise) in find_rises(results).items():
@@ -79,16 +82,12 @@ def write_sizes(results: Results) -> str:
         nodes = mean(results, title, "n_nodes")[0]
         best = f"≤ {SIZES[lowest]}" if lowest < len(SIZES) else "whole"
         rows.append((title, *cells, f"{whole} ({nodes:.0f})", best, signed(rise)))
-    sizes = [f"≤ {size} nodes" for size in SHOWN]
-    ends = ("whole (nodes)", "best size", "whole − best, points")
-    return table(("set", *sizes, *ends), rows)
+    return rows
 
 
-def write_budgets(results: Results) -> str:
+def write_budgets(results: Results) -> Rows:
     """Errors under budgets, beside Smoothed where that was measured."""
     huang = beside(results, "huang")
-    names = ("whole tree", "pruned", "Smoothed", "Smoothed − pruned")
-    heading = [f"{name}, {budget}" for budget in BUDGETS_SHOWN for name in names]
     rows = []
     for title in titles(results):
         cells = []
@@ -102,7 +101,8 @@ def write_budgets(results: Results) -> str:
             else:
                 cells += ["", ""]
         rows.append((title, *cells))
-    return table(("set", *heading), rows)
+    return rows
 
 
 TABLES = {"trees-sizes": write_sizes, "trees-budgets": write_budgets}
+JUDGES = {"growth": judge_growth, "boosting": judge_boosting}

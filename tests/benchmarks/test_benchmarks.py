@@ -30,3 +30,13 @@ def test_a_document_has_a_region_for_every_table_and_no_other(package: str) -> N
     regions = find_regions(command.SOURCE.read_text(encoding="utf-8"))
 
     assert sorted(regions) == sorted(command.NAMES)
+
+
+def test_every_claim_has_its_judge() -> None:
+    pytest.importorskip("matplotlib", reason="an extra of `bench` is absent")
+    from benchmarks.papers.__main__ import CLAIMS, PARTS
+
+    claims = [line.split(",")[0] for line in CLAIMS.read_text("utf-8").splitlines()]
+    judges = [f"{part} {name}" for part, one in PARTS.items() for name in one.judges]
+
+    assert sorted(claims[1:]) == sorted(judges)

@@ -7,7 +7,7 @@ Alphas are multiples of 1/8, so that votes add up without rounding.
 import numpy as np
 from hypothesis import strategies as st
 
-from core.model.ensemble import Calibration, Ensemble
+from core.model.ensemble import N_KNOTS, Calibration, Ensemble
 from core.model.hypotheses import Stump
 from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
@@ -136,9 +136,16 @@ def stumps(draw, catalogue: Catalogue) -> Stump:
 
 def calibrations(n_outputs: int = 1) -> st.SearchStrategy[Calibration]:
     """Coefficients whose slopes are not negative."""
-    shifts = st.tuples(*[st.integers(-8, 8).map(lambda k: k / 8)] * n_outputs)
-    slopes = st.integers(0, 24).map(lambda k: k / 8)
-    return st.builds(Calibration, shifts, shifts, slopes, slopes)
+    knot = st.tuples(*[st.integers(-8, 8).map(lambda k: k / 8)] * n_outputs)
+    slope = st.integers(0, 24).map(lambda k: k / 8)
+    return st.builds(
+        Calibration, st.tuples(*[knot] * N_KNOTS), st.tuples(*[slope] * N_KNOTS)
+    )
+
+
+def calibration(offsets=(0.0,), slope=1.0) -> Calibration:
+    """Return one that doesn't vary with the share known."""
+    return Calibration((tuple(offsets),) * N_KNOTS, (slope,) * N_KNOTS)
 
 
 @st.composite

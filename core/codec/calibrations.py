@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from core.codec.nodes import Json, Node
-from core.model.ensemble import Calibration
+from core.model.ensemble import N_KNOTS, Calibration
 from core.session.policies import POLICIES
 
 
 def calibration_to_json(calibration: Calibration) -> Json:
     """Return one calibration as JSON-able values."""
     return {
-        "offsets": list(calibration.offsets),
-        "drifts": list(calibration.drifts),
-        "slope_unknown": calibration.slope_unknown,
-        "slope_known": calibration.slope_known,
+        "offsets": [list(knot) for knot in calibration.offsets],
+        "slopes": list(calibration.slopes),
     }
 
 
@@ -30,12 +28,13 @@ def read_calibrations(
 
 def read_calibration(node: Node, n_outputs: int) -> Calibration:
     """Read one calibration."""
-    shifts = {name: node.numbers(name, -1e6, 1e6) for name in ("offsets", "drifts")}
-    for name, numbers in shifts.items():
-        node.require(len(numbers) == n_outputs, name, f"must be {n_outputs}")
-    return Calibration(
-        offsets=tuple(shifts["offsets"]),
-        drifts=tuple(shifts["drifts"]),
-        slope_unknown=node.number("slope_unknown", 0, 1e6),
-        slope_known=node.number("slope_known", 0, 1e6),
+    offsets = tuple(
+        tuple(Node({"offsets": knot}, node.where).numbers("offsets", -1e6, 1e6))
+        for knot in node.items("offsets")
     )
+    slopes = tuple(node.numbers("slopes", 0, 1e6))
+    rule = f"must be {N_KNOTS} rows of {n_outputs}"
+    is_right = [len(knot) for knot in offsets] == [n_outputs] * N_KNOTS
+    node.require(is_right, "offsets", rule)
+    node.require(len(slopes) == N_KNOTS, "slopes", f"must be {N_KNOTS}")
+    return Calibration(offsets, slopes)

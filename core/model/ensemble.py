@@ -15,22 +15,24 @@ from core.table.catalogue import (
 )
 from core.table.dataset import ClassLabel, count_outputs
 
+# A calibration's coefficients stand at the shares 0, 1/4, 1/2, 3/4 and 1.
+N_KNOTS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """How probabilities follow from the votes of one policy's sessions.
 
-    The logit of output l is offset_l + drift_l*s + G_l*(slope_unknown*(1 - s) +
-    slope_known*s), with s the share of the whole ensemble's alpha that is known. G is
-    the vote F = sum(alpha h), of two classes 2F: the odds that boosting aims at.
+    The logit of output l is offset_l(s) + slope(s)*G_l, with s the share of the whole
+    ensemble's alpha that is known. G is the vote F = sum(alpha h), of two classes 2F:
+    the odds that boosting aims at. Offsets and slope are linear in s between knots.
     """
 
-    #: One per output, as the drifts.
-    offsets: tuple[float, ...]
-    drifts: tuple[float, ...]
-    #: Not negative, so that more votes for a class never lower its probability.
-    slope_unknown: float
-    slope_known: float
+    #: At each of the `N_KNOTS` knots one per output.
+    offsets: tuple[tuple[float, ...], ...]
+    #: One per knot. Not negative, so that more votes for a class never lower its
+    #: probability.
+    slopes: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +182,10 @@ class Ensemble(Derived):
         return np.array([stage.threshold for stage in stages], dtype=np.float64)
 
     @cached_property
-    def calibration_arrays(self) -> dict[str, FloatArray]:
-        """Offsets, drifts and both slopes by policy; (4, n_outputs)."""
-        slopes = np.ones(self.n_outputs)
+    def calibration_arrays(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Offsets (N_KNOTS, n_outputs) and slopes (N_KNOTS,) by policy."""
         return {
-            policy: np.array(
-                (
-                    one.offsets,
-                    one.drifts,
-                    one.slope_unknown * slopes,
-                    one.slope_known * slopes,
-                )
-            )
+            policy: (np.array(one.offsets), np.array(one.slopes))
             for policy, one in self.calibrations
         }
 

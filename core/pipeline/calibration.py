@@ -9,13 +9,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Calibration
-from core.session.probability import PLAIN, apply_link, sigmoid
+from core.model.ensemble import N_KNOTS, Calibration
+from core.session.probability import PLAIN, Link, apply_link, sigmoid
 
 # In rows: what it costs to move a coefficient by 1 from the plain link, times 2. Weak
 # enough not to bend a few hundred rows, strong enough that rows which a single line
 # separates don't send a slope to infinity.
 PENALTY = 1.0
+
+# Of the loss, at which the solver stops.
+TOLERANCE = 1e-7
 
 # Steps of the solver between two looks at whether to go on, and how often.
 N_STEPS, N_LOOKS = 20, 25
@@ -57,9 +60,10 @@ def calibrate(
 ) -> Generator[None, None, tuple[list[Calibration], Calibration] | None]:
     """Fit a calibration that beats the plain link on rows it was not fitted to.
 
-    Two are tried: with offsets, and with slopes only. Each is fitted without one fold
-    and judged on that fold, for every fold in turn. The one of least log-loss is kept,
+    Two are tried: slopes with and without offsets. Each is fitted without one fold and
+    judged on that fold, for every fold in turn. The one of least log-loss is kept,
     unless its labels err more than the votes by over `MAX_EXCESS` at some budget.
+    Without offsets they are the votes.
 
     Yields now and then, for who wants to stop.
 
@@ -69,78 +73,91 @@ def calibrate(
         For each fold that fitted on the others, and the one fitted on all. None where
         the plain link is best.
     """
-    best, least = None, sum(log_loss(PLAIN, fold) for fold in folds)
-    for has_offsets in (True, False):
+    kept, least = None, sum(log_loss(PLAIN, fold) for fold in folds)
+    for has_offsets in (False, True):
+        fitted = yield from fit(join(folds), has_offsets=has_offsets)
         crossed = []
         for idx in range(len(folds)):
             others = join([*folds[:idx], *folds[idx + 1 :]])
-            crossed.append((yield from fit(others, has_offsets=has_offsets)))
+            crossed.append((yield from fit(others, fitted, has_offsets=has_offsets)))
         links = [to_link(one) for one in crossed]
         loss = sum(map(log_loss, links, folds))
         if loss < least and excess_error(links, folds) <= MAX_EXCESS:
-            best, least = (crossed, has_offsets), loss
-    if best is None:
-        return None
-    crossed, has_offsets = best
-    return crossed, (yield from fit(join(folds), has_offsets=has_offsets))
+            kept, least = (crossed, fitted), loss
+    return kept
 
 
-def fit(observed: Observed, *, has_offsets: bool) -> Fitting:
+def fit(
+    observed: Observed, start: Calibration | None = None, *, has_offsets: bool
+) -> Fitting:
     """Fit the coefficients of a `Calibration` by penalised maximum likelihood.
 
-    The penalty draws them to the plain link: no offset nor drift, slopes of 1. Slopes
-    are kept non-negative. Yields after every `N_STEPS` steps of L-BFGS-B.
+    The penalty draws them to the plain link: no offset, slopes of 1. Slopes are kept
+    non-negative. Yields after every `N_STEPS` steps of L-BFGS-B from the start, by
+    default the plain link.
 
     Notes
     -----
     For two classes this is Platt's (1999) logistic model on the odds 2F, for K classes
-    temperature scaling with a bias per class (Guo et al. 2017), both with a drift by
-    the share known.
+    temperature scaling with a bias per class (Guo et al. 2017), both varying with the
+    share known.
     """
-    n_outputs = observed.scores.shape[1]
-    plain = np.repeat(PLAIN, (n_outputs, n_outputs, 1, 1))
-    room = (None, None) if has_offsets else (0.0, 0.0)
+    n_offsets = N_KNOTS * observed.scores.shape[1]
+    plain = np.repeat((0.0, 1.0), (n_offsets, N_KNOTS))
     found = plain
+    if start is not None:
+        found = np.append(np.ravel(start.offsets), start.slopes)
+    near = near_knots(observed.shares)
+    room = (None, None) if has_offsets else (0.0, 0.0)
     for _ in range(N_LOOKS):
         step = minimize(
             penalised_loss,
             found,
-            args=(plain, observed),
+            args=(plain, observed, near),
             jac=True,
             method="L-BFGS-B",
-            bounds=[room] * (2 * n_outputs) + [(0.0, None)] * 2,
-            options={"maxiter": N_STEPS},
+            bounds=[room] * n_offsets + [(0.0, None)] * N_KNOTS,
+            options={"maxiter": N_STEPS, "ftol": TOLERANCE},
         )
         found = step.x
         yield
         if step.success:
             break
-    offsets, drifts, slopes = np.split(found, (n_outputs, 2 * n_outputs))
-    return Calibration(
-        tuple(offsets.tolist()), tuple(drifts.tolist()), *slopes.tolist()
-    )
+    offsets, slopes = as_link(found)
+    return Calibration(tuple(map(tuple, offsets.tolist())), tuple(slopes.tolist()))
 
 
 def penalised_loss(
-    coefficients: FloatArray, plain: FloatArray, observed: Observed
+    coefficients: FloatArray,
+    plain: FloatArray,
+    observed: Observed,
+    near: FloatArray,
 ) -> tuple[float, FloatArray]:
-    """Log-loss with the penalty, and how it changes with each coefficient."""
-    scores, shares = observed.scores, observed.shares
-    n_outputs = scores.shape[1]
-    losses, pulls = losses_of(as_link(coefficients, n_outputs), observed)
+    """Log-loss with the penalty, and how it changes with each coefficient.
+
+    `near`: see `near_knots`.
+    """
+    losses, pulls = losses_of(as_link(coefficients), observed)
     pulls *= observed.weights[:, None]
-    by_score = (pulls * scores).sum(axis=1) * (2.0 if n_outputs == 1 else 1.0)
-    changes = (
-        pulls.sum(axis=0),
-        (pulls * shares[:, None]).sum(axis=0),
-        [(by_score * (1 - shares)).sum(), (by_score * shares).sum()],
-    )
+    by_slope = (pulls * observed.scores).sum(axis=1)
+    if pulls.shape[1] == 1:
+        by_slope *= 2.0
+    # Sums, not products of matrices: those wait for threads over such small ones.
+    by_offset = [(pulls * one[:, None]).sum(axis=0) for one in near]
+    changes = np.append(by_offset, (near * by_slope).sum(axis=1))
     away = coefficients - plain
     loss = (losses * observed.weights).sum() + PENALTY / 2 * (away**2).sum()
-    return float(loss), np.concatenate(changes) + PENALTY * away
+    return float(loss), changes + PENALTY * away
 
 
-def losses_of(link: FloatArray, observed: Observed) -> tuple[FloatArray, FloatArray]:
+def near_knots(shares: FloatArray) -> FloatArray:
+    """How much each knot counts at each share; (N_KNOTS, n)."""
+    knots = np.linspace(0.0, 1.0, N_KNOTS)
+    near: FloatArray = np.maximum(1 - (N_KNOTS - 1) * abs(shares - knots[:, None]), 0)
+    return near
+
+
+def losses_of(link: Link, observed: Observed) -> tuple[FloatArray, FloatArray]:
     """Log-loss of each vote, and how it changes with each logit, (n, n_outputs)."""
     logits = apply_link(link, observed.scores, observed.shares)
     if logits.shape[1] == 1:
@@ -157,25 +174,24 @@ def losses_of(link: FloatArray, observed: Observed) -> tuple[FloatArray, FloatAr
     return losses, chances
 
 
-def as_link(coefficients: FloatArray, n_outputs: int) -> FloatArray:
-    """Coefficients as `apply_link` takes them; (4, n_outputs)."""
-    offsets, drifts, slopes = np.split(coefficients, (n_outputs, 2 * n_outputs))
-    return np.array((offsets, drifts, *np.repeat(slopes[:, None], n_outputs, axis=1)))
+def as_link(coefficients: FloatArray) -> Link:
+    """Coefficients as `apply_link` takes them: offsets by knot, then slopes."""
+    offsets, slopes = np.split(coefficients, [-N_KNOTS])
+    return offsets.reshape(N_KNOTS, -1), slopes
 
 
-def to_link(one: Calibration) -> FloatArray:
+def to_link(one: Calibration) -> Link:
     """One calibration as `apply_link` takes it."""
-    slopes = (one.slope_unknown, one.slope_known)
-    return as_link(np.array((*one.offsets, *one.drifts, *slopes)), len(one.offsets))
+    return np.array(one.offsets), np.array(one.slopes)
 
 
-def log_loss(link: FloatArray, observed: Observed) -> float:
+def log_loss(link: Link, observed: Observed) -> float:
     """Log-loss over all votes, in rows."""
     losses, _ = losses_of(link, observed)
     return float((losses * observed.weights).sum())
 
 
-def excess_error(links: Sequence[FloatArray], folds: Sequence[Observed]) -> float:
+def excess_error(links: Sequence[Link], folds: Sequence[Observed]) -> float:
     """By how much the most probable class errs more than the vote where it is worst."""
     n_budgets = 1 + max(int(fold.budget_idxs.max(initial=0)) for fold in folds)
     excess, sizes = np.zeros(n_budgets), np.zeros(n_budgets)
@@ -186,7 +202,7 @@ def excess_error(links: Sequence[FloatArray], folds: Sequence[Observed]) -> floa
     return float((excess / np.maximum(sizes, 1e-300)).max())
 
 
-def is_wrong(link: FloatArray, observed: Observed) -> BoolArray:
+def is_wrong(link: Link, observed: Observed) -> BoolArray:
     """Where the most probable class, the first of several, isn't the target; (n,)."""
     logits = apply_link(link, observed.scores, observed.shares)
     labels = (logits[:, 0] > 0).astype(np.int64)

@@ -19,13 +19,13 @@ from core.table.dataset import Dataset
 MAX_CURVE_POINTS = 24
 
 # Budgets whose ends calibrations are fitted on.
-MAX_BUDGETS = 16
+MAX_BUDGETS = 12
 
 # Held-out rows per fold that they are fitted on: plenty for a few coefficients.
 MAX_ROWS = 2000
 
-# Votes per fold that they are fitted on: those of 8 classes on all rows and budgets.
-MAX_VOTES = MAX_ROWS * MAX_BUDGETS * 8
+# Numbers in the votes per fold that they are fitted on: two classes' on all of these.
+MAX_VOTES = 1 << 16
 
 # The policies that have calibrations.
 CALIBRATED = ("ordered", "sample")

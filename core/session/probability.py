@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
+from core.model.ensemble import N_KNOTS, Ensemble
 from core.model.votes import TIE, argbest
 
 MAX_LOGIT = 40.0
 
-# What holds without a calibration: no offset, no drift, and the odds as they are.
-PLAIN = np.array([[0.0], [0.0], [1.0], [1.0]])
+# Offsets and slopes at the knots: see `Calibration`.
+Link = tuple[FloatArray, FloatArray]
+
+# What holds without a calibration: no offset, and the odds as they are.
+PLAIN: Link = (np.zeros((N_KNOTS, 1)), np.ones(N_KNOTS))
 
 
 def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
@@ -76,16 +79,17 @@ def output_logits(
     return apply_link(link, scores, shares)
 
 
-def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> FloatArray:
-    """Logits by offsets, drifts and both slopes: see `Calibration`.
-
-    link: (4, n_outputs) or (4, 1)
-    """
-    offsets, drifts, unknown, known = link
-    shares = shares[..., None]
-    slopes = unknown * (1 - shares) + known * shares
+def apply_link(link: Link, scores: FloatArray, shares: FloatArray) -> FloatArray:
+    """Logit of each output's class by offsets and slopes; (..., n_outputs)."""
+    offsets, slopes = link
+    places = shares * (N_KNOTS - 1)
+    before = np.clip(places.astype(np.int64), 0, N_KNOTS - 2)
+    part = places - before
+    slope = slopes[before] * (1 - part) + slopes[before + 1] * part
+    part = part[..., None]
+    shifts = offsets[before] * (1 - part) + offsets[before + 1] * part
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores
-    logits: FloatArray = offsets + drifts * shares + slopes * odds
+    logits: FloatArray = shifts + slope[..., None] * odds
     return logits
 
 

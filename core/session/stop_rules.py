@@ -6,7 +6,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
+from core.model.ensemble import N_KNOTS, Ensemble
 from core.model.votes import TIE, raw_votes
 from core.session.arrays import SessionArrays
 from core.session.forecasts import current_votes, find_counted, forecast, tally
@@ -42,8 +42,8 @@ def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
     the difference of the two votes.
 
     The label is decided from calibrated probabilities. A logit, and the difference of
-    two, is linear in the vote and in the share known, each for a fixed other one: so
-    the corners of the reachable box decide.
+    two, is linear in the vote, and between two knots in the share known, each for a
+    fixed other one: so the corners of the reachable boxes decide.
     """
     total = float(ensemble.alpha_sums[-1])
     if total == 0:
@@ -163,10 +163,10 @@ def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) ->
 
     `ends` (2, 1) are the least and the greatest vote, `share` is the least share known.
     """
-    scores = np.repeat(ends, 2, axis=0)
-    shares = np.array((share, 1.0, share, 1.0))
+    shares = reachable_knots(share)[:, None]
+    scores = np.broadcast_to(ends, (shares.size, *ends.shape))
     corners = share_out(output_logits(ensemble, "ordered", scores, shares))
-    labels = set(decide(ensemble, corners).tolist())
+    labels = set(decide(ensemble, corners).ravel().tolist())
     low, high = ends[:, 0].tolist()
     tolerance = TIE * float(ensemble.alpha_sums[-1])
     if low <= tolerance and high >= -tolerance:
@@ -222,10 +222,15 @@ def relative_logits(
 
     `ends` (2, n_classes): least and greatest vote of each class less that of the label.
     """
-    corners = []
-    for known in (np.array(share), np.array(1.0)):
-        own = output_logits(ensemble, "ordered", np.zeros(ends.shape[1]), known)[label]
-        corners += [
-            output_logits(ensemble, "ordered", end, known) - own for end in ends
-        ]
-    return np.min(corners, axis=0), np.max(corners, axis=0)
+    shares = reachable_knots(share)[:, None]
+    scores = np.broadcast_to(ends, (shares.size, *ends.shape))
+    corners = output_logits(ensemble, "ordered", scores, shares)
+    # Its own lead over itself is 0, so that only its offset is left.
+    corners = corners - corners[..., [label]]
+    return corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+
+
+def reachable_knots(share: float) -> FloatArray:
+    """Return the share known and the knots above it; between them all is linear."""
+    knots = np.linspace(0.0, 1.0, N_KNOTS)
+    return np.array([share, *knots[knots > share]])

@@ -5,17 +5,18 @@ import pytest
 
 from core.codec import model_from_json, model_to_json, rounds_from_json, rounds_to_json
 from core.errors import RefusedError
-from core.model.ensemble import Calibration, Ensemble
+from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel
 from core.training.rounds import Round
+from tests.strategies import calibration
 
 
 def three_classes(*hypotheses) -> Model:
     """A model of three classes with trees and products, not from any training."""
-    fitted = Calibration((-1.0, 0.0, 1.0), (0.5, 0.5, 0.25), 1.0, 2.0)
+    fitted = calibration((-1.0, 0.0, 1.0), 2.0)
     ensemble = Ensemble(
         catalogue=Catalogue(
             (Feature("n"), Feature("c", "category", categories=("p", "q")))

@@ -95,7 +95,7 @@ def edits():
     yield ("is_multilabel",), 0
     yield ("calibrations",), None
     yield ("calibrations", "ordered"), []
-    yield ("calibrations", "ordered", "slope_known"), -1
+    yield ("calibrations", "ordered", "slopes", 0), -1
     yield ("error_costs",), [[0, 1]]
     yield ("error_costs",), [[0, 1], [1, "x"]]
     yield ("curve", "rows"), -1

@@ -284,7 +284,9 @@ def test_probability_of_a_long_lead_is_finite():
 @pytest.mark.parametrize("margin", [-0.5, 0.75])
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_calibrated_logit_is_the_formula(margin, share):
-    fitted = Calibration((0.5,), (-1.0,), slope_unknown=2.0, slope_known=4.0)
+    fitted = Calibration(
+        ((0.5,), (0.25,), (0.0,), (-0.25,), (-0.5,)), (2.0, 2.5, 3.0, 3.5, 4.0)
+    )
     ensemble = make_ensemble([(0, 1.0)], calibrations=(("ordered", fitted),))
 
     probability = positive_probability(ensemble, margin, share)
@@ -294,7 +296,7 @@ def test_calibrated_logit_is_the_formula(margin, share):
 
 
 def test_each_policy_has_its_own_calibration():
-    one, other = Calibration((0,), (0,), 1, 1), Calibration((0,), (0,), 3, 3)
+    one, other = strategies.calibration(), strategies.calibration(slope=3.0)
     ensemble = make_ensemble(
         [(0, 1.0)], calibrations=(("ordered", one), ("sample", other))
     )

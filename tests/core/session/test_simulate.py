@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.ensemble import Calibration, Ensemble
+from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Curve
 from core.session import curves, machine
@@ -241,8 +241,8 @@ def test_walk_ends_after_the_most_draws_as_a_session_does():
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 def test_sampling_uses_its_own_calibration_until_all_is_known(policy):
     fitted = (
-        ("ordered", Calibration((0,), (0,), 1, 1)),
-        ("sample", Calibration((0,), (0,), 5, 5)),
+        ("ordered", strategies.calibration()),
+        ("sample", strategies.calibration(slope=5.0)),
     )
     features = [Feature("f0", cost=1), Feature("f1", cost=1)]
     ensemble = make_ensemble(

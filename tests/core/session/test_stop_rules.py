@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.model.ensemble import Calibration, Ensemble
+from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.session import machine
 from core.session.arrays import session_arrays
@@ -256,7 +256,7 @@ def test_member_of_a_bundle_has_a_say_while_the_bundle_can_be_paid(budget, reaso
 
 
 def test_fixed_vote_with_an_open_label_is_not_certain():
-    fitted = Calibration((0.0,), (0.0,), slope_unknown=0.4, slope_known=0.4)
+    fitted = strategies.calibration(slope=0.4)
     ensemble = make_ensemble(
         [(0, 3.0), (1, 2.0)],
         calibrations=(("ordered", fitted),),
@@ -300,7 +300,7 @@ def test_costly_error_keeps_the_label_of_three_classes_open(cost, reason, labels
 
 @pytest.mark.parametrize("offset", [-6.0, 0.0])
 def test_label_is_not_certain_between_the_prior_of_a_tie_and_a_full_margin(offset):
-    fitted = Calibration((offset,), (0.0,), slope_unknown=2.5, slope_known=2.5)
+    fitted = strategies.calibration((offset,), 2.5)
     ensemble = make_ensemble(
         [(0, 1.0), (1, 1.0)],
         calibrations=(("ordered", fitted),),

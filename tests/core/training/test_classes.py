@@ -24,7 +24,7 @@ from core.codec import (
     state_to_json,
 )
 from core.errors import RefusedError
-from core.model.ensemble import Calibration, Ensemble
+from core.model.ensemble import N_KNOTS, Calibration, Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
 from core.model.votes import raw_votes
@@ -364,17 +364,17 @@ def test_label_has_the_least_expected_cost(data, n_classes):
 
 
 def test_calibrations_are_applied_output_by_output():
-    fitted = Calibration((-1.0, -0.5, 0.0), (0.25, 0.5, -0.25), 1.5, 2.0)
+    # The share 0.4 lies 0.6 of the way from the second knot to the third.
+    offsets = ((9.0,) * 3, (-1.0, -0.5, 0.0), (0.5, 0.0, 1.0), (9.0,) * 3, (9.0,) * 3)
+    fitted = Calibration(offsets, (9.0, 1.5, 2.0, 9.0, 9.0))
     ensemble = plain(calibrations=(("ordered", fitted),))
-    scores, share = [0.3, -0.2, 0.1], 0.75
+    scores, share = [0.3, -0.2, 0.1], 0.4
 
     forecast = forecast_of(ensemble, scores, share)
 
     weights = [
-        math.exp(offset + drift * share + (1.5 * (1 - share) + 2.0 * share) * score)
-        for offset, drift, score in zip(
-            fitted.offsets, fitted.drifts, scores, strict=True
-        )
+        math.exp(0.4 * before + 0.6 * after + (0.4 * 1.5 + 0.6 * 2.0) * score)
+        for before, after, score in zip(offsets[1], offsets[2], scores, strict=True)
     ]
     np.testing.assert_allclose(forecast.probabilities, np.array(weights) / sum(weights))
 
@@ -424,7 +424,7 @@ def test_training_of_three_classes_gives_curve_and_calibrations(learner, algorit
 
     fitted = dict(model.ensemble.calibrations)
     assert set(fitted) <= {"ordered", "sample"}
-    assert {len(one.offsets) for one in fitted.values()} <= {3}
+    assert {len(one.offsets[0]) for one in fitted.values()} <= {3}
     assert len(model.curve.errors) == len(model.curve.budgets)
     assert model.curve.n_samples == 60
     assert model.curve.errors[-1] < model.curve.errors[0]
@@ -649,11 +649,10 @@ def test_hypothesis_without_stumps_is_refused(kind):
 
 
 @pytest.mark.parametrize("n_outputs", [0, 1, 2, 4])
-@pytest.mark.parametrize("name", ["offsets", "drifts"])
-def test_calibrations_that_are_not_one_per_class_are_refused(n_outputs, name):
+def test_calibrations_that_are_not_one_per_class_are_refused(n_outputs):
     document = tree_document()
-    one = {"offsets": [0] * 3, "drifts": [0] * 3, "slope_unknown": 1, "slope_known": 1}
-    document["calibrations"] = {"ordered": one | {name: [0] * n_outputs}}
+    one = {"offsets": [[0] * n_outputs] * N_KNOTS, "slopes": [1] * N_KNOTS}
+    document["calibrations"] = {"ordered": one}
 
     with pytest.raises(RefusedError, match="ordered"):
         model_from_json(document)

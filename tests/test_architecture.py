@@ -231,9 +231,12 @@ def modules() -> dict[str, Path]:
     return {".".join(p for p in parts if p != "__init__"): f for parts, f in named}
 
 
-@pytest.mark.parametrize("module", modules())
+MODULES = modules()
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_module_imports_only_what_its_arrows_allow(module: str) -> None:
-    path = modules()[module]
+    path = MODULES[module]
     source = path.read_text(encoding="utf-8")
     targets = imported(module, source, is_package=path.name == "__init__.py")
 

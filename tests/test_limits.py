@@ -13,6 +13,9 @@ BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 # Layers in which functions of one noun have one name: http/models.get asks
 # service/models.get, which asks store/models.get.
 STRAIGHT_LINES = ("app/http/", "app/service/", "app/store/")
+# Where a name may stand again: a document is called as the value that it shows, and a
+# client calls things as its service does.
+ECHOES = ("app/http/schemas/", "app/documents/", "askless/")
 
 LINES_OF_A_FILE = 300
 LINES_OF_A_TEST_FILE = 600
@@ -38,6 +41,7 @@ def sources(*tops: str) -> dict[str, str]:
 
 SHIPPED = sources("core", "app", "askless")
 ALL = SHIPPED | sources("migrations", "tests", "benchmarks")
+TREES = {path: ast.parse(source) for path, source in SHIPPED.items()}
 
 
 def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -89,8 +93,8 @@ def long_files() -> Iterator[str]:
 
 
 def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> Iterator[str]:
-    for path, source in SHIPPED.items():
-        for name, node in functions(ast.parse(source)):
+    for path, tree in TREES.items():
+        for name, node in functions(tree):
             if measure(node) > limit:
                 yield f"{path} {name}"
 
@@ -98,12 +102,14 @@ def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> Iterator[st
 def shared_names() -> Iterator[str]:
     """Yield public names at the top level of two modules or more."""
     places: dict[str, list[str]] = defaultdict(list)
-    # A client is a program of its own: it calls things as the service does.
-    for path, source in sources("core", "app").items():
-        for node in ast.parse(source).body:
-            if not isinstance(node, (*FUNCTIONS, ast.ClassDef)) or node.name[0] == "_":
-                continue
-            if isinstance(node, ast.ClassDef) or not path.startswith(STRAIGHT_LINES):
+    for path, tree in TREES.items():
+        kinds = (
+            ast.ClassDef
+            if path.startswith(STRAIGHT_LINES)
+            else (*FUNCTIONS, ast.ClassDef)
+        )
+        for node in tree.body if not path.startswith(ECHOES) else ():
+            if isinstance(node, kinds) and node.name[0] != "_":
                 places[node.name].append(path)
     yield from (name for name, paths in places.items() if len(paths) > 1)
 

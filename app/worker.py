@@ -43,7 +43,7 @@ def run(settings: Settings) -> None:
     warm_up()
     # Not in this thread, which is to hear of signals while a kernel runs.
     working, *others = (
-        threading.Thread(target=repeat, args=one, daemon=True)
+        threading.Thread(target=act_every, args=one, daemon=True)
         for one in (
             (worker.work, POLLING_S, stop),
             (worker.keep_house, settings.heartbeat_timeout_s / 4, ended),
@@ -64,7 +64,9 @@ def run(settings: Settings) -> None:
     log("worker.stopped", holder=worker.holder)
 
 
-def repeat(act: Callable[[], object], every_s: float, ended: threading.Event) -> None:
+def act_every(
+    act: Callable[[], object], every_s: float, ended: threading.Event
+) -> None:
     """Act until it has ended: at once after what was of use, else every so often."""
     while not ended.is_set():
         try:

@@ -87,9 +87,3 @@ def test_two_commands_stand_at_the_top():
         "make demo",
         "make test",
     ]
-
-
-def test_links_lead_somewhere():
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-
-    assert [link for link in links if not (ROOT / link).exists()] == []

@@ -1,11 +1,9 @@
 """The ledger: rows are appended and read, never changed."""
 
-from datetime import datetime
-
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.records import EntryKind, LedgerEntry, Page
+from app.records import LedgerEntry, Page
 from app.store.paging import newest
 from app.store.tables import ledger
 
@@ -21,29 +19,13 @@ COLUMNS = (
 )
 
 
-def append(
-    db: Session,
-    *,
-    session_id: str,
-    feature: str,
-    group: str | None,
-    kind: EntryKind,
-    amount: int,
-    unit: str,
-    now: datetime,
-) -> None:
-    """Write a charge or a reversal; the database refuses a second one."""
-    db.execute(
-        ledger.insert().values(
-            at=now,
-            session_id=session_id,
-            feature=feature,
-            group=group,
-            kind=kind,
-            amount=amount,
-            unit=unit,
-        )
-    )
+def append(db: Session, entry: LedgerEntry) -> None:
+    """Write a charge or a reversal; its id is given by the database, as the last one.
+
+    The database refuses a second one of the same feature.
+    """
+    values = {c.name: getattr(entry, c.name) for c in COLUMNS if c.name != "id"}
+    db.execute(ledger.insert().values(values))
 
 
 def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:

@@ -25,31 +25,13 @@ COLUMNS = (
 )
 
 
-def insert(
-    db: Session,
-    *,
-    model_id: str,
-    state: SessionState,
-    budget_limit: int | None,
-    unit: str,
-    document: str,
-    now: datetime,
-) -> PredictSession:
-    made = PredictSession(
-        id=f"ses_{secrets.token_hex(12)}",
-        model_id=model_id,
-        state=state,
-        version=1,
-        budget_limit=budget_limit,
-        spent=0,
-        unit=unit,
-        document=document,
-        created_at=now,
-        updated_at=now,
-    )
+def make_id() -> str:
+    return f"ses_{secrets.token_hex(12)}"
+
+
+def insert(db: Session, made: PredictSession) -> None:
     values = {column.name: getattr(made, column.name) for column in COLUMNS}
     db.execute(sessions.insert().values(**values))
-    return made
 
 
 def get(db: Session, session_id: str) -> PredictSession | None:

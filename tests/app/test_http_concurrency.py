@@ -6,7 +6,6 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from datetime import UTC, datetime
 from functools import partial
 from threading import Barrier
 from time import monotonic
@@ -18,9 +17,9 @@ import sqlalchemy as sa
 
 from app.settings import Settings
 from app.store import ledger, sessions
-from app.store.engine import create_engine, transaction
+from app.store.engine import transaction
 from tests.app.clinic import Json, many, model_json, said
-from tests.app.servers import CONTEXT, Server
+from tests.app.servers import Server
 
 N_CALLERS = 200
 DEADLINE_S = 60.0
@@ -115,41 +114,6 @@ def test_versions_of_one_name_imported_at_once_all_differ(
     made = at_once([partial(caller.post, "/models", json=raw) for _ in range(40)])
 
     assert sorted(one.json()["version"] for one in made) == list(range(1, 41))
-
-
-def charge_often(url: str, session_id: str, number: int, n_times: int) -> int:
-    """Charge 1 micro-unit again and again; give how often it was accepted."""
-    engine, n_taken = create_engine(url), 0
-    for time in range(n_times):
-        with transaction(engine) as db:
-            sessions.get_locked(db, session_id)
-            if sessions.charge(db, session_id, 1):
-                n_taken += 1
-                ledger.append(
-                    db,
-                    session_id=session_id,
-                    feature=f"{number}.{time}",
-                    group=None,
-                    kind="charge",
-                    amount=1,
-                    unit="",
-                    now=datetime.now(UTC),
-                )
-    engine.dispose()
-    return n_taken
-
-
-def test_four_processes_never_charge_past_the_budget(
-    caller: httpx.Client, engine: sa.Engine, database_url: str
-) -> None:
-    session = begin(caller, 1, budget=0.001)
-    tasks = [(database_url, session["id"], number, 300) for number in range(4)]
-
-    with CONTEXT.Pool(4) as pool:
-        taken = pool.starmap(charge_often, tasks)
-
-    assert sum(taken) == 1000
-    assert accounts(engine, session["id"]) == (1000, 1000)
 
 
 def insist(url: str, path: str, body: Json) -> httpx.Response:

@@ -1,11 +1,8 @@
 """The database itself: migrations, constraints, and the race to charge."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import StringIO
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -14,16 +11,17 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.records import LedgerEntry, PredictSession
 from app.service import attempts
-from app.store import models, sessions
+from app.store import ledger, models, sessions
 from app.store.engine import create_engine, transaction
 from app.store.migrate import config, is_current, migrate
 from app.store.tables import ledger as ledger_rows
 from app.store.tables import metadata
 from app.store.tables import sessions as session_rows
 from app.store.tables import trainings as training_rows
+from tests.app.servers import CONTEXT
 
-ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 OURS = set(metadata.tables)
 
@@ -112,15 +110,9 @@ def test_migrations_have_one_head() -> None:
 
 def add_session(db: Session, limit: int | None) -> str:
     model = models.insert(db, name="m", document="{}", training_id=None, now=NOW)
-    return sessions.insert(
-        db,
-        model_id=model.id,
-        state="open",
-        budget_limit=limit,
-        unit="CAD",
-        document="{}",
-        now=NOW,
-    ).id
+    made = PredictSession("ses_1", model.id, "open", 1, limit, 0, "CAD", "{}", NOW, NOW)
+    sessions.insert(db, made)
+    return made.id
 
 
 @pytest.fixture
@@ -129,18 +121,11 @@ def session_id(engine: sa.Engine) -> str:
         return add_session(db, 100)
 
 
-def add_charge(db: Session, session_id: str, amount: int = 10) -> None:
-    db.execute(
-        ledger_rows.insert().values(
-            at=NOW,
-            session_id=session_id,
-            feature="age",
-            group=None,
-            kind="charge",
-            amount=amount,
-            unit="CAD",
-        )
-    )
+def add_charge(
+    db: Session, session_id: str, amount: int = 10, feature: str = "age"
+) -> None:
+    charge = (0, NOW, session_id, feature, None, "charge", amount, "CAD")
+    ledger.append(db, LedgerEntry(*charge))
 
 
 @pytest.mark.parametrize(
@@ -224,23 +209,16 @@ def test_reading_transaction_can_not_write(engine: sa.Engine, session_id: str) -
         assert sessions.charge(db, session_id, 1)
 
 
-CHARGE = """
-import sys
-from datetime import UTC, datetime
-from app.store import sessions
-from app.store.engine import create_engine, transaction
-from app.store.tables import ledger
-
-url, session_id, number = sys.argv[1:]
-engine = create_engine(url)
-for count in range(300):
-    with transaction(engine) as db:
-        if sessions.charge(db, session_id, 1):
-            values = {"session_id": session_id, "kind": "charge", "amount": 1}
-            values |= {"at": datetime.now(UTC), "unit": "CAD"}
-            values |= {"feature": f"{number}-{count}"}
-            db.execute(ledger.insert().values(values))
-"""
+def charge_often(url: str, session_id: str, number: int) -> int:
+    """Charge 1 micro-unit again and again; return how often it was accepted."""
+    engine, n_taken = create_engine(url), 0
+    for count in range(300):
+        with transaction(engine) as db:
+            if sessions.charge(db, session_id, 1):
+                add_charge(db, session_id, 1, f"{number}-{count}")
+                n_taken += 1
+    engine.dispose()
+    return n_taken
 
 
 @pytest.mark.slow
@@ -250,18 +228,12 @@ def test_racing_charges_are_neither_lost_nor_past_the_budget(
     with transaction(engine) as db:
         session_id = add_session(db, 777)
 
-    racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", CHARGE, database_url, session_id, str(number)],
-            cwd=ROOT,
-        )
-        for number in range(4)
-    ]
-    codes = [racer.wait(120) for racer in racers]
+    with CONTEXT.Pool(4) as pool:
+        tasks = [(database_url, session_id, number) for number in range(4)]
+        taken = pool.starmap(charge_often, tasks)
 
-    assert codes == [0] * 4
     with transaction(engine, is_read=True) as db:
         found = sessions.get(db, session_id)
         charged = db.scalar(sa.select(sa.func.sum(ledger_rows.c.amount)))
     assert found is not None
-    assert found.spent == charged == 777
+    assert found.spent == charged == sum(taken) == 777

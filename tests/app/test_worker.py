@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 STARTER = multiprocessing.get_context("forkserver")
 STARTER.set_forkserver_preload(["app.worker", "core.kernels"])
 TABLE = noisy_table()
-SPEC = noisy_spec(3500)
+SPEC = noisy_spec(2000)
 
 
 @cache

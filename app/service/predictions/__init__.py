@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from app.errors import ConflictError, NotFoundError
-from app.records import ModelHead, Page, PredictSession, SessionState
+from app.records import LedgerEntry, ModelHead, Page, PredictSession, SessionState
 from app.service.loaded import LoadedModels
 from app.service.paging import require_page
 from app.service.predictions import document
@@ -92,15 +92,19 @@ def start(
     state = machine.start(
         model.ensemble, wanted.budget, seed, known, wanted.policy, rule
     )
-    session = sessions.insert(
-        db,
+    session = PredictSession(
+        id=sessions.make_id(),
         model_id=head.id,
         state=row_state(state),
+        version=1,
         budget_limit=wanted.budget,
+        spent=0,
         unit=catalogue.cost_unit,
         document=document.write(state, catalogue, texts),
-        now=now,
+        created_at=now,
+        updated_at=now,
     )
+    sessions.insert(db, session)
     return Opened(session, model, state, texts).view
 
 
@@ -311,16 +315,17 @@ def charge_all(
             found = get_locked(db, session.id)
             left = (found.budget_limit or 0) - found.spent
             raise OverBudgetError(feature.name, charge.amount, left)
-        ledger.append(
-            db,
+        entry = LedgerEntry(
+            id=0,
+            at=now,
             session_id=session.id,
             feature=feature.name,
             group=feature.group,
             kind="charge",
             amount=charge.amount,
             unit=session.unit,
-            now=now,
         )
+        ledger.append(db, entry)
 
 
 def save(db: Session, opened: Opened, now: datetime) -> Opened:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.curves import evaluate
 from core.table.binning import bin_values
@@ -14,9 +15,8 @@ from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.feature_sampling import SearchName
-from core.training.histograms import Histograms
-from core.training.learners.stump import find_stumps
 from core.training.params import BoostParams, LearnerName
+from core.training.weights import Shard, Weights
 
 ROUNDS: tuple[tuple[LearnerName, SearchName], ...] = (
     ("stump", "all"),
@@ -59,8 +59,7 @@ def warm(rows: Dataset) -> None:
             state = machine.start(ensemble, 10_000_000, policy=policy)
             machine.forecast(ensemble, state)
     # What only larger tables use: all cores at once.
-    find_stumps(binned, weights, np.arange(5), is_parallel=True)
-    if weights.shape[1] == 1:
-        histograms = Histograms(binned, weights[:, 0], is_parallel=True)
-        histograms.find_stumps()
-        histograms.apply(np.ones(rows.n_samples, np.int8), 0.5)
+    large = Weights([Shard(binned, weights, is_parallel=True)])
+    large.find_stumps(np.arange(5))
+    large.find_in(large.everything(), (1,) * weights.shape[1], np.arange(5))
+    large.apply(Stump(0, 0.5, (1,) * weights.shape[1]), 0.5)

@@ -4,7 +4,6 @@ Slow, and free of anything ours. A table is a list of rows, a missing cell is No
 a stump is (feature_idx, cut, vote, is_category), money is a whole number.
 """
 
-import math
 from bisect import bisect_right
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -20,22 +19,6 @@ class Shop(NamedTuple):
     group_of: list
     fees: list
     is_bundle: list
-
-
-class Best(NamedTuple):
-    edge: float
-    cut: float | None
-    vote: int
-
-
-class Round(NamedTuple):
-    stump: tuple
-    edge: float
-    alpha: float
-    z: float
-    spent: int
-    scores: list
-    edges: list
 
 
 class End(NamedTuple):
@@ -74,47 +57,6 @@ def cast(value, cut, vote, is_category):
     return vote if is_above else -vote
 
 
-def edge_of(values, signs, weights, cut, vote, is_category):
-    return math.fsum(
-        weight * sign * cast(value, cut, vote, is_category)
-        for value, sign, weight in zip(values, signs, weights, strict=True)
-    )
-
-
-def best_stump(values, signs, weights, is_category):
-    """Try every cut and both votes; the lowest cut wins a tie."""
-    present = {value for value in values if value is not None}
-    cuts = sorted(present) if is_category else thresholds(values)
-    if len(present) < 2:
-        return Best(0.0, None, 1)
-    best = Best(0.0, None, 1)
-    for cut in cuts:
-        for vote in (1, -1):
-            edge = edge_of(values, signs, weights, cut, vote, is_category)
-            if edge > best.edge:
-                best = Best(edge, cut, vote)
-    return best
-
-
-def present_weight(values, weights):
-    return math.fsum(
-        weight
-        for value, weight in zip(values, weights, strict=True)
-        if value is not None
-    )
-
-
-def reweight(values, signs, weights, stump, alpha):
-    """D(i) exp(-alpha y h(x)) / Z."""
-    _, cut, vote, is_category = stump
-    moved = [
-        weight * math.exp(-alpha * sign * cast(value, cut, vote, is_category))
-        for value, sign, weight in zip(values, signs, weights, strict=True)
-    ]
-    z = math.fsum(moved)
-    return [weight / z for weight in moved], z
-
-
 def price(shop, paid, feature_idx):
     """What a feature charges once those in `paid` were charged."""
     if feature_idx in paid:
@@ -138,85 +80,6 @@ def rule_cost(shop, paid, feature_idx, cost_floor=None):
         cost += shop.fees[group]
     positive = [amount for amount in [*shop.costs, *shop.fees] if amount > 0]
     return cost or cost_floor or min(positive, default=0)
-
-
-def boost(
-    rows,
-    signs,
-    weights,
-    is_category,
-    shop,
-    algorithm,
-    rounds,
-    tau=1.0,
-    switch=0.1,
-    cost_floor=None,
-    choices=None,
-):
-    """Run a boosting algorithm; with `choices`, take those stumps, round by round.
-
-    For every feature, `edges` of a round are the best ones and `scores` what the
-    algorithm maximises (None where there is no stump).
-    """
-    columns = [column(rows, idx) for idx in range(len(is_category))]
-    if not any([*shop.costs, *shop.fees]) and cost_floor is None:
-        algorithm = "adaboost"
-    done, paid, spent, first_quality, is_smoothing = [], set(), 0, None, False
-    for number in range(rounds if choices is None else len(choices)):
-        bests = [
-            best_stump(values, signs, weights, flag)
-            for values, flag in zip(columns, is_category, strict=True)
-        ]
-        prices = [rule_cost(shop, paid, idx, cost_floor) for idx in range(len(columns))]
-        edges = [min(best.edge, MAX_EDGE) for best in bests]
-        presents = [present_weight(values, weights) for values in columns]
-        if algorithm == "hybrid":
-            unpaid = [
-                -math.log(1 - edge**2) / cost
-                for idx, (edge, cost) in enumerate(zip(edges, prices, strict=True))
-                if idx not in paid
-            ]
-            quality = max(unpaid, default=0)
-            first_quality = first_quality or quality
-            is_smoothing = is_smoothing or quality < switch * first_quality
-        scores = []
-        for best, edge, cost, present in zip(
-            bests, edges, prices, presents, strict=True
-        ):
-            right = (present + best.edge) / 2
-            wrong = max(present - best.edge, 0) / 2
-            if edge <= MIN_EDGE:
-                score = None
-            elif algorithm == "adaboost_bt_greedy" or (
-                algorithm == "hybrid" and not is_smoothing
-            ):
-                score = math.log(1 - edge**2) / -cost
-            elif algorithm in ("adaboost_bt_smoothed", "hybrid"):
-                score = math.log(1 - edge**2) / -(tau * spent + cost)
-            elif algorithm == "speedboost":
-                score = (right + wrong - 2 * math.sqrt(right * wrong)) / cost
-            else:
-                score = edge
-            scores.append(score)
-        if all(score is None for score in scores):
-            break
-        chosen = max(range(len(scores)), key=lambda i: (scores[i] or -1, -i))
-        edge, cut, vote = bests[chosen]
-        if choices is not None:
-            chosen, cut, vote, flag = choices[number]
-            edge = edge_of(columns[chosen], signs, weights, cut, vote, flag)
-        stand = presents[chosen] if algorithm == "speedboost" else 1
-        ratio = min(edge / stand, MAX_EDGE)
-        alpha = math.log((1 + ratio) / (1 - ratio)) / 2
-        stump = (chosen, cut, vote, is_category[chosen])
-        weights, z = reweight(columns[chosen], signs, weights, stump, alpha)
-        spent += price(shop, paid, chosen)
-        paid.add(chosen)
-        every = [best.edge for best in bests]
-        done.append(Round(stump, edge, alpha, z, spent, scores, every))
-        if edge >= MAX_EDGE:
-            break
-    return done
 
 
 def obtain(shop, row, feature_idx, known, gone, charged, budget, spent):

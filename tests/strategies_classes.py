@@ -4,6 +4,7 @@ Random trees may read a feature twice on a path, as no training would make them.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -132,6 +133,22 @@ def tables(draw, catalogue: Catalogue, min_rows=1, max_rows=6) -> np.ndarray:
     row = st.tuples(*[cells(feature) for feature in catalogue.features])
     rows = draw(st.lists(row, min_size=min_rows, max_size=max_rows))
     return np.array(rows, np.float64).reshape(len(rows), len(catalogue.features))
+
+
+def stumps_of(hypothesis: Hypothesis) -> tuple[Stump, ...]:
+    """Return the stumps of a hypothesis."""
+    return (hypothesis,) if isinstance(hypothesis, Stump) else hypothesis.stumps
+
+
+def on_cuts(hypothesis: Hypothesis, cuts: list[np.ndarray]) -> Hypothesis:
+    """Return the hypothesis with each stump on a cut that the binned table knows."""
+    moved = tuple(
+        replace(one, cut=float(its_cuts[np.argmin(np.abs(its_cuts - one.cut))]))
+        for one, its_cuts in zip(stumps_of(hypothesis), cuts, strict=True)
+    )
+    if isinstance(hypothesis, Stump):
+        return moved[0]
+    return replace(hypothesis, stumps=moved)
 
 
 def to_naive(hypothesis: Hypothesis):

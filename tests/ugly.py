@@ -4,12 +4,9 @@ Drawn by hypothesis: `dyadic_tables`.
 """
 
 import numpy as np
-from hypothesis import strategies as st
 
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset
-from tests import naive
-from tests.strategies import datasets, rows_of
 
 NAN = float("nan")
 
@@ -63,50 +60,3 @@ UGLY = {
         [[3, 1, 2]] * 4, [0, 1, 0], [0.5, 0.25, 0.25], ["number"] * 4
     ),
 }
-
-
-@st.composite
-def dyadic_tables(draw) -> Dataset:
-    """Weights of few bits, that add up without rounding, so that ties are exact."""
-    dataset = draw(datasets())
-    n = dataset.n_samples
-    weights = np.array(draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
-    return table_of(
-        dataset.values.T,
-        dataset.targets,
-        weights / 64,
-        [feature.type for feature in dataset.catalogue.features],
-    )
-
-
-def naive_bests(dataset):
-    rows = rows_of(dataset.values)
-    return [
-        naive.best_stump(
-            naive.column(rows, idx),
-            dataset.signs.tolist(),
-            dataset.weights.tolist(),
-            feature.type == "category",
-        )
-        for idx, feature in enumerate(dataset.catalogue.features)
-    ]
-
-
-def naive_edge(dataset, idx, best):
-    """Give the edge of a stump on a feature."""
-    return naive.edge_of(
-        naive.column(rows_of(dataset.values), idx),
-        dataset.signs.tolist(),
-        dataset.weights.tolist(),
-        best.cut,
-        best.vote,
-        dataset.catalogue.features[idx].type == "category",
-    )
-
-
-def naive_presents(dataset):
-    """Give, per feature, the weight of the rows that have it."""
-    return [
-        naive.present_weight(column, dataset.weights.tolist())
-        for column in zip(*rows_of(dataset.values), strict=True)
-    ]

@@ -1,24 +1,11 @@
-"""Every compiled function, on plain arrays only; one file per stage.
+"""Every compiled function, on arrays and records of them; one file per stage.
 
 A kernel calls kernels of its own file only: numba's cache does not notice edits
 elsewhere.
 """
 
-from core.kernels.binning import FEW, MISSING, encode, encode_parallel
-from core.kernels.histograms import (
-    CHUNK,
-    add,
-    add_parallel,
-    cast,
-    move,
-    move_parallel,
-    pack,
-    reweight,
-    scan_columns,
-    scan_columns_parallel,
-    sum_groups,
-    sum_groups_parallel,
-)
+from core.kernels.binning import FEW, MISSING, encode, encode_parallel, pack
+from core.kernels.histograms import add, add_parallel
 from core.kernels.inference import (
     GONE,
     KNOWN,
@@ -35,12 +22,17 @@ from core.kernels.inference import (
     walk_ordered,
     walk_sampled,
 )
-from core.kernels.outputs import (
-    best_output_stumps,
-    best_output_stumps_parallel,
-    end_rows,
-    reweight_outputs,
-    sum_sides,
+from core.kernels.records import Best, Change, Coded, Look, Moved
+from core.kernels.scanning import scan, scan_parallel
+from core.kernels.weights import (
+    CHUNK,
+    cast,
+    count_sides,
+    count_sides_parallel,
+    gather,
+    gather_parallel,
+    move,
+    move_parallel,
 )
 
 __all__ = [
@@ -51,30 +43,31 @@ __all__ = [
     "MISSING",
     "OPEN",
     "PENDING",
+    "Best",
+    "Change",
+    "Coded",
+    "Look",
+    "Moved",
     "add",
     "add_parallel",
     "add_votes",
-    "best_output_stumps",
-    "best_output_stumps_parallel",
     "bound_votes",
     "cast",
+    "count_sides",
+    "count_sides_parallel",
     "encode",
     "encode_parallel",
-    "end_rows",
     "find_asking",
     "find_dues",
     "find_plan",
     "follow_all",
+    "gather",
+    "gather_parallel",
     "move",
     "move_parallel",
     "pack",
-    "reweight",
-    "reweight_outputs",
-    "scan_columns",
-    "scan_columns_parallel",
-    "sum_groups",
-    "sum_groups_parallel",
-    "sum_sides",
+    "scan",
+    "scan_parallel",
     "tally",
     "tally_draws",
     "walk_ordered",

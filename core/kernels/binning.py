@@ -156,3 +156,26 @@ def encode_parallel(
                 out_sizes[feature_idx],
                 out_known[feature_idx],
             )
+
+
+@parallel_kernel
+def pack(codes, n_codes, has_missing, members, starts, out_packed):
+    """Join the codes of several features into one byte, as digits of one number.
+
+    Lane l joins the features members[starts[l]] to members[starts[l + 1]], the first
+    one the lowest digit; a missing value is the digit n_codes. out_packed:
+    (n_packed, n_samples).
+    """
+    for lane in prange(out_packed.shape[0]):
+        joint = out_packed[lane]
+        joint[:] = 0
+        stride = 1
+        for member in range(starts[lane], starts[lane + 1]):
+            feature_idx = members[member]
+            feature_codes = codes[feature_idx]
+            # In bytes, which takes a quarter of the time of whole numbers.
+            missing = np.uint8(n_codes[feature_idx])
+            factor = np.uint8(stride)
+            for row in range(joint.shape[0]):
+                joint[row] += np.uint8(factor * min(feature_codes[row], missing))
+            stride *= n_codes[feature_idx] + has_missing[feature_idx]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,33 +10,10 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from core.table.dataset import Dataset
+from core.table.packing import Packing, pack
 
 MAX_CODES = 254
-N_JOINT = 256
 N_SOME = 500
-
-
-@dataclass(frozen=True)
-class Packing:
-    """Columns of codes, each of one feature or of several with few codes.
-
-    A column joins the features `members[starts[c]]` to `members[starts[c + 1]]`. The
-    first columns are `codes`, (n_packed, n_samples), the digits of each code being its
-    features' codes, the lowest first; each of the others is one feature as it is.
-    """
-
-    codes: CodeArray
-    members: IntArray
-    starts: IntArray
-
-    @cached_property
-    def column_of(self) -> IntArray:
-        """Column of each feature; (n_features,)."""
-        columns = np.empty(self.members.size, dtype=np.int64)
-        columns[self.members] = np.repeat(
-            np.arange(self.starts.size - 1), np.diff(self.starts)
-        )
-        return columns
 
 
 @dataclass(frozen=True)
@@ -45,9 +21,10 @@ class Binned:
     """The rows of a dataset as codes.
 
     `codes` is (n_features, n_samples). Every code below `n_codes[f]` occurs in
-    feature f. `cuts[f]` gives, for a number or boolean, the threshold between code
-    k and k + 1; for a category, the value of code k. `packing` holds the codes of
-    features with few of them once more, several in a byte.
+    feature f, if in no row of this shard then in another. `cuts[f]` gives, for a
+    number or boolean, the threshold between code k and k + 1; for a category, the
+    value of code k. `packing` holds the codes of features with few of them once more,
+    several in a byte.
     """
 
     codes: CodeArray
@@ -56,6 +33,30 @@ class Binned:
     has_missing: BoolArray
     cuts: tuple[FloatArray, ...]
     packing: Packing
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def coded(self) -> kernels.Coded:
+        """The record that kernels take."""
+        facts = self.n_codes, self.is_category, self.has_missing
+        packing = self.packing
+        return kernels.Coded(
+            self.codes, *facts, packing.codes, packing.members, packing.starts
+        )
+
+    def take(self, row_idxs: IntArray) -> Binned:
+        """Return a shard: some rows, with the cuts and lanes of all."""
+        packing = replace(self.packing, codes=take_rows(self.packing.codes, row_idxs))
+        return replace(self, codes=take_rows(self.codes, row_idxs), packing=packing)
+
+
+def take_rows(codes: CodeArray, row_idxs: IntArray) -> CodeArray:
+    """Return the codes of some rows, (n_lanes, n_samples) as they were."""
+    return np.ascontiguousarray(codes[:, row_idxs])
 
 
 def bin_values(dataset: Dataset) -> Binned:
@@ -158,39 +159,6 @@ def sort_cuts(
     return find_thresholds(
         column[:n_present], None if weights is None else weights[:n_present]
     )
-
-
-def pack(codes: CodeArray, n_codes: IntArray, has_missing: BoolArray) -> Packing:
-    """Join features with few codes, so that one pass over a byte serves them all.
-
-    Parameters
-    ----------
-    codes : uint8 array, shape (n_features, n_samples)
-    n_codes : int64 array, shape (n_features,)
-    has_missing : bool array, shape (n_features,)
-
-    Returns
-    -------
-    Packing
-        Each column is filled up with the features of fewest codes.
-    """
-    radixes = (n_codes + has_missing).tolist()
-    left = deque(sorted(range(len(radixes)), key=radixes.__getitem__))
-    joint: list[list[int]] = []
-    alone: list[list[int]] = []
-    while left:
-        column = [left.pop()]
-        size = radixes[column[0]]
-        while left and size * radixes[left[0]] <= N_JOINT:
-            column.append(left.popleft())
-            size *= radixes[column[-1]]
-        (joint if len(column) > 1 else alone).append(column)
-    columns = joint + alone[::-1]
-    members = np.array([idx for column in columns for idx in column], dtype=np.int64)
-    starts = np.cumsum([0, *(len(column) for column in columns)])
-    packed = np.empty((len(joint), codes.shape[1]), dtype=np.uint8)
-    kernels.pack(codes, n_codes, has_missing, members, starts, packed)
-    return Packing(packed, members, starts)
 
 
 def find_thresholds(ordered: FloatArray, weights: FloatArray | None) -> FloatArray:

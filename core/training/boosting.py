@@ -1,7 +1,7 @@
 """The one boosting loop: a generator that yields one `Round` per round.
 
 What differs between algorithms is the rule; which hypotheses there are is the
-learner's, and which features are looked at the search's. To cancel, stop pulling.
+learner's, and which features are looked at the sampling's. To cancel, stop pulling.
 """
 
 from __future__ import annotations
@@ -10,23 +10,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.hypotheses import Hypothesis
+from core.arrays import FloatArray
 from core.table.binning import Binned
 from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
-from core.table.prices import Paid, buy, rule_costs, smallest_cost
-from core.training.feature_sampling import Search, make_search
-from core.training.learners.choice import MIN_EDGE, Found, Scorer, choose
+from core.table.prices import Paid
+from core.training.buying import UNPAID, Buyer
+from core.training.feature_sampling import FeatureSampling, make_sampling
+from core.training.learners.choice import MIN_EDGE, Found, Scorer, learn
 from core.training.learners.product import find_product
-from core.training.learners.stump import Candidates, find_stumps, make_stump
+from core.training.learners.stump import find_stump
 from core.training.learners.tree import find_tree
 from core.training.params import BoostParams, LabelWeights
-from core.training.rounds import Memory, Round
-from core.training.rules import MAX_EDGE, RULES, View
-from core.training.weights import Weights, make_weights
-
-UNPAID = Paid()
+from core.training.rounds import Round
+from core.training.rules import MAX_EDGE
+from core.training.weights import Shard, Weights
 
 
 def initial_weights(
@@ -73,7 +71,7 @@ def boost(
     done: Sequence[Round] = (),
     paid: Paid = UNPAID,
 ) -> Iterator[Round]:
-    """Boost weak hypotheses, one round at a time.
+    """Boost weak hypotheses on a table in memory, one round at a time.
 
     Parameters
     ----------
@@ -83,10 +81,38 @@ def boost(
         absolute values summing to 1; see `initial_weights`. Not mutated.
     catalogue : Catalogue
     params : BoostParams
+    done, paid
+        See `boost_shards`.
+
+    Yields
+    ------
+    Round
+    """
+    outputs = signed_weights.reshape(signed_weights.shape[0], -1)
+    return boost_shards([(binned, outputs)], catalogue, params, done, paid)
+
+
+def boost_shards(
+    shards: Sequence[tuple[Binned, FloatArray]],
+    catalogue: Catalogue,
+    params: BoostParams,
+    done: Sequence[Round] = (),
+    paid: Paid = UNPAID,
+) -> Iterator[Round]:
+    """Boost weak hypotheses on shards of a table, one round at a time.
+
+    The rounds are the same to the bit however the rows lie in shards.
+
+    Parameters
+    ----------
+    shards : sequence of (Binned, float64 array of shape (n_samples, n_outputs))
+        Rows of each shard and their signed initial weights; see `boost`.
+    catalogue : Catalogue
+    params : BoostParams
     done : sequence of Round
         Rounds of an interrupted run, to go on after, so that the rest is the same to
-        the bit: their reweighting is repeated, and where the search has learnt from
-        the edges found, their finding too.
+        the bit: their reweighting is repeated, and where the sampling of features has
+        learnt from the edges found, their finding too.
     paid : Paid, optional
         What was bought before the first round (and before `done`): it is part of what
         is `spent`, and fees among it are not due again.
@@ -109,18 +135,16 @@ def boost(
     """
     if done and is_perfect(done[-1]):
         return
-    outputs = signed_weights.reshape(signed_weights.shape[0], -1)
-    weights = make_weights(binned, outputs, is_partial=params.search != "all")
-    search = make_search(
-        params.search, binned.codes.shape[0], params.search_size, params.seed
-    )
+    weights = make_weights(shards, params)
+    n_features = len(catalogue.features)
+    sampling = make_sampling(params.search, n_features, params.search_size, params.seed)
     buyer = Buyer(catalogue, params, paid)
     for number in range(1, params.rounds + 1):
-        search.begin(number)
+        sampling.begin(number)
         is_repeated = number <= len(done)
         found = None
-        if not is_repeated or search.has_memory:
-            found = find_hypothesis(binned, weights, params, search, buyer.scorer())
+        if not is_repeated or sampling.has_memory:
+            found = find_hypothesis(weights, params, sampling, buyer.scorer())
             if found is None:
                 return
         if is_repeated:
@@ -129,141 +153,44 @@ def boost(
             weights.apply(added.hypothesis, added.alpha)
             continue
         assert found is not None, "looked for in every new round"
-        buyer.take(found.hypothesis)
+        hypothesis, edge = found.hypothesis, found.edge
+        buyer.take(hypothesis)
         alpha = find_alpha(found, buyer.rule.uses_presents)
-        z = weights.apply(found.hypothesis, alpha)
-        added = Round(
-            number, found.hypothesis, found.edge, alpha, z, buyer.spent, buyer.memory
-        )
+        z = weights.apply(hypothesis, alpha, found.codes)
+        added = Round(number, hypothesis, edge, alpha, z, buyer.spent, buyer.memory)
         yield added
         if is_perfect(added):
             return
 
 
-def find_hypothesis(
-    binned: Binned,
-    weights: Weights,
-    params: BoostParams,
-    search: Search,
-    scorer: Scorer,
-) -> Found | None:
-    """Find what the rule buys among what the learner makes and the search looks at.
-
-    The search learns from every look: at the root and for a factor from edges, in a
-    leaf of a tree from gains.
-    """
-
-    def learnt(candidates: Candidates) -> Candidates:
-        search.reward(candidates.feature_idxs, candidates.edges)
-        return candidates
-
-    roots = learnt(weights.find_stumps(search.pick()))
-    if params.search != "all" and roots.edges.max(initial=0.0) <= MIN_EDGE:
-        roots = weights.find_stumps(np.arange(binned.codes.shape[0]))
-    if params.learner == "stump":
-        return find_stump(binned, weights, roots, scorer)
-    signed = weights.signed
-
-    def find_in_leaf(rows: IntArray, votes: tuple[int, ...]) -> Candidates:
-        return learnt(find_stumps(binned, signed, search.pick(), rows, votes))
-
-    def find_factor(signed_weights: FloatArray) -> Candidates:
-        return learnt(weights.find_stumps_for(signed_weights, search.pick()))
-
-    if params.learner == "tree":
-        return find_tree(binned, signed, roots, find_in_leaf, scorer, params.leaves)
-    return find_product(binned, signed, roots, find_factor, scorer, params.factors)
-
-
-def find_stump(
-    binned: Binned, weights: Weights, candidates: Candidates, scorer: Scorer
-) -> Found | None:
-    """Find the stump that the rule buys; None where there is none."""
-    position, _ = choose(candidates, scorer)
-    if position < 0:
-        return None
-    # Reading the weights costs a pass over the rows, which known votes save.
-    signed = None if candidates.votes is not None else weights.signed
-    return Found(
-        make_stump(binned, candidates, position, signed),
-        float(candidates.edges[position]),
-        float(candidates.presents[position]),
+def make_weights(
+    shards: Sequence[tuple[Binned, FloatArray]], params: BoostParams
+) -> Weights:
+    """Return the weights of a run; they are copied."""
+    has_missing = bool(shards[0][0].has_missing.any())
+    # Unsigned sums tell the weight of missing values, and whether a cut parts a leaf.
+    is_split = has_missing or params.learner == "tree"
+    return Weights(
+        [Shard(binned, signed, is_split=is_split) for binned, signed in shards],
+        is_kept=params.search == "all",
     )
 
 
-class Buyer:
-    """Weighs candidates by the rule, and remembers what was bought.
+def find_hypothesis(
+    weights: Weights, params: BoostParams, sampling: FeatureSampling, scorer: Scorer
+) -> Found | None:
+    """Find what the rule buys among what the learner makes of the features picked.
 
-    `spent` is the price of all features so far, in micro-units.
+    The sampling learns from every look: at the root and for a factor from edges, in a
+    leaf of a tree from gains.
     """
+    roots = learn(sampling, weights.find_stumps)
+    if params.search != "all" and roots.edges.max(initial=0.0) <= MIN_EDGE:
+        roots = weights.find_stumps(np.arange(weights.binned.n_codes.size))
+    return LEARNERS[params.learner](weights, roots, sampling, scorer, params)
 
-    def __init__(
-        self, catalogue: Catalogue, params: BoostParams, paid: Paid = UNPAID
-    ) -> None:
-        self.catalogue = catalogue
-        self.params = params
-        is_free = smallest_cost(catalogue) == 0 and params.cost_floor is None
-        self.rule = RULES["adaboost" if is_free else params.algorithm]
-        self.spent, self.paid = buy(catalogue, Paid(), paid.feature_idxs)
-        self.memory = Memory()
-        self.is_paid = np.zeros(len(catalogue.features), dtype=np.bool_)
-        self.is_paid[list(self.paid.feature_idxs)] = True
-        self.is_group_paid = np.zeros(len(catalogue.groups), dtype=np.bool_)
-        self.is_group_paid[list(self.paid.group_idxs)] = True
-        # Without groups the costs of stumps never change.
-        self._costs: FloatArray | None = None
-        if not catalogue.groups:
-            self._costs = rule_costs(
-                catalogue, np.zeros(0, np.bool_), params.cost_floor
-            )
 
-    def scorer(self) -> Scorer:
-        """Give the rule's scores for the candidates of one round."""
-        is_paid, is_group_paid = self.is_paid, self.is_group_paid
-        is_first = True
-
-        def score(
-            feature_idxs: IntArray,
-            edges: FloatArray,
-            presents: FloatArray,
-            already: tuple[int, ...],
-        ) -> FloatArray:
-            nonlocal is_first
-            costs = self._costs
-            if costs is None or already:
-                costs = rule_costs(
-                    self.catalogue, is_group_paid, self.params.cost_floor, already
-                )
-            all_paid = is_paid[feature_idxs]
-            if already:
-                all_paid = all_paid & is_paid[list(already)].all()
-            view = View(
-                edges=edges,
-                presents=presents,
-                costs=costs[feature_idxs],
-                is_paid=all_paid,
-                spent=self.spent,
-                tau=self.params.tau,
-                switch=self.params.switch,
-                memory=self.memory,
-                is_refining=not is_first,
-            )
-            scores, memory = self.rule.score(view)
-            if is_first:
-                self.memory, is_first = memory, False
-            return scores
-
-        return score
-
-    def take(self, hypothesis: Hypothesis, memory: Memory | None = None) -> None:
-        """Buy the features of a hypothesis; `memory` is that of a repeated round."""
-        amount, self.paid = buy(self.catalogue, self.paid, hypothesis.feature_idxs)
-        self.spent += amount
-        for feature_idx in hypothesis.feature_idxs:
-            self.is_paid[feature_idx] = True
-        for group_idx in self.paid.group_idxs:
-            self.is_group_paid[group_idx] = True
-        self.memory = memory or self.memory
+LEARNERS = {"stump": find_stump, "tree": find_tree, "product": find_product}
 
 
 def is_perfect(added: Round) -> bool:

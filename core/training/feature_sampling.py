@@ -1,6 +1,6 @@
 """Which features a round looks at: all, some at random, or those that paid off.
 
-A search is asked before every choice of a stump, also inside trees and products, and
+A sampling is asked before every choice of a stump, also inside trees and products, and
 told the edges that were found.
 """
 
@@ -17,8 +17,8 @@ from core.arrays import FloatArray, IntArray
 SearchName = Literal["all", "lazy", "ucb", "ucb_unscaled"]
 
 
-class Search(Protocol):
-    """What the boosting loop asks of a search.
+class FeatureSampling(Protocol):
+    """What the boosting loop asks of a sampling of features.
 
     `has_memory`: what it picks depends on the edges found before, so that a run which
     goes on after an interruption must find them again.
@@ -59,7 +59,7 @@ class AllFeatures:
 
 
 @dataclass
-class LazySearch:
+class LazySampling:
     """Looks at `size` features drawn at random (LazyBoost; Escudero et al. 2000).
 
     The draws are keyed by the seed and the number of the round.
@@ -86,7 +86,7 @@ class LazySearch:
 
 
 @dataclass
-class UCBSearch:
+class UCBSampling:
     """Looks at the `size` features of largest upper confidence bound.
 
     UCB(k) of Kegl and Busa-Fekete (2009), section 3.1: each feature is an arm with
@@ -100,8 +100,8 @@ class UCBSearch:
     a hundred times as large the features would be swept by count alone, the good ones
     all in the same few rounds. This b was chosen by the error on held-out rows of
     synthetic tables, seeds 11 to 13 (`make_table` of `benchmarks.bench`, 20,000 x
-    1,000, 1,500 rounds, k = 20): there it ends 0.2 to 0.4 points above the whole
-    search, b = 1 ends 4.0 to 4.2 above and a random choice (`lazy`) 0.0 to 0.2.
+    1,000, 1,500 rounds, k = 20): there it ends 0.2 to 0.4 points above `all`, b = 1
+    ends 4.0 to 4.2 above and a random choice (`lazy`) 0.0 to 0.2.
     docs/performance.md has figures of other seeds.
 
     Inside trees and products every choice of a stump is a turn, with the edge of its
@@ -160,10 +160,12 @@ def largest(bounds: FloatArray, size: int) -> IntArray:
     return np.flatnonzero(is_best)
 
 
-def make_search(name: SearchName, n_features: int, size: int, seed: int) -> Search:
-    """Make the search of this name."""
+def make_sampling(
+    name: SearchName, n_features: int, size: int, seed: int
+) -> FeatureSampling:
+    """Return the sampling that the parameter `search` names."""
     if name in ("ucb", "ucb_unscaled"):
-        return UCBSearch(n_features, size, is_scaled=name == "ucb")
+        return UCBSampling(n_features, size, is_scaled=name == "ucb")
     if name == "lazy":
-        return LazySearch(n_features, size, seed)
+        return LazySampling(n_features, size, seed)
     return AllFeatures(n_features)

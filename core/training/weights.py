@@ -1,179 +1,338 @@
-"""The weights of rows and classes in a boosting run: searched, and changed by a round.
+"""The weights of one boosting run, in one shard of rows or in several.
 
-One output has an engine of its own (`core.training.histograms`); several are summed
-anew every round.
+A round moves them; the stumps of largest edge are found from their sums by code.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from core import kernels
 from core.arrays import BallotArray, FloatArray, IntArray
-from core.model.hypotheses import Hypothesis, Stump
-from core.model.paths import lay_paths
+from core.kernels import Change, Look, Moved
+from core.model.hypotheses import Hypothesis
 from core.table.binning import Binned
-from core.training import histograms
-from core.training.learners.stump import Candidates, find_stumps
+from core.training.ballots import cast_ballots, find_codes
+from core.training.histograms import (
+    MOST_SUMS,
+    Candidates,
+    accumulate,
+    make_best,
+    make_moved,
+    make_sums,
+    merge,
+    pick,
+    scan,
+    search_anew,
+)
+
+# Below so many weights waking the threads costs more than they bring.
+PARALLEL_ROWS = 100_000
+
+# All weights together count so many powers of two of quanta: after a scaling, at
+# least and at most. A sum of twice that is still an int64, and a quantum at the least
+# is about a rounding error of the sums that doubles would make.
+BITS = 57
+MIN_BITS = 54
+MAX_BITS = 61
+
+# Weights are given with a sum of 1 but for rounding, which differs with their order.
+FIRST_SCALE = 2.0 ** (BITS - 1)
 
 
-class Weights(Protocol):
-    """What the boosting loop asks of the weights."""
+class Shard:
+    """Some rows of a table with their weights, and a list of the rows that moved.
+
+    Parameters
+    ----------
+    binned : Binned
+    signed_weights : float64 array, shape (n_samples, n_outputs)
+        Initial weight of each row and class times +1 or -1. Not mutated.
+    is_split : bool
+        Whether unsigned quanta are asked for, not only signed ones.
+    is_parallel : bool
+        Whether all cores take part however little there is to do.
+    """
+
+    def __init__(
+        self,
+        binned: Binned,
+        signed_weights: FloatArray,
+        *,
+        is_split: bool = True,
+        is_parallel: bool = False,
+    ) -> None:
+        self.binned = binned
+        self.weights = signed_weights.T.copy()
+        self.moved = make_moved(*self.weights.shape)
+        self.is_parallel = is_parallel
+        self._is_split = is_split
+        self._room: Moved | None = None
+
+    @property
+    def quanta(self) -> int:
+        """Quanta of all rows, also of those that did not move."""
+        return count_quanta(self.moved)
+
+    def count_sides(self, ballots: BallotArray) -> IntArray:
+        """Return the weights that ballots have wrong and right, then their quanta."""
+        n_outputs = self.weights.shape[0]
+        sides = np.empty((self.moved.stops.shape[0], n_outputs, 4), dtype=np.int64)
+        is_large = self._is_large(self.weights.size)
+        count = kernels.count_sides_parallel if is_large else kernels.count_sides
+        count(self.weights, ballots, sides)
+        totals: IntArray = sides.sum(axis=(0, 1))
+        return totals
+
+    def move(self, ballots: BallotArray, factors: FloatArray, is_fresh: bool) -> None:
+        """Multiply weights by their side's factor, in place; list those that moved."""
+        change = Change(factors, is_fresh, self._is_split)
+        is_large = self._is_large(self.weights.size)
+        move = kernels.move_parallel if is_large else kernels.move
+        move(ballots, change, self.weights, self.moved)
+
+    def gather(self, weights: FloatArray, rows: IntArray) -> Moved:
+        """List some rows with all their quanta; until the next call."""
+        if self._room is None:
+            self._room = make_moved(*self.weights.shape)
+        n_chunks = -(-rows.size // kernels.CHUNK)
+        listed = Moved(*(array[:n_chunks] for array in self._room))
+        is_large = self._is_large(rows.size * weights.shape[0])
+        gather = kernels.gather_parallel if is_large else kernels.gather
+        gather(weights, rows, self._is_split, listed)
+        return listed
+
+    def _is_large(self, n_weights: int) -> bool:
+        return self.is_parallel or n_weights >= PARALLEL_ROWS
+
+
+@dataclass(frozen=True)
+class Place:
+    """Some rows of each shard, and their merged sums by code if these are kept."""
+
+    rows: tuple[IntArray, ...]
+    sums: IntArray | None
+
+
+class Weights:
+    """The weights of one boosting run over all its shards.
+
+    Parameters
+    ----------
+    shards : sequence of Shard
+        Of the same cuts and lanes; all their weights together sum to 1.
+    is_kept : bool
+        Whether sums by code follow the weights from round to round. It doesn't pay
+        where rounds look at some features only.
+
+    Attributes
+    ----------
+    is_fresh : bool
+        Whether the last change of weights has to be summed over all rows: at first,
+        where the quantum had to be scaled, and where the change before was not looked
+        at.
+
+    Notes
+    -----
+    Only ratios of weights count. Of the weights that a hypothesis has right, wrong or
+    abstains on, the side of most hence keeps its own, and the others' change relative
+    to it: sums by code are added up over the rows that changed alone. Weights are
+    doubles; the sums count them in quanta of about 2^-57 of the whole, as integers:
+    after any number of rounds they are those of all rows to the bit, so that a run
+    that was interrupted only has to repeat `apply`, and shards of the rows give the
+    same run.
+    """
+
+    def __init__(self, shards: Sequence[Shard], *, is_kept: bool = True) -> None:
+        self.shards = shards
+        self.binned = shards[0].binned
+        self.n_outputs = shards[0].weights.shape[0]
+        n_lanes = self.binned.packing.lanes.size
+        self._is_kept = is_kept and n_lanes * self.n_outputs <= MOST_SUMS
+        self._sums = [
+            make_sums(self.n_outputs, n_lanes) for _ in shards if self._is_kept
+        ]
+        self._is_parallel = shards[0].is_parallel
+        self._is_pending = False
+        nobody = [np.zeros(one.weights.shape, dtype=np.int8) for one in shards]
+        self._move(nobody, np.full(3, FIRST_SCALE), True)
 
     @property
     def signed(self) -> FloatArray:
         """Weight of each row and class times +1 or -1; (n_samples, n_outputs)."""
+        weights = np.concatenate([shard.weights for shard in self.shards], axis=1)
+        return weights.T / self.quanta
 
     def find_stumps(self, feature_idxs: IntArray) -> Candidates:
-        """Find the best stumps on some features, for the weights as they are."""
+        """Find, on some features, the stumps of largest edge over all rows."""
+        look = self._look(self.quanta)
+        if self._is_kept:
+            return self._scan(self._follow(), feature_idxs, look)
+        return self._search([one.moved for one in self.shards], feature_idxs, look)
 
-    def find_stumps_for(
-        self, signed_weights: FloatArray, feature_idxs: IntArray
+    def find_factors(
+        self, ballots: Sequence[BallotArray], feature_idxs: IntArray
     ) -> Candidates:
-        """Find the best stumps on some features, for other weights of all rows."""
+        """Find the best stumps to multiply with votes, given for each shard.
 
-    def apply(self, hypothesis: Hypothesis, alpha: float) -> float:
-        """Multiply the weights by exp(-alpha y h(x)) and normalise them; give Z."""
+        Rows on which these abstain have no weight left.
+        """
+        listed = [
+            shard.gather(shard.weights * votes, np.arange(votes.shape[1]))
+            for shard, votes in zip(self.shards, ballots, strict=True)
+        ]
+        look = self._look(sum(count_quanta(one) for one in listed))
+        return self._search(listed, feature_idxs, look)
 
-
-def make_weights(
-    binned: Binned, signed_weights: FloatArray, *, is_partial: bool = False
-) -> Weights:
-    """Take the weights of a run, (n_samples, n_outputs); they are copied.
-
-    `is_partial`: rounds look at some features only, so that sums kept up to date for
-    all would not pay.
-    """
-    if signed_weights.shape[1] > 1:
-        return ManyOutputs(binned, signed_weights)
-    if is_partial:
-        return OneOutputInPart(binned, signed_weights)
-    return OneOutput(binned, signed_weights)
-
-
-class OneOutput:
-    """Weights of two classes; their sums by code follow them from round to round."""
-
-    def __init__(self, binned: Binned, signed_weights: FloatArray) -> None:
-        self._binned = binned
-        self._histograms = histograms.Histograms(binned, signed_weights[:, 0])
-
-    @property
-    def signed(self) -> FloatArray:
-        """See `Weights`."""
-        return self._histograms.signed_weights[:, None]
-
-    def find_stumps(self, feature_idxs: IntArray) -> Candidates:
-        """See `Weights`."""
-        assert feature_idxs.size == self._binned.n_codes.size, "sums are kept for all"
-        return self._histograms.find_stumps()
-
-    def find_stumps_for(
-        self, signed_weights: FloatArray, feature_idxs: IntArray
+    def find_in(
+        self, place: Place, votes: tuple[int, ...], feature_idxs: IntArray
     ) -> Candidates:
-        """See `Weights`."""
-        return histograms.find_stumps(self._binned, signed_weights[:, 0], feature_idxs)
+        """Find the stumps of largest gain over the votes of a place of a tree."""
+        look = self._look(0, np.array(votes, dtype=np.int64))
+        if place.sums is not None:
+            return self._scan(place.sums, feature_idxs, look)
+        listed = [
+            shard.gather(shard.weights, rows)
+            for shard, rows in zip(self.shards, place.rows, strict=True)
+        ]
+        return self._search(listed, feature_idxs, look)
 
-    def apply(self, hypothesis: Hypothesis, alpha: float) -> float:
-        """See `Weights`."""
-        ballots = cast_ballots(self._binned, hypothesis)
-        return self._histograms.apply(ballots, alpha)
+    def everything(self) -> Place:
+        """Return the place where all rows are, the root of a tree."""
+        rows = tuple(np.arange(shard.binned.n_samples) for shard in self.shards)
+        return Place(rows, self._follow() if self._is_kept else None)
 
+    def part(self, place: Place, feature_idx: int, code: int) -> tuple[Place, Place]:
+        """Part a place by a stump: what is above its cut, and below.
 
-class OneOutputInPart:
-    """Weights of two classes, of which rounds look at some features only."""
+        Rows without the feature drop out. The rows of the larger side are not summed:
+        their sums are those of the place less those of the others.
+        """
+        is_category = bool(self.binned.is_category[feature_idx])
+        sides: list[list[IntArray]] = [[], [], []]
+        for shard, rows in zip(self.shards, place.rows, strict=True):
+            codes = shard.binned.codes[feature_idx][rows]
+            is_above = codes == code if is_category else codes > code
+            is_there = codes != kernels.MISSING
+            sides[0].append(rows[is_above & is_there])
+            sides[1].append(rows[~is_above & is_there])
+            sides[2].append(rows[~is_there])
+        sums: list[IntArray | None] = [None, None]
+        if place.sums is not None:
+            sizes = [sum(rows.size for rows in side) for side in sides]
+            smaller = int(sizes[1] < sizes[0])
+            few = self._sum(sides[smaller])
+            rest = place.sums - few
+            if sizes[2]:
+                rest -= self._sum(sides[2])
+            sums[smaller], sums[1 - smaller] = few, rest
+        above, below = (
+            Place(tuple(rows), summed)
+            for rows, summed in zip(sides[:2], sums, strict=True)
+        )
+        return above, below
 
-    def __init__(self, binned: Binned, signed_weights: FloatArray) -> None:
-        self._binned = binned
-        self._signed = signed_weights[:, 0].copy()
-        # Room for a search; taken anew each round it would cost as much as the search.
-        self._scratch = np.empty_like(self._signed)
-        self._moved = histograms.make_moved(binned)
+    def apply(
+        self, hypothesis: Hypothesis, alpha: float, codes: tuple[int, ...] | None = None
+    ) -> float:
+        """Multiply the weights by exp(-alpha y h(x)) and normalise them.
 
-    @property
-    def signed(self) -> FloatArray:
-        """See `Weights`."""
-        return self._signed[:, None]
+        Parameters
+        ----------
+        hypothesis : Hypothesis
+        alpha : float
+        codes : tuple of int, optional
+            Code of the cut of each of its stumps; looked up where unknown.
 
-    def find_stumps(self, feature_idxs: IntArray) -> Candidates:
-        """See `Weights`."""
-        np.copyto(self._scratch, self._signed)
-        return histograms.search_scratch(
-            self._binned, self._scratch, 1.0, feature_idxs, self._moved
+        Returns
+        -------
+        float
+            The normaliser Z.
+        """
+        codes = codes or find_codes(self.binned, hypothesis)
+        ballots = [
+            cast_ballots(shard.binned, hypothesis, codes) for shard in self.shards
+        ]
+        by_shard = [
+            shard.count_sides(votes)
+            for shard, votes in zip(self.shards, ballots, strict=True)
+        ]
+        n_wrong, n_right, wrong, right = map(int, sum(by_shard[1:], by_shard[0]))
+        quanta = self.quanta
+        n_weights = sum(shard.weights.size for shard in self.shards)
+        counts = (n_wrong, n_weights - n_wrong - n_right, n_right)
+        shares = (wrong, quanta - wrong - right, right)
+        # Of equal sides the weights that are right.
+        kept = max(reversed(range(3)), key=counts.__getitem__)
+        factors = [math.exp(-alpha * (side - kept)) for side in range(3)]
+        total = sum(f * share for f, share in zip(factors, shares, strict=True))
+        most = total + sum(f * n for f, n in zip(factors, counts, strict=True)) / 2
+        is_fresh = not 2.0**MIN_BITS <= total <= most <= 2.0**MAX_BITS
+        scale = math.ldexp(1.0, BITS - math.frexp(most)[1]) if is_fresh else 1.0
+        self._move(ballots, scale * np.array(factors), is_fresh)
+        return total / quanta * math.exp(-alpha * (kept - 1))
+
+    def _move(
+        self, ballots: Sequence[BallotArray], factors: FloatArray, is_fresh: bool
+    ) -> None:
+        # What moved before and was not added yet is found among all rows.
+        self.is_fresh = is_fresh or self._is_pending
+        self._is_pending = True
+        for shard, votes in zip(self.shards, ballots, strict=True):
+            shard.move(votes, factors, self.is_fresh)
+        self.quanta = sum(shard.quanta for shard in self.shards)
+
+    def _follow(self) -> IntArray:
+        """Bring the kept sums up to date; return those of all shards together."""
+        if self._is_pending:
+            lanes = self.binned.packing.lanes
+            for shard, sums in zip(self.shards, self._sums, strict=True):
+                if self.is_fresh:
+                    sums[:] = 0
+                self._accumulate(shard, lanes, shard.moved, sums)
+            self._is_pending = False
+        return merge(self._sums)
+
+    def _sum(self, rows_by_shard: Sequence[IntArray]) -> IntArray:
+        """Return the merged sums by code of some rows of each shard."""
+        lanes = self.binned.packing.lanes
+        sums_by_shard = []
+        for shard, rows in zip(self.shards, rows_by_shard, strict=True):
+            sums_by_shard.append(make_sums(self.n_outputs, lanes.size))
+            listed = shard.gather(shard.weights, rows)
+            self._accumulate(shard, lanes, listed, sums_by_shard[-1])
+        return merge(sums_by_shard)
+
+    def _accumulate(
+        self, shard: Shard, lanes: IntArray, listed: Moved, sums: IntArray
+    ) -> None:
+        accumulate(shard.binned, lanes, listed, sums, is_parallel=self._is_parallel)
+
+    def _look(self, quanta: int, votes_before: IntArray | None = None) -> Look:
+        is_leaf = votes_before is not None
+        if votes_before is None:
+            votes_before = np.zeros(self.n_outputs, dtype=np.int64)
+        return Look(quanta, float(self.quanta), votes_before, is_leaf)
+
+    def _scan(self, sums: IntArray, feature_idxs: IntArray, look: Look) -> Candidates:
+        best = make_best(self.n_outputs, self.binned.n_codes.size)
+        lanes = self.binned.packing.lanes
+        scan(self.binned, lanes, sums, look, best, is_parallel=self._is_parallel)
+        return pick(best, feature_idxs)
+
+    def _search(
+        self, listed: Sequence[Moved], feature_idxs: IntArray, look: Look
+    ) -> Candidates:
+        tables = [shard.binned for shard in self.shards]
+        return search_anew(
+            tables, listed, feature_idxs, look, is_parallel=self._is_parallel
         )
 
-    def find_stumps_for(
-        self, signed_weights: FloatArray, feature_idxs: IntArray
-    ) -> Candidates:
-        """See `Weights`."""
-        return histograms.find_stumps(self._binned, signed_weights[:, 0], feature_idxs)
 
-    def apply(self, hypothesis: Hypothesis, alpha: float) -> float:
-        """See `Weights`."""
-        ballots = cast_ballots(self._binned, hypothesis)
-        return float(kernels.reweight(ballots, alpha, self._signed))
-
-
-class ManyOutputs:
-    """Weights of more classes, or of labels that don't exclude one another."""
-
-    def __init__(self, binned: Binned, signed_weights: FloatArray) -> None:
-        self._binned = binned
-        self.signed = signed_weights.copy()
-
-    def find_stumps(self, feature_idxs: IntArray) -> Candidates:
-        """See `Weights`."""
-        return find_stumps(self._binned, self.signed, feature_idxs)
-
-    def find_stumps_for(
-        self, signed_weights: FloatArray, feature_idxs: IntArray
-    ) -> Candidates:
-        """See `Weights`."""
-        return find_stumps(self._binned, signed_weights, feature_idxs)
-
-    def apply(self, hypothesis: Hypothesis, alpha: float) -> float:
-        """See `Weights` (Kegl and Busa-Fekete 2009, Figure 1, line 4)."""
-        ends, votes = cast_votes(self._binned, hypothesis, self.signed.shape[1])
-        return float(kernels.reweight_outputs(ends, votes, alpha, self.signed))
-
-
-def cast_votes(
-    binned: Binned, hypothesis: Hypothesis, n_outputs: int
-) -> tuple[IntArray, FloatArray]:
-    """Ask a hypothesis about every row.
-
-    Returns
-    -------
-    ends : int64 array, shape (n_samples,)
-        Which vote each row comes to.
-    votes : float64 array, shape (n_votes, n_outputs)
-        +1, -1 or 0.
-    """
-    paths = lay_paths([hypothesis], n_outputs)
-    cuts = [
-        np.searchsorted(binned.cuts[feature_idx], cut)
-        for feature_idx, cut in zip(paths.nodes[:, 0], paths.cuts, strict=True)
-    ]
-    ends = np.empty(binned.codes.shape[1], dtype=np.int64)
-    kernels.end_rows(binned.codes, paths.nodes, np.array(cuts, np.int64), ends)
-    return ends, paths.votes
-
-
-def cast_ballots(binned: Binned, hypothesis: Hypothesis) -> BallotArray:
-    """Give the vote of a hypothesis of one output on every row, 0: it abstains."""
-    if not isinstance(hypothesis, Stump):
-        ends, votes = cast_votes(binned, hypothesis, 1)
-        return votes[:, 0].astype(np.int8)[ends]
-    feature_idx = hypothesis.feature_idx
-    cut = int(np.searchsorted(binned.cuts[feature_idx], hypothesis.cut))
-    ballots = np.empty(binned.codes.shape[1], dtype=np.int8)
-    kernels.cast(
-        binned.codes[feature_idx],
-        hypothesis.is_category,
-        cut,
-        hypothesis.votes[0],
-        ballots,
-    )
-    return ballots
+def count_quanta(moved: Moved) -> int:
+    """Return the quanta of all rows, also of those that did not move."""
+    return int(moved.stops[..., 2].sum())

@@ -14,15 +14,16 @@ from core.model.hypotheses import Stump
 from core.pipeline.train import train
 from core.session.machine import observe, start
 from core.session.simulate import walk
-from core.table.binning import Binned, bin_values, pack
+from core.table.binning import Binned, bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
-from core.training import histograms
+from core.table.packing import pack
 from core.training.baselines import BASELINES
-from core.training.boosting import boost, initial_weights
+from core.training.boosting import boost, initial_weights, make_weights
 from core.training.feature_sampling import SearchName
+from core.training.histograms import PARALLEL_SUMS
 from core.training.params import BoostParams, LearnerName
-from core.training.weights import make_weights
+from core.training.weights import PARALLEL_ROWS
 from core.warm import warm_up
 from tests.small import finish
 
@@ -31,7 +32,7 @@ SEARCHES = get_args(SearchName)
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 STAGES = [
     import_module(f"core.kernels.{name}")
-    for name in ("binning", "outputs", "histograms", "inference")
+    for name in ("binning", "histograms", "inference", "scanning", "weights")
 ]
 
 
@@ -97,16 +98,18 @@ def play(
 
 def exercise_large(n_outputs: int) -> None:
     """Search a table so large that all cores take part."""
-    n_samples = histograms.PARALLEL_ROWS
-    n_features = histograms.PARALLEL_SUMS // 500
+    n_samples = PARALLEL_ROWS
+    n_features = PARALLEL_SUMS // 500
     codes = np.zeros((n_features, n_samples), np.uint8)
     n_codes, none = np.full(n_features, 254), np.zeros(n_features, np.bool_)
     cuts = (np.arange(253.0),) * n_features
     binned = Binned(codes, n_codes, none, none, cuts, pack(codes, n_codes, none))
     signed = np.full((n_samples, n_outputs), 1 / n_samples / n_outputs)
-    for is_partial in (False, True):
-        weights = make_weights(binned, signed, is_partial=is_partial)
-        weights.find_stumps(np.arange(is_partial, n_features))
+    for search in ("all", "lazy"):
+        weights = make_weights([(binned, signed)], BoostParams(search=search))
+        weights.find_stumps(np.arange(search == "lazy", n_features))
+        place, _ = weights.part(weights.everything(), 0, 0)
+        weights.find_in(place, (1,) * n_outputs, np.arange(n_features))
         weights.apply(Stump(0, 0.0, (1,) * n_outputs), 0.5)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from core.arrays import FloatArray, IntArray
 from core.model.hypotheses import Hypothesis
-from core.training.learners.stump import Candidates
+from core.training.feature_sampling import FeatureSampling
+from core.training.histograms import Candidates
 
 MIN_EDGE = 1e-12
 
@@ -19,20 +20,28 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class Found:
-    """A hypothesis with its edge and the weight of the rows on which it votes."""
+    """A hypothesis with its edge and the weight of the rows on which it votes.
+
+    `codes` are those of its stumps' cuts.
+    """
 
     hypothesis: Hypothesis
     edge: float
     present: float
+    codes: tuple[int, ...]
 
 
 # Scores of candidates: (feature_idxs, edges, presents, features read besides).
 Scorer = Callable[[IntArray, FloatArray, FloatArray, tuple[int, ...]], FloatArray]
 
-# Best stumps on the features that the search picks: over a leaf's rows, with what
-# these vote now, and over all rows for other weights.
-LeafFinder = Callable[[IntArray, tuple[int, ...]], Candidates]
-FactorFinder = Callable[[FloatArray], Candidates]
+
+def learn(
+    sampling: FeatureSampling, find: Callable[[IntArray], Candidates]
+) -> Candidates:
+    """Find the best stumps on the features picked; the sampling learns their edges."""
+    candidates = find(sampling.pick())
+    sampling.reward(candidates.feature_idxs, candidates.edges)
+    return candidates
 
 
 def choose(

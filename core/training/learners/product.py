@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
-import numpy as np
-
-from core.arrays import FloatArray
 from core.model.hypotheses import Product, Stump
-from core.table.binning import Binned
-from core.training.learners.choice import (
-    FactorFinder,
-    Found,
-    Scorer,
-    choose,
-    is_better,
-)
-from core.training.learners.stump import Candidates, make_stump
-from core.training.weights import cast_votes
+from core.training.ballots import cast_ballots
+from core.training.feature_sampling import FeatureSampling
+from core.training.histograms import Candidates
+from core.training.learners.choice import Found, Scorer, choose, is_better, learn
+from core.training.learners.stump import find_stump, make_stump
+from core.training.params import BoostParams
+from core.training.weights import Weights
 
 MAX_SWEEPS = 20
 
 
 def find_product(
-    binned: Binned,
-    signed_weights: FloatArray,
+    weights: Weights,
     roots: Candidates,
-    finder: FactorFinder,
+    sampling: FeatureSampling,
     scorer: Scorer,
-    n_factors: int,
+    params: BoostParams,
 ) -> Found | None:
-    """Find a product of at most `n_factors` stumps by what the rule makes of it.
+    """Find a product of at most `params.factors` stumps by what the rule makes of it.
 
     Parameters
     ----------
-    binned : Binned
-    signed_weights : float64 array, shape (n_samples, n_outputs)
+    weights : Weights
     roots : Candidates
         The best stumps over all rows.
-    finder : FactorFinder
+    sampling : FeatureSampling
     scorer : Scorer
-    n_factors : int
-        At least 1; 1 is a stump.
+    params : BoostParams
 
     Returns
     -------
@@ -56,32 +47,32 @@ def find_product(
     can be bettered by the rule, with the edge and the costs of the whole product,
     or for `MAX_SWEEPS` turns. Ties go to the lowest feature.
     """
-    position, score = choose(roots, scorer)
-    if position < 0:
+    found = find_stump(weights, roots, sampling, scorer, params)
+    if found is None:
         return None
-    edge, present = float(roots.edges[position]), float(roots.presents[position])
-    factors: list[Stump | None] = [None] * n_factors
-    factors[0] = make_stump(binned, roots, position, signed_weights)
+    assert isinstance(found.hypothesis, Stump), "a product begins with one"
+    score = choose(roots, scorer)[1]
+    n_factors = params.factors
+    factors = {0: (found.hypothesis, found.codes[0])}
     n_idle, turn = 1, 1
     while n_idle < n_factors and turn < MAX_SWEEPS * n_factors:
         place = turn % n_factors
-        others = [one for idx, one in enumerate(factors) if one and idx != place]
-        rest = Product(tuple(others))
-        ends, votes = cast_votes(binned, rest, signed_weights.shape[1])
-        weights = signed_weights * votes[ends]
-        found = finder(weights)
-        # Rows on which a factor abstains have no weight left.
-        presents = np.minimum(found.presents, np.abs(weights).sum())
-        candidates = replace(found, presents=presents)
-        position, best = choose(candidates, scorer, already=rest.feature_idxs)
+        rest = [factors[idx] for idx in sorted(factors) if idx != place]
+        stumps, codes = zip(*rest, strict=True)
+        ballots = [
+            cast_ballots(shard.binned, Product(stumps), codes)
+            for shard in weights.shards
+        ]
+        candidates = learn(sampling, partial(weights.find_factors, ballots))
+        already = Product(stumps).feature_idxs
+        position, best = choose(candidates, scorer, already=already)
         n_idle += 1
-        if is_better(best, score):
-            factors[place] = make_stump(binned, candidates, position, weights)
-            edge, score = float(candidates.edges[position]), best
-            present = float(candidates.presents[position])
-            n_idle = 1
         turn += 1
-    chosen = tuple(one for one in factors if one)
-    if len(chosen) == 1:
-        return Found(chosen[0], edge, present)
-    return Found(Product(chosen), edge, present)
+        if is_better(best, score):
+            n_idle, score = 1, best
+            stump = make_stump(weights.binned, candidates, position)
+            factors[place] = stump, int(candidates.cuts[position])
+            edge, present = candidates.edges[position], candidates.presents[position]
+            stumps, codes = zip(*(factors[idx] for idx in sorted(factors)), strict=True)
+            found = Found(Product(stumps), float(edge), float(present), codes)
+    return found

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.kernels import MISSING
 from core.model.hypotheses import LEAF, Stump, Tree
-from core.table.binning import Binned
+from core.training.feature_sampling import FeatureSampling
+from core.training.histograms import Candidates
 from core.training.learners.choice import (
     Found,
-    LeafFinder,
     Scorer,
     choose,
     first_best,
     is_better,
+    learn,
 )
-from core.training.learners.stump import Candidates, make_stump
+from core.training.learners.stump import make_stump
+from core.training.params import BoostParams
+from core.training.weights import Place, Weights
 
 
 @dataclass(frozen=True)
@@ -27,31 +29,80 @@ class Leaf:
 
     parent: int
     side: int
-    rows: IntArray
-    votes: tuple[int, ...]
+    place: Place
     candidates: Candidates
 
 
+class GrowingTree:
+    """A tree while it grows; `leaves` but for the two newest, below the last stump."""
+
+    def __init__(self, weights: Weights, roots: Candidates, position: int) -> None:
+        self.leaves: list[Leaf] = []
+        self.edge = 0.0
+        self.present = float(roots.presents[position])
+        self.stumps: list[Stump] = []
+        self.codes: list[int] = []
+        self.children: list[list[int]] = []
+        self._weights = weights
+        self.add(weights.everything(), roots, position)
+
+    @property
+    def feature_idxs(self) -> tuple[int, ...]:
+        """Features that the tree reads so far."""
+        return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
+
+    def add(self, place: Place, candidates: Candidates, position: int) -> None:
+        """Add a stump in a place."""
+        self.place = place
+        self.edge += float(candidates.edges[position])
+        self.stumps.append(make_stump(self._weights.binned, candidates, position))
+        self.codes.append(int(candidates.cuts[position]))
+        self.children.append([LEAF, LEAF])
+
+    def look(self, sampling: FeatureSampling) -> None:
+        """Find what could split the two newest leaves."""
+        stump, weights = self.stumps[-1], self._weights
+        places = weights.part(self.place, stump.feature_idx, self.codes[-1])
+        against = tuple(-vote for vote in stump.votes)
+        for side, votes in enumerate((stump.votes, against)):
+            place = places[side]
+            find = partial(weights.find_in, place, votes)
+            candidates = learn(sampling, find)
+            self.leaves.append(Leaf(len(self.stumps) - 1, side, place, candidates))
+
+    def split(self, leaf: Leaf, position: int) -> None:
+        """Split a leaf by one of its candidates."""
+        self.leaves = [one for one in self.leaves if one is not leaf]
+        self.children[leaf.parent][leaf.side] = len(self.stumps)
+        self.add(leaf.place, leaf.candidates, position)
+
+    def found(self) -> Found:
+        """Return the tree; a stump where it has one only."""
+        codes = tuple(self.codes)
+        if len(self.stumps) == 1:
+            return Found(self.stumps[0], self.edge, self.present, codes)
+        children = tuple((above, below) for above, below in self.children)
+        tree = Tree(tuple(self.stumps), children)
+        return Found(tree, self.edge, self.present, codes)
+
+
 def find_tree(
-    binned: Binned,
-    signed_weights: FloatArray,
+    weights: Weights,
     roots: Candidates,
-    finder: LeafFinder,
+    sampling: FeatureSampling,
     scorer: Scorer,
-    n_leaves: int,
+    params: BoostParams,
 ) -> Found | None:
-    """Grow a tree of at most `n_leaves` leaves by what the rule makes of it.
+    """Grow a tree of at most `params.leaves` leaves by what the rule makes of it.
 
     Parameters
     ----------
-    binned : Binned
-    signed_weights : float64 array, shape (n_samples, n_outputs)
+    weights : Weights
     roots : Candidates
         The best stumps over all rows.
-    finder : LeafFinder
+    sampling : FeatureSampling
     scorer : Scorer
-    n_leaves : int
-        At least 2; 2 is a stump.
+    params : BoostParams
 
     Returns
     -------
@@ -64,55 +115,25 @@ def find_tree(
     stump that improves the edge of a leaf most, and the leaf of largest improvement
     is split, here of largest score by the rule with the edge and the costs of the
     tree that comes of it. A split that lowers the score is not made, so where
-    features cost, a tree may stay smaller; with `adaboost` it has `n_leaves` leaves
+    features cost, a tree may stay smaller; with `adaboost` it has `leaves` leaves
     unless no split improves its edge. Ties go to the older leaf (above before
     below), then to the lowest feature.
     """
     position, score = choose(roots, scorer)
     if position < 0:
         return None
-    edge, present = float(roots.edges[position]), float(roots.presents[position])
-    root = make_stump(binned, roots, position, signed_weights)
-    stumps, children = [root], [[LEAF, LEAF]]
-    everything = np.arange(binned.codes.shape[1])
-    leaves: list[Leaf] = []
-    fresh = split(binned, roots, position, root, everything)
-    while len(leaves) + len(fresh) < n_leaves:
-        for side, (rows, votes) in enumerate(fresh):
-            found = finder(rows, votes)
-            leaves.append(Leaf(len(stumps) - 1, side, rows, votes, found))
-        already = tuple(dict.fromkeys(one.feature_idx for one in stumps))
+    tree = GrowingTree(weights, roots, position)
+    while len(tree.stumps) + 1 < params.leaves:
+        tree.look(sampling)
+        already = tree.feature_idxs
         choices = [
-            choose(leaf.candidates, scorer, edge, present, already) for leaf in leaves
+            choose(leaf.candidates, scorer, tree.edge, tree.present, already)
+            for leaf in tree.leaves
         ]
         best = first_best(np.array([leaf_score for _, leaf_score in choices]))
         position, best_score = choices[best]
         if not is_better(best_score, score):
             break
-        leaf, score = leaves.pop(best), best_score
-        candidates = leaf.candidates
-        edge += float(candidates.edges[position])
-        stump = make_stump(binned, candidates, position, signed_weights, leaf.rows)
-        children[leaf.parent][leaf.side] = len(stumps)
-        stumps.append(stump)
-        children.append([LEAF, LEAF])
-        fresh = split(binned, candidates, position, stump, leaf.rows)
-    if len(stumps) == 1:
-        return Found(root, edge, present)
-    tree = Tree(tuple(stumps), tuple((above, below) for above, below in children))
-    return Found(tree, edge, present)
-
-
-def split(
-    binned: Binned, candidates: Candidates, position: int, stump: Stump, rows: IntArray
-) -> list[tuple[IntArray, tuple[int, ...]]]:
-    """Part rows by a stump; rows and votes above, then below. Missing rows drop out."""
-    codes = binned.codes[stump.feature_idx][rows]
-    cut = candidates.cuts[position]
-    is_above = codes == cut if stump.is_category else codes > cut
-    is_there = codes != MISSING
-    against = tuple(-vote for vote in stump.votes)
-    return [
-        (rows[is_above & is_there], stump.votes),
-        (rows[~is_above & is_there], against),
-    ]
+        score = best_score
+        tree.split(tree.leaves[best], position)
+    return tree.found()

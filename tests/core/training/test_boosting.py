@@ -15,15 +15,13 @@ from sklearn.ensemble import AdaBoostClassifier
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
-from core.training import histograms
-from core.training.boosting import boost, initial_weights
-from core.training.learners import stump as stumps
-from core.training.learners.stump import find_stumps
+from core.training import histograms, weights
+from core.training.boosting import boost, initial_weights, make_weights
 from core.training.params import BoostParams
 from core.training.rules import MAX_EDGE, RULES
-from core.training.weights import make_weights
-from tests import naive
+from tests import naive_hypotheses as naive
 from tests.strategies import datasets, plain_stump, rows_of, shop_of
+from tests.strategies_classes import to_naive
 
 UNIT = 1_000_000
 GOLDEN = Path(__file__).parent / "golden" / "boosting.json"
@@ -49,8 +47,8 @@ def run_naive(dataset, rule, **params):
     features = dataset.catalogue.features
     return naive.boost(
         rows_of(dataset.values),
-        dataset.signs.tolist(),
-        dataset.weights.tolist(),
+        dataset.weights[:, None].tolist(),
+        dataset.signs[:, None].tolist(),
         [feature.type == "category" for feature in features],
         shop_of(dataset.catalogue),
         rule,
@@ -117,7 +115,7 @@ def test_run_equals_the_naive_run(rule, seed):
     rounds = run(dataset, rule, rounds=15, switch=0.4)
 
     expected = run_naive(dataset, rule, rounds=15, switch=0.4)
-    assert [plain_stump(a.hypothesis) for a in rounds] == [a.stump for a in expected]
+    assert [to_naive(a.hypothesis) for a in rounds] == [a.hypothesis for a in expected]
     assert [a.spent for a in rounds] == [a.spent for a in expected]
     for name in ("edge", "alpha", "z"):
         assert [getattr(a, name) for a in rounds] == pytest.approx(
@@ -134,14 +132,12 @@ def test_every_round_is_the_best_by_the_naive_formulas(rule, dataset, tau):
 
     # Rounding decides whether a stump on the very clip is perfect.
     assume(all(abs(added.edge - MAX_EDGE) > 1e-11 for added in rounds))
-    choices = [plain_stump(added.hypothesis) for added in rounds]
+    choices = [to_naive(added.hypothesis) for added in rounds]
     expected = run_naive(dataset, rule, choices=choices, **params)
     for added, twin in zip(rounds, expected, strict=True):
-        idx = added.hypothesis.feature_idx
-        best = max(score for score in twin.scores if score is not None)
-        assert twin.scores[idx] == pytest.approx(best, rel=1e-6, abs=1e-20)
-        assert (added.edge, added.edge) == pytest.approx((twin.edge, twin.edges[idx]))
-        assert (added.z, added.spent) == pytest.approx((twin.z, twin.spent))
+        assert twin.score == pytest.approx(twin.own.score, rel=1e-6, abs=1e-20)
+        assert (added.edge, added.z) == pytest.approx((twin.edge, twin.z))
+        assert added.spent == twin.spent
 
 
 @every_score
@@ -156,19 +152,14 @@ def test_bought_stump_has_no_edge_left_on_the_new_weights(rule):
     dataset = shop_table()
     values = np.nan_to_num(dataset.values, nan=4.0)
     dataset = Dataset(dataset.catalogue, CLASSES, values, *astuple(dataset)[3:5])
-    weights = make_weights(bin_values(dataset), initial_weights(dataset))
+    shard = bin_values(dataset), initial_weights(dataset)
+    weights = make_weights([shard], BoostParams())
     for added in run(dataset, rule, rounds=5):
-        stump = added.hypothesis
+        weights.apply(added.hypothesis, added.alpha)
 
-        weights.apply(stump, added.alpha)
-
-        column = naive.column(rows_of(values), stump.feature_idx)
-        edge = naive.edge_of(
-            column,
-            dataset.signs.tolist(),
-            np.abs(weights.signed[:, 0]).tolist(),
-            *plain_stump(stump)[1:],
-        )
+        moduli, signs = np.abs(weights.signed).tolist(), dataset.signs[:, None].tolist()
+        stump = to_naive(added.hypothesis)
+        edge = naive.edge_of(stump, rows_of(values), moduli, signs)
         assert edge == pytest.approx(0.0, abs=1e-12)
 
 
@@ -291,9 +282,9 @@ def test_rounds_are_the_same_to_the_bit_whatever_the_number_of_threads(
     learner, n_classes, monkeypatch
 ):
     serial = run_learner(learner, n_classes)
-    for name in ("PARALLEL_ROWS", "PARALLEL_SUMS", "PARALLEL_CELLS"):
+    for name in ("PARALLEL_SUMS", "PARALLEL_CELLS"):
         monkeypatch.setattr(histograms, name, 0)
-    monkeypatch.setattr(stumps, "PARALLEL_CELLS", 0)
+    monkeypatch.setattr(weights, "PARALLEL_ROWS", 0)
     most = numba.config.NUMBA_NUM_THREADS
     try:
         for n_threads in sorted({1, min(2, most)}):
@@ -313,23 +304,15 @@ def test_weights_given_are_not_changed():
     assert signed.tolist() == before.tolist()
 
 
-def test_candidates_of_equal_weights_sum_to_one():
-    dataset = small_table([[0, 1, 1, 0]], [0, 1, 1, 0])
-
-    found = find_stumps(bin_values(dataset), initial_weights(dataset), np.arange(1))
-
-    assert found.presents.tolist() == [1.0]
-
-
 class NaiveStump(ClassifierMixin, BaseEstimator):
     """The naive best stump as a scikit-learn classifier of 0 and 1."""
 
     def fit(self, X, y, sample_weight):
-        signs = [2 * target - 1 for target in y]
+        signs = (2 * y[:, None] - 1).tolist()
         self.classes_ = np.unique(y)
         bests = [
-            naive.best_stump(column.tolist(), signs, sample_weight.tolist(), False)
-            for column in X.T
+            naive.best_split(X.tolist(), sample_weight[:, None].tolist(), signs, idx, 0)
+            for idx in range(X.shape[1])
         ]
         self.feature_idx_ = max(range(len(bests)), key=lambda i: (bests[i].edge, -i))
         self.best_ = bests[self.feature_idx_]
@@ -337,7 +320,7 @@ class NaiveStump(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         is_above = X[:, self.feature_idx_] > self.best_.cut
-        return np.where(is_above == (self.best_.vote > 0), 1, 0)
+        return np.where(is_above == (self.best_.votes[0] > 0), 1, 0)
 
 
 def test_errors_and_votes_equal_those_of_scikit_learn_with_the_same_stumps():

@@ -10,10 +10,15 @@ from hypothesis import strategies as st
 from core.codec import rounds_from_json, rounds_to_json
 from core.table.binning import bin_values
 from core.table.dataset import count_outputs
-from core.training.boosting import Buyer, boost, find_hypothesis, initial_weights
-from core.training.feature_sampling import LazySearch, UCBSearch, make_search
+from core.training.boosting import (
+    boost,
+    find_hypothesis,
+    initial_weights,
+    make_weights,
+)
+from core.training.buying import Buyer
+from core.training.feature_sampling import LazySampling, UCBSampling, make_sampling
 from core.training.params import BoostParams
-from core.training.weights import make_weights
 from tests import naive_hypotheses as naive
 from tests import strategies
 from tests import strategies_classes as made
@@ -48,7 +53,7 @@ def run(dataset, params, done=()):
 @pytest.mark.parametrize("name", UCBS)
 @given(st.data(), st.integers(1, 7), st.integers(1, 9))
 def test_ucb_picks_the_arms_of_largest_bound(name, data, n_features, size):
-    actual = make_search(name, n_features, size, 0)
+    actual = make_sampling(name, n_features, size, 0)
     expected = naive.Ucb(n_features, size, is_scaled=name == "ucb")
     # Edges whose rewards differ, so that no rounding breaks a tie.
     edges = [0.0, 0.05, 0.11, 0.23, 0.37, 0.59, 0.83, 1.0]
@@ -64,7 +69,7 @@ def test_ucb_picks_the_arms_of_largest_bound(name, data, n_features, size):
 @pytest.mark.parametrize("name", UCBS)
 @pytest.mark.parametrize(("n_features", "size"), [(7, 3), (4, 4), (3, 20), (5, 1)])
 def test_ucb_takes_every_arm_once_first_from_the_lowest_on(n_features, size, name):
-    search = make_search(name, n_features, size, 0)
+    search = make_sampling(name, n_features, size, 0)
     seen = []
 
     while len(seen) < n_features:
@@ -88,7 +93,7 @@ def count_picks(search, n_features, edge, n_rounds):
 
 @pytest.mark.parametrize("name", UCBS)
 def test_ucb_comes_back_to_what_pays(name):
-    counts = count_picks(make_search(name, 50, 2, 0), 50, 0.99, 2000)
+    counts = count_picks(make_sampling(name, 50, 2, 0), 50, 0.99, 2000)
 
     assert np.argmax(counts) == 17
 
@@ -96,7 +101,7 @@ def test_ucb_comes_back_to_what_pays(name):
 def test_bonus_of_the_paper_sweeps_features_of_small_edges_by_count():
     """The reason for the scale: an edge of 0.2 has a reward of 0.02."""
     scaled, unscaled = (
-        count_picks(make_search(name, 50, 2, 0), 50, 0.2, 1000) for name in UCBS
+        count_picks(make_sampling(name, 50, 2, 0), 50, 0.2, 1000) for name in UCBS
     )
 
     assert np.ptp(unscaled) <= 3
@@ -110,17 +115,15 @@ def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
     dataset = made.make_dataset(values, targets, 2)
     seen = []
 
-    class Noted(UCBSearch):
+    class Noted(UCBSampling):
         def reward(self, feature_idxs, edges):
             seen.append(edges.tolist())
             super().reward(feature_idxs, edges)
 
     binned, search = bin_values(dataset), Noted(2, 2)
     params = params_of("tree", "ucb")
-    weights = make_weights(binned, initial_weights(dataset), is_partial=True)
-    find_hypothesis(
-        binned, weights, params, search, Buyer(dataset.catalogue, params).scorer()
-    )
+    weights = make_weights([(binned, initial_weights(dataset))], params)
+    find_hypothesis(weights, params, search, Buyer(dataset.catalogue, params).scorer())
 
     root, above, *_ = seen
     assert root == pytest.approx([0.75, 0.0])
@@ -131,7 +134,7 @@ def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
 
 @pytest.mark.parametrize(("n_features", "size"), [(9, 4), (4, 9), (1, 1)])
 def test_lazy_search_draws_different_features_in_ascending_order(n_features, size):
-    search = LazySearch(n_features, size, seed=1)
+    search = LazySampling(n_features, size, seed=1)
 
     for number in range(1, 20):
         search.begin(number)
@@ -143,7 +146,7 @@ def test_lazy_search_draws_different_features_in_ascending_order(n_features, siz
 
 
 def test_lazy_search_draws_every_feature_about_as_often():
-    search = LazySearch(10, 3, seed=0)
+    search = LazySampling(10, 3, seed=0)
     counts = np.zeros(10)
 
     for number in range(1, 1001):
@@ -154,7 +157,7 @@ def test_lazy_search_draws_every_feature_about_as_often():
 
 
 def test_lazy_draws_follow_from_seed_and_round_alone():
-    first, second = LazySearch(30, 5, seed=4), LazySearch(30, 5, seed=4)
+    first, second = LazySampling(30, 5, seed=4), LazySampling(30, 5, seed=4)
     for number in range(1, 5):
         first.begin(number)
         first.pick()
@@ -167,7 +170,7 @@ def test_lazy_draws_follow_from_seed_and_round_alone():
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_search_has_a_memory_exactly_if_its_picks_depend_on_edges(name):
-    assert make_search(name, 5, 2, 0).has_memory == (name in UCBS)
+    assert make_sampling(name, 5, 2, 0).has_memory == (name in UCBS)
 
 
 # Boosting.
@@ -209,7 +212,7 @@ def test_boosting_with_ucb_is_the_naive_one(search, learner, n_classes):
 def test_stump_is_the_best_on_the_features_looked_at(search, monkeypatch):
     dataset = made.random_dataset(5, 3, n_samples=50, n_features=12)
     looked_at = []
-    kind = {"lazy": LazySearch, "ucb": UCBSearch}[search]
+    kind = {"lazy": LazySampling, "ucb": UCBSampling}[search]
     pick = kind.pick
 
     def noted(self):

@@ -12,10 +12,10 @@ from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.prices import Paid, rule_costs
-from core.training.boosting import Buyer, boost, initial_weights
-from core.training.learners import stump as stumps
+from core.training.ballots import cast_ballots, find_codes
+from core.training.boosting import boost, initial_weights
+from core.training.buying import Buyer
 from core.training.params import BoostParams
-from core.training.weights import cast_votes, make_weights
 from tests import naive_hypotheses as naive
 from tests import strategies
 from tests import strategies_classes as made
@@ -89,175 +89,6 @@ def test_first_weights_are_those_of_the_paper(kind, n_classes, is_multilabel):
     weights, signs = naive_weights(dataset, kind)
     np.testing.assert_allclose(actual, np.array(weights) * signs, atol=1e-15)
     assert np.abs(actual).sum() == pytest.approx(1)
-
-
-@given(st.data(), st.integers(1, 4))
-def test_reweighting_is_the_naive_one(data, n_outputs):
-    catalogue = data.draw(strategies.catalogues(max_features=4))
-    values = data.draw(strategies.tables(catalogue, min_rows=3))
-    n_samples = values.shape[0]
-    dataset = made.make_dataset(values, np.zeros(n_samples), 2, catalogue=catalogue)
-    binned = bin_values(dataset)
-    hypothesis = data.draw(made.hypotheses(catalogue, n_outputs))
-    cuts = [binned.cuts[one.feature_idx] for one in stumps_of(hypothesis)]
-    if any(its_cuts.size == 0 for its_cuts in cuts):
-        return
-    hypothesis = on_cuts(hypothesis, cuts)
-    signed = np.array(
-        data.draw(
-            st.lists(
-                st.sampled_from((-3.0, -1.0, 0.0, 1.0, 2.0)),
-                min_size=n_samples * n_outputs,
-                max_size=n_samples * n_outputs,
-            ).filter(any)
-        )
-    ).reshape(n_samples, n_outputs)
-    signed /= np.abs(signed).sum()
-    weights = make_weights(binned, signed)
-
-    z = weights.apply(hypothesis, 0.75)
-
-    votes = np.array(
-        [
-            naive.vote(made.to_naive(hypothesis), row, n_outputs)
-            for row in strategies.rows_of(values)
-        ]
-    )
-    expected = signed * np.exp(-0.75 * np.sign(signed) * votes)
-    assert z == pytest.approx(np.abs(expected).sum())
-    np.testing.assert_allclose(weights.signed, expected / z, atol=1e-15)
-
-
-def stumps_of(hypothesis):
-    return (hypothesis,) if isinstance(hypothesis, Stump) else hypothesis.stumps
-
-
-def on_cuts(hypothesis, cuts):
-    """The hypothesis with each stump on a cut that the binned table knows."""
-    moved = tuple(
-        replace(one, cut=float(its_cuts[np.argmin(np.abs(its_cuts - one.cut))]))
-        for one, its_cuts in zip(stumps_of(hypothesis), cuts, strict=True)
-    )
-    if isinstance(hypothesis, Stump):
-        return moved[0]
-    return replace(hypothesis, stumps=moved)
-
-
-# The best stump on a feature.
-
-
-@st.composite
-def weighed_tables(draw, n_outputs):
-    """A small ugly table with signed weights that are multiples of 1/64."""
-    catalogue = draw(strategies.catalogues(max_features=4))
-    values = draw(strategies.tables(catalogue))
-    n_samples = values.shape[0]
-    dataset = made.make_dataset(values, np.zeros(n_samples), 2, catalogue=catalogue)
-    eighths = st.lists(
-        st.integers(-8, 8),
-        min_size=n_samples * n_outputs,
-        max_size=n_samples * n_outputs,
-    )
-    signed = np.array(draw(eighths), np.float64).reshape(n_samples, n_outputs) / 64
-    return dataset, signed
-
-
-def naive_splits(dataset, signed, members=None, votes_before=None):
-    return [
-        naive.best_split(
-            strategies.rows_of(dataset.values),
-            np.abs(signed).tolist(),
-            np.sign(signed).tolist(),
-            idx,
-            feature.type == "category",
-            members,
-            votes_before,
-        )
-        for idx, feature in enumerate(dataset.catalogue.features)
-    ]
-
-
-@given(st.data(), st.integers(1, 4))
-def test_best_stumps_are_those_of_every_cut_and_vote(data, n_outputs):
-    dataset, signed = data.draw(weighed_tables(n_outputs))
-    binned = bin_values(dataset)
-    features = np.arange(len(dataset.catalogue.features))
-
-    found = stumps.find_stumps(binned, signed, features)
-
-    # Sums of multiples of 1/64 are exact, so are edges, and ties are ties.
-    for idx, expected in enumerate(naive_splits(dataset, signed)):
-        assert found.edges[idx] == expected.edge
-        if expected.cut is None:
-            assert found.cuts[idx] == -1
-        else:
-            one = stumps.make_stump(binned, found, idx, signed)
-            assert (one.cut, one.votes) == (expected.cut, expected.votes)
-        is_there = ~np.isnan(dataset.values[:, idx])
-        if not is_there.all():
-            assert found.presents[idx] == np.abs(signed[is_there]).sum()
-
-
-@given(st.data(), st.integers(1, 3))
-def test_best_stumps_of_a_leaf_are_those_of_every_cut_and_vote(data, n_outputs):
-    dataset, signed = data.draw(weighed_tables(n_outputs))
-    # With odd, different weights no sum of some rows is zero by chance.
-    n_samples = dataset.n_samples
-    signed = np.where(signed < 0, -1.0, 1.0) * (
-        2.0 ** -np.arange(signed.size).reshape(signed.shape)
-    )
-    binned = bin_values(dataset)
-    is_inside = data.draw(
-        st.lists(st.booleans(), min_size=n_samples, max_size=n_samples)
-    )
-    members = np.flatnonzero(is_inside)
-    votes = data.draw(st.tuples(*[st.sampled_from((-1, 1))] * n_outputs))
-    features = np.arange(len(dataset.catalogue.features))
-
-    found = stumps.find_stumps(binned, signed, features, members, votes)
-
-    expected = naive_splits(dataset, signed, members.tolist(), votes)
-    for idx, split in enumerate(expected):
-        assert found.edges[idx] == split.edge
-        if split.cut is not None:
-            one = stumps.make_stump(binned, found, idx, signed, members)
-            assert (one.cut, one.votes) == (split.cut, split.votes)
-
-
-def test_leaf_is_cut_where_weights_on_one_side_cancel():
-    # Below the cut +1/4 and -1/4: no vote helps there, yet above it one does.
-    values = np.array([[0.0], [0.0], [1.0], [1.0]])
-    dataset = made.make_dataset(values, np.array([0, 1, 1, 1]), 2)
-    signed = np.array([[0.25], [-0.25], [0.25], [0.25]])
-
-    found = stumps.find_stumps(
-        bin_values(dataset), signed, np.arange(1), np.arange(4), (-1,)
-    )
-
-    assert found.edges.tolist() == [
-        naive_splits(dataset, signed, range(4), (-1,))[0].edge
-    ]
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("has_leaf", [False, True])
-def test_parallel_search_is_the_serial_one_to_the_bit(n_outputs, has_leaf):
-    dataset = made.random_dataset(3, n_samples=90, n_features=11)
-    random = np.random.default_rng(3)
-    signed = random.normal(size=(90, n_outputs))
-    signed /= np.abs(signed).sum()
-    features = np.array([0, 2, 3, 7, 10])
-    leaf = (np.arange(0, 90, 2), (1,) * n_outputs) if has_leaf else (None, None)
-
-    serial, parallel = (
-        stumps.find_stumps(
-            bin_values(dataset), signed, features, *leaf, is_parallel=flag
-        )
-        for flag in (False, True)
-    )
-
-    for name in ("edges", "cuts", "presents"):
-        np.testing.assert_array_equal(getattr(parallel, name), getattr(serial, name))
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -393,9 +224,10 @@ def test_stored_edge_is_the_edge_of_the_hypothesis(learner, n_classes):
     binned = bin_values(dataset)
 
     for one in run(dataset, params_of(learner, rounds=200 if IS_COMPILED else 12)):
-        ends, votes = cast_votes(binned, one.hypothesis, signed.shape[1])
-        assert (signed * votes[ends]).sum() == pytest.approx(one.edge, abs=CLOSE)
-        signed = signed * np.exp(-one.alpha * np.sign(signed) * votes[ends])
+        codes = find_codes(binned, one.hypothesis)
+        votes = cast_ballots(binned, one.hypothesis, codes).T
+        assert (signed * votes).sum() == pytest.approx(one.edge, abs=CLOSE)
+        signed = signed * np.exp(-one.alpha * np.sign(signed) * votes)
         signed /= np.abs(signed).sum()
 
 

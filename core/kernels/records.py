@@ -1,0 +1,83 @@
+"""The records that training's kernels take: arrays that belong together.
+
+numba's cache knows a record by its name and the types of its fields: to reorder fields
+of one type, rename the record too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.arrays import BallotArray, BoolArray, CodeArray, FloatArray, IntArray
+
+
+class Coded(NamedTuple):
+    """A table as codes, feature by feature and packed into lanes.
+
+    `codes` is (n_features, n_samples), `n_codes`, `is_category` and `has_missing` are
+    (n_features,). A lane is one byte per row: lane l joins the codes of the features
+    `members[starts[l]]` to `members[starts[l + 1]]` as digits, the lowest first. The
+    first lanes are `packed`, (n_packed, n_samples); each of the others is one feature
+    as it is.
+    """
+
+    codes: CodeArray
+    n_codes: IntArray
+    is_category: BoolArray
+    has_missing: BoolArray
+    packed: CodeArray
+    members: IntArray
+    starts: IntArray
+
+
+class Change(NamedTuple):
+    """What becomes of weights in a round, and how that is listed.
+
+    `factors` are those of the rows that a vote has wrong, abstains on, and has right.
+    With `is_fresh` every row counts as moved, from no weight at all. With `is_split`
+    rows are listed by class, else all as of the positive class.
+    """
+
+    factors: FloatArray
+    is_fresh: bool
+    is_split: bool
+
+
+class Moved(NamedTuple):
+    """Rows whose weight moved, by how many quanta, in chunks of rows; see `move`.
+
+    `rows` and `deltas` are (n_chunks, n_outputs, chunk + 1), `stops` is
+    (n_chunks, n_outputs, 3): where the list of the positive class ends, where that of
+    the negative class starts, and the quanta of all rows, moved or not.
+    """
+
+    rows: IntArray
+    deltas: IntArray
+    stops: IntArray
+
+
+class Look(NamedTuple):
+    """Which rows a scan is about: all, or those of a leaf.
+
+    `quanta` is their weight and `scale` the quanta of a weight of 1. `votes_before`,
+    (n_outputs,), is what a leaf's rows vote now, 0 where `is_leaf` is False.
+    """
+
+    quanta: int
+    scale: float
+    votes_before: IntArray
+    is_leaf: bool
+
+
+class Best(NamedTuple):
+    """The best stump on each feature, each array (n_features, ...).
+
+    `edges` are at least 0, `cuts` are codes (-1: no stump), `votes` are
+    (n_features, n_outputs) above the cut, and `presents` the weight of the rows where
+    the feature is not missing.
+    """
+
+    edges: FloatArray
+    cuts: IntArray
+    votes: BallotArray
+    presents: FloatArray

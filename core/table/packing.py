@@ -1,0 +1,79 @@
+"""Features with few codes, joined in lanes: one pass over a byte serves them all."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core import kernels
+from core.arrays import BoolArray, CodeArray, IntArray
+
+N_JOINT = 256
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Lanes of codes, each of one feature or of several with few codes.
+
+    A lane joins the features `members[starts[l]]` to `members[starts[l + 1]]`. The
+    first lanes are `codes`, (n_packed, n_samples), the digits of each code being its
+    features' codes, the lowest first; each of the others is one feature as it is.
+    """
+
+    codes: CodeArray
+    members: IntArray
+    starts: IntArray
+
+    @cached_property
+    def lane_of(self) -> IntArray:
+        """Lane of each feature; (n_features,)."""
+        lanes = np.empty(self.members.size, dtype=np.int64)
+        lanes[self.members] = np.repeat(self.lanes, np.diff(self.starts))
+        return lanes
+
+    @cached_property
+    def lanes(self) -> IntArray:
+        """Every lane."""
+        return np.arange(self.starts.size - 1)
+
+    def lanes_of(self, feature_idxs: IntArray) -> IntArray:
+        """Return the lanes that hold some features, each once, ascending."""
+        if feature_idxs.size == self.members.size:
+            return self.lanes
+        return np.unique(self.lane_of[feature_idxs])
+
+
+def pack(codes: CodeArray, n_codes: IntArray, has_missing: BoolArray) -> Packing:
+    """Join features with few codes.
+
+    Parameters
+    ----------
+    codes : uint8 array, shape (n_features, n_samples)
+    n_codes : int64 array, shape (n_features,)
+    has_missing : bool array, shape (n_features,)
+
+    Returns
+    -------
+    Packing
+        Each lane is filled up with the features of fewest codes.
+    """
+    radixes = (n_codes + has_missing).tolist()
+    left = deque(sorted(range(len(radixes)), key=radixes.__getitem__))
+    joint: list[list[int]] = []
+    alone: list[list[int]] = []
+    while left:
+        lane = [left.pop()]
+        size = radixes[lane[0]]
+        while left and size * radixes[left[0]] <= N_JOINT:
+            lane.append(left.popleft())
+            size *= radixes[lane[-1]]
+        (joint if len(lane) > 1 else alone).append(lane)
+    lanes = joint + alone[::-1]
+    members = np.array([idx for lane in lanes for idx in lane], dtype=np.int64)
+    starts = np.cumsum([0, *(len(lane) for lane in lanes)])
+    packed = np.empty((len(joint), codes.shape[1]), dtype=np.uint8)
+    kernels.pack(codes, n_codes, has_missing, members, starts, packed)
+    return Packing(packed, members, starts)

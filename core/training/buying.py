@@ -1,0 +1,91 @@
+"""What was bought, what it cost, and how the rule weighs the candidates of a round."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.model.hypotheses import Hypothesis
+from core.table.catalogue import Catalogue
+from core.table.prices import Paid, buy, rule_costs, smallest_cost
+from core.training.learners.choice import Scorer
+from core.training.params import BoostParams
+from core.training.rounds import Memory
+from core.training.rules import RULES, View
+
+UNPAID = Paid()
+
+
+class Buyer:
+    """Weighs candidates by the rule, and remembers what was bought.
+
+    `spent` is the price of all features so far, in micro-units.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, params: BoostParams, paid: Paid = UNPAID
+    ) -> None:
+        self.catalogue = catalogue
+        self.params = params
+        is_free = smallest_cost(catalogue) == 0 and params.cost_floor is None
+        self.rule = RULES["adaboost" if is_free else params.algorithm]
+        self.spent, self.paid = buy(catalogue, Paid(), paid.feature_idxs)
+        self.memory = Memory()
+        self.is_paid = np.zeros(len(catalogue.features), dtype=np.bool_)
+        self.is_paid[list(self.paid.feature_idxs)] = True
+        self.is_group_paid = np.zeros(len(catalogue.groups), dtype=np.bool_)
+        self.is_group_paid[list(self.paid.group_idxs)] = True
+        # Without groups the costs of stumps never change.
+        self._costs: FloatArray | None = None
+        if not catalogue.groups:
+            self._costs = rule_costs(
+                catalogue, np.zeros(0, np.bool_), params.cost_floor
+            )
+
+    def scorer(self) -> Scorer:
+        """Return the rule's scores for the candidates of one round."""
+        is_paid, is_group_paid = self.is_paid, self.is_group_paid
+        is_first = True
+
+        def score(
+            feature_idxs: IntArray,
+            edges: FloatArray,
+            presents: FloatArray,
+            already: tuple[int, ...],
+        ) -> FloatArray:
+            nonlocal is_first
+            costs = self._costs
+            if costs is None or already:
+                costs = rule_costs(
+                    self.catalogue, is_group_paid, self.params.cost_floor, already
+                )
+            all_paid = is_paid[feature_idxs]
+            if already:
+                all_paid = all_paid & is_paid[list(already)].all()
+            view = View(
+                edges=edges,
+                presents=presents,
+                costs=costs[feature_idxs],
+                is_paid=all_paid,
+                spent=self.spent,
+                tau=self.params.tau,
+                switch=self.params.switch,
+                memory=self.memory,
+                is_refining=not is_first,
+            )
+            scores, memory = self.rule.score(view)
+            if is_first:
+                self.memory, is_first = memory, False
+            return scores
+
+        return score
+
+    def take(self, hypothesis: Hypothesis, memory: Memory | None = None) -> None:
+        """Buy the features of a hypothesis; `memory` is that of a repeated round."""
+        amount, self.paid = buy(self.catalogue, self.paid, hypothesis.feature_idxs)
+        self.spent += amount
+        for feature_idx in hypothesis.feature_idxs:
+            self.is_paid[feature_idx] = True
+        for group_idx in self.paid.group_idxs:
+            self.is_group_paid[group_idx] = True
+        self.memory = memory or self.memory

@@ -16,7 +16,8 @@ from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.feature_sampling import SearchName
 from core.training.params import BoostParams, LearnerName
-from core.training.weights import Shard, Weights
+from core.training.shards import Shard
+from core.training.weights import Weights
 
 ROUNDS: tuple[tuple[LearnerName, SearchName], ...] = (
     ("stump", "all"),

@@ -79,6 +79,34 @@ count_sides, count_sides_parallel = serial_and_parallel(count_chunks)
 
 
 @kernel
+def multiply_chunk(ballots, change, out_weights, out_positives, out_negatives):
+    """Multiply some weights by their side's factor; return the quanta of all.
+
+    out_positives, out_negatives: (n_rows,), changes of quanta by class of the row; of
+    the negative class only where they are split, else signed among the others.
+    """
+    is_fresh = change.is_fresh
+    is_split = change.is_split
+    wrong = change.factors[0]
+    none = change.factors[1]
+    right = change.factors[2]
+    total = np.int64(0)
+    # Without branches or look-ups, so that eight rows go at once.
+    for row in range(out_weights.shape[0]):
+        weight = out_weights[row]
+        agreed = ballots[row] * weight
+        moved = weight * (right if agreed > 0.0 else (wrong if agreed < 0.0 else none))
+        out_weights[row] = moved
+        quanta = np.int64(abs(moved) + 0.5)
+        total += quanta
+        delta = quanta - (0 if is_fresh else np.int64(abs(weight) + 0.5))
+        out_positives[row] = delta if weight > 0.0 else (0 if is_split else -delta)
+        if is_split:
+            out_negatives[row] = 0 if weight > 0.0 else delta
+    return total
+
+
+@kernel
 def move_chunk(task, ballots, change, out_weights, out_moved):
     """Multiply the weights of one chunk and output, and list the rows that moved.
 
@@ -95,30 +123,14 @@ def move_chunk(task, ballots, change, out_weights, out_moved):
     chunk, output = task // n_outputs, task % n_outputs
     start = chunk * CHUNK
     weights = out_weights[output, start : start + CHUNK]
-    chunk_ballots = ballots[output, start : start + CHUNK]
     out_rows = out_moved.rows[chunk, output]
     out_deltas = out_moved.deltas[chunk, output]
-    is_fresh = change.is_fresh
-    is_split = change.is_split
     n_rows = weights.shape[0]
+    n_negatives = n_rows if change.is_split else 0
     positives = np.empty(n_rows, np.int64)
-    negatives = np.empty(n_rows if is_split else 0, np.int64)
-    wrong = change.factors[0]
-    none = change.factors[1]
-    right = change.factors[2]
-    total = np.int64(0)
-    # Without branches or look-ups, so that eight rows go at once.
-    for row in range(n_rows):
-        weight = weights[row]
-        agreed = chunk_ballots[row] * weight
-        moved = weight * (right if agreed > 0.0 else (wrong if agreed < 0.0 else none))
-        weights[row] = moved
-        quanta = np.int64(abs(moved) + 0.5)
-        total += quanta
-        delta = quanta - (0 if is_fresh else np.int64(abs(weight) + 0.5))
-        positives[row] = delta if weight > 0.0 else (0 if is_split else -delta)
-        if is_split:
-            negatives[row] = 0 if weight > 0.0 else delta
+    negatives = np.empty(n_negatives, np.int64)
+    chunk_ballots = ballots[output, start : start + CHUNK]
+    total = multiply_chunk(chunk_ballots, change, weights, positives, negatives)
     # The list has a place to spare, which takes what is written before a cursor moves.
     upper = 0
     for row in range(n_rows):
@@ -127,7 +139,7 @@ def move_chunk(task, ballots, change, out_weights, out_moved):
         out_deltas[upper] = delta
         upper += 1 if delta != 0 else 0
     lower = out_rows.shape[0] - 1
-    for row in range(n_rows if is_split else 0):
+    for row in range(n_negatives):
         delta = negatives[row]
         out_rows[lower] = start + row
         out_deltas[lower] = delta

@@ -17,14 +17,15 @@ from core.table.dataset import Dataset
 from core.table.prices import Paid
 from core.training.buying import UNPAID, Buyer
 from core.training.feature_sampling import FeatureSampling, make_sampling
-from core.training.learners.choice import MIN_EDGE, Found, Scorer, learn
+from core.training.learners.choice import MIN_EDGE, Found, Scorer, look_at
 from core.training.learners.product import find_product
 from core.training.learners.stump import find_stump
 from core.training.learners.tree import find_tree
 from core.training.params import BoostParams, LabelWeights
 from core.training.rounds import Round
 from core.training.rules import MAX_EDGE
-from core.training.weights import Shard, Weights
+from core.training.shards import Shard
+from core.training.weights import Weights
 
 
 def initial_weights(
@@ -184,7 +185,7 @@ def find_hypothesis(
     The sampling learns from every look: at the root and for a factor from edges, in a
     leaf of a tree from gains.
     """
-    roots = learn(sampling, weights.find_stumps)
+    roots = look_at(sampling, weights.find_stumps)
     if params.search != "all" and roots.edges.max(initial=0.0) <= MIN_EDGE:
         roots = weights.find_stumps(np.arange(weights.binned.n_codes.size))
     return LEARNERS[params.learner](weights, roots, sampling, scorer, params)

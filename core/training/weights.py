@@ -13,25 +13,21 @@ import numpy as np
 
 from core import kernels
 from core.arrays import BallotArray, FloatArray, IntArray
-from core.kernels import Change, Look, Moved
+from core.kernels import Look, Moved
 from core.model.hypotheses import Hypothesis
-from core.table.binning import Binned
 from core.training.ballots import cast_ballots, find_codes
 from core.training.histograms import (
     MOST_SUMS,
     Candidates,
     accumulate,
     make_best,
-    make_moved,
     make_sums,
     merge,
     pick,
     scan,
     search_anew,
 )
-
-# Below so many weights waking the threads costs more than they bring.
-PARALLEL_ROWS = 100_000
+from core.training.shards import Shard, count_quanta
 
 # All weights together count so many powers of two of quanta: after a scaling, at
 # least and at most. A sum of twice that is still an int64, and a quantum at the least
@@ -42,72 +38,6 @@ MAX_BITS = 61
 
 # Weights are given with a sum of 1 but for rounding, which differs with their order.
 FIRST_SCALE = 2.0 ** (BITS - 1)
-
-
-class Shard:
-    """Some rows of a table with their weights, and a list of the rows that moved.
-
-    Parameters
-    ----------
-    binned : Binned
-    signed_weights : float64 array, shape (n_samples, n_outputs)
-        Initial weight of each row and class times +1 or -1. Not mutated.
-    is_split : bool
-        Whether unsigned quanta are asked for, not only signed ones.
-    is_parallel : bool
-        Whether all cores take part however little there is to do.
-    """
-
-    def __init__(
-        self,
-        binned: Binned,
-        signed_weights: FloatArray,
-        *,
-        is_split: bool = True,
-        is_parallel: bool = False,
-    ) -> None:
-        self.binned = binned
-        self.weights = signed_weights.T.copy()
-        self.moved = make_moved(*self.weights.shape)
-        self.is_parallel = is_parallel
-        self._is_split = is_split
-        self._room: Moved | None = None
-
-    @property
-    def quanta(self) -> int:
-        """Quanta of all rows, also of those that did not move."""
-        return count_quanta(self.moved)
-
-    def count_sides(self, ballots: BallotArray) -> IntArray:
-        """Return the weights that ballots have wrong and right, then their quanta."""
-        n_outputs = self.weights.shape[0]
-        sides = np.empty((self.moved.stops.shape[0], n_outputs, 4), dtype=np.int64)
-        is_large = self._is_large(self.weights.size)
-        count = kernels.count_sides_parallel if is_large else kernels.count_sides
-        count(self.weights, ballots, sides)
-        totals: IntArray = sides.sum(axis=(0, 1))
-        return totals
-
-    def move(self, ballots: BallotArray, factors: FloatArray, is_fresh: bool) -> None:
-        """Multiply weights by their side's factor, in place; list those that moved."""
-        change = Change(factors, is_fresh, self._is_split)
-        is_large = self._is_large(self.weights.size)
-        move = kernels.move_parallel if is_large else kernels.move
-        move(ballots, change, self.weights, self.moved)
-
-    def gather(self, weights: FloatArray, rows: IntArray) -> Moved:
-        """List some rows with all their quanta; until the next call."""
-        if self._room is None:
-            self._room = make_moved(*self.weights.shape)
-        n_chunks = -(-rows.size // kernels.CHUNK)
-        listed = Moved(*(array[:n_chunks] for array in self._room))
-        is_large = self._is_large(rows.size * weights.shape[0])
-        gather = kernels.gather_parallel if is_large else kernels.gather
-        gather(weights, rows, self._is_split, listed)
-        return listed
-
-    def _is_large(self, n_weights: int) -> bool:
-        return self.is_parallel or n_weights >= PARALLEL_ROWS
 
 
 @dataclass(frozen=True)
@@ -331,8 +261,3 @@ class Weights:
         return search_anew(
             tables, listed, feature_idxs, look, is_parallel=self._is_parallel
         )
-
-
-def count_quanta(moved: Moved) -> int:
-    """Return the quanta of all rows, also of those that did not move."""
-    return int(moved.stops[..., 2].sum())

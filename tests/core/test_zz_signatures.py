@@ -23,7 +23,7 @@ from core.training.boosting import boost, initial_weights, make_weights
 from core.training.feature_sampling import SearchName
 from core.training.histograms import PARALLEL_SUMS
 from core.training.params import BoostParams, LearnerName
-from core.training.weights import PARALLEL_ROWS
+from core.training.shards import PARALLEL_ROWS
 from core.warm import warm_up
 from tests.small import finish
 

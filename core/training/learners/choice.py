@@ -35,7 +35,7 @@ class Found:
 Scorer = Callable[[IntArray, FloatArray, FloatArray, tuple[int, ...]], FloatArray]
 
 
-def learn(
+def look_at(
     sampling: FeatureSampling, find: Callable[[IntArray], Candidates]
 ) -> Candidates:
     """Find the best stumps on the features picked; the sampling learns their edges."""

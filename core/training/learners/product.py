@@ -8,7 +8,7 @@ from core.model.hypotheses import Product, Stump
 from core.training.ballots import cast_ballots
 from core.training.feature_sampling import FeatureSampling
 from core.training.histograms import Candidates
-from core.training.learners.choice import Found, Scorer, choose, is_better, learn
+from core.training.learners.choice import Found, Scorer, choose, is_better, look_at
 from core.training.learners.stump import find_stump, make_stump
 from core.training.params import BoostParams
 from core.training.weights import Weights
@@ -63,7 +63,7 @@ def find_product(
             cast_ballots(shard.binned, Product(stumps), codes)
             for shard in weights.shards
         ]
-        candidates = learn(sampling, partial(weights.find_factors, ballots))
+        candidates = look_at(sampling, partial(weights.find_factors, ballots))
         already = Product(stumps).feature_idxs
         position, best = choose(candidates, scorer, already=already)
         n_idle += 1

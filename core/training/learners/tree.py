@@ -16,7 +16,7 @@ from core.training.learners.choice import (
     choose,
     first_best,
     is_better,
-    learn,
+    look_at,
 )
 from core.training.learners.stump import make_stump
 from core.training.params import BoostParams
@@ -67,7 +67,7 @@ class GrowingTree:
         for side, votes in enumerate((stump.votes, against)):
             place = places[side]
             find = partial(weights.find_in, place, votes)
-            candidates = learn(sampling, find)
+            candidates = look_at(sampling, find)
             self.leaves.append(Leaf(len(self.stumps) - 1, side, place, candidates))
 
     def split(self, leaf: Leaf, position: int) -> None:

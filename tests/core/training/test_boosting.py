@@ -15,7 +15,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
-from core.training import histograms, weights
+from core.training import histograms, shards
 from core.training.boosting import boost, initial_weights, make_weights
 from core.training.params import BoostParams
 from core.training.rules import MAX_EDGE, RULES
@@ -284,7 +284,7 @@ def test_rounds_are_the_same_to_the_bit_whatever_the_number_of_threads(
     serial = run_learner(learner, n_classes)
     for name in ("PARALLEL_SUMS", "PARALLEL_CELLS"):
         monkeypatch.setattr(histograms, name, 0)
-    monkeypatch.setattr(weights, "PARALLEL_ROWS", 0)
+    monkeypatch.setattr(shards, "PARALLEL_ROWS", 0)
     most = numba.config.NUMBA_NUM_THREADS
     try:
         for n_threads in sorted({1, min(2, most)}):

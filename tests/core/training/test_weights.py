@@ -17,7 +17,8 @@ from core.training.boosting import boost_shards, initial_weights
 from core.training.learners.stump import make_stump
 from core.training.params import BoostParams
 from core.training.rules import RULES
-from core.training.weights import Place, Shard, Weights
+from core.training.shards import Shard
+from core.training.weights import Place, Weights
 from tests import naive_hypotheses as naive
 from tests import strategies
 from tests import strategies_classes as made

@@ -24,10 +24,18 @@ help: ## List the targets.
 demo: $(STAMP) ## Train on the built-in example, play a session, then serve the API.
 	@ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless} $(BIN)/askless demo
 
-test: $(STAMP) ## Run the tests, then those of core again uncompiled for coverage.
-	$(BIN)/python -m pytest $(PARALLEL)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core $(PARALLEL) -m "not slow" \
-		--cov --cov-report=term-missing --cov-fail-under=$(CORE_COVERAGE)
+# Both runs at once: where one waits for a server, the other computes.
+test: $(STAMP) ## Run the tests, and those of core uncompiled too, for its coverage.
+	@mkdir -p build
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core $(PARALLEL) -m "not slow" \
+		--durations=20 --cov --cov-report=term-missing \
+		--cov-fail-under=$(CORE_COVERAGE) >build/uncompiled.txt 2>&1 & \
+	uncompiled=$$!; code=0; \
+	$(BIN)/askless compile-kernels; \
+	$(BIN)/python -m pytest $(PARALLEL) --durations=20 || code=$$?; \
+	wait $$uncompiled || code=$$?; \
+	cat build/uncompiled.txt; \
+	exit $$code
 
 check: $(STAMP) ## Check format, lint and types.
 	$(BIN)/ruff format --check .

@@ -4,8 +4,6 @@ They lie outside the repository: in the folder that `ASKLESS_DATA` names, else i
 `shared/data` beside it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ table's heading. The prose around it never states a figure that a new measuremen
 change.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Train with the core, for every benchmark: the one place that knows its loop."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 

@@ -7,8 +7,6 @@ ASKLESS_TEST_POSTGRES_URL names a server. `python -m benchmarks.http_latency` wr
 `benchmarks/results/http_latency.json`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import multiprocessing
@@ -18,9 +16,8 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
@@ -39,7 +36,7 @@ from app.store.engine import create_engine, transaction
 from app.store.migrate import migrate
 from app.store.tables import ledger, sessions
 from app.terminal.demo import demo_training, load_demo
-from core.model.model import Model
+from benchmarks.engine import run_out
 
 RESULTS = Path(__file__).parent / "results" / "http_latency.json"
 N_SESSIONS = 60
@@ -101,10 +98,8 @@ MAKERS: dict[str, Callable[[Settings], FastAPI]] = {
 
 
 def serve(maker: str, listener: socket.socket, settings: Settings) -> None:
-    config = uvicorn.Config(
-        MAKERS[maker](settings), log_config=None, access_log=False, server_header=False
-    )
-    uvicorn.Server(config).run(sockets=[listener])
+    quiet = {"log_config": None, "access_log": False, "server_header": False}
+    uvicorn.Server(uvicorn.Config(MAKERS[maker](settings), **quiet)).run([listener])
 
 
 @contextmanager
@@ -131,43 +126,36 @@ def served(maker: str, settings: Settings) -> Iterator[httpx.Client]:
 def databases() -> Iterator[dict[str, Settings]]:
     """Migrated databases, one for each engine, gone afterwards."""
     given = os.environ.get("ASKLESS_TEST_POSTGRES_URL")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         home = Path(folder)
         found = {"sqlite": Settings(home=home, database_url=None)}
-        name = f"askless_bench_{uuid4().hex[:8]}"
-        admin = None
         if given:
             server = sa.make_url(Settings(database_url=given).url)
-            admin = sa.create_engine(server, isolation_level="AUTOCOMMIT")
-            with admin.connect() as connection:
-                connection.exec_driver_sql(f"CREATE DATABASE {name}")
+            name = f"askless_bench_{uuid4().hex[:8]}"
+            administer(server, f"CREATE DATABASE {name}")
+            stack.callback(administer, server, f"DROP DATABASE {name} WITH (FORCE)")
             url = server.set(database=name).render_as_string(hide_password=False)
             found["postgresql"] = Settings(home=home, database_url=url)
         for settings in found.values():
             migrate(settings.url)
-        try:
-            yield found
-        finally:
-            if admin is not None:
-                with admin.connect() as connection:
-                    connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
-                admin.dispose()
+        yield found
 
 
-def train_model() -> Model:
-    """Train the demo's model."""
-    training = demo_training(*load_demo())
-    while True:
-        try:
-            next(training)
-        except StopIteration as end:
-            model: Model = end.value
-            return model
+def administer(server: sa.URL, statement: str) -> None:
+    """Do what can't be done in a transaction."""
+    admin = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.exec_driver_sql(statement)
+    admin.dispose()
 
 
-def timed(call: Callable[[], httpx.Response]) -> tuple[float, dict[str, Any]]:
+def send(
+    caller: httpx.Client, session_id: str, answer: dict[str, Any]
+) -> tuple[float, dict[str, Any]]:
+    """Send one answer; the seconds until what comes back is there."""
     started = time.perf_counter()
-    response = call()
+    path = f"/predict/{session_id}/answers"
+    response = caller.post(path, json={"answers": [answer]})
     seconds = time.perf_counter() - started
     assert response.status_code == 200, response.text
     return seconds, response.json()
@@ -197,13 +185,9 @@ def play(
         while (question := session["question"]) is not None:
             value = answer_of(question, generator)
             given = {"feature": question["feature"], "outcome": "value", "value": value}
-            path = f"/predict/{session['id']}/answers"
-            call = partial(ours.post, path, json={"answers": [given]})
-            seconds, session = timed(call)
-            given = {**given, "micros": round(question["price"] * 1e6)}
-            path = f"/predict/{twin}/answers"
-            call = partial(bare.post, path, json={"answers": [given]})
-            bare_seconds, _ = timed(call)
+            charged = {**given, "micros": round(question["price"] * 1e6)}
+            seconds, session = send(ours, session["id"], given)
+            bare_seconds, _ = send(bare, twin, charged)
             if number >= N_WARM:
                 times["askless"].append(seconds)
                 times["bare"].append(bare_seconds)
@@ -239,35 +223,25 @@ def quantiles(seconds: list[float]) -> dict[str, float]:
     }
 
 
-def show(results: dict[str, Any]) -> None:
-    print("| database | handler | answers | p50 (ms) | p99 (ms) |")
-    print("|---|---|---|---|---|")
-    for name, found in results["engines"].items():
-        for handler, one in found.items():
-            cells = f"{one['answers']} | {one['p50_ms']:.2f} | {one['p99_ms']:.2f}"
-            print(f"| {name} | {handler} | {cells} |")
-
-
 def main() -> None:
-    """Measure, write the results, show them."""
+    """Measure, write the results and print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, default=N_SESSIONS)
     arguments = parser.parse_args()
-    model = model_text(train_model())
-    results: dict[str, Any] = {
-        "machine": {
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-        },
-        "engines": {},
+    model = model_text(run_out(demo_training(*load_demo())))
+    machine = {
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
     }
     with databases() as found:
-        for name, settings in found.items():
-            results["engines"][name] = measure(settings, model, arguments.sessions)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    show(results)
+        engines = {
+            name: measure(settings, model, arguments.sessions)
+            for name, settings in found.items()
+        }
+    results = json.dumps({"machine": machine, "engines": engines}, indent=1)
+    RESULTS.write_text(results + "\n")
+    print(results)
 
 
 if __name__ == "__main__":

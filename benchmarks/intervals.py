@@ -1,7 +1,5 @@
 """Means over repetitions with their 95 % intervals (Student's t), paired or not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Made tables of any size."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.table.catalogue import Catalogue, Feature

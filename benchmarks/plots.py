@@ -1,7 +1,5 @@
 """Small SVG pictures in one style, which come out the same from the same results."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

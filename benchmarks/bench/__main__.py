@@ -6,8 +6,6 @@ keeps the others; `--resume` measures the parts that are missing after an interr
 build/bench.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

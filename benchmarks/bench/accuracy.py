@@ -4,13 +4,12 @@ The same rows in training and test, the same rounds and the same learner; nothin
 tuned. Products have no peer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import OneHotEncoder
@@ -100,22 +99,11 @@ def peer_error(split: Split, learner: LearnerName, rounds: int) -> float:
 
 def one_hot(training: Dataset, testing: Dataset) -> tuple[FloatArray, FloatArray]:
     """Categories as one column each of 0 and 1, those seen in training."""
-    features = training.catalogue.features
-    is_category = np.array([one.type == "category" for one in features])
-    if not is_category.any():
-        return training.values, testing.values
+    is_category = [one.type == "category" for one in training.catalogue.features]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    encoder.fit(training.values[:, is_category])
-    training_rows, testing_rows = (
-        np.hstack(
-            [
-                rows.values[:, ~is_category],
-                encoder.transform(rows.values[:, is_category]),
-            ]
-        )
-        for rows in (training, testing)
-    )
-    return training_rows, testing_rows
+    columns = make_column_transformer((encoder, is_category), remainder="passthrough")
+    columns.fit(training.values)
+    return columns.transform(training.values), columns.transform(testing.values)
 
 
 def interval(figures: Sequence[float] | FloatArray, ratio: float) -> dict[str, float]:

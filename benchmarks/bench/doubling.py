@@ -1,7 +1,5 @@
 """How the time of a training grows with rows, features and rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise

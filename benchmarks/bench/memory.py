@@ -1,7 +1,5 @@
 """The most memory that binning and boosting take beside the table they read."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 from pathlib import Path

@@ -4,8 +4,6 @@ A party bins a table in one of its layouts, and boosts what it binned in one of 
 modes. Input arrays are made beforehand, in the types that the library likes best.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 

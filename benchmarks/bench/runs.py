@@ -1,7 +1,5 @@
 """Measure in turn, each party in a process of its own, and keep what was taken."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import time

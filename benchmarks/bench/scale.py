@@ -1,7 +1,5 @@
 """How much is measured: in full, or little to see that everything runs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 THREADS = 2

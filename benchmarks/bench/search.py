@@ -1,7 +1,5 @@
 """What the searches `ucb` and `lazy` save, and what they cost in test error."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

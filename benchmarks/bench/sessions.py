@@ -1,7 +1,5 @@
 """Steps of a session without any transport, and curves over many rows."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -3,8 +3,6 @@
 `python -m benchmarks.bench.start` is that process.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The tables of docs/performance.md, from what was measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,13 +17,11 @@ STEPS = ("observe", "next_question", "answer_to_question", "forecast")
 
 
 def write_machine(results: Figures) -> Rows:
-    """What the figures depend on."""
     machine = results["machine"]
     return [tuple(machine.values())] if machine else []
 
 
 def write_parts(results: Figures) -> Rows:
-    """When each part was measured, under which load, and of which size."""
     rows = []
     for name, one in results["parts"].items():
         sizes = [
@@ -39,7 +35,6 @@ def write_parts(results: Figures) -> Rows:
 
 
 def write_targets(results: Figures) -> Rows:
-    """Every target, its figure and the verdict; how many are reached."""
     rows = []
     for one in results["targets"]:
         bound = "at least" if one["is_floor"] else "at most"
@@ -52,7 +47,6 @@ def write_targets(results: Figures) -> Rows:
 
 
 def write_earlier(results: Figures, earlier: Sequence[Figures]) -> Rows:
-    """Figures of this run beside those of earlier ones, where they have them."""
     runs: dict[str, Figures] = {}
     for run in earlier:
         days = sorted({one["measured"] for one in run["parts"].values()})
@@ -80,7 +74,6 @@ def name_modes(one: Figures) -> Iterator[tuple[str, Figures, Figures, Figures]]:
 
 
 def write_training(one: Figures) -> Rows:
-    """Seconds of every party."""
     rows = [
         (label, *(spread(taken) if taken else "–" for taken in times))
         for label, *times in name_modes(one)
@@ -89,7 +82,6 @@ def write_training(one: Figures) -> Rows:
 
 
 def write_faster(parts: Figures) -> Rows:
-    """How many times as fast as each peer's fastest mode and input."""
     rows = []
     for name in ("numeric", "binary", "adaboost"):
         one = parts.get(name, {"times_faster": {}})
@@ -104,7 +96,6 @@ def write_faster(parts: Figures) -> Rows:
 
 
 def write_doubling(one: Figures) -> Rows:
-    """Seconds at each size, and what each doubling multiplies them by."""
     rows = []
     for size, measured in one["sizes"].items():
         ratios = ["–", *(f"{number(ratio)} ×" for ratio in measured["ratios"])]
@@ -115,7 +106,6 @@ def write_doubling(one: Figures) -> Rows:
 
 
 def write_memory(one: Figures) -> Rows:
-    """The most memory beside the table."""
     cells = one["bytes_per_cell"]
     ends = f"{number(cells['min'])}–{number(cells['max'])}"
     row = (
@@ -127,7 +117,6 @@ def write_memory(one: Figures) -> Rows:
 
 
 def write_search(one: Figures) -> Rows:
-    """Seconds and errors of each search."""
     rows = []
     for search, taken in one["seconds"].items():
         faster, against = "–", "–"
@@ -143,7 +132,6 @@ def write_search(one: Figures) -> Rows:
 
 
 def write_sessions(one: Figures) -> Rows:
-    """Microseconds of each step of a session."""
     rows = []
     for policy, calls in one["calls"].items():
         times = (calls[step] for step in STEPS)
@@ -153,19 +141,16 @@ def write_sessions(one: Figures) -> Rows:
 
 
 def write_curves(one: Figures) -> Rows:
-    """Seconds of a curve."""
     rows = [(policy, spread(taken)) for policy, taken in one["seconds"].items()]
     return rows
 
 
 def write_start(one: Figures) -> Rows:
-    """Seconds from the start of a process."""
     steps = ("imported", "warm", "first_round")
     return [[spread(one[step]) for step in steps]]
 
 
 def write_accuracy(one: Figures) -> Rows:
-    """Errors on several classes, beside scikit-learn's."""
     rows = []
     for name, measured in one["sets"].items():
         for learner, errors in measured["learners"].items():
@@ -183,7 +168,6 @@ def write_accuracy(one: Figures) -> Rows:
 
 
 def write_http(http: Figures) -> Rows:
-    """Milliseconds of an answer, and the bare handler's over ours."""
     rows = []
     for engine, handlers in http["engines"].items():
         rate = handlers["bare"]["p50_ms"] / handlers["askless"]["p50_ms"]

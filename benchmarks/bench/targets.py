@@ -1,7 +1,5 @@
 """Whether each target of targets.csv is reached."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from functools import reduce

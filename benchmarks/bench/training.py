@@ -1,7 +1,5 @@
 """How long a training takes, beside the peers', all in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack

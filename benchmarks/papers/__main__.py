@@ -7,8 +7,6 @@ judges, by the claims of claims.csv. It finds the results of all parts under
 `results["beside"]`. A new part needs its line in `PARTS` and its regions, no more.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

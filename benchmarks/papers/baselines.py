@@ -4,8 +4,6 @@ As `core.pipeline.train` trains them and `core.session.simulate` asks them, on r
 costs of `huang`'s repetitions; their out-of-bag error beside the error on test rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.data import MICROS

@@ -1,7 +1,5 @@
 """The product's baselines, as tables and a verdict."""
 
-from __future__ import annotations
-
 from benchmarks.documents import Rows, listed, percent, plus_minus, signed
 from benchmarks.intervals import Interval, interval
 from benchmarks.papers.baselines import BUDGETS, SETS
@@ -50,7 +48,6 @@ def judge_left_out(results: Results) -> Verdict:
 
 
 def write_baselines(results: Results) -> Rows:
-    """Errors under budgets and without one, and out-of-bag."""
     rows = []
     for title in measured(results, SETS):
         for name, words in NAMES.items():
@@ -68,7 +65,6 @@ def write_baselines(results: Results) -> Rows:
 
 
 def write_pruning(results: Results) -> Rows:
-    """The product's pruned tree less the one of section 7, cut by other code."""
     trees = beside(results, "trees")
     rows = []
     for title in measured(results, measured(trees, SETS)):

@@ -3,8 +3,6 @@
 Stumps; costs uniform on [0, 2], drawn anew with the rows of every repetition.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

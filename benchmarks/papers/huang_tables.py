@@ -1,7 +1,5 @@
 """Huang, Powers and Reyzin (2015) on boosting, as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from benchmarks.documents import Rows, listed, percent, plus_minus, signed
@@ -57,7 +55,6 @@ def compare(
 
 
 def write_sets(results: Results) -> Rows:
-    """The paper's Table 1, and AdaBoost's error with everything read."""
     rows = []
     for title in titles(results):
         one, counts = SETS[title], column(results, title, "n_features")
@@ -70,7 +67,6 @@ def write_sets(results: Results) -> Rows:
 
 
 def write_budgets(results: Results) -> Rows:
-    """Test error under some budgets."""
     rows = []
     for title in titles(results):
         for budget in SHOWN:
@@ -82,7 +78,6 @@ def write_budgets(results: Results) -> Rows:
 
 
 def write_differences(results: Results) -> Rows:
-    """Paired differences between the rules."""
     pairs = (
         ("bt", "rs", BUDGETS),
         ("greedy", "bt", LOW),
@@ -100,7 +95,6 @@ def write_differences(results: Results) -> Rows:
 
 
 def write_costs(results: Results) -> Rows:
-    """Mean errors over all budgets, with all costs 1 and with uniform ones."""
     shown = ("rs_unit", "rs", "bt_unit", "bt", "greedy", "smoothed")
     rows = []
     for title in titles(results):
@@ -111,7 +105,6 @@ def write_costs(results: Results) -> Rows:
 
 
 def write_cost_sides(results: Results) -> Rows:
-    """Where uniform costs surely help, and where they harm."""
     rows = []
     for one, other in COST_PAIRS:
         found = compare(results, one, other)

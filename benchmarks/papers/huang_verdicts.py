@@ -1,7 +1,5 @@
 """What became of the claims of Huang, Powers and Reyzin (2015) on boosting."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

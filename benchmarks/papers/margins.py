@@ -3,8 +3,6 @@
 AdaBoost on stumps over the rows of `reyzin`'s repetitions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.engine import boost_rounds

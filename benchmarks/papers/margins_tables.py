@@ -1,7 +1,5 @@
 """Margins and Corollary 3's bound, as tables."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.documents import Rows, percent
@@ -15,7 +13,6 @@ DRAWS_SHOWN = (101, 3001)
 
 
 def write_margins(results: Results) -> Rows:
-    """Rows of small margin by rounds; after the last the bound beside the error."""
     zero, small = (int(np.searchsorted(THETAS, one)) for one in (0.0, SMALL))
     rows = []
     for title in measured(results, TITLES):

@@ -1,8 +1,6 @@
 """The pictures of the document, by the part whose results they show."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -19,8 +17,8 @@ from benchmarks.papers.runs import Results
 from benchmarks.papers.sets import SETS
 from benchmarks.papers.trees import SIZES
 from benchmarks.plots import Line, draw_panels
+from core.arrays import FloatArray
 
-ROUND_SHADES = dict(zip(margins.ROUNDS, ("sky", "blue", "orange"), strict=True))
 SEARCH_COLOURS = dict(
     zip(search.SEARCHES, ("grey", "blue", "pink", "orange"), strict=True)
 )
@@ -61,18 +59,16 @@ def draw_unread(results: Results) -> Figure:
         ("the paper's bound: even draws over all", "orange", "--"),
         ("even draws over those AdaBoost reads", "green", ":"),
     )
-    marks = reyzin.find_marks()
-    panels = {
-        title: [
-            Line(label, colour, marks, 100 * shares, dashes)
+    panels = {}
+    for title in measured(results, reyzin.TITLES):
+        panels[title] = [
+            Line(label, colour, reyzin.find_marks(), 100 * shares, dashes)
             for shares, (label, colour, dashes) in zip(
                 unread(results, title), styles, strict=True
             )
         ]
-        for title in measured(results, reyzin.TITLES)
-    }
-    settings = {"xscale": "log", "ylim": (0, 102)}
     labels = ("draws", "% of features unread")
+    settings = {"xscale": "log", "ylim": (0, 102)}
     return draw_panels(panels, labels, shape=(4, 3, 1.9), **settings)
 
 
@@ -86,31 +82,39 @@ def draw_by_features(results: Results) -> Figure:
     )
     panels = {}
     for title in measured(results, reyzin.TITLES):
-        panels[title] = [
-            Line(label, colour, reyzin.COUNTS, 100 * mean(results, title, key), dashes)
-            for key, label, colour, dashes in styles
-        ]
         full = float(100 * mean(results, title, "adaboost"))
-        panels[title].append(Line("AdaBoost, all", "grey", None, full, ":"))
+        panels[title] = [
+            *draw_curves(results, title, reyzin.COUNTS, styles, mean),
+            Line("AdaBoost, all", "grey", None, full, ":"),
+        ]
     settings = {"xscale": "log", "ylim": (0, 50), "ticks": (1, 4, 16, 64)}
     labels = ("features read", "test error, %")
     return draw_panels(panels, labels, shape=(4, 3, 1.9), **settings)
 
 
+def draw_curves(
+    results: Results,
+    title: str,
+    x: Sequence[int],
+    styles: Sequence[tuple[str, str, str, str]],
+    read: Callable[[Results, str, str], FloatArray],
+) -> list[Line]:
+    """A line in percent for each key, label, colour and dashes."""
+    return [
+        Line(label, colour, x, 100 * read(results, title, key), dashes)
+        for key, label, colour, dashes in styles
+    ]
+
+
 def draw_margins(results: Results) -> Figure:
     """Distribution of margins after some numbers of rounds."""
+    styles = [
+        (f"{rows}_{count}", f"{count} rounds, {rows}", shade, dashes)
+        for count, shade in zip(margins.ROUNDS, ("sky", "blue", "orange"), strict=True)
+        for rows, dashes in (("train", "-"), ("test", ":"))
+    ]
     panels = {
-        title: [
-            Line(
-                f"{count} rounds, {rows}",
-                ROUND_SHADES[count],
-                margins.THETAS,
-                100 * mean(results, title, f"{rows}_{count}"),
-                dashes,
-            )
-            for count in margins.ROUNDS
-            for rows, dashes in (("train", "-"), ("test", ":"))
-        ]
+        title: draw_curves(results, title, margins.THETAS, styles, mean)
         for title in measured(results, reyzin.TITLES)
     }
     labels = ("margin at most", "% of rows")
@@ -119,16 +123,13 @@ def draw_margins(results: Results) -> Figure:
 
 def draw_bound(results: Results) -> Figure:
     """Corollary 3's two terms, beside the error that they bound and that of testing."""
-    panels, draws = {}, margins.DRAWS
-    tested = beside(results, "reyzin")
+    styles = (
+        ("bound", "the two terms", "orange", "-"),
+        ("sampled", "error on training rows, sampled", "green", "-"),
+    )
+    panels, tested = {}, beside(results, "reyzin")
     for title in measured(results, reyzin.TITLES):
-        bound, sampled = (
-            100 * mean(results, title, key) for key in ("bound", "sampled")
-        )
-        panels[title] = [
-            Line("the two terms", "orange", draws, bound),
-            Line("error on training rows, sampled", "green", draws, sampled),
-        ]
+        panels[title] = draw_curves(results, title, margins.DRAWS, styles, mean)
         if title in tested["sets"]:
             errors = 100 * mean(tested, title, "errors")
             line = Line(
@@ -149,10 +150,7 @@ def draw_budgets(results: Results) -> Figure:
         ("smoothed", "Smoothed", "green", "-"),
     )
     panels = {
-        title: [
-            Line(label, colour, BUDGETS, 100 * column(results, title, key), dashes)
-            for key, label, colour, dashes in styles
-        ]
+        title: draw_curves(results, title, BUDGETS, styles, column)
         for title in huang_tables.titles(results)
     }
     settings = {"xlim": (2, 40), "xticks": (2, 10, 20, 30, 40), "yscale": "log"}

@@ -1,7 +1,5 @@
 """What the parts have stored, as arrays; the papers' own figures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

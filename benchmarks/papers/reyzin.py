@@ -4,8 +4,6 @@ AdaBoost on stumps, 500 rounds, 1,000 training rows; each test row draws hypothe
 alpha with the stream of the service's own policy `sample`. All costs are 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reyzin's tables beside ours: of one split, and of the mean over all."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Any

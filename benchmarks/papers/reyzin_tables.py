@@ -1,7 +1,5 @@
 """Reyzin (2010), his tables beside ours."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.documents import Rows, percent, plus_minus, signed
@@ -73,7 +71,6 @@ def marked(text: str, is_inside: bool) -> str:
 
 
 def write_sizes(results: Results) -> Rows:
-    """Features and AdaBoost's error."""
     rows = []
     for title in titles(results):
         [found] = compare_tables(results, title)["errors"]
@@ -90,7 +87,6 @@ def write_sizes(results: Results) -> Rows:
 
 
 def write_crossings(results: Results, key: str) -> Rows:
-    """A table of the paper's beside ours, of one split and of the mean curve."""
     rows = []
     for title in titles(results):
         cells = compare_tables(results, title)[key]
@@ -112,7 +108,6 @@ def write_crossings(results: Results, key: str) -> Rows:
 
 
 def write_reading(results: Results) -> Rows:
-    """What the two tables rest on, and what they say together."""
     names = titles(results)
     if not names:
         return ""
@@ -148,7 +143,6 @@ def write_reading(results: Results) -> Rows:
 
 
 def write_draws(results: Results) -> Rows:
-    """Errors after some draws, and which law fits them."""
     marks = find_marks()
     idxs = [int(np.argmin(abs(marks - one))) for one in SHOWN]
     rows = []
@@ -161,7 +155,6 @@ def write_draws(results: Results) -> Rows:
 
 
 def write_unread(results: Results) -> Rows:
-    """Measured and bounds at some numbers of draws."""
     marks = find_marks()
     rows = []
     for title in titles(results):
@@ -174,7 +167,6 @@ def write_unread(results: Results) -> Rows:
 
 
 def write_apart(results: Results) -> Rows:
-    """Hoeffding's bound in figures."""
     marks = find_marks()[::EVERY]
     idx = int(np.argmin(abs(marks - 101)))
     keys = ("apart", "hoeffding")
@@ -185,7 +177,6 @@ def write_apart(results: Results) -> Rows:
 
 
 def write_votes(results: Results) -> Rows:
-    """Errors at some numbers of features, and the paired difference."""
     rows = []
     for title in titles(results):
         gaps = differences(results, title, "top_rounds")

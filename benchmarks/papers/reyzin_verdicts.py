@@ -1,7 +1,5 @@
 """What became of the claims of Reyzin (2010)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from benchmarks.documents import listed

@@ -5,8 +5,6 @@ What a file already holds is not played again, unless the settings have changed,
 number of rows of a set.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

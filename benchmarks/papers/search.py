@@ -6,9 +6,8 @@ features have few values, so there is a made table of 1,000 numbers too, a new o
 each repetition, of seeds on which the bonus of `ucb` was not chosen.
 """
 
-from __future__ import annotations
-
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,9 +41,7 @@ QUICK_ROUNDS = 20
 def measure(quick: bool) -> Measurement:
     """Every learner with every search on each set that is there."""
     lacking = {}
-    for name in SETS:
-        if name == MADE:
-            continue
+    for name in SETS[:-1]:
         try:
             data.load(name)
         except MissingDataError as error:
@@ -61,9 +58,7 @@ def measure(quick: bool) -> Measurement:
     }
     count = N_QUICK if quick else N_REPETITIONS
     repetitions = {title: count for title in titles if title.split()[0] not in lacking}
-    return Measurement(
-        settings, repetitions, play_quick if quick else play_whole, lacking
-    )
+    return Measurement(settings, repetitions, partial(play, quick=quick), lacking)
 
 
 def count_rounds(title: str, quick: bool) -> int:
@@ -83,14 +78,6 @@ def draw(name: str, repetition: int) -> tuple[Dataset, Dataset]:
     stop = 2 * table.n_samples // 3
     training = table.training(order[:stop])
     return training, table.testing(order[stop:], training)
-
-
-def play_quick(title: str, repetition: int) -> Record:
-    return play(title, repetition, quick=True)
-
-
-def play_whole(title: str, repetition: int) -> Record:
-    return play(title, repetition, quick=False)
 
 
 def play(title: str, repetition: int, *, quick: bool) -> Record:

@@ -1,7 +1,5 @@
 """The searches (004), as tables and verdicts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.documents import Rows, listed, percent, signed
@@ -108,7 +106,6 @@ def judge_blind(results: Results) -> Verdict | None:
 
 
 def write_sizes(results: Results) -> Rows:
-    """How long and wide each table is."""
     rows = []
     for name in SETS:
         found = [one for two in LEARNERS for one in records(results, f"{name} {two}")]
@@ -121,7 +118,6 @@ def write_sizes(results: Results) -> Rows:
 
 
 def write_searches(results: Results, key: str) -> Rows:
-    """Errors or seconds at some marks and at the end, beside the whole search."""
     rows = []
     for title in titles(results):
         marks = find_marks(results, title)
@@ -146,7 +142,6 @@ def set_against(results: Results, title: str, search: str, key: str) -> str:
 
 
 def write_blind(results: Results) -> Rows:
-    """Error of UCB above that of `lazy`."""
     rows = []
     for title in titles(results):
         for search in ("ucb", "ucb_unscaled"):

@@ -5,11 +5,10 @@ and how often each is right; the least number of rounds from which a choice stan
 choice under other tests, k and Z of no feature; choices where classes are shuffled.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,8 +113,7 @@ def measure(quick: bool) -> Measurement:
         "variants": [one.title for one in VARIANTS],
         "methods": {name: repr(params) for name, params in METHODS.items()},
     }
-    play = play_quick if quick else play_whole
-    return Measurement(settings, repetitions, play, lacking)
+    return Measurement(settings, repetitions, partial(play, plan=plan), lacking)
 
 
 def count_pieces(name: str) -> int:
@@ -126,12 +124,8 @@ def count_pieces(name: str) -> int:
     return len(PIECES) if n_classes == 2 else len(PIECES) - 1
 
 
-def play_quick(title: str, repetition: int) -> Record:
-    return PIECES[repetition](title, QUICK)
-
-
-def play_whole(title: str, repetition: int) -> Record:
-    return PIECES[repetition](title, WHOLE)
+def play(title: str, repetition: int, *, plan: Plan) -> Record:
+    return PIECES[repetition](title, plan)
 
 
 def load(name: str) -> Dataset:

@@ -4,8 +4,6 @@ Credit and Australian are one data set (Australian has its missing values filled
 its categories numbered), so counts and means over data sets leave Australian out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

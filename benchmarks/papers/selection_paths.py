@@ -1,7 +1,5 @@
 """The path of FS2Boost, longer than it takes it, and its subset for every T."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Leave-one-out over a whole set has no splits to repeat: the interval of an accur
 Wilson's for so many rows, two subsets are compared row by row (McNemar).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.documents import Rows, listed, minus, percents
@@ -54,7 +52,6 @@ def chosen(found: Record, idxs: list[int]) -> str:
 
 
 def write_accuracies(results: Results) -> Rows:
-    """The paper's Table 1 beside ours."""
     rows = []
     for name, found in table_1(results).items():
         cells = []
@@ -69,7 +66,6 @@ def write_accuracies(results: Results) -> Rows:
 
 
 def write_pairs(results: Results) -> Rows:
-    """FS2Boost beside SFS and beside all features, row by row."""
     others = ("sfs", "all")
     rows = []
     for name, found in table_1(results).items():
@@ -97,7 +93,6 @@ def with_variants(results: Results) -> dict[str, Record]:
 
 
 def write_variants(results: Results) -> Rows:
-    """FS2Boost beside SFS elsewhere than at our choices."""
     sets = with_variants(results)
     rows = []
     for variant in VARIANTS if sets else ():
@@ -120,7 +115,6 @@ def write_variants(results: Results) -> Rows:
 
 
 def write_forced(results: Results) -> Rows:
-    """What an infinite Z_0 takes where we take nothing."""
     rows = []
     for name, one in with_variants(results).items():
         ours, theirs = (
@@ -149,7 +143,6 @@ def compare_relevant(name: str, found: Record, subset: list[int]) -> str:
 
 
 def write_neighbours(results: Results) -> Rows:
-    """FS2Boost's subsets by k, on the sets that k was chosen on."""
     rows = [
         (name, *(compare_relevant(name, one, idxs) for idxs in by_size.values()))
         for name, one in merge(results).items()
@@ -159,7 +152,6 @@ def write_neighbours(results: Results) -> Rows:
 
 
 def write_relevant(results: Results) -> Rows:
-    """Subsets where the relevant features are known."""
     rows = []
     for name, one in merge(results).items():
         if name in RELEVANT:
@@ -170,7 +162,6 @@ def write_relevant(results: Results) -> Rows:
 
 
 def write_methods(results: Results) -> Rows:
-    """Means over the data sets, by method, and runs on shuffled classes."""
     sets = counted(merge(results)).values()
     rows = []
     for method in RUN:
@@ -198,7 +189,6 @@ def count_nulls(results: Results, learner: str) -> str:
 
 
 def write_savings(results: Results) -> Rows:
-    """Rounds until the subset stands, over all sets and by whether it is the same."""
     sets = counted(merge(results))
     rows = []
     for method, title in SAVERS.items():
@@ -231,7 +221,6 @@ def summarise(title: str, sets: dict[str, Record], method: str) -> list[str]:
 
 
 def write_stable(results: Results) -> Rows:
-    """Every subset beside that of FS2Boost, where both stand."""
     rows = []
     for name, found in merge(results).items():
         stable = found["stable"]

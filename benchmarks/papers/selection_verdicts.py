@@ -1,7 +1,5 @@
 """What became of Sebban and Nock's claims."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.documents import listed, minus, percents

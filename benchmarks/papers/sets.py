@@ -6,8 +6,6 @@ with a cost of its own. That gives exactly their 356 features for ecoli, 11,196 
 sonar and 8,114 for ionosphere, and some 402 of the digits' pixels in 6,000 drawn rows.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -4,9 +4,8 @@ scikit-learn grows the tree; its weakest links are pruned here, because every si
 the sequence is measured at once. Rows and costs are those of `huang`'s repetitions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -37,7 +36,7 @@ class Tree:
     labels: IntArray
     collapses: FloatArray
 
-    def prune(self, alpha: float) -> Tree:
+    def prune(self, alpha: float) -> Self:
         """Cost-complexity pruning at `alpha`."""
         is_leaf = self.collapses <= alpha
         return replace(self, features=np.where(is_leaf, LEAF, self.features))

@@ -1,7 +1,5 @@
 """Decision trees (001, section 7), as tables and verdicts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.documents import Rows, listed, percent, signed
@@ -73,7 +71,6 @@ def judge_boosting(results: Results) -> Verdict | None:
 
 
 def write_sizes(results: Results) -> Rows:
-    """Error by nodes, of the whole tree, and the rise from the best size to it."""
     rows = []
     for title, (lowest, rise) in find_rises(results).items():
         curve = mean(results, title, "sizes")
@@ -86,7 +83,6 @@ def write_sizes(results: Results) -> Rows:
 
 
 def write_budgets(results: Results) -> Rows:
-    """Errors under budgets, beside Smoothed where that was measured."""
     huang = beside(results, "huang")
     rows = []
     for title in titles(results):

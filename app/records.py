@@ -84,7 +84,7 @@ class ModelHead:
 class PredictSession:
     """One interactive prediction; money in micro-units.
 
-    `document` is the state as `core.codec` writes it, None once it was erased.
+    `document` is the state as `app.documents.state` writes it, None once it was erased.
     `version` grows by 1 with every change.
     """
 

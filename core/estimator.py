@@ -36,9 +36,9 @@ from core.session.simulate import (
     find_scores,
     walk,
 )
-from core.table.check import scale_weights
 from core.table.costs import plain, read_budget, read_budgets, read_catalogue
 from core.table.dataset import ClassLabel, Dataset
+from core.table.rows import scale_weights
 from core.training.algorithms import grow_ensemble, make_ensemble
 from core.training.params import BoostParams
 from core.training.rules import RULES

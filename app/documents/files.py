@@ -4,9 +4,12 @@ import json
 import os
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from app.documents.model import model_from_json, model_to_json
+from app.documents.shape import refused
 from app.documents.spec import read_spec
 from app.documents.text import parse_json, parse_spec
-from core.codec import model_from_json, model_to_json
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.pipeline.spec import TrainingSpec
@@ -40,15 +43,21 @@ def read_model(raw: object) -> Model:
 
 def model_text(model: Model) -> str:
     """Write a model's document, refusing one that could not be read again."""
-    text = json.dumps(model_to_json(model), ensure_ascii=False, indent=1) + "\n"
     try:
-        read_model(json.loads(text))
+        raw = model_to_json(model)
+        read_model(raw)
+    except ValidationError as error:
+        raise not_kept(refused(error, "model")) from None
     except RefusedError as error:
-        raise RefusedError(
-            Refusal(one.field, f"{one.rule}; such a model is not kept", one.found)
-            for one in error.refusals
-        ) from None
-    return text
+        raise not_kept(error) from None
+    return json.dumps(raw, ensure_ascii=False, indent=1) + "\n"
+
+
+def not_kept(error: RefusedError) -> RefusedError:
+    return RefusedError(
+        Refusal(one.field, f"{one.rule}; such a model is not kept", one.found)
+        for one in error.refusals
+    )
 
 
 def check_writable(path: Path, where: str) -> None:

@@ -4,7 +4,7 @@ Every broken rule is named at once, by its path, in the words of the document.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from annotated_types import Interval
 from pydantic import (
@@ -16,13 +16,16 @@ from pydantic import (
     create_model,
 )
 
-from core.errors import Refusal, describe
+from core.errors import Refusal, RefusedError, describe
 from core.parameters import Parameter, parameters
 
 # Begins names that nothing has.
 FRESH = "\N{SYMBOL FOR NULL}"
 
 Place = tuple[int | str, ...]
+AnyShape = TypeVar("AnyShape", bound=BaseModel)
+# Of a stored document, whose writer was no person.
+MAX_REFUSALS = 20
 # Tags that pydantic puts into a place, and that stand nowhere in the document.
 TAGS = ("[key]", "stump", "tree", "product")
 
@@ -31,6 +34,32 @@ class Shape(BaseModel):
     """An object of a document: nothing is converted, nothing unknown passed over."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class StoredShape(BaseModel):
+    """An object of a file or a database: what a later version added is passed over."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+
+
+def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
+    """Return a document of a shape, or refuse it; `root` begins every path."""
+    try:
+        return shape.model_validate(raw)
+    except ValidationError as error:
+        raise refused(error, root) from None
+
+
+def refused(error: ValidationError, root: str) -> RefusedError:
+    """Return the first of pydantic's errors as refusals."""
+    refusals = []
+    for one in error.errors(include_url=False)[:MAX_REFUSALS]:
+        found = one["input"]
+        is_plain = found is None or isinstance(found, str | int | float)
+        shown = "" if one["type"] == "missing" or not is_plain else describe(found)
+        rule = rule_of(one["type"], one["msg"], one.get("ctx", {}))
+        refusals.append(Refusal(path_of((root, *one["loc"])), rule, shown))
+    return RefusedError(refusals)
 
 
 def shape_of(
@@ -92,6 +121,8 @@ def refusals_of(
 def rule_of(kind: str, message: str, context: dict[str, Any]) -> str:
     """Put the rule that was broken as a refusal says it."""
     rules = {
+        "missing": "is required",
+        "extra_forbidden": "is no field of this request",
         "model_type": "must be an object",
         "model_attributes_type": "must be an object",
         "dict_type": "must be an object",

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.documents import model_text
+from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.spec import read_spec
 from app.errors import BlobGoneError, SupersededError
 from app.ingest import read_columns
@@ -21,7 +22,6 @@ from app.problems import problem_document
 from app.records import StoredTraining
 from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
-from core.codec import rounds_from_json, rounds_to_json
 from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.check import check_training

@@ -6,9 +6,9 @@ from threading import Lock
 
 from sqlalchemy.orm import Session
 
+from app.documents.model import model_from_json
 from app.errors import NotFoundError
 from app.store import models
-from core.codec import model_from_json
 from core.model.model import Model
 
 MOST = 32

@@ -6,7 +6,7 @@ ensemble that is already trained: `core.model.rows`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,7 @@ from core.table.columns import (
     unknown_column,
 )
 from core.table.dataset import ClassLabel, Dataset
+from core.table.rows import read_row_groups, read_weights
 from core.table.spec import BUNDLE_RULE, TableSpec
 
 MAX_CLASSES = 1000
@@ -213,29 +214,10 @@ def read_target(
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
         found = f"{len(labels)} ({shown})" if labels else "none"
         rule = f"must have 2 to {MAX_CLASSES} classes"
-        return (
-            (),
-            np.zeros(len(cells), np.int64),
-            [
-                *refusals,
-                Refusal(f"target {spec.target}", rule, found),
-            ],
-        )
-    for name, given in (
-        ("positive", [spec.positive] if spec.positive is not None else []),
-        ("classes", list(spec.displays)),
-    ):
-        refusals += [
-            Refusal(
-                name, f"must be one of the classes {', '.join(labels)}", repr(label)
-            )
-            for label in given
-            if label not in labels
-        ]
-    if len(labels) > 2 and spec.positive is not None:
-        rule = "must be left out where there are more than two classes"
-        refusals.append(Refusal("positive", rule, repr(spec.positive)))
-    elif spec.positive == labels[0]:
+        refusals.append(Refusal(f"target {spec.target}", rule, found))
+        return (), np.zeros(len(cells), np.int64), refusals
+    refusals += check_labels(labels, spec)
+    if len(labels) == 2 and spec.positive == labels[0]:
         labels.reverse()
     classes = tuple(
         ClassLabel(label, spec.displays.get(label, label)) for label in labels
@@ -245,47 +227,17 @@ def read_target(
     return classes, targets, refusals
 
 
-def read_weights(
-    columns: Columns, spec: TableSpec, n_rows: int
-) -> tuple[FloatArray, list[Refusal]]:
-    """Read the weights of the rows, scaled to sum to 1; equal without a column."""
-    ones = scale_weights(np.ones(n_rows))
-    if spec.weight is None or spec.weight not in columns:
-        return ones, []
-    feature = Feature(spec.weight)
-    _, values, refusals = read_feature(feature, columns[spec.weight])
-    wrong = np.flatnonzero(~(values >= 0)).tolist()
-    if wrong and not refusals:
-        rule = "must be a number of at least 0"
-        shown = [str(value) for value in values]
-        refusals.append(cell_refusal(spec.weight, rule, wrong, list(shown)))
-    if not refusals and not values.any():
-        refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
-    return (ones if refusals else scale_weights(values)), refusals
-
-
-def scale_weights(weights: FloatArray) -> FloatArray:
-    """Scale weights to sum to 1, also those whose sum no double holds.
-
-    Beside the largest the smallest may become 0.
-    """
-    # By a power of 2 first, which changes no digit.
-    bounded = np.ldexp(weights, -np.frexp(weights.max())[1])
-    scaled: FloatArray = bounded / bounded.sum()
-    return scaled
-
-
-def read_row_groups(
-    columns: Columns, spec: TableSpec
-) -> tuple[IntArray | None, list[Refusal]]:
-    """Give rows that belong together one number."""
-    if spec.group_by is None or spec.group_by not in columns:
-        return None, []
-    cells = as_text(columns[spec.group_by])
-    missing = [row for row, cell in enumerate(cells) if cell is None]
-    if missing:
-        return None, [cell_refusal(spec.group_by, "must not be empty", missing, cells)]
-    return np.unique(np.array(cells, dtype=str), return_inverse=True)[1], []
+def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
+    """Refuse labels that no row has, and a positive one of many classes."""
+    positive = [] if spec.positive is None else [spec.positive]
+    for field, given in (("positive", positive), ("classes", list(spec.displays))):
+        for label in given:
+            if label not in labels:
+                rule = f"must be one of the classes {', '.join(labels)}"
+                yield Refusal(field, rule, repr(label))
+    if len(labels) > 2 and positive:
+        rule = "must be left out where there are more than two classes"
+        yield Refusal("positive", rule, repr(spec.positive))
 
 
 def lay_error_costs(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.codec import model_to_json
+from app.documents.model import model_to_json
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Model

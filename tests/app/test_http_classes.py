@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from core.codec import model_from_json
+from app.documents.model import model_from_json
 from core.session import machine
 from tests.app.jobs import Jobs
 

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from app.documents.state import has_pending, parse_state, write_state
 from app.errors import ConflictError, NotFoundError
 from app.records import LedgerEntry, ModelHead, Page, PredictSession, SessionState
 from app.service.loaded import LoadedModels
 from app.service.paging import require_page
-from app.service.predictions import document
 from app.service.predictions.requests import (
     Checked,
     Given,
@@ -100,7 +100,7 @@ def start(
         budget_limit=wanted.budget,
         spent=0,
         unit=catalogue.cost_unit,
-        document=document.write(state, catalogue, texts),
+        document=write_state(state, catalogue, texts),
         created_at=now,
         updated_at=now,
     )
@@ -129,7 +129,7 @@ def page(
     items = []
     for session in found.items:
         if is_due(session, now, ttl_s) and session.document is not None:
-            is_waiting = document.has_pending(session.document)
+            is_waiting = has_pending(session.document)
             state: SessionState = "waiting" if is_waiting else "closed"
             session = expired_row(session, state, ttl_s)
         items.append(summary_of(session, names[session.model_id]))
@@ -236,7 +236,7 @@ def open_session(
     if session.document is None:
         return None
     model = loaded.get(db, session.model_id)
-    state, texts = document.read(session.document, model.ensemble.catalogue)
+    state, texts = parse_state(session.document, model.ensemble.catalogue)
     if is_due(session, now, ttl_s):
         state = machine.stop(state, "expired")
         session = expired_row(session, row_state(state), ttl_s)
@@ -334,7 +334,7 @@ def save(db: Session, opened: Opened, now: datetime) -> Opened:
         db,
         opened.session.id,
         state=row_state(opened.state),
-        document=document.write(opened.state, catalogue, opened.texts),
+        document=write_state(opened.state, catalogue, opened.texts),
         now=now,
     )
     return replace(opened, session=saved)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.documents.model import model_to_json
 from app.documents.spec import read_spec
-from core.codec import model_to_json
 from core.errors import RefusedError
 from core.model.hypotheses import Stump
 from core.pipeline import choosing

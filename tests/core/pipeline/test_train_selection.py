@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from app.documents.model import model_from_json, model_to_json
 from app.documents.spec import read_spec
 from core import selection
-from core.codec import model_from_json, model_to_json
 from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.check import check_training

@@ -11,12 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from core.codec import (
-    model_from_json,
-    model_to_json,
-    rounds_from_json,
-    rounds_to_json,
-)
+from app.documents.checkpoint import rounds_from_json, rounds_to_json
+from app.documents.model import model_from_json, model_to_json
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.documents.model import model_from_json, model_to_json
 from app.documents.spec import read_spec
-from core.codec import model_from_json, model_to_json, state_from_json, state_to_json
+from app.documents.state import state_from_json, state_to_json
 from core.errors import RefusedError
 from core.model.ensemble import Cascade, Ensemble, Stage
 from core.model.hypotheses import Stump

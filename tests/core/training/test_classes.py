@@ -14,15 +14,10 @@ from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
+from app.documents.checkpoint import rounds_from_json, rounds_to_json
+from app.documents.model import model_from_json, model_to_json
+from app.documents.state import state_from_json, state_to_json
 from askless import BudgetedBoostingClassifier
-from core.codec import (
-    model_from_json,
-    model_to_json,
-    rounds_from_json,
-    rounds_to_json,
-    state_from_json,
-    state_to_json,
-)
 from core.errors import RefusedError
 from core.model.ensemble import N_KNOTS, Calibration, Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codec import rounds_from_json, rounds_to_json
+from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from core.table.binning import bin_values
 from core.table.dataset import count_outputs
 from core.training.boosting import (

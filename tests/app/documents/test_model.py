@@ -1,15 +1,13 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from core.codec import model_from_json, model_to_json
+from app.documents import model_text
+from app.documents.model import model_from_json, model_to_json
 from core.errors import RefusedError
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from core.model.model import Curve, Model
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel
+from core.model.model import Model
 
 
 @pytest.fixture
@@ -118,79 +116,6 @@ def test_category_out_of_range_is_refused(document):
         model_from_json(document)
 
 
-VERSION_1 = """{
-  "format": "askless-model", "version": 1, "name": "m", "target": "y",
-  "algorithm": "adaboost_bt", "policy": "sample", "params": {"rounds": 2},
-  "cost_unit": "EUR",
-  "features": [
-    {"name": "n", "type": "number", "cost_micros": 1000000, "label": "Number",
-     "unit": "m", "group": null, "categories": []},
-    {"name": "c", "type": "category", "cost_micros": 2, "label": null,
-     "unit": null, "group": "fee", "categories": ["p", "q"]}
-  ],
-  "groups": [
-    {"name": "fee", "fee_micros": 500000, "price_micros": null, "label": "a fee"}
-  ],
-  "classes": [{"label": "0", "display": "no"}, {"label": "1", "display": "yes"}],
-  "priors": [0.75, 0.25],
-  "stumps": [
-    {"feature": 0, "cut": 0.5, "vote": -1, "alpha": 1.5},
-    {"feature": 1, "cut": 1.0, "vote": 1, "alpha": 0.25}
-  ],
-  "calibrations": {
-    "ordered": {"offset": 0.5, "drift": -1.0, "slope_unknown": 2.0,
-                "slope_known": 3.0},
-    "sample": {"offset": 0.0, "drift": 0.25, "slope_unknown": 1.0,
-               "slope_known": 1.5}
-  },
-  "error_costs": [[0.0, 1.0], [4.0, 0.0]],
-  "curve": {
-    "budgets_micros": [0, null], "errors": [0.25, 0.125],
-    "errors_calibrated": [0.25, 0.5], "mean_spends_micros": [0.0, 1.5],
-    "max_spends_micros": [0, 2], "rows": 8
-  },
-  "card": {"rows": 8}
-}"""
-
-
-def test_model_of_version_1_is_read():
-    model = model_from_json(json.loads(VERSION_1))
-
-    assert model == Model(
-        name="m",
-        ensemble=Ensemble(
-            catalogue=Catalogue(
-                (
-                    Feature("n", label="Number", unit="m"),
-                    Feature("c", "category", 2, group="fee", categories=("p", "q")),
-                ),
-                (Group("fee", 500_000, label="a fee"),),
-                "EUR",
-            ),
-            classes=(ClassLabel("0", "no"), ClassLabel("1", "yes")),
-            hypotheses=(Stump(0, 0.5, (-1,)), Stump(1, 1.0, (1,), is_category=True)),
-            alphas=(1.5, 0.25),
-            priors=(0.75, 0.25),
-            algorithm="adaboost_bt",
-            policy="sample",
-            error_costs=((0.0, 1.0), (4.0, 0.0)),
-        ),
-        target="y",
-        params={"rounds": 2},
-        curve=Curve((0, None), (0.25, 0.125), (0.25, 0.5), (0.0, 1.5), (0, 2), 8),
-        card={"rows": 8},
-    )
-
-
-def test_model_of_version_1_is_written_as_one_of_version_3():
-    model = model_from_json(json.loads(VERSION_1))
-
-    document = json.loads(json.dumps(model_to_json(model)))
-
-    assert document["version"] == 3
-    assert model_from_json(document) == model
-
-
 def test_model_of_version_2_is_read_without_its_calibrations(document):
     model = model_from_json(document)
     one = {"offset": 0.5, "drift": -1.0, "slope_unknown": 2.0, "slope_known": 3.0}
@@ -202,30 +127,42 @@ def test_model_of_version_2_is_read_without_its_calibrations(document):
     assert read == replace(model, ensemble=plain)
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("format",), "other"),
-        (("stumps",), None),
-        (("stumps", 0), 3),
-        (("stumps", 0, "feature"), 2),
-        (("stumps", 0, "vote"), 0),
-        (("stumps", 0, "vote"), [1]),
-        (("stumps", 0, "cut"), None),
-        (("stumps", 1, "cut"), 2),
-        (("stumps", 0, "alpha"), -1),
-        (("classes",), [{"label": str(k), "display": str(k)} for k in range(3)]),
-    ],
-)
-def test_damaged_model_of_version_1_is_refused(path, value):
-    document = json.loads(VERSION_1)
-    put(value, document, path)
-
-    with pytest.raises(RefusedError):
-        model_from_json(document)
-
-
 @pytest.mark.parametrize("raw", [None, [], "text", {}])
 def test_what_is_no_model_is_refused(raw):
     with pytest.raises(RefusedError):
         model_from_json(raw)
+
+
+GOLDEN = Path(__file__).parent / "golden"
+MODELS = ["ordered", "sample", "cascade", "curve", "selected", "forest"]
+MODELS += ["classes_tree", "classes_product"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model_written_before_is_written_again_to_the_byte(name):
+    raw = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
+
+    text = model_text(model_from_json(raw))
+
+    raw |= {"version": 3, "calibrations": {}}
+    assert text == json.dumps(raw, ensure_ascii=False, indent=1) + "\n"
+
+
+def test_every_wrong_field_is_refused_by_its_path(document):
+    put("x", document, ("features", 0, "cost_micros"))
+    del document["target"]
+
+    with pytest.raises(RefusedError) as refused:
+        model_from_json(document)
+
+    assert [str(one) for one in refused.value.refusals] == [
+        "model.target: is required",
+        "model.features[0].cost_micros: must be an integer; found 'x'",
+    ]
+
+
+def test_number_that_no_double_holds_is_refused(document):
+    put(10**400, document, ("hypotheses", 0, "cut"))
+
+    with pytest.raises(RefusedError, match="cut"):
+        model_from_json(document)

@@ -1,8 +1,16 @@
 import json
+from pathlib import Path
 
 import pytest
 
-from core.codec import state_from_json, state_to_json
+from app.documents import load_model
+from app.documents.state import (
+    has_pending,
+    parse_state,
+    state_from_json,
+    state_to_json,
+    write_state,
+)
 from core.errors import RefusedError
 from core.session import machine
 from core.session.state import StopRule
@@ -52,3 +60,19 @@ def test_damaged_state_is_refused(trained_model, field, value):
 
     with pytest.raises(RefusedError):
         state_from_json(document | {field: value}, ensemble.catalogue)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "texts"),
+    [("ordered", "ordered", {}), ("sample", "classes_tree", {"farbe": "blau"})],
+)
+def test_state_stored_before_is_stored_again_to_the_byte(name, model, texts):
+    golden = Path(__file__).parent / "golden"
+    catalogue = load_model(golden / f"{model}.json").ensemble.catalogue
+    text = (golden / f"state_{name}.json").read_text("utf-8")
+
+    state, found = parse_state(text, catalogue)
+
+    assert found == texts
+    assert write_state(state, catalogue, found) == text
+    assert has_pending(text) == bool(state.pending)

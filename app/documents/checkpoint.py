@@ -1,0 +1,73 @@
+"""Rounds of boosting as the checkpoints of a training store them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from app.documents.catalogue import Micros
+from app.documents.hypotheses import (
+    HypothesisShape,
+    build_hypothesis,
+    hypothesis_shape,
+)
+from app.documents.shape import StoredShape, read_shape
+from core.table.catalogue import Catalogue
+from core.training.rounds import Memory, Round
+
+
+class RoundShape(StoredShape):
+    number: Annotated[int, Field(ge=1, le=2**31)]
+    hypothesis: HypothesisShape
+    edge: Annotated[float, Field(ge=0, le=1 + 1e-9)]
+    alpha: Annotated[float, Field(ge=0, le=1e6)]
+    z: Annotated[float, Field(ge=0, le=1e6)]
+    spent_micros: Micros
+    first_quality: Annotated[float, Field(ge=0, le=1e300)]
+    is_smoothing: bool
+
+
+class Checkpoint(StoredShape):
+    rounds: Annotated[list[RoundShape], Field(fail_fast=True)]
+
+
+def rounds_to_json(rounds: Sequence[Round]) -> list[dict[str, Any]]:
+    """Return rounds of boosting as JSON-able values."""
+    shapes = (
+        RoundShape(
+            number=one.number,
+            hypothesis=hypothesis_shape(one.hypothesis),
+            edge=one.edge,
+            alpha=one.alpha,
+            z=one.z,
+            spent_micros=one.spent,
+            first_quality=one.memory.first_quality,
+            is_smoothing=one.memory.is_smoothing,
+        )
+        for one in rounds
+    )
+    return [shape.model_dump(exclude_none=True) for shape in shapes]
+
+
+def rounds_from_json(
+    raw: object, catalogue: Catalogue, n_outputs: int
+) -> tuple[Round, ...]:
+    """Read rounds of boosting over a catalogue whose categories are known."""
+    checkpoint = read_shape(Checkpoint, {"rounds": raw}, "checkpoint")
+    return tuple(
+        Round(
+            number=one.number,
+            hypothesis=build_hypothesis(
+                one.hypothesis,
+                catalogue.features,
+                n_outputs,
+                f"checkpoint.rounds[{position}].hypothesis",
+            ),
+            edge=one.edge,
+            alpha=one.alpha,
+            z=one.z,
+            spent=one.spent_micros,
+            memory=Memory(one.first_quality, one.is_smoothing),
+        )
+        for position, one in enumerate(checkpoint.rounds)
+    )

@@ -1,0 +1,222 @@
+"""MODEL.json: the shape of a model's document, and how it becomes core's.
+
+Versions 2 and 3 are read, 3 is written. Amounts of money in micro-units.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from app.documents.catalogue import (
+    FeatureShape,
+    GroupShape,
+    build_catalogue,
+    check_catalogue,
+    feature_shape,
+    group_shape,
+)
+from app.documents.hypotheses import (
+    HypothesisShape,
+    build_hypothesis,
+    hypothesis_shape,
+)
+from app.documents.parts import (
+    CalibrationShape,
+    CascadeShape,
+    ClassShape,
+    CurveShape,
+    Share,
+    build_calibration,
+    build_cascade,
+    build_curve,
+    calibration_shape,
+    cascade_shape,
+    curve_shape,
+)
+from app.documents.shape import StoredShape, read_shape
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
+from core.model.model import Model
+from core.pipeline.spec import check_algorithm
+from core.session.policies import POLICIES
+from core.table.dataset import ClassLabel, count_outputs
+
+
+def known_policy(raw: Any) -> str:
+    if not isinstance(raw, str) or raw not in POLICIES:
+        raise ValueError(f"must be one of {', '.join(POLICIES)}")
+    return raw
+
+
+def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
+    """Refuse numbers that no JSON holds, however deep they stand."""
+    rest: list[object] = [raw]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, Mapping):
+            rest.extend(value.values())
+        elif isinstance(value, list):
+            rest.extend(value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ValueError("must have finite numbers only")
+    return raw
+
+
+ErrorCost = Annotated[float, Field(ge=0, le=1e12)]
+Facts = Annotated[dict[str, Any], AfterValidator(check_facts)]
+PolicyName = Annotated[str, BeforeValidator(known_policy)]
+
+
+class ModelDocument(StoredShape):
+    format: Literal["askless-model"]
+    version: Literal[3]
+    name: str
+    target: str
+    algorithm: Annotated[str, BeforeValidator(check_algorithm)]
+    policy: PolicyName
+    params: Facts
+    cost_unit: str
+    features: Annotated[list[FeatureShape], Field(min_length=1, fail_fast=True)]
+    groups: list[GroupShape]
+    classes: Annotated[list[ClassShape], Field(min_length=2)]
+    priors: list[Share]
+    hypotheses: Annotated[list[HypothesisShape], Field(fail_fast=True)]
+    is_multilabel: bool | None = None
+    cascade: CascadeShape | None = None
+    calibrations: dict[str, CalibrationShape | None]
+    error_costs: list[list[ErrorCost]] | None = None
+    curve: CurveShape | None = None
+    card: Facts
+
+
+def model_to_json(model: Model) -> dict[str, Any]:
+    """Return a model as JSON-able values."""
+    ensemble = model.ensemble
+    catalogue, cascade, curve = ensemble.catalogue, ensemble.cascade, model.curve
+    document = ModelDocument(
+        format="askless-model",
+        version=3,
+        name=model.name,
+        target=model.target,
+        algorithm=ensemble.algorithm,
+        policy=ensemble.policy,
+        params=model.params,
+        cost_unit=catalogue.cost_unit,
+        features=[feature_shape(one) for one in catalogue.features],
+        groups=[group_shape(one) for one in catalogue.groups],
+        classes=[
+            ClassShape(label=one.label, display=one.display) for one in ensemble.classes
+        ],
+        priors=list(ensemble.priors),
+        hypotheses=[],
+        is_multilabel=ensemble.is_multilabel,
+        cascade=None if cascade is None else cascade_shape(cascade),
+        calibrations={
+            policy: calibration_shape(one) for policy, one in ensemble.calibrations
+        },
+        error_costs=None
+        if ensemble.error_costs is None
+        else [list(row) for row in ensemble.error_costs],
+        curve=None if curve is None else curve_shape(curve),
+        card=model.card,
+    )
+    # What a hypothesis does not have is left out; elsewhere it is null.
+    hypotheses = [
+        hypothesis_shape(one, alpha).model_dump(exclude_none=True)
+        for one, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
+    ]
+    return document.model_dump() | {"hypotheses": hypotheses}
+
+
+def model_from_json(raw: object) -> Model:
+    """Read a model; raise RefusedError with what is wrong."""
+    if isinstance(raw, Mapping) and raw.get("version") == 2:
+        # Its calibrations were fitted on margins, from which F can't be recovered.
+        raw = {**raw, "version": 3, "calibrations": {}}
+    document = read_shape(ModelDocument, raw, "model")
+    ensemble = build_ensemble(document)
+    curve = document.curve
+    refusals = [*check_catalogue(ensemble.catalogue, "model"), *check_parts(document)]
+    if refusals:
+        raise RefusedError(refusals)
+    return Model(
+        name=document.name,
+        ensemble=ensemble,
+        target=document.target,
+        params=document.params,
+        curve=None if curve is None else build_curve(curve),
+        card=document.card,
+    )
+
+
+def build_ensemble(document: ModelDocument) -> Ensemble:
+    """Return the ensemble, whose fields stand among those of its model."""
+    is_multilabel = bool(document.is_multilabel)
+    catalogue = build_catalogue(document.features, document.groups, document.cost_unit)
+    n_outputs = count_outputs(len(document.classes), is_multilabel)
+    costs = document.error_costs
+    return Ensemble(
+        catalogue=catalogue,
+        classes=tuple(ClassLabel(one.label, one.display) for one in document.classes),
+        hypotheses=tuple(
+            build_hypothesis(
+                one, catalogue.features, n_outputs, f"model.hypotheses[{position}]"
+            )
+            for position, one in enumerate(document.hypotheses)
+        ),
+        alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
+        priors=tuple(document.priors),
+        algorithm=document.algorithm,
+        policy=document.policy,
+        calibrations=tuple(
+            (policy, build_calibration(found))
+            for policy in POLICIES
+            if (found := document.calibrations.get(policy)) is not None
+        ),
+        error_costs=None if costs is None else tuple(tuple(row) for row in costs),
+        is_multilabel=is_multilabel,
+        cascade=build_cascade(document.cascade),
+    )
+
+
+def check_parts(document: ModelDocument) -> Iterator[Refusal]:
+    """Yield what is wrong with parts of a model that must fit one another."""
+    n_classes = len(document.classes)
+    is_multilabel = bool(document.is_multilabel)
+    n_outputs = count_outputs(n_classes, is_multilabel)
+    is_whole = is_multilabel or math.isclose(sum(document.priors), 1, abs_tol=1e-6)
+    if len(document.priors) != n_classes or not is_whole:
+        yield Refusal("model.priors", "must be one per class, and sum to 1")
+    for position, one in enumerate(document.hypotheses):
+        if one.alpha is None:
+            yield Refusal(f"model.hypotheses[{position}].alpha", "is required")
+    rows = document.error_costs
+    if rows is not None and {len(rows), *map(len, rows)} != {n_classes}:
+        rule = f"must be {n_classes} rows of {n_classes} numbers"
+        yield Refusal("model.error_costs", rule)
+    for policy, fitted in document.calibrations.items():
+        if fitted is not None and {*map(len, fitted.offsets)} != {n_outputs}:
+            where = f"model.calibrations.{policy}.offsets"
+            yield Refusal(where, f"must be rows of {n_outputs}")
+    if document.curve is not None:
+        lists = (one for _, one in document.curve if isinstance(one, list))
+        if len(set(map(len, lists))) > 1:
+            yield Refusal("model.curve", "lists must be of one length")
+    yield from check_cascade(document, n_outputs)
+
+
+def check_cascade(document: ModelDocument, n_outputs: int) -> Iterator[Refusal]:
+    """Refuse stages that don't part the hypotheses in order."""
+    if document.cascade is None:
+        if document.policy == "cascade":
+            yield Refusal("model.policy", "must not be cascade where there is none")
+        return
+    n_hypotheses = len(document.hypotheses)
+    lengths = [stage.length for stage in document.cascade.stages]
+    ends = [n_hypotheses] if n_hypotheses else []
+    is_parted = lengths == sorted(set(lengths)) and lengths[-1:] == ends
+    if not is_parted or n_outputs != 1:
+        rule = "must end one after the other, the last with the hypotheses"
+        yield Refusal("model.cascade.stages", rule)

@@ -1,0 +1,170 @@
+"""A session's state as it is stored: only the features with an answer, by name."""
+
+import json
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from app.documents.catalogue import Micros
+from app.documents.model import PolicyName
+from app.documents.shape import StoredShape, read_shape
+from core.errors import Refusal, RefusedError
+from core.session.state import Answer, Charge, Outcome, State, StopReason, StopRule
+from core.table.catalogue import Catalogue
+
+# Categories that training did not see have no code: their texts stand beside the state.
+Texts = dict[str, str]
+Key = Annotated[int, Field(ge=0, lt=2**64)]
+
+
+class StopShape(StoredShape):
+    certain: bool
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    max_questions: Annotated[int, Field(ge=0, le=10**9)] | None = None
+
+
+class KnownShape(StoredShape):
+    outcome: Outcome | Literal["known"]
+    value: float | None = None
+
+
+class ChargeShape(StoredShape):
+    feature: str
+    amount_micros: Micros
+
+
+class AnswerShape(StoredShape):
+    feature: str
+    outcome: Outcome
+    value: float | None = None
+    charged_micros: Micros
+
+
+class StateDocument(StoredShape):
+    format: Literal["askless-state"]
+    version: Literal[1]
+    policy: PolicyName
+    budget_micros: Micros | None = None
+    seed: Key
+    stream: Key
+    stop: StopShape
+    features: dict[str, KnownShape]
+    known: list[str]
+    charges: list[ChargeShape]
+    history: list[AnswerShape]
+    n_draws: Annotated[int, Field(ge=0, le=2**32)]
+    next_feature: str | None = None
+    stop_reason: StopReason | None = None
+    is_ended: bool
+    is_decided: bool
+    unseen_texts: Texts = Field(default_factory=dict)
+
+
+def state_to_json(
+    state: State, catalogue: Catalogue, texts: Texts | None = None
+) -> dict[str, Any]:
+    """Return a state as JSON-able values, with texts that have no code."""
+    names = [feature.name for feature in catalogue.features]
+    next_idx = state.next_feature_idx
+    document = StateDocument(
+        format="askless-state",
+        version=1,
+        policy=state.policy,
+        budget_micros=state.budget,
+        seed=state.seed,
+        stream=state.stream,
+        stop=StopShape.model_validate(state.stop, from_attributes=True),
+        features={
+            names[idx]: KnownShape(outcome=outcome, value=or_null(state.values[idx]))
+            for idx, outcome in enumerate(state.outcomes)
+            if outcome is not None
+        },
+        known=[names[idx] for idx in state.known],
+        charges=[
+            ChargeShape(feature=names[one.feature_idx], amount_micros=one.amount)
+            for one in state.charges
+        ],
+        history=[
+            AnswerShape(
+                feature=names[one.feature_idx],
+                outcome=one.outcome,
+                value=one.value,
+                charged_micros=one.charged,
+            )
+            for one in state.history
+        ],
+        n_draws=state.n_draws,
+        next_feature=None if next_idx is None else names[next_idx],
+        stop_reason=state.stop_reason,
+        is_ended=state.is_ended,
+        is_decided=state.is_decided,
+        unseen_texts=texts or {},
+    )
+    return document.model_dump()
+
+
+def or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def state_from_json(raw: object, catalogue: Catalogue) -> State:
+    """Read a session's state over a catalogue; raise RefusedError if it is wrong."""
+    return build_state(read_shape(StateDocument, raw, "state"), catalogue)
+
+
+def build_state(document: StateDocument, catalogue: Catalogue) -> State:
+    """Return a state; every feature it names must be in the catalogue."""
+    idxs = catalogue.feature_idxs
+    history, charges = document.history, document.charges
+    named = [*document.features, *document.known]
+    named += [one.feature for one in history]
+    named += [one.feature for one in charges]
+    if document.next_feature is not None:
+        named.append(document.next_feature)
+    if any(name not in idxs for name in named):
+        raise RefusedError([Refusal("state.features", "must be in the catalogue")])
+    outcomes: list[Any] = [None] * len(idxs)
+    values = [math.nan] * len(idxs)
+    for name, one in document.features.items():
+        outcomes[idxs[name]] = one.outcome
+        values[idxs[name]] = math.nan if one.value is None else one.value
+    next_feature = document.next_feature
+    return State(
+        policy=document.policy,
+        budget=document.budget_micros,
+        seed=document.seed,
+        stream=document.stream,
+        stop=StopRule(**dict(document.stop)),
+        outcomes=tuple(outcomes),
+        values=tuple(values),
+        known=tuple(idxs[name] for name in document.known),
+        charges=tuple(Charge(idxs[one.feature], one.amount_micros) for one in charges),
+        history=tuple(
+            Answer(idxs[one.feature], one.outcome, one.value, one.charged_micros)
+            for one in history
+        ),
+        n_draws=document.n_draws,
+        next_feature_idx=None if next_feature is None else idxs[next_feature],
+        stop_reason=document.stop_reason,
+        is_ended=document.is_ended,
+        is_decided=document.is_decided,
+    )
+
+
+def write_state(state: State, catalogue: Catalogue, texts: Texts) -> str:
+    """Return a state as the text that is stored."""
+    raw = state_to_json(state, catalogue, texts)
+    return json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
+
+
+def parse_state(text: str, catalogue: Catalogue) -> tuple[State, Texts]:
+    """Return a stored state, and the texts that have no code."""
+    document = read_shape(StateDocument, json.loads(text), "state")
+    return build_state(document, catalogue), document.unseen_texts
+
+
+def has_pending(text: str) -> bool:
+    """Whether a result is still to come; needs no catalogue."""
+    features = json.loads(text)["features"].values()
+    return any(feature["outcome"] == "ordered" for feature in features)

@@ -1,0 +1,63 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from app.documents import load_model
+from app.documents.checkpoint import rounds_from_json, rounds_to_json
+from core.errors import RefusedError
+from core.model.hypotheses import Stump
+from core.table.catalogue import Catalogue, Feature
+from core.training.rounds import Memory, Round
+
+
+def test_rounds_survive_the_round_trip(trained_model, trained_rounds):
+    catalogue = trained_model.ensemble.catalogue
+
+    document = json.loads(json.dumps(rounds_to_json(trained_rounds)))
+
+    assert rounds_from_json(document, catalogue, 1) == trained_rounds
+
+
+def test_rounds_keep_the_memory_of_the_rule():
+    one = Round(1, Stump(0, 0.5, (-1,)), 0.3, 0.31, 0.95, 7, Memory(0.25, True))
+    catalogue = Catalogue((Feature("a"),))
+
+    assert rounds_from_json(rounds_to_json([one]), catalogue, 1) == (one,)
+
+
+def test_rounds_stored_before_are_stored_again_to_the_byte():
+    golden = Path(__file__).parent / "golden"
+    text = (golden / "checkpoint.json").read_text("utf-8")
+    model = load_model(golden / "ordered.json")
+
+    rounds = rounds_from_json(json.loads(text), model.ensemble.catalogue, 1)
+
+    assert [one.hypothesis for one in rounds] == list(model.ensemble.hypotheses)
+    assert json.dumps(rounds_to_json(rounds)) == text
+
+
+STUMP = {"kind": "stump", "feature": 0, "cut": 0.5, "votes": [1]}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"hypothesis": None},
+        {"hypothesis": STUMP | {"votes": [0]}},
+        {"hypothesis": STUMP | {"feature": 1}},
+        {"hypothesis": {"kind": "stump"}},
+        {"edge": 2},
+        {"number": 0},
+        {"is_smoothing": 1},
+    ],
+)
+def test_damaged_round_is_refused(damage):
+    stored = {
+        **{"number": 1, "hypothesis": STUMP, "edge": 0.3, "alpha": 0.31, "z": 0.9},
+        **{"spent_micros": 7, "first_quality": 0, "is_smoothing": False},
+    }
+
+    assert len(rounds_from_json([stored], Catalogue((Feature("a"),)), 1)) == 1
+    with pytest.raises(RefusedError, match="checkpoint"):
+        rounds_from_json([stored | damage], Catalogue((Feature("a"),)), 1)

@@ -1,11 +1,12 @@
 """Who takes part in a comparison: ours and the peers, each at its best settings.
 
 A party bins a table in one of its layouts, and boosts what it binned in one of its
-modes. Input arrays are made beforehand, in the types that the library likes best.
+modes, which returns the number of rounds made. Input arrays are made beforehand, in the
+types that the library likes best.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +18,6 @@ from core.arrays import FloatArray
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.training.params import BoostParams
-
-
-class Party(Protocol):
-    """`boost` gives the number of rounds made."""
-
-    layouts: tuple[str, ...]
-    modes: tuple[str, ...]
-
-    def bin(self, layout: str, /) -> Any: ...
-
-    def boost(self, binned: Any, mode: str, /) -> int: ...
 
 
 class Askless:
@@ -139,9 +129,6 @@ class AdaBoost:
         self.values = table.values.astype(np.float32)
         self.targets, self.rounds = table.targets, rounds
 
-    def bin(self, _layout: str) -> Any:
-        raise AssertionError("without layouts there is nothing to bin")
-
     def boost(self, _binned: Any, _mode: str) -> int:
         from sklearn.ensemble import AdaBoostClassifier
 
@@ -149,7 +136,7 @@ class AdaBoost:
         return len(model.fit(self.values, self.targets).estimators_)
 
 
-PARTIES: Mapping[str, Callable[[Dataset, int], Party]] = {
+PARTIES: Mapping[str, type[Any]] = {
     "askless": Askless,
     "lightgbm": LightGBM,
     "xgboost": XGBoost,
@@ -160,7 +147,7 @@ PARTIES: Mapping[str, Callable[[Dataset, int], Party]] = {
 class Seat:
     """A party in a process of its own, with its table and what it binned last."""
 
-    party: Party
+    party: Any
     rounds: int
     binned: Any = None
 

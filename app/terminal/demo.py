@@ -15,8 +15,9 @@ from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.pipeline.check import check_training
+from core.pipeline.progress import Training
 from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import Training, train_spec
+from core.pipeline.train import train_spec
 from core.session import machine
 from core.session.state import State
 from core.table.check import Checked

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from app.wording import money, percent
 from core.model.model import Curve, Model
-from core.pipeline.train import Shared
+from core.pipeline.progress import Shared
 from core.table.catalogue import Catalogue
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ parameters, and within the validation; to cancel, stop pulling.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Protocol, TypeVar
+from dataclasses import asdict, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.pipeline.choosing import AutoName, tune
+from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training, follow
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import validate
 from core.selection import Selection, SelectionParams, select, selection_to_json
@@ -37,32 +38,13 @@ SELECTION_SHARE = 0.5
 
 TUNING_SHARE = 0.7
 
-Chosen = TypeVar("Chosen")
 
+class Trained(NamedTuple):
+    """A part's rounds, with the parameters and features that were chosen for it."""
 
-class Shared(Protocol):
-    """Progress of what a part begins with."""
-
-    @property
-    def share(self) -> float:
-        """How much of it is done, 0 to 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One more round; `added` is None while something is chosen, or validated.
-
-    `part` counts the folds from 0, the last part is the whole. `share` of the training
-    is done, 0 to 1.
-    """
-
-    part: int
-    n_parts: int
-    added: Round | None
-    share: float
-
-
-Training = Generator[Progress, None, Model]
+    rounds: list[Round]
+    params: BoostParams
+    selection: Selection | None
 
 
 def train(
@@ -123,41 +105,39 @@ def train(
     all comes an ensemble without hypotheses, which says the largest class. There is no
     out-of-bag error after a selection, which has seen the rows that trees left out.
     """
-    if dataset.is_multilabel:
-        raise RefusedError([Refusal("target", "must be one class per row")])
-    if params.algorithm == "cascade" and len(dataset.classes) > 2:
-        raise RefusedError([Refusal("algorithm", "a cascade has two classes")])
+    check_classes(dataset, params)
     fold_idxs = make_folds(dataset, folds, seed)
-    n_parts = len(fold_idxs) + 1
+    room = 1.0 - VALIDATION_SHARE if fold_idxs else 1.0
+    parts = [Part(idx, len(fold_idxs) + 1, room) for idx in range(len(fold_idxs) + 1)]
     everything = np.arange(dataset.n_samples)
     ensembles = []
-    for part in range(n_parts):
-        rows = everything
-        if part < len(fold_idxs):
-            rows = np.setdiff1d(everything, fold_idxs[part])
-        taken = dataset.take(rows)
-        rounds, chosen, selected = yield from train_part(
-            taken, params, selection, auto, done or {}, part, n_parts
+    for part, left_out in zip(parts, [*fold_idxs, everything[:0]], strict=True):
+        taken = dataset.take(np.setdiff1d(everything, left_out))
+        trained = yield from train_part(
+            taken, params, selection, auto, done or {}, part
         )
-        ensembles.append(make_ensemble(taken, params, rounds, error_costs))
+        ensembles.append(make_ensemble(taken, params, trained.rounds, error_costs))
     *held_out, whole = ensembles
     curve = None
     if held_out:
         rows_by_fold = [dataset.take(idxs) for idxs in fold_idxs]
         validating = validate(whole, held_out, rows_by_fold, seed)
-        last = Progress(n_parts - 1, n_parts, None, 1.0)
-        curve, calibrations = yield from repeat(validating, last)
+        curve, calibrations = yield from follow(validating, part.validated)
         whole = replace(whole, calibrations=calibrations)
     card = make_card(dataset, whole, len(fold_idxs), seed)
     if is_bagged(params.algorithm) and selection is None:
-        error = out_of_bag_error(dataset, whole, rounds, params.seed)
+        error = out_of_bag_error(dataset, whole, trained.rounds, params.seed)
         card["out_of_bag_error"] = error
-    if selection is not None:
-        assert selected is not None, "made anew for the whole"
-        card["selection"] = selection_to_json(dataset.catalogue, selection, selected)
-    if auto and (selected is None or selected.feature_idxs):
-        card["chosen"] = {name: getattr(chosen, name) for name in sorted(auto)}
-    return Model(name, whole, target, asdict(chosen), curve, card)
+    card |= tell_choices(dataset, selection, auto, trained)
+    return Model(name, whole, target, asdict(trained.params), curve, card)
+
+
+def check_classes(dataset: Dataset, params: BoostParams) -> None:
+    """Refuse classes that no curve, or not this algorithm, is made for."""
+    if dataset.is_multilabel:
+        raise RefusedError([Refusal("target", "must be one class per row")])
+    if params.algorithm == "cascade" and len(dataset.classes) > 2:
+        raise RefusedError([Refusal("algorithm", "a cascade has two classes")])
 
 
 def train_spec(
@@ -186,37 +166,38 @@ def train_part(
     selection: SelectionParams | None,
     auto: frozenset[AutoName],
     done: Mapping[int, Sequence[Round]],
-    part: int,
-    n_parts: int,
-) -> Generator[Progress, None, tuple[list[Round], BoostParams, Selection | None]]:
+    part: Part,
+) -> Generator[Progress, None, Trained]:
     """Select, choose and train on the rows of one part, after the rounds that are done.
 
     A fold that is finished selects nothing again; the whole does, for its card.
     """
-    rounds = list(done.get(part, ()))
-    is_whole = part == n_parts - 1
-    if not is_whole and is_finished(params, done, part):
-        return rounds, params, None
+    rounds = list(done.get(part.number, ()))
+    if not part.is_whole and is_finished(params, done, part.number):
+        return Trained(rounds, params, None)
     selected = None
-    share_before = 0.0
+    before = 0.0
     if selection is not None:
-        share_before = SELECTION_SHARE
-        choosing = select(dataset, selection)
-        selected = yield from follow(choosing, 0.0, share_before, part, n_parts)
+        choosing, before = select(dataset, selection), SELECTION_SHARE
+        selected = yield from follow(
+            choosing, lambda share: part.progress(SELECTION_SHARE * share)
+        )
         if not selected.feature_idxs:
-            return rounds, params, selected
+            return Trained(rounds, params, selected)
         dataset = blank(dataset, selected)
     if auto:
-        tuning = tune(dataset, params, auto)
-        room = TUNING_SHARE * (1.0 - share_before)
-        params = yield from follow(tuning, share_before, room, part, n_parts)
-        share_before += room
-    for added in grow_ensemble(dataset, params, tuple(rounds), is_strict=is_whole):
+        start, room = before, TUNING_SHARE * (1.0 - before)
+        params = yield from follow(
+            tune(dataset, params, auto),
+            lambda share: part.progress(start + room * share),
+        )
+        before += room
+    is_strict = part.is_whole
+    for added in grow_ensemble(dataset, params, tuple(rounds), is_strict=is_strict):
         rounds.append(added)
         share = added.number / most_rounds(params)
-        share = share_before + (1.0 - share_before) * share
-        yield Progress(part, n_parts, added, (part + share) / n_parts)
-    return rounds, params, selected
+        yield part.progress(before + (1.0 - before) * share, added)
+    return Trained(rounds, params, selected)
 
 
 def is_finished(
@@ -227,37 +208,6 @@ def is_finished(
         return True
     rounds = done.get(part, ())
     return bool(rounds) and rounds[-1].number >= most_rounds(params)
-
-
-def follow(
-    choosing: Generator[Shared, None, Chosen],
-    share_before: float,
-    room: float,
-    part: int,
-    n_parts: int,
-) -> Generator[Progress, None, Chosen]:
-    """Pass on the progress of a choice of features or parameters, and what it chose."""
-    while True:
-        try:
-            tried = next(choosing)
-        except StopIteration as end:
-            chosen: Chosen = end.value
-            return chosen
-        share = share_before + room * tried.share
-        yield Progress(part, n_parts, None, (part + share) / n_parts)
-
-
-def repeat(
-    working: Generator[None, None, Chosen], progress: Progress
-) -> Generator[Progress, None, Chosen]:
-    """Tell the same progress as often as some work lets itself be stopped."""
-    while True:
-        try:
-            next(working)
-        except StopIteration as end:
-            done: Chosen = end.value
-            return done
-        yield progress
 
 
 def blank(dataset: Dataset, selection: Selection) -> Dataset:
@@ -290,3 +240,21 @@ def make_card(
         "folds": n_folds,
         "seed": seed,
     }
+
+
+def tell_choices(
+    dataset: Dataset,
+    selection: SelectionParams | None,
+    auto: frozenset[AutoName],
+    trained: Trained,
+) -> dict[str, object]:
+    """Return what was chosen for the whole, as its card tells it."""
+    told: dict[str, object] = {}
+    selected = trained.selection
+    if selection is not None:
+        assert selected is not None, "made anew for the whole"
+        told["selection"] = selection_to_json(dataset.catalogue, selection, selected)
+    if auto and (selected is None or selected.feature_idxs):
+        chosen = {name: getattr(trained.params, name) for name in sorted(auto)}
+        told["chosen"] = chosen
+    return told

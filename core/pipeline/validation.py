@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,13 +28,21 @@ MAX_ROWS = 2000
 # Numbers in the votes per fold that they are fitted on: two classes' on all of these.
 MAX_VOTES = 1 << 16
 
+Found = TypeVar("Found")
+
 # The policies that have calibrations.
 CALIBRATED = ("ordered", "sample")
 
 
+class Step(NamedTuple):
+    """One step of a validation; `share` of it is done."""
+
+    share: float
+
+
 def validate(
     whole: Ensemble, held_out: Sequence[Ensemble], rows: Sequence[Dataset], seed: int
-) -> Generator[None, None, tuple[Curve, tuple[tuple[str, Calibration], ...]]]:
+) -> Generator[Step, None, tuple[Curve, tuple[tuple[str, Calibration], ...]]]:
     """Find the curve and the calibrations from ensembles and the rows they never saw.
 
     Yields now and then, for who wants to stop.
@@ -51,13 +60,17 @@ def validate(
     pairs = list(zip(held_out, rows, strict=True))
     by_fold: list[list[tuple[str, Calibration]]] = [[] for _ in pairs]
     calibrations: list[tuple[str, Calibration]] = []
+    # Fits take about as long as the votes they are fitted to.
+    n_done, n_steps = 0, len(pairs) * (2 * len(CALIBRATED) + 1)
     for policy in CALIBRATED:
         observed = []
         for ensemble, part in pairs:
             budgets = purchase_budgets(whole, MAX_BUDGETS)
             observed.append(collect_votes(ensemble, thin(part), budgets, policy, seed))
-            yield
-        found = yield from calibrate(observed)
+            n_done += 1
+            yield Step(n_done / n_steps)
+        found = yield from repeat(calibrate(observed), Step(n_done / n_steps))
+        n_done += len(pairs)
         if found is not None:
             calibrations.append((policy, found[1]))
             for fitted, crossed in zip(by_fold, found[0], strict=True):
@@ -67,8 +80,22 @@ def validate(
     for (ensemble, part), fitted in zip(pairs, by_fold, strict=True):
         calibrated = replace(ensemble, calibrations=tuple(fitted))
         curves.append(evaluate(calibrated, part, budgets, seed=seed))
-        yield
+        n_done += 1
+        yield Step(n_done / n_steps)
     return pool(curves), tuple(calibrations)
+
+
+def repeat(
+    working: Generator[None, None, Found], step: Step
+) -> Generator[Step, None, Found]:
+    """Tell the same step as often as some work lets itself be stopped."""
+    while True:
+        try:
+            next(working)
+        except StopIteration as end:
+            found: Found = end.value
+            return found
+        yield step
 
 
 def pool(curves: Sequence[Curve]) -> Curve:

@@ -23,7 +23,7 @@ from app.store.tables import models as model_rows
 from app.store.tables import trainings as training_rows
 from core.errors import RefusedError
 from core.model.model import Model
-from core.pipeline.train import Training
+from core.pipeline.progress import Training
 from tests.app.clinic import clinic
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 

@@ -18,6 +18,7 @@ from core.pipeline.calibration import (
     near_knots,
     penalised_loss,
 )
+from core.pipeline.progress import VALIDATION_SHARE
 from core.pipeline.train import train
 from core.pipeline.validation import (
     MAX_BUDGETS,
@@ -504,13 +505,19 @@ def test_offsets_whose_labels_err_more_than_the_votes_are_not_kept():
     assert not np.any(fitted.offsets)
 
 
-def test_validation_can_be_stopped_between_its_folds():
+def test_validation_can_be_stopped_and_tells_how_far_it_is():
     progress = list(train(noisy_table(), BoostParams(rounds=2), folds=3))
 
     after_rounds = progress[4 * 2 :]
     # For two policies each fold is observed, and left out of two fits; then judged.
     assert len(after_rounds) >= 3 * (2 * 3 + 1)
-    assert {(one.part, one.added, one.share) for one in after_rounds} == {(3, None, 1)}
+    assert {(one.part, one.added) for one in after_rounds} == {(3, None)}
+    shares = [one.share for one in progress]
+    assert shares == sorted(shares)
+    # Only its last step is 100 %.
+    assert shares[4 * 2 - 1] == pytest.approx(1 - VALIDATION_SHARE)
+    assert max(shares[:-1]) < shares[-1] == 1.0
+    assert len(set(shares[4 * 2 :])) >= 3 * 3
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,77 @@
+"""How much of a training is done; guesses, for progress bars only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+from core.model.model import Model
+from core.training.rounds import Round
+
+# Of a training that has folds.
+VALIDATION_SHARE = 0.2
+
+Found = TypeVar("Found")
+
+
+class Shared(Protocol):
+    """Progress of what a part begins with, or of the validation."""
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One more round; `added` is None while something is chosen, or validated.
+
+    `part` counts the folds from 0, the last part is the whole. `share` of the training
+    is done, 0 to 1.
+    """
+
+    part: int
+    n_parts: int
+    added: Round | None
+    share: float
+
+
+Training = Generator[Progress, None, Model]
+
+
+class Part(NamedTuple):
+    """A fold, counted from 0, or all rows, which come last."""
+
+    number: int
+    n_parts: int
+    #: What all parts take of the whole training.
+    room: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows."""
+        return self.number == self.n_parts - 1
+
+    def progress(self, share: float, added: Round | None = None) -> Progress:
+        """Tell how much of the whole is done once this much of the part is."""
+        done = self.room * (self.number + share) / self.n_parts
+        return Progress(self.number, self.n_parts, added, done)
+
+    def validated(self, share: float) -> Progress:
+        """Tell how much of the whole is done once this much of the validation is."""
+        done = self.room + (1.0 - self.room) * share
+        return Progress(self.number, self.n_parts, None, done)
+
+
+def follow(
+    working: Generator[Shared, None, Found], tell: Callable[[float], Progress]
+) -> Generator[Progress, None, Found]:
+    """Pass on the progress of some work, as the whole's, and what it came to."""
+    while True:
+        try:
+            step = next(working)
+        except StopIteration as end:
+            found: Found = end.value
+            return found
+        yield tell(step.share)

@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.types import ASGIApp
 
 from app import logs
+from app.documents.bodies.problems import Problem
 from app.http import (
     datasets,
     ledger,
@@ -22,7 +23,6 @@ from app.http import (
 )
 from app.http.edge import Edge
 from app.http.errors import HANDLERS, MEDIA_TYPE
-from app.http.schemas.common import Problem
 from app.service.loaded import LoadedModels
 from app.settings import Settings
 from app.store.blobs import Blobs

@@ -86,7 +86,7 @@ ARROWS = {
         "app.documents",
         "core",
     ),
-    "app.documents.fields": ("core.table.costs",),
+    "app.documents.fields": ("core.table.costs", "core.session.policies"),
     "app.http": (
         *LEAVES,
         "app.http",
@@ -98,6 +98,7 @@ ARROWS = {
     "app.http.errors": (*LEAVES, "app.http", "core.errors", "core.table.prices"),
     "app.main": (
         *LEAVES,
+        "app.documents.bodies",
         "app.settings",
         "app.http",
         "app.service.loaded",
@@ -145,7 +146,7 @@ ARROWS = {
 # One file per noun, and siblings never meet; the files named here serve them all.
 SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "records"},
-    "app.http": {"deps", "schemas", "errors", "forms", "watch"},
+    "app.http": {"deps", "errors", "forms", "watch"},
     "app.service": {"loaded", "paging"},
     "app.store": {"engine", "tables", "paging", "blobs"},
 }

@@ -15,7 +15,7 @@ BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 STRAIGHT_LINES = ("app/http/", "app/service/", "app/store/")
 # Where a name may stand again: a document is called as the value that it shows, and a
 # client calls things as its service does.
-ECHOES = ("app/http/schemas/", "app/documents/", "askless/")
+ECHOES = ("app/documents/", "askless/")
 
 LINES_OF_A_FILE = 300
 LINES_OF_A_TEST_FILE = 600

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from core.session.policies import POLICIES
 from core.table.costs import read_amount
 
 MAX_NAME = 200
@@ -52,6 +53,13 @@ def read_label(raw: Any) -> str:
     return str(raw) if isinstance(raw, int | Decimal) else check_text(raw)
 
 
+def read_policy(raw: Any) -> str:
+    """Return the name of a policy."""
+    if not isinstance(raw, str) or raw not in POLICIES:
+        raise ValueError(f"must be one of {', '.join(POLICIES)}")
+    return raw
+
+
 def read_value(raw: Any) -> bool | int | float | str:
     """Let through what could be a feature's value; its feature decides later."""
     if isinstance(raw, str):
@@ -69,6 +77,11 @@ Unit = Annotated[
 ]
 Label = Annotated[
     str, BeforeValidator(read_label, json_schema_input_type=str | int | bool)
+]
+Policy = Annotated[
+    str,
+    BeforeValidator(read_policy, json_schema_input_type=str),
+    Field(json_schema_extra={"enum": list(POLICIES)}),
 ]
 Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=float)]
 Value = Annotated[

@@ -17,6 +17,7 @@ from app.documents.catalogue import (
     feature_shape,
     group_shape,
 )
+from app.documents.fields import Policy
 from app.documents.hypotheses import (
     HypothesisShape,
     build_hypothesis,
@@ -44,12 +45,6 @@ from core.session.policies import POLICIES
 from core.table.dataset import ClassLabel, count_outputs
 
 
-def known_policy(raw: Any) -> str:
-    if not isinstance(raw, str) or raw not in POLICIES:
-        raise ValueError(f"must be one of {', '.join(POLICIES)}")
-    return raw
-
-
 def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
     """Refuse numbers that no JSON holds, however deep they stand."""
     rest: list[object] = [raw]
@@ -66,7 +61,6 @@ def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
 
 ErrorCost = Annotated[float, Field(ge=0, le=1e12)]
 Facts = Annotated[dict[str, Any], AfterValidator(check_facts)]
-PolicyName = Annotated[str, BeforeValidator(known_policy)]
 
 
 class ModelDocument(StoredShape):
@@ -75,7 +69,7 @@ class ModelDocument(StoredShape):
     name: str
     target: str
     algorithm: Annotated[str, BeforeValidator(check_algorithm)]
-    policy: PolicyName
+    policy: Policy
     params: Facts
     cost_unit: str
     features: Annotated[list[FeatureShape], Field(min_length=1, fail_fast=True)]

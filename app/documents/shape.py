@@ -22,6 +22,8 @@ from core.parameters import Parameter, parameters
 # Begins names that nothing has.
 FRESH = "\N{SYMBOL FOR NULL}"
 
+EXAMPLE_TIME = "2026-11-20T09:30:00Z"
+
 Place = tuple[int | str, ...]
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
 # Of a stored document, whose writer was no person.
@@ -34,6 +36,12 @@ class Shape(BaseModel):
     """An object of a document: nothing is converted, nothing unknown passed over."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class Answer(BaseModel):
+    """A body that is sent back, made from values or a record."""
+
+    model_config = ConfigDict(from_attributes=True, extra="forbid")
 
 
 class StoredShape(BaseModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from app.documents.catalogue import Micros
-from app.documents.model import PolicyName
+from app.documents.fields import Policy
 from app.documents.shape import StoredShape, read_shape
 from core.errors import Refusal, RefusedError
 from core.session.state import Answer, Charge, Outcome, State, StopReason, StopRule
@@ -44,7 +44,7 @@ class AnswerShape(StoredShape):
 class StateDocument(StoredShape):
     format: Literal["askless-state"]
     version: Literal[1]
-    policy: PolicyName
+    policy: Policy
     budget_micros: Micros | None = None
     seed: Key
     stream: Key

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
 from starlette.datastructures import UploadFile
 
+from app.documents.bodies import datasets as schemas
 from app.http.deps import After, Db, Limit, Now, ReadDb, get_blobs
 from app.http.forms import read_form, required_file
-from app.http.schemas import datasets as schemas
 from app.service import datasets as service
 
 router = APIRouter(prefix="/datasets", tags=["datasets"])

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BeforeValidator
 
+from app.documents.bodies import models as schemas
 from app.documents.text import parse_json
 from app.http.deps import (
     After,
@@ -16,7 +17,6 @@ from app.http.deps import (
     Settings,
     require_json,
 )
-from app.http.schemas import models as schemas
 from app.service import models as service
 from core.table.prices import to_micros
 
@@ -77,13 +77,13 @@ def import_model(
 
 @router.get("/{id}", summary="Show a model: catalogue and card")
 def get(id: str, db: ReadDb, loaded: Loaded) -> schemas.Model:
-    return schemas.Model.model_validate(service.get(db, loaded, id))
+    return service.get(db, loaded, id)
 
 
 @router.get("/{id}/curve", summary="Error against budget")
 def curve(id: str, db: ReadDb, loaded: Loaded) -> schemas.Curve:
     """Error on held-out rows; 404 if the training had no validation."""
-    return schemas.Curve.model_validate(service.curve(db, loaded, id))
+    return service.curve(db, loaded, id)
 
 
 @router.get("/{id}/plan", summary="The order of purchases on paper")
@@ -96,7 +96,7 @@ def plan(
     ] = None,
 ) -> schemas.Plan:
     """What a session with this budget buys, if every answer comes."""
-    return schemas.Plan.model_validate(service.plan(db, loaded, id, budget))
+    return service.plan(db, loaded, id, budget)
 
 
 @router.get(

@@ -12,9 +12,9 @@ from prometheus_client import (
     generate_latest,
 )
 
+from app.documents.bodies.operations import Alive, Ready
 from app.http.deps import get_engine
 from app.http.errors import id_of, problem
-from app.http.schemas.operations import Alive, Ready
 from app.service import operations as service
 
 router = APIRouter(tags=["operations"])

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Response
 
+from app.documents.bodies import predictions as schemas
 from app.http.deps import (
     After,
     Db,
@@ -15,7 +16,6 @@ from app.http.deps import (
     Settings,
     require_json,
 )
-from app.http.schemas import predictions as schemas
 from app.service import predictions as service
 from core.table.prices import from_micros
 
@@ -33,12 +33,12 @@ IfMatch = Annotated[
 
 
 def show(
-    view: service.SessionView, fields: dict[str, object], response: Response
+    view: schemas.Session, fields: dict[str, object], response: Response
 ) -> schemas.Session:
     """Give the answer, its ETag, and the log's share of it."""
     response.headers["ETag"] = f'"{view.version}"'
     fields |= {"session": view.id, "remaining": view.budget.remaining}
-    return schemas.Session.model_validate(view)
+    return view
 
 
 def version_of(if_match: str | None) -> int | None:
@@ -55,17 +55,7 @@ def start(
     response: Response,
 ) -> schemas.Session:
     """Open a session. Nothing is charged until an answer comes."""
-    wanted = service.Wanted(
-        model=body.model,
-        budget=body.budget,
-        known=body.known,
-        policy=body.policy,
-        seed=body.seed,
-        is_certain_enough=body.stop.certain,
-        confidence=body.stop.confidence,
-        max_questions=body.stop.max_questions,
-    )
-    view = service.start(db, loaded, wanted, now)
+    view = service.start(db, loaded, body, now)
     response.headers["Location"] = f"/predict/{view.id}"
     return show(view, fields, response)
 
@@ -74,8 +64,7 @@ def start(
 def page(
     db: ReadDb, now: Now, settings: Settings, limit: Limit = 50, after: After = None
 ) -> schemas.SessionPage:
-    found = service.page(db, limit, after, now, settings.session_ttl_s)
-    return schemas.SessionPage.model_validate(found)
+    return service.page(db, limit, after, now, settings.session_ttl_s)
 
 
 @router.get("/{id}", summary="Show a session")
@@ -111,12 +100,11 @@ def answer(
     send the same request again.
     """
     fields["session"] = id
-    given = [service.Given(one.feature, one.outcome, one.value) for one in body.answers]
     changed = service.answer(
         db,
         loaded,
         id,
-        given,
+        body.answers,
         now,
         settings.session_ttl_s,
         version=version_of(if_match),

@@ -10,6 +10,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.orm import Session
 from starlette.datastructures import UploadFile
 
+from app.documents.bodies import trainings as schemas
+from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import SpecDocument
 from app.http.deps import (
     After,
@@ -22,8 +24,6 @@ from app.http.deps import (
     get_read_db,
 )
 from app.http.forms import FORM, media_type, missing, read_form, required_file
-from app.http.schemas import trainings as schemas
-from app.http.schemas.common import BrokenRule
 from app.http.watch import Events, Watch
 from app.records import StoredTraining
 from app.service import datasets

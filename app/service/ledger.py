@@ -1,45 +1,31 @@
 """Reading the ledger; sessions write it."""
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from sqlalchemy.orm import Session
 
+from app.documents.bodies import predictions as bodies
 from app.errors import NotFoundError
-from app.records import EntryKind, LedgerEntry, Page
+from app.records import LedgerEntry
 from app.service.paging import require_page
 from app.store import ledger, sessions
 from core.table.prices import from_micros
 
 
-@dataclass(frozen=True, slots=True)
-class EntryView:
-    """A charge or its reversal, money in units."""
-
-    id: int
-    at: datetime
-    session: str
-    feature: str
-    group: str | None
-    kind: EntryKind
-    amount: float
-    unit: str
-
-
-def of_session(db: Session, session_id: str) -> Page[EntryView]:
+def of_session(db: Session, session_id: str) -> bodies.LedgerPage:
     """Give every entry of a session, oldest first."""
     if sessions.get(db, session_id) is None:
         raise NotFoundError("session", session_id)
     entries = ledger.of_session(db, session_id)
-    return Page(tuple(view_of(entry) for entry in entries), None)
+    return bodies.LedgerPage(items=[shown(entry) for entry in entries], next=None)
 
 
-def page(db: Session, limit: int, after: str | None) -> Page[EntryView]:
+def page(db: Session, limit: int, after: str | None) -> bodies.LedgerPage:
     """Give some entries of all sessions, newest first."""
     found = require_page(
         ledger.page(db, limit, None if after is None else number(after))
     )
-    return Page(tuple(view_of(entry) for entry in found.items), found.next)
+    return bodies.LedgerPage(
+        items=[shown(entry) for entry in found.items], next=found.next
+    )
 
 
 def number(text: str) -> int:
@@ -48,8 +34,8 @@ def number(text: str) -> int:
     return int(text) if is_id else 0
 
 
-def view_of(entry: LedgerEntry) -> EntryView:
-    return EntryView(
+def shown(entry: LedgerEntry) -> bodies.LedgerEntry:
+    return bodies.LedgerEntry(
         id=entry.id,
         at=entry.at,
         session=entry.session_id,

@@ -1,13 +1,12 @@
 """Models: list, show, plan on paper, export, import, delete."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy.orm import Session
 
 from app.documents import model_text, read_model
+from app.documents.bodies import models as bodies
 from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
 from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Page, StoredModel
@@ -15,11 +14,12 @@ from app.service.loaded import LoadedModels
 from app.service.paging import require_page
 from app.store import models, sessions
 from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 from core.session import machine
 from core.session.arrays import session_arrays
 from core.session.policies.ordered import find_plan
-from core.session.state import StopRule
+from core.session.state import State, StopRule
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
 
@@ -28,103 +28,16 @@ MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 MAX_TOTAL = 2**62
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureView:
-    name: str
-    label: str
-    type: str
-    unit: str | None
-    cost: float
-    group: str | None
-    categories: tuple[str, ...]
-    used: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GroupView:
-    name: str
-    label: str | None
-    fee: float | None
-    price: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ClassShare:
-    label: str
-    display: str
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class ModelView:
-    """A model with its catalogue and its card."""
-
-    id: str
-    name: str
-    version: int
-    training_id: str | None
-    created_at: datetime
-    target: str
-    algorithm: str
-    policy: str
-    params: dict[str, Any]
-    cost_unit: str
-    features: tuple[FeatureView, ...]
-    groups: tuple[GroupView, ...]
-    classes: tuple[ClassShare, ...]
-    positive: str | None
-    hypotheses: int
-    card: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CurveView:
-    """Error and spend against budget on held-out rows; a null budget is unlimited."""
-
-    unit: str
-    budgets: tuple[float | None, ...]
-    error: tuple[float, ...]
-    error_calibrated: tuple[float, ...]
-    mean_spend: tuple[float, ...]
-    max_spend: tuple[float, ...]
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Purchase:
-    """One purchase of a plan; `total` is what is spent after it."""
-
-    number: int
-    feature: str
-    features: tuple[str, ...]
-    label: str
-    group: str | None
-    price: float
-    total: float
-
-
-@dataclass(frozen=True, slots=True)
-class PlanView:
-    """What `ordered` would buy, in order, if every answer came."""
-
-    budget: float | None
-    unit: str
-    purchases: tuple[Purchase, ...]
-    total: float
-    hypotheses: int
-    hypotheses_planned: int
-
-
 def page(db: Session, limit: int, after: str | None) -> Page[ModelHead]:
     return require_page(models.page(db, limit, after))
 
 
-def get(db: Session, loaded: LoadedModels, model_id: str) -> ModelView:
+def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
     head = find(db, model_id)
     model = loaded.get(db, head.id)
     ensemble = model.ensemble
     is_used = ensemble.is_used
-    return ModelView(
+    return bodies.Model(
         id=head.id,
         name=head.name,
         version=head.version,
@@ -135,45 +48,58 @@ def get(db: Session, loaded: LoadedModels, model_id: str) -> ModelView:
         policy=ensemble.policy,
         params=dict(model.params),
         cost_unit=ensemble.catalogue.cost_unit,
-        features=tuple(
-            feature_view(feature, is_used=bool(is_used[idx]))
+        features=[
+            feature_body(feature, is_used=bool(is_used[idx]))
             for idx, feature in enumerate(ensemble.catalogue.features)
-        ),
-        groups=tuple(group_view(group) for group in ensemble.catalogue.groups),
-        classes=tuple(
-            ClassShare(one.label, one.display, share)
+        ],
+        groups=[group_body(group) for group in ensemble.catalogue.groups],
+        classes=[
+            bodies.ModelClass(label=one.label, display=one.display, share=share)
             for one, share in zip(ensemble.classes, ensemble.priors, strict=True)
-        ),
+        ],
         positive=ensemble.classes[1].label if ensemble.n_outputs == 1 else None,
         hypotheses=len(ensemble.hypotheses),
         card=dict(model.card),
     )
 
 
-def curve(db: Session, loaded: LoadedModels, model_id: str) -> CurveView:
+def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
     """Give the curve; a model that was trained without validation has none."""
     model = loaded.get(db, find(db, model_id).id)
     if model.curve is None:
         raise NotFoundError("curve", model_id)
-    return curve_view(model.curve, model.ensemble.catalogue.cost_unit)
+    return curve_body(model.curve, model.ensemble.catalogue.cost_unit)
 
 
 def plan(
     db: Session, loaded: LoadedModels, model_id: str, budget: int | None
-) -> PlanView:
+) -> bodies.Plan:
     """Give the order of purchases on paper at a budget in micro-units."""
     ensemble = loaded.get(db, find(db, model_id).id).ensemble
     state = machine.start(
         ensemble, budget, policy="ordered", stop=StopRule(certain=False)
     )
     length = find_plan(ensemble, session_arrays(ensemble, state)).length
-    catalogue = ensemble.catalogue
-    planned = dict.fromkeys(
-        idx for one in ensemble.hypotheses[:length] for idx in one.feature_idxs
+    planned = (idx for one in ensemble.hypotheses[:length] for idx in one.feature_idxs)
+    purchases = buy_all(ensemble, state, planned)
+    return bodies.Plan(
+        budget=None if budget is None else from_micros(budget),
+        unit=ensemble.catalogue.cost_unit,
+        purchases=purchases,
+        total=purchases[-1].total if purchases else 0.0,
+        hypotheses=len(ensemble.hypotheses),
+        hypotheses_planned=length,
     )
-    purchases: list[Purchase] = []
+
+
+def buy_all(
+    ensemble: Ensemble, state: State, feature_idxs: Iterable[int]
+) -> list[bodies.Purchase]:
+    """Return what is bought, each feature once, and what is spent after it."""
+    catalogue = ensemble.catalogue
+    purchases: list[bodies.Purchase] = []
     paid, revealed, total = Paid(), set[int](), 0
-    for idx in planned:
+    for idx in feature_idxs:
         if idx in revealed:
             continue
         amount = price(catalogue, paid, idx)
@@ -183,24 +109,17 @@ def plan(
         revealed.update(bought)
         feature = catalogue.features[idx]
         purchases.append(
-            Purchase(
+            bodies.Purchase(
                 number=len(purchases) + 1,
                 feature=feature.name,
-                features=tuple(catalogue.features[one].name for one in bought),
+                features=[catalogue.features[one].name for one in bought],
                 label=feature.title,
                 group=feature.group,
                 price=from_micros(amount),
                 total=from_micros(total),
             )
         )
-    return PlanView(
-        budget=None if budget is None else from_micros(budget),
-        unit=catalogue.cost_unit,
-        purchases=tuple(purchases),
-        total=from_micros(total),
-        hypotheses=len(ensemble.hypotheses),
-        hypotheses_planned=length,
-    )
+    return purchases
 
 
 def export(db: Session, model_id: str) -> StoredModel:
@@ -281,22 +200,22 @@ def named_texts(model: Model, catalogue: Catalogue) -> Sequence[tuple[str, str, 
     )
 
 
-def feature_view(feature: Feature, *, is_used: bool) -> FeatureView:
-    return FeatureView(
+def feature_body(feature: Feature, *, is_used: bool) -> bodies.ModelFeature:
+    return bodies.ModelFeature(
         name=feature.name,
         label=feature.title,
         type=feature.type,
         unit=feature.unit,
         cost=from_micros(feature.cost),
         group=feature.group,
-        categories=feature.categories,
+        categories=list(feature.categories),
         used=is_used,
     )
 
 
-def group_view(group: Group) -> GroupView:
+def group_body(group: Group) -> bodies.ModelGroup:
     """A group has a fee or, as a bundle, a price."""
-    return GroupView(
+    return bodies.ModelGroup(
         name=group.name,
         label=group.label,
         fee=None if group.price is not None else from_micros(group.fee),
@@ -304,13 +223,13 @@ def group_view(group: Group) -> GroupView:
     )
 
 
-def curve_view(curve: Curve, unit: str) -> CurveView:
-    return CurveView(
+def curve_body(curve: Curve, unit: str) -> bodies.Curve:
+    return bodies.Curve(
         unit=unit,
-        budgets=tuple(None if b is None else from_micros(b) for b in curve.budgets),
-        error=curve.errors,
-        error_calibrated=curve.errors_calibrated,
-        mean_spend=tuple(from_micros(int(x + 0.5)) for x in curve.mean_spends),
-        max_spend=tuple(from_micros(spend) for spend in curve.max_spends),
+        budgets=[None if b is None else from_micros(b) for b in curve.budgets],
+        error=list(curve.errors),
+        error_calibrated=list(curve.errors_calibrated),
+        mean_spend=[from_micros(int(x + 0.5)) for x in curve.mean_spends],
+        max_spend=[from_micros(spend) for spend in curve.max_spends],
         rows=curve.n_samples,
     )

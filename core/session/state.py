@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from annotated_types import Interval, doc
 
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
 
@@ -33,9 +35,17 @@ class Answer:
 class StopRule:
     """When a session advises to stop; None or False switches a reason off."""
 
-    certain: bool = True
-    confidence: float | None = None
-    max_questions: int | None = None
+    certain: Annotated[
+        bool, doc("When no answer still affordable can change the prediction.")
+    ] = True
+    confidence: Annotated[
+        Annotated[float, Interval(gt=0, le=1)] | None,
+        doc("When the predicted class is this probable."),
+    ] = None
+    max_questions: Annotated[
+        Annotated[int, Interval(ge=0, le=1_000_000_000)] | None,
+        doc("When so many questions were answered."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from app.documents import model_text
+from app.documents.bodies.predictions import PredictRequest
 from app.errors import ConflictError, NotFoundError
 from app.http.deps import get_now
 from app.service import models, predictions
@@ -247,7 +248,7 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
         models.delete(db, model_id, now, ttl_s=60.0)
 
     def open_one(db: Session) -> None:
-        predictions.start(db, loaded, predictions.Wanted(model_id, None), now)
+        predictions.start(db, loaded, PredictRequest(model=model_id, budget=None), now)
 
     def do_late() -> None:
         with transaction(engine) as db:

@@ -11,25 +11,14 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from app.documents.bodies import predictions as bodies
 from app.documents.state import has_pending, parse_state, write_state
 from app.errors import ConflictError, NotFoundError
-from app.records import LedgerEntry, ModelHead, Page, PredictSession, SessionState
+from app.records import LedgerEntry, ModelHead, PredictSession, SessionState
 from app.service.loaded import LoadedModels
 from app.service.paging import require_page
-from app.service.predictions.requests import (
-    Checked,
-    Given,
-    Wanted,
-    check_answers,
-    check_known,
-)
-from app.service.predictions.views import (
-    SessionSummary,
-    SessionView,
-    erased_view,
-    summary_of,
-    view_of,
-)
+from app.service.predictions.requests import Checked, check_answers, check_known
+from app.service.predictions.views import erased_view, summary_of, view_of
 from app.store import ledger, models, sessions
 from core.errors import ClosedError, OverBudgetError
 from core.model.model import Model
@@ -37,29 +26,14 @@ from core.session import machine
 from core.session.answers import check_policy
 from core.session.state import Charge, State, StopRule
 
-__all__ = [
-    "Changed",
-    "Given",
-    "SessionSummary",
-    "SessionView",
-    "Wanted",
-    "answer",
-    "erase",
-    "get",
-    "page",
-    "start",
-    "stop",
-]
-
-# Larger seeds are no exact numbers in the JSON of many languages.
-MAX_SEED = 2**53 - 1
+__all__ = ["Changed", "answer", "erase", "get", "page", "start", "stop"]
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
     """A session after a change, and what that change charged in micro-units."""
 
-    session: SessionView
+    session: bodies.Session
     charged: int = 0
 
 
@@ -73,13 +47,13 @@ class Opened:
     texts: dict[str, str]
 
     @property
-    def view(self) -> SessionView:
+    def view(self) -> bodies.Session:
         return view_of(self.session, self.model, self.state, self.texts)
 
 
 def start(
-    db: Session, loaded: LoadedModels, wanted: Wanted, now: datetime
-) -> SessionView:
+    db: Session, loaded: LoadedModels, wanted: bodies.PredictRequest, now: datetime
+) -> bodies.Session:
     """Open a session; nothing is charged yet."""
     head = hold_model(db, loaded, wanted.model)
     model = loaded.get(db, head.id)
@@ -87,8 +61,10 @@ def start(
     known, texts = check_known(catalogue, wanted.known)
     if wanted.policy is not None:
         check_policy(wanted.policy, model.ensemble, "policy")
-    seed = secrets.randbelow(MAX_SEED + 1) if wanted.seed is None else wanted.seed
-    rule = StopRule(wanted.is_certain_enough, wanted.confidence, wanted.max_questions)
+    seed = (
+        secrets.randbelow(bodies.MAX_SEED + 1) if wanted.seed is None else wanted.seed
+    )
+    rule = StopRule(**dict(wanted.stop))
     state = machine.start(
         model.ensemble, wanted.budget, seed, known, wanted.policy, rule
     )
@@ -123,7 +99,7 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
 
 def page(
     db: Session, limit: int, after: str | None, now: datetime, ttl_s: float
-) -> Page[SessionSummary]:
+) -> bodies.SessionPage:
     found = require_page(sessions.page(db, limit, after))
     names = models.names(db, {session.model_id for session in found.items})
     items = []
@@ -133,12 +109,12 @@ def page(
             state: SessionState = "waiting" if is_waiting else "closed"
             session = expired_row(session, state, ttl_s)
         items.append(summary_of(session, names[session.model_id]))
-    return Page(tuple(items), found.next)
+    return bodies.SessionPage(items=items, next=found.next)
 
 
 def get(
     db: Session, loaded: LoadedModels, session_id: str, now: datetime, ttl_s: float
-) -> SessionView:
+) -> bodies.Session:
     """Give a session; one that was idle too long is seen as expired."""
     session = sessions.get(db, session_id)
     if session is None:
@@ -153,7 +129,7 @@ def answer(
     db: Session,
     loaded: LoadedModels,
     session_id: str,
-    answers: Sequence[Given],
+    answers: Sequence[bodies.GivenAnswer],
     now: datetime,
     ttl_s: float,
     *,
@@ -186,7 +162,7 @@ def stop(
     ttl_s: float,
     *,
     version: int | None = None,
-) -> SessionView:
+) -> bodies.Session:
     """End a session on request; results that are still to come are waited for."""
     opened = lock_open(db, loaded, session_id, now, ttl_s)
     if opened is None:

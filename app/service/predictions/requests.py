@@ -1,37 +1,15 @@
 """What callers ask of a session, and its translation into core's terms."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from app.documents.bodies.predictions import GivenAnswer
 from core.errors import AnswerError, Refusal, RefusedError
 from core.session.answers import check_answer
 from core.session.state import Outcome
 from core.table.catalogue import UNSEEN, Catalogue
 
 UNKNOWN_FEATURE = "must name a feature of the model"
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A session as asked for; `model` is an id or a name, `budget` in micro-units."""
-
-    model: str
-    budget: int | None
-    known: Mapping[str, object] = field(default_factory=dict)
-    policy: str | None = None
-    seed: int | None = None
-    is_certain_enough: bool = True
-    confidence: float | None = None
-    max_questions: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One answer as it came in, unchecked."""
-
-    feature: str
-    outcome: Outcome
-    value: object | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +47,9 @@ def check_known(
     return values, texts
 
 
-def check_answers(catalogue: Catalogue, answers: Sequence[Given]) -> list[Checked]:
+def check_answers(
+    catalogue: Catalogue, answers: Sequence[GivenAnswer]
+) -> list[Checked]:
     """Translate the answers of one request, or refuse with all that is wrong."""
     checked: list[Checked] = []
     refusals: list[Refusal] = []

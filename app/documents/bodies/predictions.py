@@ -5,40 +5,24 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.documents.fields import Amount, Key, Value
-from app.http.schemas.common import EXAMPLE_TIME, Answer, Request
-from app.http.schemas.models import MODEL_ID
+from app.documents.bodies.models import MODEL_ID
+from app.documents.fields import Amount, Key, Policy, Value
+from app.documents.shape import EXAMPLE_TIME, Answer, Shape, shape_of
+from core.session.state import Outcome, StopRule
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
+# Larger seeds are no exact numbers in the JSON of many languages.
 MAX_SEED = 2**53 - 1
 MAX_ANSWERS = 1000
 
 State = Literal["open", "waiting", "closed"]
-Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
-Policy = Literal["ordered", "sample", "cascade"]
 
 
-class StopWish(Request):
+class StopWish(shape_of(StopRule)):  # type: ignore[misc]  # made of core's fields
     """When the session should advise to stop."""
 
-    certain: bool = Field(
-        default=True,
-        examples=[True],
-        description="When no answer still affordable can change the prediction.",
-    )
-    confidence: float | None = Field(
-        default=None,
-        gt=0,
-        le=1,
-        examples=[0.95],
-        description="When the predicted class is this probable.",
-    )
-    max_questions: int | None = Field(
-        default=None, ge=0, le=1_000_000_000, examples=[5]
-    )
 
-
-class PredictRequest(Request):
+class PredictRequest(Shape):
     """A session to start."""
 
     model: Key = Field(
@@ -69,7 +53,7 @@ class PredictRequest(Request):
     )
 
 
-class GivenAnswer(Request):
+class GivenAnswer(Shape):
     """What came back for one feature."""
 
     feature: Key = Field(examples=["chol"])
@@ -79,7 +63,7 @@ class GivenAnswer(Request):
     )
 
 
-class AnswersRequest(Request):
+class AnswersRequest(Shape):
     """Answers that are taken all or none, and charged in this order."""
 
     answers: list[GivenAnswer] = Field(

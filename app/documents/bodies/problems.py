@@ -1,20 +1,6 @@
-"""What several nouns share: money, values, pages, problems."""
+"""Bodies of problems."""
 
 from pydantic import BaseModel, ConfigDict, Field
-
-EXAMPLE_TIME = "2026-11-20T09:30:00Z"
-
-
-class Request(BaseModel):
-    """A body: nothing is converted, nothing unknown is passed over."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-
-
-class Answer(BaseModel):
-    """What is sent back, made from a record of the service."""
-
-    model_config = ConfigDict(from_attributes=True, extra="forbid")
 
 
 class BrokenRule(BaseModel):

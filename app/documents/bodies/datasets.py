@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from app.http.schemas.common import EXAMPLE_TIME, Answer
+from app.documents.shape import EXAMPLE_TIME, Answer
 
 DATASET_ID = "dat_3f0a1b2c4d5e6f7081920a1b"
 

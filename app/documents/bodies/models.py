@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from app.http.schemas.common import EXAMPLE_TIME, Answer
+from app.documents.fields import Policy
+from app.documents.shape import EXAMPLE_TIME, Answer
 
 MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
 
@@ -54,7 +55,7 @@ class Model(ModelHead):
 
     target: str = Field(examples=["disease"])
     algorithm: str = Field(examples=["adaboost_bt_smoothed"])
-    policy: Literal["ordered", "sample", "cascade"] = Field(examples=["ordered"])
+    policy: Policy = Field(examples=["ordered"])
     params: dict[str, Any] = Field(examples=[{"rounds": 300, "tau": 1.0}])
     cost_unit: str = Field(examples=["CAD"])
     features: list[ModelFeature]

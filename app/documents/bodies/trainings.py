@@ -5,9 +5,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.documents.bodies.datasets import DATASET_ID
+from app.documents.bodies.problems import BrokenRule
+from app.documents.shape import EXAMPLE_TIME, Answer
 from app.documents.spec import SPEC_EXAMPLE, SpecDocument
-from app.http.schemas.common import EXAMPLE_TIME, Answer, BrokenRule
-from app.http.schemas.datasets import DATASET_ID
 
 TRAINING_ID = "trn_7d1e0f2a3b4c5d6e7f809102"
 

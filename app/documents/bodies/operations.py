@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.http.schemas.common import Answer
+from app.documents.shape import Answer
 
 
 class Alive(Answer):

@@ -1,1 +1,0 @@
-"""Schemas of requests and answers: strict on the way in, with examples everywhere."""

@@ -31,6 +31,7 @@ LARGE = {
 }
 # Where an answer is longer, the transcript shows its beginning.
 SHOWN = 400
+ERASED = "\x1b[2K"
 READY_WITHIN_S = 180.0
 TRAINED_WITHIN_S = 600.0
 
@@ -50,7 +51,7 @@ def run(command: str, *, is_shown: bool = True) -> str:
     if done.returncode:
         sys.exit(f"{command}\n{done.stdout}{done.stderr}\nfailed: {done.returncode}")
     if is_shown:
-        for line in done.stdout.splitlines():
+        for line in done.stdout.replace(ERASED, "").splitlines():
             print(line if len(line) <= SHOWN else f"{line[:SHOWN]} …", flush=True)
     return done.stdout
 
@@ -104,7 +105,8 @@ def engine() -> Iterator[None]:
             "Start one, or point DOCKER_HOST at it."
         )
     try:
-        run(f"{COMPOSE} up --build --detach --wait --quiet-pull")
+        run(f"{COMPOSE} build --quiet")
+        run(f"{COMPOSE} up --detach --wait --quiet-pull")
         yield
     finally:
         run(f"{COMPOSE} logs --no-log-prefix worker | tail -n 40")

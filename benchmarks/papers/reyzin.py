@@ -153,29 +153,23 @@ def sample_rows(
     n_features = len(ensemble.catalogue.features)
     for row in range(n_rows):
         drawn = draw(ensemble, uniforms(seed, row).random(int(marks[-1])))
+        is_read = np.zeros(n_features, np.bool_)
+        outs = (votes[row], read[row], by_count[row])
         tally(
-            drawn,
-            hypothesis_signs[row],
-            feature_idxs,
-            marks,
-            counts,
-            np.zeros(n_features, np.bool_),
-            votes[row],
-            read[row],
-            by_count[row],
+            drawn, hypothesis_signs[row], feature_idxs, is_read, (marks, counts), outs
         )
     return votes, read, by_count
 
 
 @kernel
-def tally(
-    drawn, signs, feature_idxs, marks, counts, is_read, out_votes, out_read, out_counted
-):
-    """Add up one row's draws; the outputs are by mark, by mark and by count.
+def tally(drawn, signs, feature_idxs, is_read, stops, outs):
+    """Add up one row's draws, by mark and by count (`stops`).
 
-    out_counted: the vote when the next draw would read one feature more than counted,
-    or after the last draw.
+    outs: votes and features read by mark; then the vote when the next draw would read
+    one feature more than counted, or after the last draw.
     """
+    marks, counts = stops
+    out_votes, out_read, out_counted = outs
     total, n_read, mark, counted = 0, 0, 0, 0
     for k in range(drawn.shape[0]):
         h = drawn[k]

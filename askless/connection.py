@@ -19,6 +19,8 @@ Json = dict[str, Any]
 RETRIED_STATUSES = (502, 503, 504)
 NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 LONGEST_WAIT_S = 5.0
+# The service closes connections that are silent for 5 s: none may be used just then.
+IDLE_S = 2.0
 # Open streams say something every 15 s: after this silence the connection is dead.
 STREAM_SILENCE_S = 45.0
 # The answer to an upload comes when the whole table is read and checked.
@@ -39,7 +41,10 @@ class Connection:
         transport: httpx.BaseTransport | None,
     ) -> None:
         self.http = httpx.Client(
-            base_url=base_url, timeout=timeout, transport=transport
+            base_url=base_url,
+            timeout=timeout,
+            transport=transport,
+            limits=httpx.Limits(keepalive_expiry=IDLE_S),
         )
         self.timeout = timeout
         self.retries = retries

@@ -34,7 +34,7 @@ def server(settings: Settings) -> Iterator[Server]:
 
 @pytest.fixture
 def caller(server: Server) -> Iterator[httpx.Client]:
-    limits = httpx.Limits(max_connections=None)
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
     with httpx.Client(
         base_url=server.url, timeout=DEADLINE_S, limits=limits, trust_env=False
     ) as made:

@@ -95,7 +95,13 @@ ARROWS = {
         "core.table.prices",
     ),
     "app.http.deps": (*LEAVES, "app.http", "app.service", "app.store.engine"),
-    "app.http.errors": (*LEAVES, "app.http", "core.errors", "core.table.prices"),
+    "app.http.errors": (
+        *LEAVES,
+        "app.documents.shape",
+        "app.http",
+        "core.errors",
+        "core.table.prices",
+    ),
     "app.main": (
         *LEAVES,
         "app.documents.bodies",

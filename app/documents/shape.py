@@ -3,6 +3,7 @@
 Every broken rule is named at once, by its path, in the words of the document.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -146,7 +147,10 @@ def rule_of(kind: str, message: str, context: dict[str, Any]) -> str:
     if kind == "literal_error":
         expected = str(context["expected"]).replace("'", "").replace(" or ", ", ")
         return f"must be one of {expected}"
-    return rules.get(kind, message.removeprefix("Value error, "))
+    rule = re.sub(
+        r"^(Input|String|List|Dictionary|Value) (should|must) ", "must ", message
+    )
+    return rules.get(kind) or re.sub(r"^Value error, |, not \d+$", "", rule)
 
 
 def path_of(place: Place) -> str:

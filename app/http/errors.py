@@ -1,6 +1,5 @@
 """The table from exceptions to problem documents (RFC 9457); no value is echoed."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
+from app.documents.shape import path_of, rule_of
 from app.errors import ConflictError, NotFoundError
 from app.logs import LOGGER
 from app.problems import KINDS, problem_document
@@ -141,35 +141,19 @@ HANDLERS: dict[int | type[Exception], Any] = {
 
 def said(error: Mapping[str, Any]) -> tuple[str, str]:
     """Put one of pydantic's errors as a field and its rule."""
-    kind, message = str(error["type"]), str(error["msg"])
-    place = list(error["loc"])
+    kind = str(error["type"])
     if kind == "json_invalid":
         return MALFORMED
-    if kind == "missing":
-        rule = "is required"
-    elif kind == "model_attributes_type":
-        rule = "must be a JSON object"
-    elif kind == "extra_forbidden":
-        rule = "is no field of this request"
-    else:
-        rule = re.sub(
-            r"^(Input|String|List|Dictionary|Value) (should|must) ", "must ", message
-        )
-        rule = re.sub(r"^Value error, |, not \d+$", "", rule)
-    return field_of(place), rule
+    rule = rule_of(kind, str(error["msg"]), error.get("ctx", {}))
+    return field_of(list(error["loc"])), rule
 
 
 def field_of(place: list[Any]) -> str:
     """Write a place in the request as people do: answers[0].value."""
     first, *rest = place or ["body"]
     parts = rest if first in ("body", "query", "path", "header") and rest else place
-    text = ""
-    for part in parts:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif part != "[key]":
-            text += f".{safe(str(part))}" if text else safe(str(part))
-    return text or "body"
+    shown = tuple(safe(one) if isinstance(one, str) else one for one in parts)
+    return path_of(shown) or "body"
 
 
 def safe(name: str) -> str:

@@ -5,11 +5,18 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.documents.spec import SpecDocument, SpecParams
+import pytest
+from pydantic import BaseModel
+
+from app.documents.spec import SpecDocument, SpecParams, SpecSelection
 from app.main import create_app
 from app.problems import KINDS
 from app.settings import Settings
+from core.parameters import Parameter, parameters
+from core.pipeline.spec import AUTO_NAMES
+from core.selection import SelectionParams
 from core.training.algorithms import ALGORITHMS
+from core.training.params import BoostParams
 
 ROOT = Path(__file__).resolve().parents[2]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -106,3 +113,33 @@ def test_every_field_of_a_spec_and_every_algorithm_is_described() -> None:
     fields = [*SpecDocument.model_fields, *SpecParams.model_fields, *ALGORITHMS]
 
     assert [name for name in fields if f"`{name}`" not in text] == []
+
+
+def range_of(one: Parameter) -> str:
+    """What a parameter may be, as a table says it."""
+    if one.choices:
+        return ", ".join(f"`{choice}`" for choice in one.choices)
+    if one.is_amount:
+        return "above 0"
+    return f"{one.least:,} to {one.most:,}"
+
+
+@pytest.mark.parametrize("shape", [SpecParams, SpecSelection])
+def test_parameters_are_listed_as_their_fields_say(shape: type[BaseModel]) -> None:
+    holder = BoostParams if shape is SpecParams else SelectionParams
+    auto = [parameters(BoostParams)[name] for name in AUTO_NAMES]
+    text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
+    listed = [row for row in rows(text) if len(row) == 4]
+
+    expected = [
+        [
+            f"`{name}`",
+            "" if one.default is None else f"`{one.default}`",
+            range_of(one) + ', or "auto"' * (one in auto),
+            one.text,
+        ]
+        for name, one in parameters(holder).items()
+        if name in shape.model_fields
+    ]
+
+    assert [row for row in listed if row in expected] == expected

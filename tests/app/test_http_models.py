@@ -15,12 +15,14 @@ from sqlalchemy.orm import Session
 
 from app.documents import model_text
 from app.documents.bodies.predictions import PredictRequest
+from app.documents.spec import read_spec
 from app.errors import ConflictError, NotFoundError
 from app.http.deps import get_now
 from app.service import models, predictions
 from app.service.loaded import LoadedModels
 from app.store.engine import transaction
 from app.store.tables import datasets as dataset_rows
+from core.errors import RefusedError
 from core.model.model import Curve, Model
 from core.session import machine
 from core.session.state import StopRule
@@ -362,3 +364,25 @@ def test_a_model_without_a_single_stump_predicts_the_majority(
 
     assert session["state"] == "closed"
     assert session["prediction"]["label"] == "1"
+
+
+def test_field_that_stands_twice_is_refused_by_its_name(client: TestClient) -> None:
+    body = b'{"name": "a", "name": "b"}'
+
+    response = client.post(
+        "/models", content=body, headers={"content-type": "application/json"}
+    )
+
+    assert response.status_code == 422
+    assert [one["field"] for one in response.json()["errors"]] == ["name"]
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\u200b", "n" * 201, ""])
+def test_name_that_training_refuses_is_refused(client: TestClient, name: str) -> None:
+    raw = model_json(clinic(), "m") | {"name": name}
+
+    response = client.post("/models", json=raw)
+
+    assert [one["field"] for one in response.json()["errors"]] == ["model.name"]
+    with pytest.raises(RefusedError, match="name: must have 1 to 200 characters"):
+        read_spec({"target": "y", "name": name})

@@ -182,10 +182,10 @@ class Ensemble(Derived):
         return np.array([stage.threshold for stage in stages], dtype=np.float64)
 
     @cached_property
-    def calibration_arrays(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """Offsets (N_KNOTS, n_outputs) and slopes (N_KNOTS,) by policy."""
+    def calibration_arrays(self) -> dict[str, FloatArray]:
+        """By policy offsets, in the last column slopes; (N_KNOTS, n_outputs + 1)."""
         return {
-            policy: (np.array(one.offsets), np.array(one.slopes))
+            policy: np.column_stack((one.offsets, one.slopes))
             for policy, one in self.calibrations
         }
 

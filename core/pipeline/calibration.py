@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Calibration
-from core.session.probability import PLAIN, Link, apply_link, sigmoid
+from core.session.probability import PLAIN, apply_link, near_knots, sigmoid
 
 # In rows: what it costs to move a coefficient by 1 from the plain link, times 2. Weak
 # enough not to bend a few hundred rows, strong enough that rows which a single line
@@ -23,8 +23,9 @@ TOLERANCE = 1e-7
 # Steps of the solver between two looks at whether to go on, and how often.
 N_STEPS, N_LOOKS = 20, 25
 
-# By how much labels may err more than votes, at any budget.
-MAX_EXCESS = 0.005
+# By how much labels may err more than votes at any budget: half of what is promised of
+# rows yet to come.
+MAX_EXCESS = 0.0025
 
 # Logits that differ by less are a tie.
 ROUNDING = 1e-9
@@ -102,62 +103,50 @@ def fit(
     temperature scaling with a bias per class (Guo et al. 2017), both varying with the
     share known.
     """
-    n_offsets = N_KNOTS * observed.scores.shape[1]
-    plain = np.repeat((0.0, 1.0), (n_offsets, N_KNOTS))
-    found = plain
-    if start is not None:
-        found = np.append(np.ravel(start.offsets), start.slopes)
-    near = near_knots(observed.shares)
+    offset, slope = np.split(PLAIN, 2, axis=1)
+    plain = np.hstack((offset.repeat(observed.scores.shape[1], axis=1), slope))
+    link = plain if start is None else to_link(start)
     room = (None, None) if has_offsets else (0.0, 0.0)
     for _ in range(N_LOOKS):
         step = minimize(
             penalised_loss,
-            found,
-            args=(plain, observed, near),
+            link.ravel(),
+            args=(plain, observed),
             jac=True,
             method="L-BFGS-B",
-            bounds=[room] * n_offsets + [(0.0, None)] * N_KNOTS,
+            bounds=([room] * (link.shape[1] - 1) + [(0.0, None)]) * N_KNOTS,
             options={"maxiter": N_STEPS, "ftol": TOLERANCE},
         )
-        found = step.x
+        link = step.x.reshape(plain.shape)
         yield
         if step.success:
             break
-    offsets, slopes = as_link(found)
+    offsets, slopes = link[:, :-1], link[:, -1]
     return Calibration(tuple(map(tuple, offsets.tolist())), tuple(slopes.tolist()))
 
 
 def penalised_loss(
-    coefficients: FloatArray,
-    plain: FloatArray,
-    observed: Observed,
-    near: FloatArray,
+    coefficients: FloatArray, plain: FloatArray, observed: Observed
 ) -> tuple[float, FloatArray]:
     """Log-loss with the penalty, and how it changes with each coefficient.
 
-    `near`: see `near_knots`.
+    `coefficients` are those of a link, one knot after the other.
     """
-    losses, pulls = losses_of(as_link(coefficients), observed)
+    link = coefficients.reshape(plain.shape)
+    losses, pulls = losses_of(link, observed)
     pulls *= observed.weights[:, None]
-    by_slope = (pulls * observed.scores).sum(axis=1)
+    by_slope = (pulls * observed.scores).sum(axis=1, keepdims=True)
     if pulls.shape[1] == 1:
         by_slope *= 2.0
-    # Sums, not products of matrices: those wait for threads over such small ones.
-    by_offset = [(pulls * one[:, None]).sum(axis=0) for one in near]
-    changes = np.append(by_offset, (near * by_slope).sum(axis=1))
-    away = coefficients - plain
+    # No product of matrices: its threads wait for one another over such small ones.
+    near = near_knots(observed.shares)
+    changes = np.einsum("nk,nl->kl", near, np.hstack((pulls, by_slope)))
+    away = link - plain
     loss = (losses * observed.weights).sum() + PENALTY / 2 * (away**2).sum()
-    return float(loss), changes + PENALTY * away
+    return float(loss), (changes + PENALTY * away).ravel()
 
 
-def near_knots(shares: FloatArray) -> FloatArray:
-    """How much each knot counts at each share; (N_KNOTS, n)."""
-    knots = np.linspace(0.0, 1.0, N_KNOTS)
-    near: FloatArray = np.maximum(1 - (N_KNOTS - 1) * abs(shares - knots[:, None]), 0)
-    return near
-
-
-def losses_of(link: Link, observed: Observed) -> tuple[FloatArray, FloatArray]:
+def losses_of(link: FloatArray, observed: Observed) -> tuple[FloatArray, FloatArray]:
     """Log-loss of each vote, and how it changes with each logit, (n, n_outputs)."""
     logits = apply_link(link, observed.scores, observed.shares)
     if logits.shape[1] == 1:
@@ -174,24 +163,18 @@ def losses_of(link: Link, observed: Observed) -> tuple[FloatArray, FloatArray]:
     return losses, chances
 
 
-def as_link(coefficients: FloatArray) -> Link:
-    """Coefficients as `apply_link` takes them: offsets by knot, then slopes."""
-    offsets, slopes = np.split(coefficients, [-N_KNOTS])
-    return offsets.reshape(N_KNOTS, -1), slopes
-
-
-def to_link(one: Calibration) -> Link:
+def to_link(one: Calibration) -> FloatArray:
     """One calibration as `apply_link` takes it."""
-    return np.array(one.offsets), np.array(one.slopes)
+    return np.column_stack((one.offsets, one.slopes))
 
 
-def log_loss(link: Link, observed: Observed) -> float:
+def log_loss(link: FloatArray, observed: Observed) -> float:
     """Log-loss over all votes, in rows."""
     losses, _ = losses_of(link, observed)
     return float((losses * observed.weights).sum())
 
 
-def excess_error(links: Sequence[Link], folds: Sequence[Observed]) -> float:
+def excess_error(links: Sequence[FloatArray], folds: Sequence[Observed]) -> float:
     """By how much the most probable class errs more than the vote where it is worst."""
     n_budgets = 1 + max(int(fold.budget_idxs.max(initial=0)) for fold in folds)
     excess, sizes = np.zeros(n_budgets), np.zeros(n_budgets)
@@ -202,7 +185,7 @@ def excess_error(links: Sequence[Link], folds: Sequence[Observed]) -> float:
     return float((excess / np.maximum(sizes, 1e-300)).max())
 
 
-def is_wrong(link: Link, observed: Observed) -> BoolArray:
+def is_wrong(link: FloatArray, observed: Observed) -> BoolArray:
     """Where the most probable class, the first of several, isn't the target; (n,)."""
     logits = apply_link(link, observed.scores, observed.shares)
     labels = (logits[:, 0] > 0).astype(np.int64)

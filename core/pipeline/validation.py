@@ -28,6 +28,9 @@ MAX_ROWS = 2000
 # Numbers in the votes per fold that they are fitted on: two classes' on all of these.
 MAX_VOTES = 1 << 16
 
+# The same for so many classes that each row is played once.
+MAX_NUMBERS = 1 << 18
+
 Found = TypeVar("Found")
 
 # The policies that have calibrations.
@@ -66,7 +69,8 @@ def validate(
         observed = []
         for ensemble, part in pairs:
             budgets = purchase_budgets(whole, MAX_BUDGETS)
-            observed.append(collect_votes(ensemble, thin(part), budgets, policy, seed))
+            few = thin(part, ensemble.n_outputs)
+            observed.append(collect_votes(ensemble, few, budgets, policy, seed))
             n_done += 1
             yield Step(n_done / n_steps)
         found = yield from repeat(calibrate(observed), Step(n_done / n_steps))
@@ -116,9 +120,12 @@ def pool(curves: Sequence[Curve]) -> Curve:
     )
 
 
-def thin(rows: Dataset) -> Dataset:
-    """Take `MAX_ROWS` at most, evenly spaced: a table may be sorted."""
-    n_few = min(rows.n_samples, MAX_ROWS)
+def thin(rows: Dataset, n_outputs: int) -> Dataset:
+    """Take `MAX_ROWS` at most, evenly spaced: a table may be sorted.
+
+    Of very many classes fewer, so that each row played once gives `MAX_NUMBERS`.
+    """
+    n_few = min(rows.n_samples, MAX_ROWS, max(1, MAX_NUMBERS // n_outputs))
     return rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
 
 

@@ -10,11 +10,10 @@ from core.model.votes import TIE, argbest
 
 MAX_LOGIT = 40.0
 
-# Offsets and slopes at the knots: see `Calibration`.
-Link = tuple[FloatArray, FloatArray]
+KNOTS = np.linspace(0.0, 1.0, N_KNOTS)
 
 # What holds without a calibration: no offset, and the odds as they are.
-PLAIN: Link = (np.zeros((N_KNOTS, 1)), np.ones(N_KNOTS))
+PLAIN = np.column_stack((np.zeros(N_KNOTS), np.ones(N_KNOTS)))
 
 
 def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
@@ -79,18 +78,23 @@ def output_logits(
     return apply_link(link, scores, shares)
 
 
-def apply_link(link: Link, scores: FloatArray, shares: FloatArray) -> FloatArray:
-    """Logit of each output's class by offsets and slopes; (..., n_outputs)."""
-    offsets, slopes = link
-    places = shares * (N_KNOTS - 1)
-    before = np.clip(places.astype(np.int64), 0, N_KNOTS - 2)
-    part = places - before
-    slope = slopes[before] * (1 - part) + slopes[before + 1] * part
-    part = part[..., None]
-    shifts = offsets[before] * (1 - part) + offsets[before + 1] * part
+def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> FloatArray:
+    """Logit of each output's class; (..., n_outputs).
+
+    `link` (N_KNOTS, n_outputs + 1) has the offsets, and in its last column the slopes;
+    one column of offsets is that of every output.
+    """
+    there = np.einsum("...k,kl->...l", near_knots(shares), link)
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores
-    logits: FloatArray = shifts + slope[..., None] * odds
+    logits: FloatArray = there[..., :-1] + there[..., -1:] * odds
     return logits
+
+
+def near_knots(shares: FloatArray) -> FloatArray:
+    """How much each knot counts at each share; (..., N_KNOTS)."""
+    distances = np.abs(shares[..., None] - KNOTS)
+    near: FloatArray = np.maximum(1.0 - (N_KNOTS - 1) * distances, 0.0)
+    return near
 
 
 def share_out(logits: FloatArray) -> FloatArray:

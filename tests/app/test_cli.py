@@ -15,6 +15,9 @@ from app.terminal.ask import run_session
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.session import machine
+from core.session.probability import decide
+from core.session.simulate import class_probabilities, walk
+from core.session.state import StopRule
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.dataset import ClassLabel
 
@@ -124,6 +127,44 @@ def test_evaluate_prints_a_table_for_people(place, model, run):
     )
 
     assert "unlimited" in finished.out
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_predict_says_what_sessions_and_walks_of_the_model_say(
+    place, model, run, policy
+):
+    out, budget = place / "same.csv", 4_500_000
+    run(
+        *("predict", model, place / "data.csv", "--budget", "4.5", "-o", out),
+        *("--policy", policy),
+    )
+    ensemble = documents.load_model(model).ensemble
+    names = [one.name for one in ensemble.catalogue.features]
+    values = np.array([read_cells(row, names) for row in read_csv(place / "data.csv")])
+
+    walks = walk(ensemble, values, [budget], policy)
+    chances = class_probabilities(ensemble, walks, policy)
+    forecasts = []
+    for stream, row in enumerate(values.tolist()):
+        rule = StopRule(certain=False)
+        state = machine.start(ensemble, budget, policy=policy, stream=stream, stop=rule)
+        while (idx := state.next_feature_idx) is not None:
+            state = machine.observe(ensemble, state, idx, "value", row[idx])
+        forecasts.append(machine.forecast(ensemble, state))
+
+    labels = [ensemble.classes[one.label].label for one in forecasts]
+    assert [row["label"] for row in read_csv(out)] == labels
+    assert decide(ensemble, chances)[:, 0].tolist() == [one.label for one in forecasts]
+    np.testing.assert_allclose(chances[:, 0], [one.probabilities for one in forecasts])
+
+
+def read_csv(path):
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def read_cells(row, names):
+    kinds = {"red": 1.0, "blue": 0.0}
+    return [kinds.get(row[name]) if name == "c" else float(row[name]) for name in names]
 
 
 def test_predict_writes_a_row_per_row(place, model, run):

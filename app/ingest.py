@@ -222,6 +222,6 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
 
 
 def short(error: Exception) -> str:
-    """Give the first line of a library's message, cut."""
+    """Return the first line of a library's message, cut."""
     line = str(error).splitlines()[0] if str(error) else type(error).__name__
     return line if len(line) <= 200 else f"{line[:197]}..."

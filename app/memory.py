@@ -14,7 +14,7 @@ def available_bytes(
     process_limit: int | None = None,
     process_pages: Path = PROCESS_PAGES,
 ) -> int | None:
-    """Give the bytes that may still be taken; None where the system doesn't tell."""
+    """Return the bytes that may still be taken; None where the system doesn't tell."""
     limits = []
     if memory_info.is_file():
         limits += [

@@ -22,10 +22,6 @@ class Limits(Protocol):
     """The settings that routes need."""
 
     @property
-    def max_body_bytes(self) -> int: ...
-    @property
-    def max_upload_bytes(self) -> int: ...
-    @property
     def session_ttl_s(self) -> float: ...
 
 
@@ -39,13 +35,9 @@ async def get_blobs(request: Request) -> Any:
     return request.app.state.blobs
 
 
-def get_settings(request: Request) -> Limits:
+async def get_settings(request: Request) -> Limits:
     settings: Limits = request.app.state.settings
     return settings
-
-
-async def given_settings(request: Request) -> Limits:
-    return get_settings(request)
 
 
 async def get_loaded(request: Request) -> LoadedModels:
@@ -66,7 +58,7 @@ async def get_now() -> datetime:
 
 
 async def get_log_fields(request: Request) -> dict[str, object]:
-    """Give the fields that a request adds to its line in the log."""
+    """Return the fields that a request adds to its line in the log."""
     fields: dict[str, object] = request.scope["log_fields"]
     return fields
 
@@ -88,7 +80,7 @@ Db = Annotated[Session, Depends(get_db, scope="function", max_concurrency=MAX_WR
 ReadDb = Annotated[
     Session, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
 ]
-Settings = Annotated[Limits, Depends(given_settings)]
+Settings = Annotated[Limits, Depends(get_settings)]
 Loaded = Annotated[LoadedModels, Depends(get_loaded)]
 Now = Annotated[datetime, Depends(get_now)]
 LogFields = Annotated[dict[str, object], Depends(get_log_fields)]

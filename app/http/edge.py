@@ -102,7 +102,7 @@ class Edge:
 
 
 def stated(headers: Headers) -> int:
-    """Give the length that a request says its body has."""
+    """Return the length that a request says its body has."""
     text = headers.get("content-length", "0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
 

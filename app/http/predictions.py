@@ -35,7 +35,7 @@ IfMatch = Annotated[
 def show(
     view: schemas.Session, fields: dict[str, object], response: Response
 ) -> schemas.Session:
-    """Give the answer, its ETag, and the log's share of it."""
+    """Return the answer, its ETag, and the log's share of it."""
     response.headers["ETag"] = f'"{view.version}"'
     fields |= {"session": view.id, "remaining": view.budget.remaining}
     return view

@@ -186,7 +186,7 @@ def existing(id: str, engine: Annotated[Any, Depends(get_engine)]) -> str:
 
 
 def get_watch(request: Request) -> Watch:
-    """Give the process's watch, which is made when it is first needed."""
+    """Return the process's watch, which is made when it is first needed."""
     state = request.app.state
 
     def fetch(numbers: dict[str, int]) -> Events:

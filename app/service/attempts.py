@@ -150,9 +150,7 @@ def advance(
     db: Session, training_id: str, attempt: int, step: Step, now: datetime
 ) -> bool:
     """Store a step's rounds, if any; False where the training is cancelled by now."""
-    found = lock(db, training_id, attempt)
-    if found.state == "cancelling":
-        trainings.end(db, found, "cancelled", now)
+    if hold(db, training_id, attempt, now) is None:
         return False
     trainings.beat(db, training_id, attempt)
     trainings.change(db, training_id, share=step.share)
@@ -175,10 +173,8 @@ def save(
     db: Session, training_id: str, attempt: int, result: Result, now: datetime
 ) -> bool:
     """Store the result, once; False where the training is cancelled by now."""
-    found = lock(db, training_id, attempt, is_ended_too=True)
-    if found.state == "cancelling":
-        trainings.end(db, found, "cancelled", now)
-    if found.state == "running":
+    found = hold(db, training_id, attempt, now, is_ended_too=True)
+    if found is not None and found.state == "running":
         stored = models.insert(
             db,
             name=result.name,
@@ -189,37 +185,44 @@ def save(
         trainings.end(
             db, found, "succeeded", now, share=1.0, model_id=stored.id, error=None
         )
-    return found.state in ("running", "succeeded")
+    return found is not None
 
 
 def fail(
     db: Session, training_id: str, attempt: int, problem: Problem, now: datetime
 ) -> None:
     """End an attempt's training with the reason why there is no model."""
-    found = lock(db, training_id, attempt)
-    if found.state == "cancelling":
-        trainings.end(db, found, "cancelled", now)
-    else:
+    found = hold(db, training_id, attempt, now)
+    if found is not None:
         trainings.end(db, found, "failed", now, error=problem)
 
 
 def release(db: Session, training_id: str, attempt: int, now: datetime) -> None:
     """Hand a training back, so that another worker goes on with it."""
-    found = lock(db, training_id, attempt)
-    if found.state == "cancelling":
-        trainings.end(db, found, "cancelled", now)
-    else:
+    found = hold(db, training_id, attempt, now)
+    if found is not None:
         trainings.requeue(db, found, "queued", now)
 
 
-def lock(
-    db: Session, training_id: str, attempt: int, *, is_ended_too: bool = False
-) -> StoredTraining:
-    """Lock a training for its present attempt, which it must be."""
+def hold(
+    db: Session,
+    training_id: str,
+    attempt: int,
+    now: datetime,
+    *,
+    is_ended_too: bool = False,
+) -> StoredTraining | None:
+    """Lock a training for its present attempt, which it must be.
+
+    None where it was to be cancelled, and now is.
+    """
     found = trainings.get_locked(db, training_id)
     states = ("running", "cancelling", *(["succeeded"] if is_ended_too else []))
     if found is None or found.attempt != attempt or found.state not in states:
         raise SupersededError(training_id)
+    if found.state == "cancelling":
+        trainings.end(db, found, "cancelled", now)
+        return None
     return found
 
 

@@ -119,6 +119,6 @@ def old_blobs(blobs: Blobs, now: datetime) -> Sequence[str]:
 
 
 def orphans(db: Session, names: Sequence[str]) -> list[str]:
-    """Give those of some blobs that no row names."""
+    """Return those of some blobs that no row names."""
     named = datasets.named_blobs(db, list(names))
     return [name for name in names if name not in named]

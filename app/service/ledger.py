@@ -11,7 +11,7 @@ from core.table.prices import from_micros
 
 
 def of_session(db: Session, session_id: str) -> bodies.LedgerPage:
-    """Give every entry of a session, oldest first."""
+    """Return every entry of a session, oldest first."""
     if sessions.get(db, session_id) is None:
         raise NotFoundError("session", session_id)
     entries = ledger.of_session(db, session_id)
@@ -19,7 +19,7 @@ def of_session(db: Session, session_id: str) -> bodies.LedgerPage:
 
 
 def page(db: Session, limit: int, after: str | None) -> bodies.LedgerPage:
-    """Give some entries of all sessions, newest first."""
+    """Return some entries of all sessions, newest first."""
     found = require_page(
         ledger.page(db, limit, None if after is None else number(after))
     )

@@ -64,7 +64,7 @@ def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
 
 
 def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
-    """Give the curve; a model that was trained without validation has none."""
+    """Return the curve; a model that was trained without validation has none."""
     model = loaded.get(db, find(db, model_id).id)
     if model.curve is None:
         raise NotFoundError("curve", model_id)
@@ -74,7 +74,7 @@ def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
 def plan(
     db: Session, loaded: LoadedModels, model_id: str, budget: int | None
 ) -> bodies.Plan:
-    """Give the order of purchases on paper at a budget in micro-units."""
+    """Return the order of purchases on paper at a budget in micro-units."""
     ensemble = loaded.get(db, find(db, model_id).id).ensemble
     state = machine.start(
         ensemble, budget, policy="ordered", stop=StopRule(certain=False)
@@ -123,7 +123,7 @@ def buy_all(
 
 
 def export(db: Session, model_id: str) -> StoredModel:
-    """Give a model with its document, the MODEL.json of the command line."""
+    """Return a model with its document, the MODEL.json of the command line."""
     stored = models.get(db, model_id)
     if stored is None:
         raise NotFoundError("model", model_id)

@@ -84,7 +84,7 @@ def validate(
 
 
 def to_plain(key: str, value: Any) -> Any:
-    """Give a value without decimals; amounts have few enough digits for a float.
+    """Return a value without decimals; amounts have few enough digits for a float.
 
     A class written as a number is its text.
     """
@@ -144,7 +144,7 @@ def get(db: Session, training_id: str) -> StoredTraining:
 def events(
     db: Session, numbers: Mapping[str, int]
 ) -> dict[str, tuple[TrainingEvent, ...]]:
-    """Give the events of several trainings, each after its own number."""
+    """Return the events of several trainings, each after its own number."""
     return trainings.events(db, numbers)
 
 

@@ -1,6 +1,7 @@
 """Datasets: rows in and out; their bytes are blobs."""
 
 import secrets
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
@@ -8,17 +9,9 @@ from sqlalchemy.orm import Session
 
 from app.records import FINAL_STATES, Page, StoredDataset
 from app.store.paging import newest
-from app.store.tables import datasets, trainings
+from app.store.tables import columns_of, datasets, trainings
 
-COLUMNS = (
-    datasets.c.id,
-    datasets.c.name,
-    datasets.c.blob,
-    datasets.c.n_bytes,
-    datasets.c.n_rows,
-    datasets.c.columns,
-    datasets.c.created_at,
-)
+COLUMNS = columns_of(datasets, StoredDataset)
 
 
 def make_id() -> str:
@@ -26,8 +19,7 @@ def make_id() -> str:
 
 
 def insert(db: Session, made: StoredDataset) -> None:
-    values = {column.name: getattr(made, column.name) for column in COLUMNS}
-    db.execute(datasets.insert().values(values | {"columns": list(made.columns)}))
+    db.execute(datasets.insert().values(asdict(made)))
 
 
 def get(db: Session, dataset_id: str) -> StoredDataset | None:
@@ -36,7 +28,7 @@ def get(db: Session, dataset_id: str) -> StoredDataset | None:
 
 
 def get_locked(db: Session, dataset_id: str) -> StoredDataset | None:
-    """Give a dataset that nobody deletes or begins to use until this one ends."""
+    """Return a dataset that nobody deletes or begins to use until this one ends."""
     wanted = sa.select(*COLUMNS).where(datasets.c.id == dataset_id)
     row = db.execute(wanted.with_for_update()).first()
     return None if row is None else read_row(row)
@@ -61,7 +53,7 @@ def delete(db: Session, dataset_id: str) -> None:
 
 
 def named_blobs(db: Session, names: list[str]) -> set[str]:
-    """Give those of some blobs that a row names."""
+    """Return those of some blobs that a row names."""
     wanted = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
     return set(db.scalars(wanted))
 

@@ -1,22 +1,15 @@
 """The ledger: rows are appended and read, never changed."""
 
+from dataclasses import asdict
+
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.records import LedgerEntry, Page
 from app.store.paging import newest
-from app.store.tables import ledger
+from app.store.tables import columns_of, ledger
 
-COLUMNS = (
-    ledger.c.id,
-    ledger.c.at,
-    ledger.c.session_id,
-    ledger.c.feature,
-    ledger.c.group,
-    ledger.c.kind,
-    ledger.c.amount,
-    ledger.c.unit,
-)
+COLUMNS = columns_of(ledger, LedgerEntry)
 
 
 def append(db: Session, entry: LedgerEntry) -> None:
@@ -24,12 +17,13 @@ def append(db: Session, entry: LedgerEntry) -> None:
 
     The database refuses a second one of the same feature.
     """
-    values = {c.name: getattr(entry, c.name) for c in COLUMNS if c.name != "id"}
+    values = asdict(entry)
+    del values["id"]
     db.execute(ledger.insert().values(values))
 
 
 def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:
-    """Give every entry of a session, oldest first."""
+    """Return every entry of a session, oldest first."""
     wanted = sa.select(*COLUMNS).where(ledger.c.session_id == session_id)
     rows = db.execute(wanted.order_by(ledger.c.id))
     return tuple(LedgerEntry(*row) for row in rows)

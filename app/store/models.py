@@ -1,6 +1,7 @@
 """Stored models: rows in and out. A deleted one keeps its row, unseen by name."""
 
 import secrets
+from dataclasses import asdict
 from datetime import datetime
 from zlib import crc32
 
@@ -9,17 +10,10 @@ from sqlalchemy.orm import Session
 
 from app.records import ModelHead, Page, StoredModel
 from app.store import paging
-from app.store.tables import models
+from app.store.tables import columns_of, models
 
-WHOLE = (
-    models.c.id,
-    models.c.name,
-    models.c.version,
-    models.c.training_id,
-    models.c.document,
-    models.c.created_at,
-)
-HEAD = tuple(column for column in WHOLE if column.name != "document")
+WHOLE = columns_of(models, StoredModel)
+HEAD = columns_of(models, ModelHead)
 # Versions of one name are given out by one transaction at a time.
 VERSION_LOCK = 830_412
 
@@ -42,28 +36,28 @@ def insert(
         document=document,
         created_at=now,
     )
-    db.execute(models.insert().values(**{c.name: getattr(made, c.name) for c in WHOLE}))
+    db.execute(models.insert().values(asdict(made)))
     return made
 
 
 def get(
     db: Session, model_id: str, *, is_deleted_too: bool = False
 ) -> StoredModel | None:
-    """Give a model, or None."""
+    """Return a model, or None."""
     wanted = sa.select(*WHOLE).where(models.c.id == model_id)
     row = db.execute(wanted if is_deleted_too else wanted.where(is_present())).first()
     return None if row is None else StoredModel(*row)
 
 
 def newest(db: Session, name: str) -> ModelHead | None:
-    """Give the newest version of a name."""
+    """Return the newest version of a name."""
     wanted = sa.select(*HEAD).where(models.c.name == name, is_present())
     row = db.execute(wanted.order_by(models.c.version.desc()).limit(1)).first()
     return None if row is None else ModelHead(*row)
 
 
 def get_head(db: Session, model_id: str) -> ModelHead | None:
-    """Give a model without its document, or None."""
+    """Return a model without its document, or None."""
     wanted = sa.select(*HEAD).where(models.c.id == model_id, is_present())
     row = db.execute(wanted).first()
     return None if row is None else ModelHead(*row)
@@ -76,7 +70,7 @@ def lock(db: Session, model_id: str, *, is_shared: bool = False) -> bool:
 
 
 def names(db: Session, model_ids: set[str]) -> dict[str, str]:
-    """Give the names of models by id; of deleted ones too."""
+    """Return the names of models by id; of deleted ones too."""
     wanted = sa.select(models.c.id, models.c.name).where(models.c.id.in_(model_ids))
     return {row.id: row.name for row in db.execute(wanted)}
 

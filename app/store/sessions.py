@@ -1,6 +1,7 @@
 """Sessions: rows in and out, and the one statement that charges."""
 
 import secrets
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -9,20 +10,9 @@ from sqlalchemy.orm import Session
 
 from app.records import Page, PredictSession, SessionState
 from app.store.paging import newest
-from app.store.tables import sessions
+from app.store.tables import columns_of, sessions
 
-COLUMNS = (
-    sessions.c.id,
-    sessions.c.model_id,
-    sessions.c.state,
-    sessions.c.version,
-    sessions.c.budget_limit,
-    sessions.c.spent,
-    sessions.c.unit,
-    sessions.c.document,
-    sessions.c.created_at,
-    sessions.c.updated_at,
-)
+COLUMNS = columns_of(sessions, PredictSession)
 
 
 def make_id() -> str:
@@ -30,8 +20,7 @@ def make_id() -> str:
 
 
 def insert(db: Session, made: PredictSession) -> None:
-    values = {column.name: getattr(made, column.name) for column in COLUMNS}
-    db.execute(sessions.insert().values(**values))
+    db.execute(sessions.insert().values(asdict(made)))
 
 
 def get(db: Session, session_id: str) -> PredictSession | None:
@@ -40,7 +29,7 @@ def get(db: Session, session_id: str) -> PredictSession | None:
 
 
 def get_locked(db: Session, session_id: str) -> PredictSession | None:
-    """Give a session that no other transaction changes until this one ends."""
+    """Return a session that no other transaction changes until this one ends."""
     wanted = sa.select(*COLUMNS).where(sessions.c.id == session_id)
     row = db.execute(wanted.with_for_update()).first()
     return None if row is None else read_row(row)

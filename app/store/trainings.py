@@ -7,6 +7,7 @@ are written and judged by the database's clock, which all workers share.
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,23 +16,9 @@ from sqlalchemy.orm import Session
 
 from app.records import Page, StoredTraining, TrainingEvent, TrainingState
 from app.store.paging import newest
-from app.store.tables import checkpoints, training_events, trainings
+from app.store.tables import checkpoints, columns_of, training_events, trainings
 
-COLUMNS = (
-    trainings.c.id,
-    trainings.c.name,
-    trainings.c.state,
-    trainings.c.dataset_id,
-    trainings.c.spec,
-    trainings.c.warnings,
-    trainings.c.share,
-    trainings.c.attempt,
-    trainings.c.model_id,
-    trainings.c.error,
-    trainings.c.created_at,
-    trainings.c.started_at,
-    trainings.c.finished_at,
-)
+COLUMNS = columns_of(trainings, StoredTraining)
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
@@ -61,8 +48,7 @@ def insert(
         started_at=None,
         finished_at=None,
     )
-    values = {column.name: getattr(made, column.name) for column in COLUMNS}
-    db.execute(trainings.insert().values(values | {"warnings": list(warnings)}))
+    db.execute(trainings.insert().values(asdict(made)))
     return made
 
 

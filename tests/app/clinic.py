@@ -1,5 +1,6 @@
 """Small models to ask over HTTP, and how answers to them are written."""
 
+from collections.abc import Callable
 from typing import Any
 
 from app.documents.model import model_to_json
@@ -10,6 +11,10 @@ from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel
 
 Json = dict[str, Any]
+# What the fixtures of conftest_http give.
+Put = Callable[..., str]
+Start = Callable[..., Json]
+Answer = Callable[..., Any]
 
 UNIT = 1_000_000
 

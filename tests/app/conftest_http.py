@@ -3,7 +3,7 @@
 A plugin of the tests that name it: `pytest_plugins = ["tests.app.conftest_http"]`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,11 +13,7 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.settings import Settings
 from core.model.ensemble import Ensemble
-from tests.app.clinic import Json, clinic, model_json, said
-
-Put = Callable[..., str]
-Start = Callable[..., Json]
-Answer = Callable[..., Any]
+from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json, said
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def now() -> datetime:
 
 
 def wait(is_so: Callable[[], Any], timeout_s: float = 40.0) -> Any:
-    """Give what is true once it is; a deadline, not a pause."""
+    """Return what is true once it is; a deadline, not a pause."""
     deadline = now() + timedelta(seconds=timeout_s)
     pause = threading.Event()
     while not (found := is_so()):

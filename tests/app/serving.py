@@ -18,7 +18,7 @@ START_WITHIN_S = 120.0
 
 @contextmanager
 def serving(home: Path) -> Iterator[str]:
-    """Serve from a fresh folder, with a worker; give the address once it is ready."""
+    """Serve from a fresh folder, with a worker; return the address once it is ready."""
     environment = {
         name: value
         for name, value in os.environ.items()

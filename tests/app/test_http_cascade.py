@@ -12,12 +12,10 @@ from app.documents.model import model_from_json
 from core.session import machine
 from core.session.state import StopRule
 from core.training.baselines import BASELINES
-from tests.app.clinic import clinic, model_json
+from tests.app.clinic import Json, clinic, model_json
 from tests.app.jobs import Jobs
 
 pytest_plugins = ["tests.app.conftest_http"]
-
-Json = dict[str, Any]
 
 
 def cases(n_rows: int = 240, *, is_noise: bool = False) -> bytes:

@@ -9,11 +9,11 @@ from fastapi.testclient import TestClient
 
 from app.documents.model import model_from_json
 from core.session import machine
+from tests.app.clinic import Json
 from tests.app.jobs import Jobs
 
 pytest_plugins = ["tests.app.conftest_http"]
 
-Json = dict[str, Any]
 
 PETALS = ("small", "wide", "long")
 

@@ -1,7 +1,6 @@
 """Models over HTTP: import, export, card, curve, plan, deletion."""
 
 import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,14 +25,22 @@ from core.errors import RefusedError
 from core.model.model import Curve, Model
 from core.session import machine
 from core.session.state import StopRule
-from tests.app.clinic import CLINIC, UNIT, Json, clinic, many, model_json, said
+from tests.app.clinic import (
+    CLINIC,
+    UNIT,
+    Answer,
+    Json,
+    Put,
+    Start,
+    clinic,
+    many,
+    model_json,
+    said,
+)
 from tests.app.jobs import wait
 
 pytest_plugins = ["tests.app.conftest_http"]
 
-Put = Callable[..., str]
-Start = Callable[..., Json]
-Answer = Callable[..., Any]
 only_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,12 +15,10 @@ from app.problems import KINDS
 from app.settings import Settings
 from app.store.engine import transaction
 from app.store.tables import ledger, sessions
-from tests.app.clinic import Json
+from tests.app.clinic import Answer, Json, Start
 
 pytest_plugins = ["tests.app.conftest_http"]
 
-Start = Callable[..., Json]
-Answer = Callable[..., Any]
 only_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
 

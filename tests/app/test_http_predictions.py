@@ -1,6 +1,5 @@
 """Sessions over HTTP: every rule of charging, every state."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -16,13 +15,20 @@ from app.store.engine import transaction
 from core.errors import ClosedError, OverBudgetError
 from core.session import machine
 from core.table.prices import from_micros
-from tests.app.clinic import CLINIC, OUTCOMES, UNIT, Json, clinic, many, said
+from tests.app.clinic import (
+    CLINIC,
+    OUTCOMES,
+    UNIT,
+    Answer,
+    Json,
+    Put,
+    Start,
+    clinic,
+    many,
+    said,
+)
 
 pytest_plugins = ["tests.app.conftest_http"]
-
-Put = Callable[..., str]
-Start = Callable[..., Json]
-Answer = Callable[..., Any]
 
 
 def charges(client: TestClient, session: Json) -> list[tuple[str, float]]:

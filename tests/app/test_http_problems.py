@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import pytest
@@ -12,14 +12,11 @@ from sqlalchemy.exc import OperationalError
 
 from app.http.deps import get_read_db
 from app.settings import Settings
-from tests.app.clinic import Json, clinic, model_json
+from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
-Put = Callable[..., str]
-Start = Callable[..., Json]
-Answer = Callable[..., Any]
 
 JSON = {"Content-Type": "application/json"}
 SECRET = "SECRET"

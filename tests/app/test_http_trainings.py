@@ -17,11 +17,10 @@ from app.documents.spec import SPEC_EXAMPLE, SpecDocument, read_spec
 from app.http.watch import Events, Watch
 from app.records import TrainingEvent
 from app.server import Server
+from tests.app.clinic import Json
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, undisturbed
 
 pytest_plugins = ["tests.app.conftest_http"]
-
-Json = dict[str, Any]
 
 
 def form(table: bytes, spec: Spec | str) -> Json:

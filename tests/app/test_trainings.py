@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import ConflictError, NotFoundError, SupersededError
+from app.records import StoredTraining
 from app.service import attempts, datasets, trainings
 from app.store.blobs import Blobs
 from app.store.engine import transaction
@@ -26,6 +27,12 @@ from core.model.model import Model
 from core.pipeline.progress import Training
 from tests.app.clinic import clinic
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
+
+
+@pytest.fixture
+def training(jobs: Jobs, table: bytes, spec: Spec) -> StoredTraining:
+    """A small one in the queue."""
+    return jobs.start(table, spec)
 
 
 def count(jobs: Jobs, table: sa.Table) -> int:
@@ -115,8 +122,7 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     assert jobs.advance(training.id, 2, new)
 
 
-def test_attempt_is_claimed_once(jobs: Jobs, table: bytes, spec: Spec) -> None:
-    training = jobs.start(table, spec)
+def test_attempt_is_claimed_once(jobs: Jobs, training: StoredTraining) -> None:
     jobs.begin(training.id, 1)
 
     assert jobs.worker().work() is None
@@ -167,8 +173,7 @@ def test_worker_with_nothing_to_do_never_waits_for_the_write_lock(jobs: Jobs) ->
         worker.keep_house()
 
 
-def test_saving_twice_changes_nothing(jobs: Jobs, table: bytes, spec: Spec) -> None:
-    training = jobs.start(table, spec)
+def test_saving_twice_changes_nothing(jobs: Jobs, training: StoredTraining) -> None:
     run = jobs.begin(training.id, 1)
     model = run.pull(60.0).result
     assert model is not None
@@ -194,10 +199,8 @@ def test_model_is_the_next_version_of_its_name(
 
 
 def test_queued_training_is_cancelled_at_once(
-    jobs: Jobs, table: bytes, spec: Spec
+    jobs: Jobs, training: StoredTraining
 ) -> None:
-    training = jobs.start(table, spec)
-
     assert jobs.cancel(training.id).state == "cancelled"
 
     assert jobs.worker().work() is None
@@ -218,9 +221,8 @@ def test_running_training_is_cancelled_at_its_next_step(jobs: Jobs) -> None:
 
 
 def test_cancelled_while_the_last_step_runs_makes_no_model(
-    jobs: Jobs, table: bytes, spec: Spec
+    jobs: Jobs, training: StoredTraining
 ) -> None:
-    training = jobs.start(table, spec)
     model = jobs.begin(training.id, 1).pull(60.0).result
     assert model is not None
     jobs.cancel(training.id)
@@ -233,9 +235,8 @@ def test_cancelled_while_the_last_step_runs_makes_no_model(
 
 
 def test_training_that_has_ended_is_not_cancelled(
-    jobs: Jobs, table: bytes, spec: Spec
+    jobs: Jobs, training: StoredTraining
 ) -> None:
-    training = jobs.start(table, spec)
     jobs.worker().work()
 
     with pytest.raises(ConflictError) as caught:
@@ -295,9 +296,8 @@ def test_live_worker_is_not_swept_whatever_its_clock_says(
 
 
 def test_cancelling_training_of_a_lost_worker_is_cancelled(
-    jobs: Jobs, table: bytes, spec: Spec
+    jobs: Jobs, training: StoredTraining
 ) -> None:
-    training = jobs.start(table, spec)
     jobs.begin(training.id, 1)
     jobs.cancel(training.id)
 
@@ -305,9 +305,8 @@ def test_cancelling_training_of_a_lost_worker_is_cancelled(
 
 
 def test_data_that_no_longer_fits_fails_with_the_refusals(
-    jobs: Jobs, table: bytes, spec: Spec
+    jobs: Jobs, training: StoredTraining
 ) -> None:
-    training = jobs.start(table, spec)
     jobs.blobs.write(training.dataset_id or "", BytesIO(b"age,disease\n1,secret\n"))
 
     assert jobs.worker().work() == "failed"
@@ -320,9 +319,8 @@ def test_data_that_no_longer_fits_fails_with_the_refusals(
 
 
 def test_model_that_could_not_be_read_is_not_stored(
-    jobs: Jobs, table: bytes, spec: Spec
+    jobs: Jobs, training: StoredTraining
 ) -> None:
-    training = jobs.start(table, spec)
     run = jobs.begin(training.id, 1)
     run.progress = broken_training()
 
@@ -351,9 +349,8 @@ def test_weights_that_sum_past_any_double_are_trained_on(jobs: Jobs) -> None:
 
 
 def test_only_the_blobs_own_absence_is_a_lost_dataset(
-    jobs: Jobs, table: bytes, spec: Spec
+    jobs: Jobs, training: StoredTraining
 ) -> None:
-    training = jobs.start(table, spec)
     worker = jobs.worker()
     worker.blobs = BrokenBlobs(jobs.settings.blobs_url, FileNotFoundError("model.so"))
 
@@ -364,8 +361,7 @@ def test_only_the_blobs_own_absence_is_a_lost_dataset(
     assert error["type"] == "/problems/internal"
 
 
-def test_missing_blob_fails_with_a_reason(jobs: Jobs, table: bytes, spec: Spec) -> None:
-    training = jobs.start(table, spec)
+def test_missing_blob_fails_with_a_reason(jobs: Jobs, training: StoredTraining) -> None:
     jobs.blobs.remove(training.dataset_id or "")
 
     assert jobs.worker().work() == "failed"
@@ -431,8 +427,7 @@ def test_training_is_stored_whole_or_not_at_all(
     assert count(jobs, dataset_rows) == 0
 
 
-def test_dataset_in_use_is_not_deleted(jobs: Jobs, table: bytes, spec: Spec) -> None:
-    training = jobs.start(table, spec)
+def test_dataset_in_use_is_not_deleted(jobs: Jobs, training: StoredTraining) -> None:
     dataset_id = training.dataset_id or ""
 
     with pytest.raises(ConflictError) as caught, transaction(jobs.engine) as db:
@@ -535,10 +530,8 @@ def test_pages_are_newest_first_and_whole(jobs: Jobs, table: bytes, spec: Spec) 
 
 
 def test_succeeded_without_a_model_is_impossible(
-    jobs: Jobs, table: bytes, spec: Spec
+    jobs: Jobs, training: StoredTraining
 ) -> None:
-    training = jobs.start(table, spec)
-
     with pytest.raises(IntegrityError), transaction(jobs.engine) as db:
         db.execute(
             sa.update(training_rows)

@@ -100,7 +100,7 @@ def launch(jobs: Jobs, tmp_path: Path) -> Iterator[Launch]:
 
 
 def owner(jobs: Jobs, training_id: str, workers: list[Process]) -> Process | None:
-    """Give the worker that a training is with."""
+    """Return the worker that a training is with."""
     with transaction(jobs.engine, is_read=True) as db:
         holder = db.scalar(
             sa.select(training_rows.c.holder).where(

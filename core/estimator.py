@@ -39,7 +39,7 @@ from core.session.simulate import (
 from core.table.costs import plain, read_budget, read_budgets, read_catalogue
 from core.table.dataset import ClassLabel, Dataset
 from core.table.rows import scale_weights
-from core.training.algorithms import grow_ensemble, make_ensemble
+from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.params import BoostParams
 from core.training.rules import RULES
 
@@ -161,7 +161,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         is_auto = any(str(getattr(self, name)) == AUTO for name in get_args(AutoName))
         tags.classifier_tags.multi_label = str(self.algorithm) in RULES and not is_auto
-        tags.classifier_tags.multi_class = str(self.algorithm) != "cascade"
+        algorithm = ALGORITHMS.get(str(self.algorithm))
+        tags.classifier_tags.multi_class = not (algorithm and algorithm.is_binary)
         return tags
 
     def fit(
@@ -265,7 +266,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         if y.ndim == 2 and auto:
             rule = "can be chosen for one class per row only"
             raise RefusedError([Refusal(f"params.{min(auto)}", rule, repr(AUTO))])
-        if self.algorithm == "cascade" and self.classes_.size > 2:
+        if ALGORITHMS[self.algorithm].is_binary and self.classes_.size > 2:
             # The second and third sentence are what scikit-learn's check looks for.
             rule = (
                 "a cascade has two classes. Only binary classification is supported. "

@@ -164,6 +164,7 @@ ONLY_FROM = {
         "core.estimator",
         "core.selection",
         "core.training.baselines",
+        "core.training.foreign",
     ),
     "scipy": ("core.pipeline.calibration",),
     "app.settings": (

@@ -8,6 +8,7 @@ from core.selection import selection_bytes
 from core.table.check import Checked, finish_table, gather_table
 from core.table.columns import Columns, refuse_size
 from core.table.dataset import count_outputs
+from core.training.algorithms import ALGORITHMS
 from core.training.boosting import training_bytes
 
 
@@ -33,7 +34,7 @@ def check_training(
     read = gather_table(columns, spec.table)
     refusals = list(read.refusals)
     n_classes = len(read.classes)
-    if spec.boost.algorithm == "cascade" and n_classes > 2:
+    if ALGORITHMS[spec.boost.algorithm].is_binary and n_classes > 2:
         refusals.append(Refusal("algorithm", "a cascade has two classes"))
     n_outputs = count_outputs(n_classes, is_multilabel=False)
     needed = training_bytes(read.n_rows, len(read.features), n_outputs)

@@ -23,12 +23,7 @@ from core.selection import Selection, SelectionParams, select, selection_to_json
 from core.table.check import Checked
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
-from core.training.algorithms import (
-    grow_ensemble,
-    is_bagged,
-    make_ensemble,
-    most_rounds,
-)
+from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.baselines import out_of_bag_error
 from core.training.params import BoostParams
 from core.training.rounds import Round
@@ -125,7 +120,7 @@ def train(
         curve, calibrations = yield from follow(validating, part.validated)
         whole = replace(whole, calibrations=calibrations)
     card = make_card(dataset, whole, len(fold_idxs), seed)
-    if is_bagged(params.algorithm) and selection is None:
+    if ALGORITHMS[params.algorithm].is_bagged and selection is None:
         error = out_of_bag_error(dataset, whole, trained.rounds, params.seed)
         card["out_of_bag_error"] = error
     card |= tell_choices(dataset, selection, auto, trained)
@@ -136,7 +131,7 @@ def check_classes(dataset: Dataset, params: BoostParams) -> None:
     """Refuse classes that no curve, or not this algorithm, is made for."""
     if dataset.is_multilabel:
         raise RefusedError([Refusal("target", "must be one class per row")])
-    if params.algorithm == "cascade" and len(dataset.classes) > 2:
+    if ALGORITHMS[params.algorithm].is_binary and len(dataset.classes) > 2:
         raise RefusedError([Refusal("algorithm", "a cascade has two classes")])
 
 
@@ -195,7 +190,7 @@ def train_part(
     is_strict = part.is_whole
     for added in grow_ensemble(dataset, params, tuple(rounds), is_strict=is_strict):
         rounds.append(added)
-        share = added.number / most_rounds(params)
+        share = added.number / ALGORITHMS[params.algorithm].most_rounds(params)
         yield part.progress(before + (1.0 - before) * share, added)
     return Trained(rounds, params, selected)
 
@@ -207,7 +202,9 @@ def is_finished(
     if part < max(done, default=0):
         return True
     rounds = done.get(part, ())
-    return bool(rounds) and rounds[-1].number >= most_rounds(params)
+    return bool(rounds) and rounds[-1].number >= ALGORITHMS[
+        params.algorithm
+    ].most_rounds(params)
 
 
 def blank(dataset: Dataset, selection: Selection) -> Dataset:

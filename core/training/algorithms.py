@@ -1,33 +1,67 @@
-"""Every algorithm that trains an ensemble: its policy, its rounds, its ensemble."""
+"""The one table of algorithms: how each grows, which policy asks for it, its facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from core.model.ensemble import Cascade, Ensemble
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.training.baselines import BASELINES, grow
+from core.training.baselines import BASELINES, grow_trees
 from core.training.boosting import boost, initial_weights
 from core.training.cascade import grow_cascade, lay_cascade
 from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.training.rules import RULES
 
-ALGORITHMS: dict[str, str] = {
-    **{name: rule.policy for name, rule in RULES.items()},
-    "cascade": "cascade",
-    **{name: baseline.policy for name, baseline in BASELINES.items()},
+Grow = Callable[[Dataset, BoostParams, Sequence[Round], bool], Iterator[Round]]
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """How an algorithm trains an ensemble; `grow` takes what `grow_ensemble` does."""
+
+    policy: str
+    grow: Grow
+    #: The most rounds that are trained.
+    most_rounds: Callable[[BoostParams], int] = lambda params: params.rounds
+    #: The stages of the rounds, where a row can be rejected early.
+    lay: Callable[[Dataset, BoostParams, Sequence[Round]], Cascade] | None = None
+    #: Whether there may be two classes only.
+    is_binary: bool = False
+    #: Whether trees leave rows out that can judge them.
+    is_bagged: bool = False
+
+
+def grow_boosted(
+    dataset: Dataset, params: BoostParams, done: Sequence[Round], is_strict: bool
+) -> Iterator[Round]:
+    """Boost by the rule of the algorithm's name."""
+    del is_strict
+    weights = initial_weights(dataset, params.label_weights)
+    return boost(bin_values(dataset), weights, dataset.catalogue, params, done)
+
+
+ALGORITHMS = {
+    **{name: Algorithm(rule.policy, grow_boosted) for name, rule in RULES.items()},
+    "cascade": Algorithm(
+        "cascade",
+        grow_cascade,
+        most_rounds=lambda params: params.stages * params.rounds,
+        lay=lay_cascade,
+        is_binary=True,
+    ),
+    **{
+        name: Algorithm(
+            "ordered",
+            grow_trees,
+            most_rounds=baseline.most_rounds,
+            is_bagged=baseline.is_bagged,
+        )
+        for name, baseline in BASELINES.items()
+    },
 }
-
-
-def most_rounds(params: BoostParams) -> int:
-    """Most rounds that an algorithm trains."""
-    if params.algorithm == "cascade":
-        return params.stages * params.rounds
-    if params.algorithm in BASELINES and not is_bagged(params.algorithm):
-        return 1
-    return params.rounds
 
 
 def grow_ensemble(
@@ -38,12 +72,7 @@ def grow_ensemble(
     `is_strict`: see `core.training.cascade.grow_cascade`; a fold may miss rates that
     the whole reaches.
     """
-    if params.algorithm in BASELINES:
-        return grow(dataset, params, done)
-    if params.algorithm == "cascade":
-        return grow_cascade(dataset, params, done, is_strict=is_strict)
-    weights = initial_weights(dataset, params.label_weights)
-    return boost(bin_values(dataset), weights, dataset.catalogue, params, done)
+    return ALGORITHMS[params.algorithm].grow(dataset, params, done, is_strict)
 
 
 def make_ensemble(
@@ -52,13 +81,9 @@ def make_ensemble(
     rounds: Sequence[Round],
     error_costs: tuple[tuple[float, ...], ...] | None = None,
 ) -> Ensemble:
-    """Gather rounds into an ensemble."""
+    """Return rounds gathered into an ensemble."""
     priors = dataset.weights @ (dataset.class_signs > 0)
-    cascade = None
-    if params.algorithm == "cascade":
-        cascade = lay_cascade(dataset, params, rounds)
-        if not rounds:
-            cascade = Cascade((), float(priors[1]))
+    algorithm = ALGORITHMS[params.algorithm]
     return Ensemble(
         catalogue=dataset.catalogue,
         classes=dataset.classes,
@@ -66,13 +91,8 @@ def make_ensemble(
         alphas=tuple(added.alpha for added in rounds),
         priors=tuple(priors.tolist()),
         algorithm=params.algorithm,
-        policy=ALGORITHMS[params.algorithm],
+        policy=algorithm.policy,
         error_costs=error_costs,
         is_multilabel=dataset.is_multilabel,
-        cascade=cascade,
+        cascade=algorithm.lay(dataset, params, rounds) if algorithm.lay else None,
     )
-
-
-def is_bagged(algorithm: str) -> bool:
-    """Whether trees of an algorithm leave rows out that can judge them."""
-    return algorithm in BASELINES and BASELINES[algorithm].is_bagged

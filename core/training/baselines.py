@@ -12,23 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import LEAF, Stump, Tree
 from core.model.votes import hypothesis_votes, raw_votes
-from core.table.catalogue import UNSEEN
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
 from core.table.prices import Paid, buy
+from core.training.foreign import Table, lay_table, to_hypothesis
 from core.training.params import BoostParams
 from core.training.rounds import Round
 
 MAX_ALPHAS = 20
 PRUNING_FOLDS = 5
-
-# scikit-learn reads float32, and takes numbers that differ by less than 1e-7 for one:
-# the largest of each column is brought near 2**64.
-EXPONENT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,52 +32,10 @@ class Baseline:
 
     estimator: Callable[[Dataset, Table, int], DecisionTreeClassifier]
     is_bagged: bool
-    policy: str = "ordered"
 
-
-@dataclass(frozen=True)
-class Table:
-    """A dataset in scikit-learn's terms: one column per number and per category.
-
-    `columns` (n_samples, n_columns) float64; `sources` gives the feature of each,
-    `categories` the code whose presence it tells, -1 for a number, and `exponents` the
-    power of two that a number was divided by.
-    """
-
-    columns: FloatArray
-    sources: IntArray
-    categories: IntArray
-    exponents: IntArray
-    targets: IntArray
-    weights: FloatArray
-
-
-def lay_table(dataset: Dataset) -> Table:
-    """Lay a dataset out for scikit-learn; a missing value stays missing."""
-    columns, sources, categories, exponents = [], [], [], []
-    for idx, feature in enumerate(dataset.catalogue.features):
-        values = dataset.values[:, idx]
-        codes = range(len(feature.categories)) if feature.type == "category" else [-1]
-        for code in codes:
-            exponent = 0
-            if code < 0:
-                largest = np.abs(values).max(where=~np.isnan(values), initial=0.0)
-                exponent = int(np.frexp(largest)[1]) - EXPONENT
-                columns.append(np.ldexp(values, -exponent))
-            else:
-                is_absent = np.isnan(values) | (values == UNSEEN)
-                columns.append(np.where(is_absent, np.nan, values == code))
-            sources.append(idx)
-            categories.append(code)
-            exponents.append(exponent)
-    return Table(
-        np.array(columns, np.float64).reshape(-1, dataset.n_samples).T,
-        np.array(sources, np.int64),
-        np.array(categories, np.int64),
-        np.array(exponents, np.int64),
-        dataset.targets,
-        dataset.weights,
-    )
+    def most_rounds(self, params: BoostParams) -> int:
+        """Return the most rounds that are trained: trees, or one."""
+        return params.rounds if self.is_bagged else 1
 
 
 def pruned(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
@@ -136,8 +89,11 @@ BASELINES = {
 }
 
 
-def grow(
-    dataset: Dataset, params: BoostParams, done: Sequence[Round] = ()
+def grow_trees(
+    dataset: Dataset,
+    params: BoostParams,
+    done: Sequence[Round] = (),
+    is_strict: bool = True,
 ) -> Iterator[Round]:
     """Grow the trees of a baseline, one round each; `decision_tree` has one only.
 
@@ -150,6 +106,8 @@ def grow(
         decides bootstrap samples and ties.
     done : sequence of Round
         Trees of an interrupted run; the rest is the same to the bit.
+    is_strict : bool
+        Of no effect: there is nothing that a tree could miss.
 
     Yields
     ------
@@ -164,6 +122,7 @@ def grow(
     that could be read votes, while scikit-learn would send it to one side. A split
     that parts but the missing values from all others is left out.
     """
+    del is_strict
     baseline = BASELINES[params.algorithm]
     table = lay_table(dataset)
     if not table.sources.size:
@@ -174,7 +133,7 @@ def grow(
         amount, paid = buy(dataset.catalogue, paid, earlier.hypothesis.feature_idxs)
         spent += amount
     first = done[-1].number + 1 if done else 1
-    for number in range(first, (params.rounds if baseline.is_bagged else 1) + 1):
+    for number in range(first, baseline.most_rounds(params) + 1):
         counts = np.ones(dataset.n_samples)
         if baseline.is_bagged:
             counts = bootstrap(dataset, params.seed, number)
@@ -205,81 +164,6 @@ def bootstrap(dataset: Dataset, seed: int, number: int) -> FloatArray:
 def tree_seed(seed: int, number: int) -> int:
     """Seed of scikit-learn's tree of this number."""
     return int(np.random.default_rng([seed, number, 1]).integers(2**31))
-
-
-def to_hypothesis(
-    fitted: DecisionTreeClassifier, table: Table, n_outputs: int
-) -> Tree | None:
-    """Give scikit-learn's tree as ours; None without a split."""
-    tree = fitted.tree_
-    ways = find_ways(tree.children_left, tree.children_right, tree.threshold)
-    if not ways:
-        return None
-    positions = {node: position for position, node in enumerate(ways)}
-    largest = fitted.classes_[tree.value[:, 0, :].argmax(axis=1)]
-    stumps, children, below_votes = [], [], []
-    for node, pair in ways.items():
-        column = tree.feature[node]
-        code = int(table.categories[column])
-        cut = find_cut(tree.threshold[node], int(table.exponents[column]))
-        above, below = (votes_for(int(largest[child]), n_outputs) for child in pair)
-        stumps.append(
-            Stump(
-                feature_idx=int(table.sources[column]),
-                cut=cut if code < 0 else float(code),
-                votes=above,
-                is_category=code >= 0,
-            )
-        )
-        below_votes.append(below)
-        children.append((positions.get(pair[0], LEAF), positions.get(pair[1], LEAF)))
-    return Tree(tuple(stumps), tuple(children), tuple(below_votes))
-
-
-def find_ways(
-    lefts: IntArray, rights: IntArray, thresholds: FloatArray
-) -> dict[int, tuple[int, int]]:
-    """Where a tree goes on above and below each of its splits, from the root.
-
-    A category is there, and above, where its column is 1. An infinite threshold parts
-    the missing values from all others, which go left: nobody needs to be asked.
-    """
-
-    def settle(node: int) -> int:
-        while lefts[node] >= 0 and np.isinf(thresholds[node]):
-            node = int(lefts[node])
-        return node
-
-    ways: dict[int, tuple[int, int]] = {}
-    stack = [settle(0)]
-    while stack:
-        node = stack.pop()
-        if lefts[node] >= 0:
-            ways[node] = (settle(int(rights[node])), settle(int(lefts[node])))
-            stack += ways[node]
-    return ways
-
-
-def find_cut(threshold: float, exponent: int) -> float:
-    """Give the largest number that scikit-learn sends below a threshold.
-
-    It rounds numbers to float32 first, to the nearest, of two the even one.
-    """
-    below = np.float32(threshold)
-    if below > threshold:
-        below = np.nextafter(below, np.float32(-np.inf))
-    above = np.nextafter(below, np.float32(np.inf))
-    cut = (float(below) + float(above)) / 2
-    if np.float32(cut) != below:
-        cut = float(np.nextafter(cut, -np.inf))
-    return float(np.ldexp(cut, exponent))
-
-
-def votes_for(position: int, n_outputs: int) -> tuple[int, ...]:
-    """Votes for the class at a position."""
-    if n_outputs == 1:
-        return (1 if position == 1 else -1,)
-    return tuple(1 if output == position else -1 for output in range(n_outputs))
 
 
 def out_of_bag_error(

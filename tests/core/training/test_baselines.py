@@ -23,15 +23,14 @@ from core.session import curves, machine, probability, simulate
 from core.session.state import StopRule
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset, count_outputs
-from core.training import baselines
+from core.training import baselines, foreign
 from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.baselines import (
     BASELINES,
     bootstrap,
-    find_cut,
-    lay_table,
     tree_seed,
 )
+from core.training.foreign import find_cut, lay_table
 from core.training.params import BoostParams
 from core.training.rules import RULES
 from tests import strategies_classes as made
@@ -98,12 +97,12 @@ def one_hot(dataset: Dataset) -> np.ndarray:
 
 
 def grow(dataset: Dataset, algorithm: str, **more):
-    return list(baselines.grow(dataset, params_of(algorithm, **more)))
+    return list(baselines.grow_trees(dataset, params_of(algorithm, **more)))
 
 
 def grown(dataset: Dataset, algorithm: str, **more) -> Ensemble:
     params = params_of(algorithm, **more)
-    return make_ensemble(dataset, params, list(baselines.grow(dataset, params)))
+    return make_ensemble(dataset, params, list(baselines.grow_trees(dataset, params)))
 
 
 def labels_of(ensemble: Ensemble, values: np.ndarray) -> list[int]:
@@ -156,7 +155,7 @@ def test_rows_exactly_on_a_threshold_go_where_scikit_learn_sends_them(scale):
     # Unpruned, for many thresholds.
     table = lay_table(dataset)
     fitted = DecisionTreeClassifier().fit(table.columns, dataset.targets)
-    tree = baselines.to_hypothesis(fitted, table, 1)
+    tree = foreign.to_hypothesis(fitted, table, 1)
 
     thresholds = fitted.tree_.threshold[fitted.tree_.feature >= 0]
     around = [thresholds, table.columns[:, 0]]
@@ -222,7 +221,7 @@ def test_split_that_parts_only_the_missing_values_asks_for_nothing(kind):
     fitted = DecisionTreeClassifier(random_state=0).fit(table.columns, targets)
     assert np.isinf(fitted.tree_.threshold).any()
 
-    tree = baselines.to_hypothesis(fitted, table, 1)
+    tree = foreign.to_hypothesis(fitted, table, 1)
 
     assert tree.feature_idxs == (1,)
     is_there = slice(0, 20)
@@ -427,7 +426,7 @@ def test_out_of_bag_error_is_that_of_the_trees_that_left_a_row_out(
 ):
     dataset = mixed(17, n_classes, share_missing=share_missing)
     params = params_of(algorithm, seed=4)
-    rounds = list(baselines.grow(dataset, params))
+    rounds = list(baselines.grow_trees(dataset, params))
     ensemble = make_ensemble(dataset, params, rounds)
     n_outputs = ensemble.n_outputs
     wrong, judged, n_ties = 0.0, 0.0, 0
@@ -460,7 +459,7 @@ def test_out_of_bag_error_is_on_the_card(algorithm):
 
     model = finish(train(dataset, params, folds=0))
 
-    rounds = list(baselines.grow(dataset, params))
+    rounds = list(baselines.grow_trees(dataset, params))
     expected = baselines.out_of_bag_error(dataset, model.ensemble, rounds, 5)
     assert model.card["out_of_bag_error"] == expected
 
@@ -496,9 +495,9 @@ def through_json(model: Model):
 
 def test_algorithms_are_the_rules_a_cascade_and_the_baselines():
     assert list(ALGORITHMS) == [*RULES, "cascade", *BASELINES]
-    assert ALGORITHMS["adaboost_rs"] == "sample"
-    assert ALGORITHMS["cascade"] == "cascade"
-    assert {ALGORITHMS[name] for name in BASELINES} == {"ordered"}
+    assert ALGORITHMS["adaboost_rs"].policy == "sample"
+    assert ALGORITHMS["cascade"].policy == "cascade"
+    assert {ALGORITHMS[name].policy for name in BASELINES} == {"ordered"}
 
 
 def play(ensemble: Ensemble, row: np.ndarray, budget: int | None, **more):
@@ -521,7 +520,7 @@ BUDGETS = [0, MICROS, 2 * MICROS, 4 * MICROS + 5, 7 * MICROS, None]
 def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_classes):
     dataset = mixed(23, n_classes, n_samples=60, share_missing=0.1)
     training = train(dataset, params_of(algorithm), folds=2, seed=1)
-    if algorithm == "cascade" and n_classes > 2:
+    if ALGORITHMS[algorithm].is_binary and n_classes > 2:
         with pytest.raises(RefusedError, match="algorithm: a cascade has two classes"):
             next(training)
         return
@@ -535,7 +534,7 @@ def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_class
     assert all(0 <= a <= b <= 1 for a, b in pairwise(shares))
     assert model_from_json(through_json(model)) == model
     ensemble = model.ensemble
-    assert ensemble.policy == ALGORITHMS[algorithm]
+    assert ensemble.policy == ALGORITHMS[algorithm].policy
     fresh = mixed(24, n_classes, n_samples=25, share_missing=0.2)
     curve = curves.evaluate(ensemble, fresh, BUDGETS)
     walks = simulate.walk(ensemble, fresh.values, BUDGETS, seed=0)

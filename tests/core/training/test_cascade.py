@@ -31,8 +31,9 @@ from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
 from core.table.folds import part_rows
 from core.training.algorithms import make_ensemble
-from core.training.cascade import Stager, grow_cascade, lay_cascade
+from core.training.cascade import grow_cascade, lay_cascade
 from core.training.params import BoostParams
+from core.training.stages import Stager
 from tests import strategies
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED

@@ -1,0 +1,137 @@
+"""scikit-learn's trees: our tables as it reads them, its trees as our hypotheses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from core.arrays import FloatArray, IntArray
+from core.model.hypotheses import LEAF, Stump, Tree
+from core.table.catalogue import UNSEEN
+from core.table.dataset import Dataset
+
+# scikit-learn reads float32, and takes numbers that differ by less than 1e-7 for one:
+# the largest of each column is brought near 2**64.
+EXPONENT = 64
+
+
+@dataclass(frozen=True)
+class Table:
+    """A dataset in scikit-learn's terms: one column per number and per category.
+
+    `columns` (n_samples, n_columns) float64; `sources` gives the feature of each,
+    `categories` the code whose presence it tells, -1 for a number, and `exponents` the
+    power of two that a number was divided by.
+    """
+
+    columns: FloatArray
+    sources: IntArray
+    categories: IntArray
+    exponents: IntArray
+    targets: IntArray
+    weights: FloatArray
+
+
+def lay_table(dataset: Dataset) -> Table:
+    """Lay a dataset out for scikit-learn; a missing value stays missing."""
+    columns, sources, categories, exponents = [], [], [], []
+    for idx, feature in enumerate(dataset.catalogue.features):
+        values = dataset.values[:, idx]
+        codes = range(len(feature.categories)) if feature.type == "category" else [-1]
+        for code in codes:
+            exponent = 0
+            if code < 0:
+                largest = np.abs(values).max(where=~np.isnan(values), initial=0.0)
+                exponent = int(np.frexp(largest)[1]) - EXPONENT
+                columns.append(np.ldexp(values, -exponent))
+            else:
+                is_absent = np.isnan(values) | (values == UNSEEN)
+                columns.append(np.where(is_absent, np.nan, values == code))
+            sources.append(idx)
+            categories.append(code)
+            exponents.append(exponent)
+    return Table(
+        np.array(columns, np.float64).reshape(-1, dataset.n_samples).T,
+        np.array(sources, np.int64),
+        np.array(categories, np.int64),
+        np.array(exponents, np.int64),
+        dataset.targets,
+        dataset.weights,
+    )
+
+
+def to_hypothesis(
+    fitted: DecisionTreeClassifier, table: Table, n_outputs: int
+) -> Tree | None:
+    """Give scikit-learn's tree as ours; None without a split."""
+    tree = fitted.tree_
+    ways = find_ways(tree.children_left, tree.children_right, tree.threshold)
+    if not ways:
+        return None
+    positions = {node: position for position, node in enumerate(ways)}
+    largest = fitted.classes_[tree.value[:, 0, :].argmax(axis=1)]
+    stumps, children, below_votes = [], [], []
+    for node, pair in ways.items():
+        column = tree.feature[node]
+        code = int(table.categories[column])
+        cut = find_cut(tree.threshold[node], int(table.exponents[column]))
+        above, below = (votes_for(int(largest[child]), n_outputs) for child in pair)
+        stumps.append(
+            Stump(
+                feature_idx=int(table.sources[column]),
+                cut=cut if code < 0 else float(code),
+                votes=above,
+                is_category=code >= 0,
+            )
+        )
+        below_votes.append(below)
+        children.append((positions.get(pair[0], LEAF), positions.get(pair[1], LEAF)))
+    return Tree(tuple(stumps), tuple(children), tuple(below_votes))
+
+
+def find_ways(
+    lefts: IntArray, rights: IntArray, thresholds: FloatArray
+) -> dict[int, tuple[int, int]]:
+    """Where a tree goes on above and below each of its splits, from the root.
+
+    A category is there, and above, where its column is 1. An infinite threshold parts
+    the missing values from all others, which go left: nobody needs to be asked.
+    """
+
+    def settle(node: int) -> int:
+        while lefts[node] >= 0 and np.isinf(thresholds[node]):
+            node = int(lefts[node])
+        return node
+
+    ways: dict[int, tuple[int, int]] = {}
+    stack = [settle(0)]
+    while stack:
+        node = stack.pop()
+        if lefts[node] >= 0:
+            ways[node] = (settle(int(rights[node])), settle(int(lefts[node])))
+            stack += ways[node]
+    return ways
+
+
+def find_cut(threshold: float, exponent: int) -> float:
+    """Give the largest number that scikit-learn sends below a threshold.
+
+    It rounds numbers to float32 first, to the nearest, of two the even one.
+    """
+    below = np.float32(threshold)
+    if below > threshold:
+        below = np.nextafter(below, np.float32(-np.inf))
+    above = np.nextafter(below, np.float32(np.inf))
+    cut = (float(below) + float(above)) / 2
+    if np.float32(cut) != below:
+        cut = float(np.nextafter(cut, -np.inf))
+    return float(np.ldexp(cut, exponent))
+
+
+def votes_for(position: int, n_outputs: int) -> tuple[int, ...]:
+    """Votes for the class at a position."""
+    if n_outputs == 1:
+        return (1 if position == 1 else -1,)
+    return tuple(1 if output == position else -1 for output in range(n_outputs))

@@ -29,16 +29,16 @@ def add_four(codes, moved, output, turn, out_sums):
     constant.
     """
     codes_0, codes_1, codes_2, codes_3 = codes
-    rows, deltas, stops = moved.rows, moved.deltas, moved.stops
-    width = rows.shape[2]
-    for chunk in range(turn[0], stops.shape[0], turn[1]):
+    for chunk in range(turn[0], moved.stops.shape[0], turn[1]):
+        rows, deltas = moved.rows[chunk, output], moved.deltas[chunk, output]
         for side in range(N_CLASSES):
-            first = np.int64(0) if side == 0 else stops[chunk, output, 1]
-            stop = stops[chunk, output, 0] if side == 0 else width
+            first = np.int64(0) if side == 0 else moved.stops[chunk, output, 1]
+            stop = moved.stops[chunk, output, 0] if side == 0 else rows.shape[0]
             offset = side * N_HISTOGRAM
-            for idx in range(first, stop):
-                row = np.uint64(rows[chunk, output, idx])
-                delta = deltas[chunk, output, idx]
+            side_rows, side_deltas = rows[first:stop], deltas[first:stop]
+            for idx in range(side_rows.shape[0]):
+                row = np.uint64(side_rows[idx])
+                delta = side_deltas[idx]
                 out_sums[np.uint64(offset + np.int64(codes_0[row]))] += delta
                 out_sums[np.uint64(offset + LANE + np.int64(codes_1[row]))] += delta
                 out_sums[np.uint64(offset + 2 * LANE + np.int64(codes_2[row]))] += delta
@@ -48,18 +48,16 @@ def add_four(codes, moved, output, turn, out_sums):
 @kernel
 def add_one(lane_codes, moved, output, turn, out_sums):
     """Add the rows that moved to the sums of one lane; see `add_four`."""
-    rows, deltas, stops = moved.rows, moved.deltas, moved.stops
-    width = rows.shape[2]
-    for chunk in range(turn[0], stops.shape[0], turn[1]):
+    for chunk in range(turn[0], moved.stops.shape[0], turn[1]):
+        rows, deltas = moved.rows[chunk, output], moved.deltas[chunk, output]
         for side in range(N_CLASSES):
-            first = np.int64(0) if side == 0 else stops[chunk, output, 1]
-            stop = stops[chunk, output, 0] if side == 0 else width
+            first = np.int64(0) if side == 0 else moved.stops[chunk, output, 1]
+            stop = moved.stops[chunk, output, 0] if side == 0 else rows.shape[0]
             offset = side * N_HISTOGRAM
-            for idx in range(first, stop):
-                row = np.uint64(rows[chunk, output, idx])
-                out_sums[np.uint64(offset + np.int64(lane_codes[row]))] += deltas[
-                    chunk, output, idx
-                ]
+            side_rows, side_deltas = rows[first:stop], deltas[first:stop]
+            for idx in range(side_rows.shape[0]):
+                code = lane_codes[np.uint64(side_rows[idx])]
+                out_sums[np.uint64(offset + np.int64(code))] += side_deltas[idx]
 
 
 @kernel

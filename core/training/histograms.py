@@ -45,9 +45,9 @@ class Candidates:
     votes: BallotArray
 
 
-def make_sums(n_outputs: int, n_lanes: int) -> IntArray:
+def make_sums(n_outputs: int, n_lanes: int, n_chunks: int) -> IntArray:
     """Return sums by code, all of them 0, as `kernels.add` takes them."""
-    n_turns = N_TURNS if n_outputs * n_lanes < FEW_LANES else 1
+    n_turns = min(N_TURNS, max(n_chunks, 1)) if n_outputs * n_lanes < FEW_LANES else 1
     return np.zeros((n_outputs, n_turns, n_lanes, 2, 256), dtype=np.int64)
 
 
@@ -158,9 +158,10 @@ def search_anew(
     best = make_best(n_outputs, tables[0].n_codes.size)
     lanes = tables[0].packing.lanes_of(feature_idxs)
     size = max(1, MOST_SUMS // n_outputs)
+    n_chunks = max(moved.stops.shape[0] for moved in listed)
     for first in range(0, lanes.size, size):
         some = lanes[first : first + size]
-        sums_by_shard = [make_sums(n_outputs, some.size) for _ in tables]
+        sums_by_shard = [make_sums(n_outputs, some.size, n_chunks) for _ in tables]
         for binned, moved, sums in zip(tables, listed, sums_by_shard, strict=True):
             accumulate(binned, some, moved, sums, is_parallel=is_parallel)
         merged = merge(sums_by_shard)

@@ -83,9 +83,7 @@ class Weights:
         self.n_outputs = shards[0].weights.shape[0]
         n_lanes = self.binned.packing.lanes.size
         self._is_kept = is_kept and n_lanes * self.n_outputs <= MOST_SUMS
-        self._sums = [
-            make_sums(self.n_outputs, n_lanes) for _ in shards if self._is_kept
-        ]
+        self._sums = [self._make_sums() for _ in shards if self._is_kept]
         self._is_parallel = shards[0].is_parallel
         self._is_pending = False
         nobody = [np.zeros(one.weights.shape, dtype=np.int8) for one in shards]
@@ -232,10 +230,14 @@ class Weights:
         lanes = self.binned.packing.lanes
         sums_by_shard = []
         for shard, rows in zip(self.shards, rows_by_shard, strict=True):
-            sums_by_shard.append(make_sums(self.n_outputs, lanes.size))
+            sums_by_shard.append(self._make_sums())
             listed = shard.gather(shard.weights, rows)
             self._accumulate(shard, lanes, listed, sums_by_shard[-1])
         return merge(sums_by_shard)
+
+    def _make_sums(self) -> IntArray:
+        n_chunks = max(shard.moved.stops.shape[0] for shard in self.shards)
+        return make_sums(self.n_outputs, self.binned.packing.lanes.size, n_chunks)
 
     def _accumulate(
         self, shard: Shard, lanes: IntArray, listed: Moved, sums: IntArray

@@ -225,7 +225,7 @@ def test_votes_that_the_priors_answer_are_left_out(policy):
 # worse than the priors' the log-loss may be. (Of five unlike classes offsets would mend
 # the first budget, but labels would err more than votes at the next two.) Chance alone
 # makes .03 of 800 rows.
-BOUNDS = {2: (0.03, 0.03, 0.0), 5: (0.13, 0.11, 0.06), 10: (0.13, 0.04, 0.0)}
+BOUNDS = {2: (0.03, 0.03, 0.01), 5: (0.13, 0.11, 0.06), 10: (0.13, 0.04, 0.0)}
 
 
 def calibration_error(chances, targets, n_bins=10):

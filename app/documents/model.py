@@ -209,6 +209,10 @@ def check_cascade(document: ModelDocument, n_outputs: int) -> Iterator[Refusal]:
         return
     n_hypotheses = len(document.hypotheses)
     lengths = [stage.length for stage in document.cascade.stages]
+    for position, length in enumerate(lengths):
+        if length > n_hypotheses:
+            where = f"model.cascade.stages[{position}].length"
+            yield Refusal(where, f"must be at most {n_hypotheses}")
     ends = [n_hypotheses] if n_hypotheses else []
     is_parted = lengths == sorted(set(lengths)) and lengths[-1:] == ends
     if not is_parted or n_outputs != 1:

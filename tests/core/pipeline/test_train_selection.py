@@ -343,7 +343,7 @@ def test_not_pulling_cancels_a_selection():
 
 
 def test_parameters_out_of_range_are_refused():
-    with pytest.raises(RefusedError, match=r"selection\.rounds: must be at least 1"):
+    with pytest.raises(RefusedError, match=r"selection\.rounds: must be an integer"):
         trained(telling(), selection=replace(QUICK, rounds=0))
 
 

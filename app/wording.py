@@ -6,8 +6,10 @@ from core.table.catalogue import Catalogue
 from core.table.prices import from_micros
 
 STOP_WORDS = {
-    "budget_exhausted": "what remains of the budget does not pay the next feature",
-    "certain": "no answer that is still affordable can change the prediction",
+    "plan_complete": "the plan at this budget is complete: no further purchase belongs "
+    "to it",
+    "budget_exhausted": "what remains of the budget pays no further feature",
+    "certain": "no answer of the plan at this budget can change the prediction",
     "confident": "the prediction is as certain as was asked for",
     "all_known": "every feature that the model reads is answered",
     "rejected_early": "a stage of the cascade has rejected the case",
@@ -37,7 +39,7 @@ def why(ensemble: Ensemble, question: Question) -> str:
     """Why this feature is asked next, and what its price is made of."""
     word = "weak hypothesis" if question.n_hypotheses == 1 else "weak hypotheses"
     reason = (
-        f"It carries {percent(question.share)} of the vote that is still open, "
+        f"It carries {percent(question.open_share)} of the vote that is still open, "
         f"in {question.n_hypotheses} {word}."
     )
     return f"{reason} {price_words(ensemble.catalogue, question)}".strip()

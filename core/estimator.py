@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import fields, replace
+from hashlib import blake2b
 from typing import Any, get_args
 
 import numpy as np
@@ -29,13 +30,8 @@ from core.pipeline.choosing import AUTO, AutoName, Tried, tune
 from core.pipeline.spec import check_algorithm, part_auto
 from core.session.curves import evaluate
 from core.session.probability import label_chances
-from core.session.simulate import (
-    Walks,
-    class_probabilities,
-    class_votes,
-    find_scores,
-    walk,
-)
+from core.session.simulate import class_probabilities, class_votes, walk
+from core.session.walks import Walks
 from core.table.costs import plain, read_budget, read_budgets, read_catalogue
 from core.table.dataset import ClassLabel, Dataset
 from core.table.rows import scale_weights
@@ -303,9 +299,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         """
         walks = self._walk(X, budget)
         if self.ensemble_.is_multilabel:
-            return label_chances(
-                self.ensemble_, find_scores(self.ensemble_, walks)[:, 0]
-            )
+            return label_chances(self.ensemble_, walks.scores[:, 0])
         return class_probabilities(self.ensemble_, walks)[:, 0]
 
     def error_curve(
@@ -347,7 +341,13 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
 
     def _walk(self, X: npt.ArrayLike, budget: Budget) -> Walks:
         values = self._values(X)
-        return walk(self.ensemble_, values, [read_budget(budget)], seed=self._seed)
+        return walk(
+            self.ensemble_,
+            values,
+            [read_budget(budget)],
+            seed=self._seed,
+            streams=[find_stream(row) for row in values],
+        )
 
     def _values(self, X: npt.ArrayLike) -> FloatArray:
         check_is_fitted(self)
@@ -356,6 +356,13 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         )
         # Kernels are compiled for arrays that can be written to.
         return np.require(values, requirements=["C", "W"])
+
+
+def find_stream(row: FloatArray) -> int:
+    """Return the stream of draws of a row: by its content, whatever its place."""
+    # -0.0 is 0.0, and all NaN are one.
+    plain_row = np.where(np.isnan(row), np.nan, row + 0.0)
+    return int.from_bytes(blake2b(plain_row.tobytes(), digest_size=8).digest())
 
 
 def as_dense(y: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.curves import evaluate
+from core.session.policies import served_by
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset
@@ -23,7 +24,6 @@ ROUNDS: tuple[tuple[LearnerName, SearchName], ...] = (
     ("stump", "all"),
     ("tree", "ucb"),
 )
-POLICIES: tuple[str, ...] = ("ordered", "sample")
 
 
 def warm_up() -> None:
@@ -55,7 +55,7 @@ def warm(rows: Dataset) -> None:
         )
         rounds = list(boost(binned, weights, rows.catalogue, params))
         ensemble = make_ensemble(rows, params, rounds)
-        for policy in POLICIES:
+        for policy in served_by(ensemble):
             evaluate(ensemble, rows, [1_000_000, None], policy)
             state = machine.start(ensemble, 10_000_000, policy=policy)
             machine.forecast(ensemble, state)

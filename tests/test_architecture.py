@@ -151,7 +151,7 @@ ARROWS = {
 
 # One file per noun, and siblings never meet; the files named here serve them all.
 SHARED: dict[str, set[str]] = {
-    "core.kernels": {"jit", "records"},
+    "core.kernels": {"jit", "records", "paths", "prices", "draws", "walks"},
     "app.http": {"deps", "errors", "forms", "watch"},
     "app.service": {"loaded", "paging"},
     "app.store": {"engine", "tables", "paging", "blobs"},
@@ -187,7 +187,7 @@ ONLY_FROM = {
 # Values in, values out: no files, clock, environment, logging, database or web.
 CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "__future__"} | {
     "annotated_types",
-    *("abc", "bisect"),
+    *("abc", "bisect", "hashlib"),
     *("collections", "copy", "dataclasses", "decimal", "difflib", "enum", "fractions"),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
     *("types", "typing", "warnings"),
@@ -265,8 +265,8 @@ def is_refused(module: str, source: str) -> bool:
         ("core.training.rules", "import numba"),
         ("core.kernelsmith", "import numba"),
         ("core.training.boosting", "def f():\n    from sklearn.base import clone"),
-        ("core.kernels.scanning", "from core.kernels.inference import step"),
-        ("core.kernels.warm", "from core.kernels.inference import step"),
+        ("core.kernels.scanning", "from core.kernels.bounds import bound_votes"),
+        ("core.kernels.warm", "from core.kernels.bounds import bound_votes"),
         *(
             ("core.table.catalogue", f"import {name}")
             for name in ["logging", "os", "pathlib"]

@@ -37,8 +37,9 @@ from core.session import machine
 from core.session.answers import parse_answer
 from core.session.curves import evaluate
 from core.session.probability import decide
-from core.session.simulate import Walks, class_probabilities, walk
+from core.session.simulate import class_probabilities, walk
 from core.session.state import StopRule
+from core.session.walks import Walks
 from core.table.dataset import Dataset
 from core.table.prices import from_micros
 

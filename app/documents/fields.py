@@ -81,7 +81,7 @@ Label = Annotated[
 Policy = Annotated[
     str,
     BeforeValidator(read_policy, json_schema_input_type=str),
-    Field(json_schema_extra={"enum": list(POLICIES)}),
+    Field(json_schema_extra=lambda schema: schema.update(enum=list(POLICIES))),
 ]
 Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=float)]
 Value = Annotated[

@@ -17,8 +17,8 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 from core.session import machine
-from core.session.arrays import session_arrays
-from core.session.policies.ordered import find_plan
+from core.session.charging import bundle_members
+from core.session.position import Position
 from core.session.state import State, StopRule
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
@@ -76,10 +76,8 @@ def plan(
 ) -> bodies.Plan:
     """Return the order of purchases on paper at a budget in micro-units."""
     ensemble = loaded.get(db, find(db, model_id).id).ensemble
-    state = machine.start(
-        ensemble, budget, policy="ordered", stop=StopRule(certain=False)
-    )
-    length = find_plan(ensemble, session_arrays(ensemble, state)).length
+    state = machine.start(ensemble, budget, stop=StopRule(certain=False))
+    length = Position.of(ensemble, state).plan.length
     planned = (idx for one in ensemble.hypotheses[:length] for idx in one.feature_idxs)
     purchases = buy_all(ensemble, state, planned)
     return bodies.Plan(
@@ -105,7 +103,7 @@ def buy_all(
         amount = price(catalogue, paid, idx)
         paid = pay(catalogue, paid, [idx])
         total += amount
-        bought = (idx, *machine.bundle_members(ensemble, state, idx))
+        bought = (idx, *bundle_members(catalogue, state, idx))
         revealed.update(bought)
         feature = catalogue.features[idx]
         purchases.append(

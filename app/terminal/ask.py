@@ -1,17 +1,18 @@
 """The command `ask`: a session in the terminal, or over a pipe."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rich.console import Console
 from rich.markup import escape
 
 from app.terminal.transcript import say_end, say_question, say_standing
-from app.wording import STOP_WORDS, money
+from app.wording import money
 from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.answers import parse_answer
-from core.session.state import Outcome, Question, State
+from core.session.state import Answer, Outcome, Question, State
 from core.table.catalogue import Catalogue, Feature
 
 HELP = """   an answer         the value itself: {example}
@@ -173,10 +174,10 @@ def obey(
 def give(ensemble: Ensemble, state: State, feature_idx: int, text: str) -> State:
     feature = ensemble.catalogue.features[feature_idx]
     outcome = OUTCOMES.get(text.lower())
-    if outcome is not None and text not in feature.categories:
-        return machine.observe(ensemble, state, feature_idx, outcome)
-    value = parse_answer(feature, text)
-    return machine.observe(ensemble, state, feature_idx, "value", value)
+    answer = Answer(feature_idx, outcome or "unknown")
+    if outcome is None or text in feature.categories:
+        answer = Answer(feature_idx, "value", parse_answer(feature, text))
+    return machine.observe(ensemble, state, [answer])
 
 
 def undo(ensemble: Ensemble, state: State) -> State:
@@ -184,12 +185,11 @@ def undo(ensemble: Ensemble, state: State) -> State:
     if not state.history:
         raise RefusedError([Refusal("undo", "there is no answer yet")])
     *earlier, last = state.history
-    for answer in reversed(earlier):
+    before = Answer(last.feature_idx, "unknown")
+    for answer in earlier:
         if answer.feature_idx == last.feature_idx:
-            return machine.observe(
-                ensemble, state, answer.feature_idx, answer.outcome, answer.value
-            )
-    return machine.observe(ensemble, state, last.feature_idx, "unknown")
+            before = replace(answer, charged=0)
+    return machine.observe(ensemble, state, [before])
 
 
 def list_alternatives(
@@ -209,7 +209,3 @@ def say_error(error: Exception) -> str:
             f"and {money(error.remaining)} is left"
         )
     return str(error)
-
-
-def say_reason(state: State) -> str:
-    return STOP_WORDS[state.stop_reason or "client_stopped"]

@@ -19,7 +19,7 @@ from core.pipeline.progress import Training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train_spec
 from core.session import machine
-from core.session.state import State
+from core.session.state import Answer, State
 from core.table.check import Checked
 from core.table.dataset import Dataset
 
@@ -79,15 +79,17 @@ def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
         if state.stop_reason is not None:
             break
         say_question(console, ensemble, question)
+        answers = []
         for feature_idx in question.feature_idxs:
             value = float(values[feature_idx])
             if np.isnan(value):
-                state = machine.observe(ensemble, state, feature_idx, "unavailable")
+                answers.append(Answer(feature_idx, "unavailable"))
                 console.print("   answer: not available")
             else:
-                state = machine.observe(ensemble, state, feature_idx, "value", value)
+                answers.append(Answer(feature_idx, "value", value))
                 said = say_value(ensemble, feature_idx, value)
                 console.print(f"   answer: {escape(said)}")
+        state = machine.observe(ensemble, state, answers)
         say_standing(console, ensemble, state)
     say_end(console, ensemble, state)
     return state

@@ -12,6 +12,7 @@ from benchmarks.made import make_table
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.curves import evaluate
+from core.session.state import Answer
 from core.table.dataset import Dataset
 from core.table.prices import MICROS_PER_UNIT
 from core.training.params import BoostParams
@@ -108,8 +109,8 @@ def play(
         while state.next_feature_idx is not None:
             feature_idx = state.next_feature_idx
             value = float(rows.values[row, feature_idx])
-            answer = (ensemble, state, feature_idx, "value", value)
-            observing, state = timed(partial(machine.observe, *answer))
+            answers = [Answer(feature_idx, "value", value)]
+            observing, state = timed(partial(machine.observe, ensemble, state, answers))
             asking, _ = timed(partial(machine.next_question, ensemble, state))
             telling, _ = timed(partial(machine.forecast, ensemble, state))
             taken = (observing, asking, observing + asking, telling)

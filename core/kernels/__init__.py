@@ -1,29 +1,40 @@
-"""Every compiled function, on arrays and records of them; one file per stage.
+"""Every compiled function, on arrays and records (NamedTuples) of arrays.
 
-A kernel calls kernels of its own file only: numba's cache does not notice edits
-elsewhere.
+A record stands in the file of the kernels that read it. `jit` says why a kernel may
+call those of another file.
 """
 
 from core.kernels.binning import FEW, MISSING, encode, encode_parallel, pack
+from core.kernels.bounds import Reach, Segments, bound_votes
+from core.kernels.draws import find_asking, tally_draws
 from core.kernels.histograms import add, add_parallel
-from core.kernels.inference import (
+from core.kernels.paths import (
+    FEATURE,
     GONE,
+    HERE,
     KNOWN,
     OPEN,
     PENDING,
+    Case,
+    Paths,
     add_votes,
-    bound_votes,
-    find_asking,
-    find_dues,
-    find_plan,
-    follow_all,
     tally,
-    tally_draws,
-    walk_ordered,
-    walk_sampled,
 )
+from core.kernels.plans import find_plan
+from core.kernels.prices import Prices, follow_all
 from core.kernels.records import Best, Change, Coded, Look, Moved
+from core.kernels.sampled_walks import Carried, Draws, walk_sampled
 from core.kernels.scanning import scan, scan_parallel
+from core.kernels.walks import (
+    ASKED,
+    DONE,
+    N_COUNTS,
+    SPENT,
+    Ends,
+    Stages,
+    Terms,
+    walk_ordered,
+)
 from core.kernels.weights import (
     CHUNK,
     cast,
@@ -36,18 +47,34 @@ from core.kernels.weights import (
 )
 
 __all__ = [
+    "ASKED",
     "CHUNK",
+    "DONE",
+    "FEATURE",
     "FEW",
     "GONE",
+    "HERE",
     "KNOWN",
     "MISSING",
+    "N_COUNTS",
     "OPEN",
     "PENDING",
+    "SPENT",
     "Best",
+    "Carried",
+    "Case",
     "Change",
     "Coded",
+    "Draws",
+    "Ends",
     "Look",
     "Moved",
+    "Paths",
+    "Prices",
+    "Reach",
+    "Segments",
+    "Stages",
+    "Terms",
     "add",
     "add_parallel",
     "add_votes",
@@ -58,7 +85,6 @@ __all__ = [
     "encode",
     "encode_parallel",
     "find_asking",
-    "find_dues",
     "find_plan",
     "follow_all",
     "gather",

@@ -8,8 +8,45 @@ from numba import njit
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
-kernel = njit(**OPTIONS)
-parallel_kernel = njit(**OPTIONS, parallel=True)
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function, and anew after an edit of its file or of one it calls."""
+    return see_callees(njit(**OPTIONS)(function), function)
+
+
+def parallel_kernel(function: Callable[..., Any]) -> Any:
+    """Compile as `kernel` does, for all cores at once."""
+    return see_callees(njit(**OPTIONS, parallel=True)(function), function)
+
+
+def see_callees(compiled: Any, function: Callable[..., Any]) -> Any:
+    """Let the cache of a kernel notice edits of the kernels that it calls.
+
+    numba keeps machine code as long as the stamp of a function's own file stays the
+    same, although the code of inner functions is part of it. So the stamps of these
+    join it. A record (NamedTuple) stands in the file of the kernels that read it, so
+    that who takes a record notices its edits too.
+    """
+    if hasattr(compiled, "_cache"):
+        names = function.__code__.co_names
+        named: list[Any] = [function.__globals__.get(name) for name in names]
+        called = (one for one in named if hasattr(one, "_cache"))
+        file = compiled._cache._cache_file
+        stamps = (one._cache._cache_file._source_stamp for one in called)
+        file._source_stamp = (file._source_stamp, *stamps)
+        forget_lost_records(file)
+    return compiled
+
+
+def forget_lost_records(file: Any) -> None:
+    """Empty a kernel's cache where it names a record that there is no more.
+
+    numba reads the records before it compares the stamps, and would fail.
+    """
+    try:
+        file._load_index()
+    except (AttributeError, ImportError):  # pragma: no cover - a cache of other code
+        file.flush()
 
 
 def serial_and_parallel(body: Callable[..., Any]) -> tuple[Any, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from core import kernels
 from core.arrays import BoolArray, Derived, FloatArray, IntArray
+from core.kernels import Paths
 from core.model.hypotheses import Hypothesis, Stump
-from core.model.paths import Paths, lay_paths
+from core.model.paths import lay_paths
 from core.table.catalogue import (
     Catalogue,
 )
@@ -90,20 +93,7 @@ class Ensemble(Derived):
     @cached_property
     def paths(self) -> Paths:
         """The hypotheses as kernels follow them."""
-        return lay_paths(self.hypotheses, self.n_outputs)
-
-    @cached_property
-    def weighted_votes(self) -> FloatArray:
-        """Each vote of `paths` times its hypothesis' alpha; (n_votes, n_outputs)."""
-        if not self.hypotheses:
-            return np.zeros((1, self.n_outputs))
-        votes: FloatArray = self.paths.votes * self.alpha_array[self.paths.owners, None]
-        return votes
-
-    @cached_property
-    def alpha_array(self) -> FloatArray:
-        """The alphas; (n_hypotheses,)."""
-        return np.array(self.alphas, dtype=np.float64)
+        return lay_paths(self.hypotheses, self.n_outputs, self.alphas)
 
     @cached_property
     def alpha_sums(self) -> FloatArray:
@@ -115,13 +105,13 @@ class Ensemble(Derived):
     def is_used(self) -> BoolArray:
         """Which features some hypothesis reads; (n_features,)."""
         is_used = np.zeros(len(self.catalogue.features), dtype=np.bool_)
-        is_used[self.paths.nodes[:, 0]] = True
+        is_used[self.paths.nodes[:, kernels.FEATURE]] = True
         return is_used
 
     @cached_property
     def first_uses(self) -> tuple[int, ...]:
         """The features that are read, in the order in which hypotheses need them."""
-        return tuple(dict.fromkeys(self.paths.nodes[:, 0].tolist()))
+        return tuple(dict.fromkeys(self.paths.nodes[:, kernels.FEATURE].tolist()))
 
     @cached_property
     def readers(self) -> tuple[IntArray, IntArray]:
@@ -137,13 +127,11 @@ class Ensemble(Derived):
         return starts, np.array([h for part in parts for h in part], np.int64)
 
     @cached_property
-    def segments(self) -> tuple[FloatArray, ...]:
-        """Per feature one value from each segment between the cuts of its stumps.
+    def segments(self) -> kernels.Segments:
+        """One value from each segment between the cuts of each feature's stumps.
 
-        A tree or product of one stump is one here.
-
-        A category that no cut names is infinity, where there is one. Nothing where a
-        feature has no stump.
+        A tree or product of one stump is one here. A category that no cut names is
+        infinity, where there is one. Nothing where a feature has no stump.
         """
         cuts_by_feature: dict[int, list[float]] = {}
         for one in self.hypotheses:
@@ -157,17 +145,8 @@ class Ensemble(Derived):
             cuts = np.unique(np.array(its_cuts, dtype=np.float64))
             has_rest = feature.type != "category" or cuts.size < len(feature.categories)
             segments[feature_idx] = np.append(cuts, [np.inf] * has_rest)
-        return tuple(segments)
-
-    @cached_property
-    def segment_starts(self) -> IntArray:
-        """Where each feature's part of `segment_cuts` starts; (n_features + 1,)."""
-        return np.cumsum([0, *(part.size for part in self.segments)])
-
-    @cached_property
-    def segment_cuts(self) -> FloatArray:
-        """All `segments`, one after the other."""
-        return np.concatenate(self.segments)
+        starts = np.cumsum([0, *(part.size for part in segments)])
+        return kernels.Segments(starts, np.concatenate(segments))
 
     @cached_property
     def stage_ends(self) -> IntArray:
@@ -180,6 +159,17 @@ class Ensemble(Derived):
         """Least vote that passes each stage of the cascade; (n_stages,)."""
         stages = self.cascade.stages if self.cascade else ()
         return np.array([stage.threshold for stage in stages], dtype=np.float64)
+
+    @cached_property
+    def stage_scores(self) -> tuple[FloatArray, ...]:
+        """What each vote counts for in each stage of the cascade; (n_votes,) each."""
+        scores, positions = [], np.arange(len(self.hypotheses))
+        for start, stop in itertools.pairwise((0, *self.stage_ends)):
+            is_inside = (positions >= start) & (positions < stop)
+            alphas = np.where(is_inside, self.alphas, 0.0).tolist()
+            paths = lay_paths(self.hypotheses, self.n_outputs, alphas)
+            scores.append(paths.votes[:, 0].copy())
+        return tuple(scores)
 
     @cached_property
     def calibration_arrays(self) -> dict[str, FloatArray]:

@@ -1,4 +1,4 @@
-"""Weak hypotheses as the arrays of nodes that kernels follow."""
+"""Weak hypotheses laid out as the arrays of nodes that kernels follow."""
 
 from __future__ import annotations
 
@@ -6,33 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from core.kernels import Paths
 from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
 
 
-@dataclass(frozen=True)
-class Paths:
-    """Hypotheses as nodes that a path leads through, to a vote.
-
-    `roots` (n_hypotheses,) is the first node of each. `nodes` (n_nodes, 6) holds the
-    feature, whether the cut is a category, where to go above the cut and otherwise,
-    the vote that stands if the path ends here, and of a product a node of the next
-    factor, without which it has no vote (else -1). A place to go to is a node,
-    or, as -1 - v, the vote v. `cuts` is (n_nodes,). `votes` (n_votes, n_outputs) are
-    +1, -1 or 0; the first is all 0, and the only one that is. `owners` (n_votes,) is
-    the hypothesis that each belongs to.
-    """
-
-    roots: npt.NDArray[np.int64]
-    nodes: npt.NDArray[np.int64]
-    cuts: npt.NDArray[np.float64]
-    votes: npt.NDArray[np.float64]
-    owners: npt.NDArray[np.int64]
-
-
-def lay_paths(hypotheses: Sequence[Hypothesis], n_outputs: int) -> Paths:
-    """Lay hypotheses out as paths."""
+def lay_paths(
+    hypotheses: Sequence[Hypothesis], n_outputs: int, alphas: Sequence[float] = ()
+) -> Paths:
+    """Lay hypotheses out as paths; without alphas each vote counts 1."""
     laying = _Laying([], [], [(0,) * n_outputs], [0])
     roots = []
     for position, hypothesis in enumerate(hypotheses):
@@ -43,12 +25,16 @@ def lay_paths(hypotheses: Sequence[Hypothesis], n_outputs: int) -> Paths:
             laying.add_tree(hypothesis, position)
         else:
             laying.add_tree(Tree((hypothesis,), ((LEAF, LEAF),)), position)
+    weights = np.array(alphas or [1.0] * len(roots), dtype=np.float64)
+    votes = np.array(laying.votes, dtype=np.float64)
+    if hypotheses:
+        votes *= weights[laying.owners, None]
     return Paths(
         roots=np.array(roots, dtype=np.int64),
         nodes=np.array(laying.nodes, dtype=np.int64).reshape(-1, 6),
         cuts=np.array(laying.cuts, dtype=np.float64),
-        votes=np.array(laying.votes, dtype=np.float64),
-        owners=np.array(laying.owners, dtype=np.int64),
+        votes=votes,
+        alphas=weights,
     )
 
 
@@ -62,7 +48,7 @@ class _Laying:
     def add_votes(
         self, votes: tuple[int, ...], owner: int, below: tuple[int, ...] | None = None
     ) -> int:
-        """Add a pair of votes, +v and by default -v; give the position of the first."""
+        """Add a pair of votes, +v and by default -v; return the first's position."""
         self.votes += [votes, below or tuple(-vote for vote in votes)]
         self.owners += [owner, owner]
         return len(self.votes) - 2

@@ -51,17 +51,7 @@ def hypothesis_votes(
     """Votes of one hypothesis, +1, -1 or 0, on every row; (n_rows, n_outputs)."""
     paths = lay_paths([hypothesis], n_outputs)
     votes, alphas = np.zeros((values.shape[0], n_outputs)), np.zeros(values.shape[0])
-    kernels.add_votes(
-        values,
-        1,
-        paths.roots,
-        paths.nodes,
-        paths.cuts,
-        np.ones(1),
-        paths.votes,
-        votes,
-        alphas,
-    )
+    kernels.add_votes(values, 1, paths, votes, alphas)
     return votes
 
 
@@ -83,18 +73,8 @@ def full_votes(
     alphas : float64 array, shape (n_rows,)
         Sum of the alphas that voted.
     """
-    paths = ensemble.paths
     votes = np.zeros((values.shape[0], ensemble.n_outputs))
     alphas = np.zeros(values.shape[0])
-    kernels.add_votes(
-        values,
-        len(ensemble.hypotheses) if length is None else length,
-        paths.roots,
-        paths.nodes,
-        paths.cuts,
-        ensemble.alpha_array,
-        ensemble.weighted_votes,
-        votes,
-        alphas,
-    )
+    n_first = len(ensemble.hypotheses) if length is None else length
+    kernels.add_votes(values, n_first, ensemble.paths, votes, alphas)
     return votes, alphas

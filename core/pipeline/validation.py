@@ -14,7 +14,7 @@ from core.model.model import Curve
 from core.model.votes import TIE
 from core.pipeline.calibration import Observed, calibrate, join
 from core.session.curves import evaluate
-from core.session.simulate import find_scores, walk
+from core.session.simulate import walk
 from core.table.dataset import Dataset
 
 MAX_CURVE_POINTS = 24
@@ -150,15 +150,15 @@ def collect_votes(
         its_budgets = np.arange(len(budgets))[first :: len(strides)]
         limits = budgets[first :: len(strides)]
         walks = walk(ensemble, rows.values[its_rows], limits, policy, seed)
-        scores = find_scores(ensemble, walks, policy)
+        scores = walks.scores
         is_taken = np.abs(scores).max(axis=-1) > TIE * float(ensemble.alpha_sums[-1])
         if policy == "sample":
-            is_taken &= ~walks.is_full
+            is_taken &= walks.marks >= 0
         row_idxs, columns = np.nonzero(is_taken)
         parts.append(
             Observed(
                 scores=scores[is_taken],
-                shares=walks.shares[is_taken],
+                shares=walks.known_shares[is_taken],
                 targets=rows.targets[its_rows][row_idxs],
                 weights=weights[its_rows][row_idxs],
                 budget_idxs=its_budgets[columns],

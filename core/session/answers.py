@@ -6,19 +6,16 @@ import math
 
 from core.errors import AnswerError, Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
-from core.session.policies import POLICIES
+from core.session.policies import served_by
 from core.table.catalogue import UNSEEN, Feature
 from core.table.columns import parse_boolean, parse_number
 
 
 def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
     """Refuse a policy that there is not, or not for this ensemble."""
-    policies: tuple[str, ...] = tuple(POLICIES)
-    if ensemble.cascade is None:
-        policies = tuple(one for one in policies if one != "cascade")
-    for policy in policies:
-        if policy == name:
-            return policy
+    policies = served_by(ensemble)
+    if name in policies:
+        return name
     rule = f"must be one of {', '.join(policies)} for this model"
     raise RefusedError([Refusal(where, rule, repr(name))])
 

@@ -9,15 +9,9 @@ import numpy as np
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
-from core.model.votes import (
-    label_votes,
-)
+from core.model.votes import label_votes
 from core.session.probability import decide
-from core.session.simulate import (
-    class_probabilities,
-    class_votes,
-    walk,
-)
+from core.session.simulate import class_probabilities, class_votes, walk
 from core.table.dataset import Dataset
 
 # Of `evaluate` at a time: 64 MB.
@@ -82,9 +76,9 @@ def judge_rows(
 
     All (n_rows, n_budgets); of several labels the share that is wrong.
     """
-    walks = walk(
-        ensemble, dataset.values[rows], budgets, policy, seed, first_row=rows.start
-    )
+    streams = range(rows.start, rows.stop)
+    values = dataset.values[rows]
+    walks = walk(ensemble, values, budgets, policy, seed, streams=streams)
     targets = dataset.targets[rows, None]
     if ensemble.is_multilabel:
         is_wrong = label_votes(ensemble, walks.margins) != targets

@@ -6,21 +6,19 @@ Replayable from (ensemble, policy, budget, seed, known values, answers in order)
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from core.errors import AnswerError, ClosedError, OverBudgetError, Refusal
+from core.errors import ClosedError
 from core.model.ensemble import Ensemble
-from core.session import forecasts
-from core.session.arrays import paid_by, session_arrays
+from core.session.charging import bundle_members, is_taken, take
+from core.session.forecasts import make_forecast
 from core.session.policies import POLICIES
-from core.session.policies.ordered import find_plan
-from core.session.policies.waiting import find_waiting
+from core.session.position import Position
 from core.session.state import (
     Answer,
-    Charge,
     Forecast,
     Outcome,
     Question,
@@ -28,11 +26,8 @@ from core.session.state import (
     StopReason,
     StopRule,
 )
-from core.session.stop_rules import is_certain, is_confident
 from core.table.catalogue import NO_GROUP
-from core.table.prices import price
 
-CHARGED_OUTCOMES = ("value", "ordered")
 FINAL_REASONS = ("client_stopped", "expired")
 
 
@@ -53,12 +48,11 @@ def start(
     budget : int or None
         Most that may be charged, in micro-units; None: unlimited.
     seed, stream : int
-        Key of the policy `sample`, 0 to 2**64 - 1. `evaluate` gives row i stream i.
+        Key of the draws, 0 to 2**64 - 1. `evaluate` gives row i stream i.
     known : mapping of int to float, optional
         Values known beforehand by feature; free, and they pay no fee.
     policy : str, optional
-        `ordered`, `sample`, or of a cascade `cascade`; that of the ensemble's
-        algorithm by default.
+        One of `POLICIES` that serves the ensemble; by default that of its algorithm.
     stop : StopRule, optional
 
     Returns
@@ -83,29 +77,22 @@ def start(
     return advance(ensemble, state)
 
 
-def observe(
-    ensemble: Ensemble,
-    state: State,
-    feature_idx: int,
-    outcome: Outcome,
-    value: float | None = None,
-) -> State:
-    """Take an answer, charge it, and find the next question.
+def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> State:
+    """Take answers, all or none, charge them in order, and find the next question.
 
     A feature is charged at most once, on its first `value` or `ordered`, at the price
-    of that moment. The first charged member of a bundle pays its price; its members
-    without an answer become `ordered` at 0. The same answer again changes nothing.
-    Any feature may be answered, not only the one asked.
+    of that moment; if it is known from the start, only on `ordered`, and its value
+    counts until the result comes. The first charged member of a bundle pays its price;
+    its members without an answer become `ordered` at 0. An answer that the session has
+    already changes nothing. Any feature may be answered, not only the one asked.
 
     Parameters
     ----------
     ensemble : Ensemble
     state : State
-    feature_idx : int
-    outcome : {"value", "ordered", "unavailable", "refused", "unknown"}
-    value : float, optional
-        With `value` only; as in `Dataset.values`, `UNSEEN` for a category that
-        training did not see.
+    answers : sequence of Answer
+        What each charges is found here. A value comes with the outcome `value` only;
+        as in `Dataset.values`, `UNSEEN` for a category that training did not see.
 
     Returns
     -------
@@ -114,40 +101,28 @@ def observe(
     Raises
     ------
     AnswerError
-        A value without the outcome `value`, or the other way round.
+        A value without the outcome `value`, or the other way round; or no value for a
+        feature that is known from the start.
     OverBudgetError
-        The price exceeds what remains.
+        A price exceeds what remains.
     ClosedError
         The session takes no such answer any more.
     """
-    name = ensemble.catalogue.features[feature_idx].name
-    if (outcome == "value") != (value is not None):
-        rule = "a value is given exactly when the outcome is value"
-        raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
-    before = state.outcomes[feature_idx]
-    is_same_outcome = before == outcome or (before == "known" and outcome == "value")
-    if is_same_outcome and (value is None or value == state.values[feature_idx]):
-        return state
-    if is_closed(state) or (state.is_ended and before is None):
-        raise ClosedError(f"{name}: the session takes no more answers")
-    charges = find_charges(ensemble, state, feature_idx, outcome)
-    amount = charges[0].amount if charges else 0
-    if state.remaining is not None and amount > state.remaining:
-        raise OverBudgetError(name, amount, state.remaining)
-    outcomes, values = list(state.outcomes), list(state.values)
-    outcomes[feature_idx] = outcome
-    values[feature_idx] = math.nan if value is None else value
-    for charge in charges[1:]:
-        outcomes[charge.feature_idx] = "ordered"
-    answer = Answer(feature_idx, outcome, value, amount)
-    answered = replace(
-        state,
-        outcomes=tuple(outcomes),
-        values=tuple(values),
-        charges=state.charges + charges,
-        history=(*state.history, answer),
-    )
-    return advance(ensemble, answered)
+    catalogue, policy = ensemble.catalogue, POLICIES[state.policy]
+    after = state
+    for answer in answers:
+        if is_taken(after, answer):
+            continue
+        is_new = after.outcomes[answer.feature_idx] is None
+        if is_closed(state) or (state.is_ended and is_new):
+            name = catalogue.features[answer.feature_idx].name
+            raise ClosedError(f"{name}: the session takes no more answers")
+        if after is not state and state.stop_reason not in FINAL_REASONS:
+            # Draws go on from answer to answer, as if each had come alone.
+            n_draws = policy.count_draws(Position.of(ensemble, after))
+            after = replace(after, n_draws=n_draws)
+        after = take(catalogue, after, answer)
+    return state if after is state else advance(ensemble, after)
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:
@@ -166,38 +141,6 @@ def is_closed(state: State) -> bool:
     return state.is_ended and not state.pending
 
 
-def find_charges(
-    ensemble: Ensemble, state: State, feature_idx: int, outcome: Outcome
-) -> tuple[Charge, ...]:
-    """Find what an answer charges: the feature first, then what its bundle reveals."""
-    catalogue = ensemble.catalogue
-    paid = paid_by(catalogue, state)
-    if (
-        outcome not in CHARGED_OUTCOMES
-        or feature_idx in paid.feature_idxs
-        or feature_idx in state.known
-    ):
-        return ()
-    own = Charge(feature_idx, price(catalogue, paid, feature_idx))
-    others = bundle_members(ensemble, state, feature_idx)
-    return (own, *(Charge(idx, 0) for idx in others))
-
-
-def bundle_members(
-    ensemble: Ensemble, state: State, feature_idx: int
-) -> tuple[int, ...]:
-    """Other members of the feature's bundle that have no answer yet."""
-    group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
-    if group_idx == NO_GROUP or not ensemble.catalogue.is_bundle[group_idx]:
-        return ()
-    members = np.flatnonzero(ensemble.catalogue.group_idxs == group_idx)
-    return tuple(
-        int(idx)
-        for idx in members
-        if idx != feature_idx and state.outcomes[idx] is None
-    )
-
-
 def count_questions(ensemble: Ensemble, state: State) -> int:
     """How many questions were answered; the members of a bundle are one question."""
     group_idxs, is_bundle = ensemble.catalogue.group_idxs, ensemble.catalogue.is_bundle
@@ -213,38 +156,40 @@ def advance(ensemble: Ensemble, state: State) -> State:
     """Find what comes next: a question, an advice to stop, or the end."""
     if state.stop_reason in FINAL_REASONS:
         return state
-    arrays = session_arrays(ensemble, state)
-    step = POLICIES[state.policy](ensemble, state, arrays)
-    is_sure = state.stop.certain and is_certain(ensemble, state, arrays)
-    moved = replace(
-        state,
-        n_draws=step.n_draws,
-        next_feature_idx=step.feature_idx,
-        stop_reason=step.reason,
-        is_ended=step.feature_idx is None,
-        is_decided=is_sure or step.reason == "all_known",
-    )
-    if moved.is_ended:
-        return moved
+    policy, position = POLICIES[state.policy], Position.of(ensemble, state)
+    step = policy.find_next(position)
+    is_sure = state.stop.certain and policy.is_certain(position)
+    changes: dict[str, object] = {
+        "n_draws": step.n_draws,
+        "next_feature_idx": step.feature_idx,
+        "stop_reason": step.reason,
+        "is_ended": step.feature_idx is None,
+        "is_decided": is_sure or step.reason == "all_known",
+    }
+    if step.feature_idx is None:
+        return position.decide(**changes)
     most = state.stop.max_questions
     if most is not None and count_questions(ensemble, state) >= most:
-        return replace(
-            moved, next_feature_idx=None, stop_reason="max_questions", is_ended=True
-        )
+        changes |= {"next_feature_idx": None, "is_ended": True}
+        return position.decide(**changes | {"stop_reason": "max_questions"})
     if is_sure:
-        return replace(moved, stop_reason="certain")
-    if is_confident(ensemble, moved, arrays):
-        return replace(moved, stop_reason="confident")
+        return position.decide(**changes | {"stop_reason": "certain"})
+    moved = position.decide(**changes)
+    if state.stop.confidence is not None:
+        current = forecast(ensemble, moved)
+        if current.probabilities[current.label] >= state.stop.confidence:
+            return Position.of(ensemble, moved).decide(stop_reason="confident")
     return moved
 
 
 def forecast(ensemble: Ensemble, state: State) -> Forecast:
-    """Predict from what a session knows; see `core.session.forecasts.forecast`."""
-    return forecasts.forecast(ensemble, state, session_arrays(ensemble, state))
+    """Predict from what a session knows; see `core.session.forecasts`."""
+    policy, position = POLICIES[state.policy], Position.of(ensemble, state)
+    return make_forecast(ensemble, policy, policy.standing(position))
 
 
 def next_question(ensemble: Ensemble, state: State) -> Question | None:
-    """Say what is asked next and at which price; None once a session has ended.
+    """Return what is asked next and at which price; None once a session has ended.
 
     After an advice to stop (`certain`, `confident`) it is what would be asked if one
     goes on.
@@ -252,30 +197,37 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     feature_idx = state.next_feature_idx
     if feature_idx is None:
         return None
-    catalogue = ensemble.catalogue
-    arrays = session_arrays(ensemble, state)
-    group_idx = int(catalogue.group_idxs[feature_idx])
-    waiting = find_waiting(ensemble, arrays)
-    waiting_for = waiting.feature_idxs
-    is_open = waiting_for >= 0
-    if state.policy != "sample":
-        # The plan, and the hypothesis after it if it is the one that asks.
-        length = find_plan(ensemble, arrays).length
-        is_open[max(length, int(np.argmax(waiting_for == feature_idx)) + 1) :] = False
-    alphas = ensemble.alpha_array
-    is_payable = (waiting_for >= 0) & waiting.is_payable
-    others = dict.fromkeys(waiting_for[is_payable].tolist())
+    position = Position.of(ensemble, state)
+    group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
+    others = bundle_members(ensemble.catalogue, state, feature_idx)
+    is_payable = (position.waiting_for >= 0) & position.is_payable
+    could_ask = dict.fromkeys(position.waiting_for[is_payable].tolist())
     starts, _ = ensemble.readers
-    prices = arrays.prices.tolist()
+    prices = position.prices.tolist()
     return Question(
         number=count_questions(ensemble, state) + 1,
         feature_idx=feature_idx,
-        feature_idxs=(feature_idx, *bundle_members(ensemble, state, feature_idx)),
+        feature_idxs=(feature_idx, *others),
         price=prices[feature_idx],
-        is_group_paid=group_idx != NO_GROUP and bool(arrays.is_group_paid[group_idx]),
+        is_group_paid=group_idx != NO_GROUP
+        and bool(position.case.is_group_paid[group_idx]),
         n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx]),
-        share=float(
-            alphas[is_open & (waiting_for == feature_idx)].sum() / alphas[is_open].sum()
+        open_share=find_open_share(position, feature_idx),
+        alternatives=tuple(
+            (idx, prices[idx]) for idx in could_ask if idx != feature_idx
         ),
-        alternatives=tuple((idx, prices[idx]) for idx in others if idx != feature_idx),
     )
+
+
+def find_open_share(position: Position, feature_idx: int) -> float:
+    """Return the part of the alpha that is still open which waits for a feature."""
+    waiting_for = position.waiting_for
+    is_open = waiting_for >= 0
+    length = POLICIES[position.state.policy].plan_length(position)
+    if length is not None:
+        # The plan, and the hypothesis after it if it is the one that asks.
+        first_asking = int(np.argmax(waiting_for == feature_idx))
+        is_open[max(length, first_asking + 1) :] = False
+    alphas = position.ensemble.paths.alphas
+    asking = alphas[is_open & (waiting_for == feature_idx)].sum()
+    return float(asking / alphas[is_open].sum())

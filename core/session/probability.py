@@ -10,6 +10,9 @@ from core.model.votes import TIE, argbest
 
 MAX_LOGIT = 40.0
 
+# Whose calibration turns the vote of all that is known into probabilities.
+FULL_VOTE = "ordered"
+
 KNOTS = np.linspace(0.0, 1.0, N_KNOTS)
 
 # What holds without a calibration: no offset, and the odds as they are.
@@ -19,8 +22,8 @@ PLAIN = np.column_stack((np.zeros(N_KNOTS), np.ones(N_KNOTS)))
 def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
     """Probability of each class from the stages passed; (...) -> (..., 2).
 
-    Shares of held-out rows that came as far (`passed` as from
-    `core.session.policies.cascade.count_passed`).
+    Shares of held-out rows that came as far: the stages up to the last that is passed,
+    -1 - s where stage s rejected.
     """
     cascade = ensemble.cascade
     assert cascade is not None, "the policy needs one"

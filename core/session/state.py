@@ -10,6 +10,7 @@ from annotated_types import Interval, doc
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
 
 StopReason = Literal[
+    "plan_complete",
     "budget_exhausted",
     "certain",
     "confident",
@@ -23,11 +24,13 @@ StopReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One entry of a session's history; `value` is a float as in `Dataset.values`."""
+    """What came back for one feature; in a history with what it was charged."""
 
     feature_idx: int
     outcome: Outcome
+    #: as in `Dataset.values`; with the outcome `value` only
     value: float | None = None
+    #: in micro-units
     charged: int = 0
 
 
@@ -58,29 +61,28 @@ class Charge:
 
 @dataclass(frozen=True)
 class State:
-    """A session as far as it has come; `core.session.machine` makes the next from it.
-
-    `outcomes` per feature: None (not asked), "known" (given at the start) or the
-    last outcome. `values` per feature: as in `Dataset.values`, NaN where not known.
-    `known` are the features given at the start; they are never charged.
-    `n_draws` counts the draws of the policy `sample` that are done with. `is_decided`
-    once no further answer counts: then its forecast is the full vote.
-    """
+    """A session as far as it has come; see `core.session.machine`."""
 
     policy: str
+    #: in micro-units; None: unlimited
     budget: int | None
     seed: int
     stream: int
     stop: StopRule
+    #: per feature: None (not asked), "known" (given at the start) or the last outcome
     outcomes: tuple[Outcome | Literal["known"] | None, ...]
+    #: per feature, as in `Dataset.values`; NaN where not known
     values: tuple[float, ...]
+    #: features given at the start
     known: tuple[int, ...] = ()
     charges: tuple[Charge, ...] = ()
     history: tuple[Answer, ...] = ()
+    #: draws that are done with, where the policy draws
     n_draws: int = 0
     next_feature_idx: int | None = None
     stop_reason: StopReason | None = None
     is_ended: bool = False
+    #: whether no further answer counts: then the forecast is the full vote
     is_decided: bool = False
 
     @property
@@ -103,36 +105,35 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked next; prices in micro-units.
-
-    `feature_idxs` are all features that the price reveals: the open members of a
-    bundle, else the feature itself. `share` is the feature's part of the alpha that
-    is still open.
-    """
+    """What is asked next; prices in micro-units."""
 
     number: int
     feature_idx: int
+    #: all features that the price reveals: the open members of a bundle, or this one
     feature_idxs: tuple[int, ...]
     price: int
     is_group_paid: bool
+    #: how many hypotheses read the feature
     n_hypotheses: int
-    share: float
+    #: the feature's part of the alpha that is still open
+    open_share: float
+    #: other features that could be asked, with their prices
     alternatives: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is predicted from what is known so far.
+    """What is predicted from what is known so far."""
 
-    `vote` is the class position of the raw vote, `label` the one to act on. `margin`
-    of two classes is that of the second, in [-1, 1]; of more classes half the lead of
-    the first over the next, in [0, 1].
-    """
-
+    #: class position to act on
     label: int
+    #: class position of the raw vote
     vote: int
     probabilities: tuple[float, ...]
+    #: of two classes that of the second, in [-1, 1]; of more classes half the lead of
+    #: the first over the next, in [0, 1]
     margin: float
-    share: float
+    #: alpha that has voted, by all alpha
+    known_share: float
     n_draws: int | None = None
     hoeffding_p: float | None = None

@@ -1,157 +1,69 @@
-"""When a session should stop although more could be asked."""
+"""When no answer within reach can change what a session predicts."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from core import kernels
 from core.arrays import FloatArray
 from core.model.ensemble import N_KNOTS, Ensemble
 from core.model.votes import TIE, raw_votes
-from core.session.arrays import SessionArrays
-from core.session.forecasts import current_votes, find_counted, forecast, tally
-from core.session.policies.cascade import follow_paths, judge
-from core.session.policies.ordered import find_plan
-from core.session.policies.waiting import find_waiting
-from core.session.probability import (
-    decide,
-    output_logits,
-    share_out,
-    stage_chances,
-    stage_votes,
-)
-from core.session.state import State
+from core.session.position import Position
+from core.session.probability import FULL_VOTE, decide, output_logits, share_out
 
 
-def is_confident(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
-    """Whether the label is as probable as the session's stop rule asks for."""
-    if state.stop.confidence is None:
-        return False
-    current = forecast(ensemble, state, arrays)
-    return current.probabilities[current.label] >= state.stop.confidence
+def is_vote_certain(position: Position, length: int | None) -> bool:
+    """Whether no answer of the plan can change the vote, nor the label.
 
+    Parameters
+    ----------
+    position : Position
+    length : int or None
+        Of the plan; None: the vote is that of whatever can be paid.
 
-def is_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
-    """Whether no answer still affordable can change the vote, nor the label.
-
-    Each open feature still individually affordable contributes the least and the
-    greatest of its summed votes over all values and "missing"; trees and products
-    contribute theirs one by one. Exact for the vote of stumps of two classes without a
-    budget, sound otherwise: a plan that grows because a feature is missing is allowed
-    for. Of more classes the winner must keep its lead over each other one, a bound on
-    the difference of the two votes.
+    Notes
+    -----
+    Each open feature that what remains pays contributes the least and the greatest of
+    its summed votes over all values and "missing"; trees and products contribute
+    theirs one by one. Exact for the vote of stumps of two classes without a budget,
+    sound otherwise: a plan that grows because a feature is missing is allowed for. Of
+    more classes the winner must keep its lead over each other one, a bound on the
+    difference of the two votes.
 
     The label is decided from calibrated probabilities. A logit, and the difference of
     two, is linear in the vote, and between two knots in the share known, each for a
     fixed other one: so the corners of the reachable boxes decide.
     """
+    ensemble, state = position.ensemble, position.state
     total = float(ensemble.alpha_sums[-1])
     if total == 0:
         return True
-    if state.policy == "cascade":
-        return is_stage_certain(ensemble, state, arrays)
-    length, is_counted = find_counted(ensemble, state, arrays)
-    votes, known, _ = tally(ensemble, arrays, length, is_counted)
-    bounds = Bounds(ensemble, state, arrays, length)
-    share = known / total
+    if set(state.pending) & set(state.known):
+        # The result may change a value that counts already.
+        return False
+    tally = position.tally(length)
+    share = tally.known / total
     if ensemble.n_outputs == 1:
-        ends = np.array(bounds.of(ensemble.weighted_votes[:, 0]))[:, None]
+        ends = np.array(position.bound(ensemble.paths.votes[:, 0], length))[:, None]
         is_one_vote = len(set(raw_votes(ensemble, ends).tolist())) == 1
         return is_one_vote and is_binary_label_fixed(ensemble, ends, share)
-    winner = int(raw_votes(ensemble, votes))
-    return keeps_lead(bounds, winner, TIE * total) and is_label_fixed(
-        bounds, votes, share
+    winner = int(raw_votes(ensemble, tally.votes))
+    return keeps_lead(position, length, winner) and is_label_fixed(
+        position, length, tally.votes, share
     )
 
 
-def is_stage_certain(ensemble: Ensemble, state: State, arrays: SessionArrays) -> bool:
-    """Whether the stages still to come can change neither the vote nor the label.
-
-    The votes of each stage are bounded over all answers that are still affordable: they
-    say which stages may be passed, and which may reject. A session may end within any
-    stage that can be reached. One in which nothing has voted yet may also be gone past
-    without any vote, which changes nothing.
-    """
-    ends = follow_paths(ensemble, arrays)
-    passed = judge(ensemble, ends)
-    # A path that has come to a vote keeps one, whatever else it hears.
-    has_vote = current_votes(ensemble, arrays) > 0
-    bounds = Bounds(ensemble, state, arrays, find_plan(ensemble, arrays).length)
-    tolerance = TIE * float(ensemble.alpha_sums[-1])
-    starts = [0, *ensemble.stage_ends[:-1].tolist()]
-    owners = ensemble.paths.owners
-    reachable = [passed]
-    for stage in range(passed, ensemble.stage_ends.size if passed >= 0 else passed):
-        stop = int(ensemble.stage_ends[stage])
-        part = slice(starts[stage], stop)
-        if not has_vote[part].any() and not (ends[part] >= 0).any():
-            # Gone past without any vote.
-            continue
-        is_inside = (owners >= starts[stage]) & (owners < stop)
-        scores = np.where(is_inside, ensemble.weighted_votes[:, 0], 0.0)
-        low, high = bounds.of(scores)
-        threshold = float(ensemble.thresholds[stage])
-        if low < threshold + tolerance:
-            reachable.append(-1 - stage)
-        if high >= threshold - tolerance:
-            reachable.append(stage + 1)
-        elif has_vote[part].any():
-            break
-    codes = np.array(reachable)
-    labels = decide(ensemble, stage_chances(ensemble, codes)).tolist()
-    votes = stage_votes(ensemble, codes).tolist()
-    return len(set(labels)) == len(set(votes)) == 1
-
-
-class Bounds:
-    """Least and greatest final scores of a session."""
-
-    def __init__(
-        self, ensemble: Ensemble, state: State, arrays: SessionArrays, start: int
-    ) -> None:
-        self.ensemble = ensemble
-        self.arrays = arrays
-        self.start = start
-        self.is_prefix = state.policy != "sample"
-        self.is_affordable = arrays.is_affordable
-        self.is_payable = find_waiting(ensemble, arrays).is_payable
-        self.is_coming = arrays.is_coming(ensemble.catalogue)
-
-    def of(self, scores: FloatArray) -> tuple[float, float]:
-        """Least and greatest sum of what votes count for, (n_votes,)."""
-        ensemble, arrays, paths = self.ensemble, self.arrays, self.ensemble.paths
-        bounds = np.empty(2)
-        kernels.bound_votes(
-            arrays.values,
-            arrays.status,
-            self.is_affordable,
-            self.is_payable,
-            self.is_coming,
-            paths.roots,
-            paths.nodes,
-            paths.cuts,
-            np.ascontiguousarray(scores),
-            ensemble.segment_starts,
-            ensemble.segment_cuts,
-            self.start,
-            self.is_prefix,
-            bounds,
-        )
-        low, high = bounds.tolist()
-        return low, high
-
-
-def keeps_lead(bounds: Bounds, winner: int, tolerance: float) -> bool:
+def keeps_lead(position: Position, length: int | None, winner: int) -> bool:
     """Whether the winning class of several stays ahead, whatever the answers.
 
     Within the tolerance of a tie it must be the one that ties prefer.
     """
-    ensemble = bounds.ensemble
-    preference, votes = ensemble.preference.tolist(), ensemble.weighted_votes
+    ensemble = position.ensemble
+    tolerance = TIE * float(ensemble.alpha_sums[-1])
+    preference, votes = ensemble.preference.tolist(), ensemble.paths.votes
     for rival in range(ensemble.n_outputs):
         if rival == winner:
             continue
-        low, _ = bounds.of(votes[:, winner] - votes[:, rival])
+        low, _ = position.bound(votes[:, winner] - votes[:, rival], length)
         is_preferred = preference.index(winner) < preference.index(rival)
         if low < 3 * tolerance and not (is_preferred and low >= -tolerance):
             return False
@@ -165,7 +77,7 @@ def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) ->
     """
     shares = reachable_knots(share)[:, None]
     scores = np.broadcast_to(ends, (shares.size, *ends.shape))
-    corners = share_out(output_logits(ensemble, "ordered", scores, shares))
+    corners = share_out(output_logits(ensemble, FULL_VOTE, scores, shares))
     labels = set(decide(ensemble, corners).ravel().tolist())
     low, high = ends[:, 0].tolist()
     tolerance = TIE * float(ensemble.alpha_sums[-1])
@@ -175,7 +87,9 @@ def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) ->
     return len(labels) == 1
 
 
-def is_label_fixed(bounds: Bounds, votes: FloatArray, share: float) -> bool:
+def is_label_fixed(
+    position: Position, length: int | None, votes: FloatArray, share: float
+) -> bool:
     """Whether every forecast of several classes that answers can lead to has one label.
 
     One if the label of now costs less than each other one even where the odds of each
@@ -183,18 +97,20 @@ def is_label_fixed(bounds: Bounds, votes: FloatArray, share: float) -> bool:
 
     Parameters
     ----------
-    bounds : Bounds
+    position : Position
+    length : int or None
+        Of the plan, as in `is_vote_certain`.
     votes : float64 array, shape (n_outputs,)
         Of now; the label that they give is the one to be kept.
     share : float
         Least share known, that of now.
     """
-    ensemble = bounds.ensemble
-    chances = share_out(output_logits(ensemble, "ordered", votes, np.array(share)))
+    ensemble = position.ensemble
+    chances = share_out(output_logits(ensemble, FULL_VOTE, votes, np.array(share)))
     label = int(decide(ensemble, chances))
     ranges = [
-        bounds.of(one - ensemble.weighted_votes[:, label])
-        for one in ensemble.weighted_votes.T
+        position.bound(one - ensemble.paths.votes[:, label], length)
+        for one in ensemble.paths.votes.T
     ]
     # Where no class falls behind the label for sure, all may tie, for the priors.
     may_tie = min(high for _, high in ranges) >= -TIE * float(ensemble.alpha_sums[-1])
@@ -224,7 +140,7 @@ def relative_logits(
     """
     shares = reachable_knots(share)[:, None]
     scores = np.broadcast_to(ends, (shares.size, *ends.shape))
-    corners = output_logits(ensemble, "ordered", scores, shares)
+    corners = output_logits(ensemble, FULL_VOTE, scores, shares)
     # Its own lead over itself is 0, so that only its offset is left.
     corners = corners - corners[..., [label]]
     return corners.min(axis=(0, 1)), corners.max(axis=(0, 1))

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from core.arrays import BoolArray, Derived, IntArray
+from core.kernels import Prices
 
 FeatureType = Literal["number", "boolean", "category"]
 
@@ -103,3 +104,8 @@ class Catalogue(Derived):
     def is_bundle(self) -> BoolArray:
         """Which groups are bundles; (n_groups,)."""
         return np.array([group.is_bundle for group in self.groups], dtype=np.bool_)
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The amounts as kernels read them."""
+        return Prices(self.costs, self.group_idxs, self.fees, self.is_bundle)

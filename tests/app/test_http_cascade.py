@@ -14,6 +14,7 @@ from core.session.state import StopRule
 from core.training.baselines import BASELINES
 from tests.app.clinic import Json, clinic, model_json
 from tests.app.jobs import Jobs
+from tests.sessions import observe
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -135,7 +136,7 @@ def test_session_of_a_cascade_equals_core_answer_by_answer(
         session = client.post(
             f"/predict/{session['id']}/answers", json={"answers": [answer]}
         ).json()
-        state = machine.observe(
+        state = observe(
             ensemble, state, names.index(feature), "value", float(ILL[feature])
         )
 

@@ -11,6 +11,7 @@ from app.documents.model import model_from_json
 from core.session import machine
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs
+from tests.sessions import observe
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -96,7 +97,7 @@ def test_session_of_three_classes_equals_core_answer_by_answer(
         idx = names.index(feature)
         known = ensemble.catalogue.features[idx].categories
         code = float(known.index(value)) if known else value
-        state = machine.observe(ensemble, state, idx, "value", code)
+        state = observe(ensemble, state, idx, "value", code)
 
     assert session["state"] == "closed"
     assert_same(session, ensemble, state)

@@ -38,6 +38,7 @@ from tests.app.clinic import (
     said,
 )
 from tests.app.jobs import wait
+from tests.sessions import observe
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -134,7 +135,7 @@ def test_a_plan_is_what_a_session_buys(
         name = CLINIC.features[question.feature_idx].name
         asked.append((name, question.price / UNIT))
         for idx in question.feature_idxs:
-            state = machine.observe(ensemble, state, idx, "value", 1.0)
+            state = observe(ensemble, state, idx, "value", 1.0)
 
     plan = client.get(f"/models/{put()}/plan{query}").json()
 

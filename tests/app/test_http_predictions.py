@@ -27,6 +27,7 @@ from tests.app.clinic import (
     many,
     said,
 )
+from tests.sessions import observe
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -406,7 +407,7 @@ def test_a_session_over_http_equals_the_same_in_core(
                 value = given.get("value")
                 if feature.type == "category" and value is not None:
                     value = float(feature.categories.index(value))
-                state = machine.observe(
+                state = observe(
                     ensemble,
                     state,
                     idx,

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import core
 from askless import BudgetedBoostingClassifier
 from core.errors import RefusedError
+from core.estimator import find_stream
 from core.pipeline.train import train
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import NO_GROUP
@@ -403,7 +404,8 @@ def test_every_algorithm_is_that_of_a_training(cancer, algorithm):
     )
     assert model.params_ == expected
     assert model.ensemble_ == by_training(model, X, y, params=expected).ensemble
-    walks = walk(model.ensemble_, X, [2_000_000], seed=model._seed)
+    streams = [find_stream(row) for row in X]
+    walks = walk(model.ensemble_, X, [2_000_000], seed=model._seed, streams=streams)
     votes = class_votes(model.ensemble_, walks)[:, 0]
     assert model.predict(X, budget=2).tolist() == votes.tolist()
     chances = class_probabilities(model.ensemble_, walks)[:, 0]
@@ -417,7 +419,7 @@ def test_cascade_predicts_by_its_stages(cancer):
     model = BudgetedBoostingClassifier("cascade", detection=0.9, random_state=0)
     model.fit(X, y)
 
-    stages = walk(model.ensemble_, X, [None]).stages[:, 0]
+    stages = walk(model.ensemble_, X, [None]).marks[:, 0]
 
     assert set(stages[stages >= 0]) == {len(model.ensemble_.cascade.stages)}
     assert model.predict(X).tolist() == (stages > 0).astype(int).tolist()
@@ -616,3 +618,25 @@ def test_curve_takes_sparse_indicators_as_fit_does():
     sparse = model.error_curve(X, Sparse(labels_of(X)), [None])
 
     assert sparse == model.error_curve(X, labels_of(X), [None])
+
+
+def test_predictions_of_draws_follow_their_rows_into_another_order(cancer):
+    X, y = cancer
+    X = X[:60].copy()
+    X[0, 0], X[1, 0] = np.nan, -0.0
+    classifier = BudgetedBoostingClassifier("adaboost_rs", rounds=20, random_state=0)
+    classifier.fit(X, y[:60])
+    order = np.random.default_rng(1).permutation(60)
+
+    chances = classifier.predict_proba(X, budget=3)
+
+    np.testing.assert_array_equal(
+        classifier.predict_proba(X[order], budget=3), chances[order]
+    )
+
+
+def test_zeros_and_missing_values_of_any_sign_draw_alike():
+    one = np.array([0.0, np.nan, 1.0])
+    other = np.array([-0.0, -np.nan, 1.0])
+
+    assert find_stream(one) == find_stream(other) != find_stream(one + 1.0)

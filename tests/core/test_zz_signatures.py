@@ -32,7 +32,10 @@ SEARCHES = get_args(SearchName)
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 STAGES = [
     import_module(f"core.kernels.{name}")
-    for name in ("binning", "histograms", "inference", "scanning", "weights")
+    for name in (
+        *("binning", "histograms", "scanning", "weights"),
+        *("bounds", "draws", "paths", "plans", "prices", "sampled_walks", "walks"),
+    )
 ]
 
 

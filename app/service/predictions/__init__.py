@@ -24,7 +24,7 @@ from core.errors import ClosedError, OverBudgetError
 from core.model.model import Model
 from core.session import machine
 from core.session.answers import check_policy
-from core.session.state import Charge, State, StopRule
+from core.session.state import Answer, Charge, State, StopRule
 
 __all__ = ["Changed", "answer", "erase", "get", "page", "start", "stop"]
 
@@ -265,18 +265,16 @@ def is_same(opened: Opened, given: Checked) -> bool:
 
 
 def observe_all(opened: Opened, checked: Sequence[Checked]) -> Opened:
-    ensemble, state = opened.model.ensemble, opened.state
-    texts = dict(opened.texts)
-    for given in checked:
-        if is_same(opened, given):
-            continue
-        state = machine.observe(
-            ensemble, state, given.feature_idx, given.outcome, given.value
-        )
+    """Take all answers at once, but those that the session has already."""
+    ensemble, texts = opened.model.ensemble, dict(opened.texts)
+    new = [given for given in checked if not is_same(opened, given)]
+    for given in new:
         name = ensemble.catalogue.features[given.feature_idx].name
         texts.pop(name, None)
         if given.text is not None:
             texts[name] = given.text
+    answers = [Answer(given.feature_idx, given.outcome, given.value) for given in new]
+    state = machine.observe(ensemble, opened.state, answers)
     return replace(opened, state=state, texts=texts)
 
 

@@ -1,11 +1,19 @@
 """Which feature to ask next: one file per policy, and the table `POLICIES`."""
 
-from core.session.policies import cascade, ordered, sample
+from core.model.ensemble import Ensemble
+from core.session.policies.cascade import Staged
+from core.session.policies.ordered import Ordered
+from core.session.policies.sample import Sample
+from core.session.policy import Policy
 
-POLICIES = {
-    "ordered": ordered.find_next,
-    "sample": sample.find_next,
-    "cascade": cascade.find_next,
+POLICIES: dict[str, Policy] = {
+    policy.name: policy for policy in (Ordered(), Sample(), Staged())
 }
 
-__all__ = ["POLICIES"]
+
+def served_by(ensemble: Ensemble) -> list[str]:
+    """Return the policies that sessions of an ensemble may ask by."""
+    return [name for name, policy in POLICIES.items() if policy.serves(ensemble)]
+
+
+__all__ = ["POLICIES", "served_by"]

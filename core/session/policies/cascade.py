@@ -2,51 +2,80 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from core import kernels
-from core.arrays import IntArray
+from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.session.arrays import SessionArrays
-from core.session.policies import ordered
-from core.session.policies.step import Step
-from core.session.state import State
+from core.model.votes import TIE
+from core.session.policies.ordered import Ordered
+from core.session.policy import Step
+from core.session.position import Position
+from core.session.probability import decide, stage_chances, stage_votes
+from core.session.walks import Standing
 
 
-def find_next(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Step:
+class Staged(Ordered):
     """Ask as `ordered` does, unless a stage is known to reject.
 
     A stage is judged once all its hypotheses have voted or can't any more, if any of
     them has: of a case without a single answer it says nothing, so it doesn't reject.
     """
-    if count_passed(ensemble, arrays) < 0:
-        return Step(None, "rejected_early")
-    return ordered.find_next(ensemble, state, arrays)
+
+    name = "cascade"
+
+    def serves(self, ensemble: Ensemble) -> bool:
+        """Return whether the ensemble has stages."""
+        return ensemble.cascade is not None
+
+    def find_next(self, position: Position) -> Step:
+        """Return the first open feature of the plan, unless a stage has rejected."""
+        if count_passed(position) < 0:
+            return Step(None, "rejected_early")
+        return super().find_next(position)
+
+    def stages(self, ensemble: Ensemble) -> kernels.Stages:
+        """Return the stages of the cascade."""
+        return kernels.Stages(ensemble.stage_ends, ensemble.thresholds)
+
+    def standing(self, position: Position) -> Standing:
+        """Return the vote so far, with the stages passed."""
+        passed = np.array(count_passed(position))
+        return replace(super().standing(position), marks=passed)
+
+    def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
+        """Return the probability of each class among rows that came as far."""
+        return stage_chances(ensemble, standing.marks)
+
+    def votes(self, ensemble: Ensemble, standing: Standing) -> IntArray:
+        """Return the class by the stages."""
+        return stage_votes(ensemble, standing.marks)
+
+    def is_certain(self, position: Position) -> bool:
+        """Return whether the stages to come can change neither vote nor label.
+
+        A session may end within any stage that can be reached.
+        """
+        ensemble = position.ensemble
+        if set(position.state.pending) & set(position.state.known):
+            return False
+        codes = np.array(reachable_codes(position))
+        labels = decide(ensemble, stage_chances(ensemble, codes)).tolist()
+        votes = stage_votes(ensemble, codes).tolist()
+        return len(set(labels)) == len(set(votes)) == 1
 
 
-def count_passed(ensemble: Ensemble, arrays: SessionArrays) -> int:
+def count_passed(position: Position) -> int:
     """How far a session has come: the stages up to the last that it has passed.
 
     A stage in which no hypothesis has voted, its answers being missing, is gone past
     but not passed: it counts once a later one is. -1 - s once stage s (from 0) has
     rejected.
     """
-    return judge(ensemble, follow_paths(ensemble, arrays))
-
-
-def follow_paths(ensemble: Ensemble, arrays: SessionArrays) -> IntArray:
-    """Where the hypotheses' paths have come to; see `core.kernels.follow_all`."""
-    paths = ensemble.paths
-    ends = np.empty(paths.roots.size, dtype=np.int64)
-    kernels.follow_all(
-        arrays.values, arrays.status, paths.roots, paths.nodes, paths.cuts, ends
-    )
-    return ends
-
-
-def judge(ensemble: Ensemble, ends: IntArray) -> int:
-    """`count_passed` from where the hypotheses' paths have come to."""
-    votes = ensemble.weighted_votes[:, 0]
+    ensemble, ends = position.ensemble, position.ends
+    votes = ensemble.paths.votes[:, 0]
     start = passed = 0
     for stage, (stop, threshold) in enumerate(
         zip(ensemble.stage_ends.tolist(), ensemble.thresholds.tolist(), strict=True)
@@ -61,3 +90,32 @@ def judge(ensemble: Ensemble, ends: IntArray) -> int:
             passed = stage + 1
         start = stop
     return passed
+
+
+def reachable_codes(position: Position) -> list[int]:
+    """Every value of `count_passed` that answers within reach can lead to.
+
+    The votes of each stage are bounded over all answers: they say which stages may be
+    passed, and which may reject. A stage in which nothing has voted yet may also be
+    gone past without any vote, which changes nothing.
+    """
+    ensemble, ends = position.ensemble, position.ends
+    passed, has_vote = count_passed(position), position.has_vote
+    tolerance = TIE * float(ensemble.alpha_sums[-1])
+    starts = [0, *ensemble.stage_ends.tolist()]
+    codes = [passed]
+    for stage in range(passed, ensemble.stage_ends.size if passed >= 0 else passed):
+        part = slice(starts[stage], starts[stage + 1])
+        # A path that has come to a vote keeps one, whatever else it hears.
+        if not has_vote[part].any() and not (ends[part] >= 0).any():
+            continue
+        scores = ensemble.stage_scores[stage]
+        low, high = position.bound(scores, position.plan.length)
+        threshold = float(ensemble.thresholds[stage])
+        if low < threshold + tolerance:
+            codes.append(-1 - stage)
+        if high >= threshold - tolerance:
+            codes.append(stage + 1)
+        elif has_vote[part].any():
+            break
+    return codes

@@ -2,55 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import numpy as np
 
 from core import kernels
 from core.model.ensemble import Ensemble
-from core.session.arrays import SessionArrays
-from core.session.policies.step import Step
-from core.session.state import State
+from core.model.votes import TIE, divide
+from core.session.policy import Policy, Step
+from core.session.position import Position
+from core.session.walks import Cases, Walks
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The hypotheses whose features fit the budget: a prefix of the ensemble.
-
-    Hypotheses on features that came back without a value are passed over.
-    """
-
-    length: int
-    first_open: int | None
-
-
-def find_plan(ensemble: Ensemble, arrays: SessionArrays) -> Plan:
-    """Longest prefix that what remains can pay (Huang et al. 2015, Algorithm 1).
-
-    A tree is asked along its path only, but belongs to the plan if what remains pays
-    every feature that the path may still come to. The feature asked may be one of the
-    tree after the plan, whose next step can be paid and whose whole can't. A product
-    that can't be paid whole is not asked at all: it would have no vote.
-    """
-    catalogue, paths = ensemble.catalogue, ensemble.paths
-    length, first_open = kernels.find_plan(
-        arrays.values,
-        arrays.status,
-        paths.roots,
-        paths.nodes,
-        paths.cuts,
-        catalogue.costs,
-        catalogue.group_idxs,
-        catalogue.fees,
-        arrays.is_group_paid.copy(),
-        arrays.remaining,
-    )
-    return Plan(int(length), None if first_open < 0 else int(first_open))
-
-
-def find_next(ensemble: Ensemble, state: State, arrays: SessionArrays) -> Step:
+class Ordered(Policy):
     """Ask the first feature of the plan that has no answer yet."""
-    del state
-    plan = find_plan(ensemble, arrays)
-    if plan.first_open is not None:
-        return Step(plan.first_open)
-    is_whole = plan.length == len(ensemble.hypotheses)
-    return Step(None, "all_known" if is_whole else "budget_exhausted")
+
+    name = "ordered"
+
+    def plan_length(self, position: Position) -> int | None:
+        """Return how many hypotheses the plan has."""
+        return position.plan.length
+
+    def find_next(self, position: Position) -> Step:
+        """Return the first open feature of the plan.
+
+        Where the plan ends although more could be bought, it is complete.
+        """
+        if position.plan.first_open is not None:
+            return Step(position.plan.first_open)
+        if position.plan.length == len(position.ensemble.hypotheses):
+            return Step(None, "all_known")
+        if position.is_more_affordable:
+            return Step(None, "plan_complete")
+        return Step(None, "budget_exhausted")
+
+    def stages(self, ensemble: Ensemble) -> kernels.Stages:
+        """Return the stages that may end a walk: none."""
+        del ensemble
+        return kernels.Stages(np.empty(0, np.int64), np.empty(0))
+
+    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+        """Play a session for every row under every budget at once."""
+        paths, prices = ensemble.paths, ensemble.catalogue.prices
+        shape = (cases.values.shape[0], cases.budgets.size)
+        ends = kernels.Ends(
+            votes=np.zeros((*shape, ensemble.n_outputs)),
+            alphas=np.zeros(shape),
+            spent=np.zeros(shape, np.int64),
+            n_asked=np.zeros(shape, np.int64),
+            marks=np.zeros(shape, np.int64),
+            ranks=np.zeros(cases.values.shape, np.int64),
+        )
+        terms = kernels.Terms(cases.budgets, paths, prices)
+        kernels.walk_ordered(cases.values, terms, self.stages(ensemble), ends)
+        return Walks(
+            margins=divide(ends.votes, ends.alphas),
+            known_shares=ends.alphas / max(float(ensemble.alpha_sums[-1]), TIE),
+            scores=ends.votes,
+            marks=ends.marks,
+            spent=ends.spent,
+            n_asked=ends.n_asked,
+            ranks=ends.ranks,
+        )

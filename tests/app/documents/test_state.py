@@ -14,6 +14,7 @@ from app.documents.state import (
 from core.errors import RefusedError
 from core.session import machine
 from core.session.state import StopRule
+from tests.sessions import observe
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
@@ -22,7 +23,7 @@ def test_state_survives_the_round_trip(trained_model, policy):
     stop = StopRule(certain=False, confidence=0.99, max_questions=9)
     state = machine.start(ensemble, 9_000_000, 5, {0: 1.5}, policy, stop)
     if state.next_feature_idx is not None:
-        state = machine.observe(ensemble, state, state.next_feature_idx, "ordered")
+        state = observe(ensemble, state, state.next_feature_idx, "ordered")
 
     document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
     back = state_from_json(document, ensemble.catalogue)

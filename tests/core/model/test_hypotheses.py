@@ -13,20 +13,18 @@ from core import kernels
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.paths import lay_paths
+from core.model.votes import full_votes
 from core.session import machine, probability, simulate
-from core.session.arrays import session_arrays
-from core.session.policies import ordered, sample
-from core.session.policies.waiting import find_waiting
-from core.session.state import StopRule
-from core.session.stop_rules import is_certain
+from core.session.policies import POLICIES, sample
+from core.session.position import Position
 from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
 from tests import naive_hypotheses as naive
 from tests import strategies
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.sessions import NEVER, answer_from_row, is_certain, observe
 
 NAN = math.nan
-NO_STOP = StopRule(certain=False)
 FEW = settings(max_examples=25 if IS_COMPILED else 6)
 N_DRAWN = 1 << 14
 
@@ -57,6 +55,16 @@ def as_row(values) -> list:
 # Paths.
 
 
+def ends_of(paths, row, status):
+    """Where the paths of one case have come to; nothing has a price."""
+    ends, dues = np.empty((2, paths.roots.size), np.int64)
+    none = np.zeros(row.size, np.int64)
+    prices = kernels.Prices(none, none - 1, none[:0], none[:0] > 0)
+    case = kernels.Case(row, status, none[:0] > 0)
+    kernels.follow_all(case, paths, prices, ends, dues)
+    return ends
+
+
 @given(st.data(), st.integers(1, 4))
 def test_path_ends_in_the_naive_vote(data, n_outputs):
     catalogue = data.draw(strategies.catalogues(max_features=4))
@@ -68,8 +76,7 @@ def test_path_ends_in_the_naive_vote(data, n_outputs):
 
     for row in values:
         status = np.full(row.size, kernels.KNOWN)
-        ends = np.empty(len(hypotheses), np.int64)
-        kernels.follow_all(row, status, paths.roots, paths.nodes, paths.cuts, ends)
+        ends = ends_of(paths, row, status)
         actual = paths.votes[~ends].tolist()
         expected = [
             naive.vote(made.to_naive(one), as_row(row), n_outputs) for one in hypotheses
@@ -88,9 +95,8 @@ def test_path_waits_for_the_feature_that_the_naive_one_needs(data, n_outputs):
     paths = lay_paths([hypothesis], n_outputs)
     is_there = ~np.isnan(row)
     status = np.where(is_answered, np.where(is_there, kernels.KNOWN, kernels.GONE), 0)
-    ends = np.empty(1, np.int64)
 
-    kernels.follow_all(row, status, paths.roots, paths.nodes, paths.cuts, ends)
+    ends = ends_of(paths, row, status)
 
     votes, needed = naive.so_far(
         made.to_naive(hypothesis),
@@ -103,8 +109,8 @@ def test_path_waits_for_the_feature_that_the_naive_one_needs(data, n_outputs):
         assert paths.votes[~ends[0]].tolist() == votes
     else:
         node = paths.nodes[ends[0]]
-        assert node[0] == needed
-        assert paths.votes[node[4]].tolist() == votes
+        assert node[kernels.FEATURE] == needed
+        assert paths.votes[node[kernels.HERE]].tolist() == votes
 
 
 @given(st.data(), st.integers(1, 3))
@@ -135,7 +141,7 @@ def test_last_stump_of_a_tree_that_can_be_read_votes(row, votes):
     ensemble = plain([Tree((root, deeper), ((1, LEAF), (LEAF, LEAF)))], n_classes=2)
     ensemble = replace(ensemble, is_multilabel=True)
 
-    actual, _ = simulate.full_votes(ensemble, np.array([row])[:, :2])
+    actual, _ = full_votes(ensemble, np.array([row])[:, :2])
 
     assert actual[0].tolist() == votes
 
@@ -155,7 +161,7 @@ def test_unseen_category_silences_a_product_and_stops_a_tree():
         catalogue=Catalogue((Feature("f0", cost=1), letter)),
     )
 
-    votes, alphas = simulate.full_votes(ensemble, np.array([[1.0, UNSEEN]]))
+    votes, alphas = full_votes(ensemble, np.array([[1.0, UNSEEN]]))
 
     assert (votes.tolist(), alphas.tolist()) == ([[4.0]], [4.0])
 
@@ -185,7 +191,7 @@ def test_ordered_walk_is_the_naive_session(data):
             )
             assert walks.spent[row, position] == end.spent
             assert walks.n_asked[row, position] == len(end.asked)
-            assert walks.shares[row, position] == pytest.approx(end.alpha / total)
+            assert walks.known_shares[row, position] == pytest.approx(end.alpha / total)
             votes = walks.margins[row, position] * end.alpha
             np.testing.assert_allclose(votes, end.votes, atol=1e-9)
 
@@ -217,40 +223,25 @@ def test_sampled_walk_is_the_naive_session(data, seed):
             assert end is not None
             assert walks.spent[row, position] == end.spent
             assert walks.n_asked[row, position] == len(end.asked)
-            assert walks.is_full[row, position] == end.is_full
+            assert (walks.marks[row, position] < 0) == end.is_full
             margins = walks.margins[row, position]
             if end.is_full:
                 np.testing.assert_allclose(margins * end.alpha, end.votes, atol=1e-9)
-                assert walks.shares[row, position] == pytest.approx(end.alpha / total)
+                assert walks.known_shares[row, position] == pytest.approx(
+                    end.alpha / total
+                )
             else:
                 np.testing.assert_allclose(margins * end.n_draws, end.votes, atol=1e-9)
                 if end.n_draws:
-                    assert walks.shares[row, position] == pytest.approx(
+                    assert walks.known_shares[row, position] == pytest.approx(
                         end.alpha / total
                     )
 
 
 def play(ensemble, values, budget, policy, seed, stream):
-    """Answer a session as a row does, to its end; the state and the order asked.
-
-    A bundle is revealed whole: members that are pending are answered at once.
-    """
-    state = machine.start(ensemble, budget, seed, {}, policy, NO_STOP, stream)
-    asked = []
-    while state.next_feature_idx is not None:
-        question = machine.next_question(ensemble, state)
-        open_now = question.feature_idxs
-        # Members that are there first: they pay the bundle.
-        for idx in sorted(open_now, key=lambda i: math.isnan(values[i])):
-            asked.append(idx)
-            if machine.is_closed(state):
-                # Nothing needs the other members of a bundle that is not there.
-                continue
-            if math.isnan(values[idx]):
-                state = machine.observe(ensemble, state, idx, "unavailable")
-            else:
-                state = machine.observe(ensemble, state, idx, "value", values[idx])
-    return state, asked
+    """Answer a session as a row does, to its end; the state and the order asked."""
+    state = machine.start(ensemble, budget, seed, {}, policy, NEVER, stream)
+    return answer_from_row(ensemble, state, values)
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
@@ -262,7 +253,7 @@ def test_walk_is_the_session_answer_by_answer(policy, data):
     values = data.draw(made.tables(catalogue, max_rows=2))
     budget = data.draw(strategies.budgets())
     walks = simulate.walk(ensemble, values, [budget], policy, 5, needs_ranks=True)
-    votes = simulate.raw_votes(ensemble, walks.margins * ensemble.alpha_sums[-1])
+    votes = simulate.class_votes(ensemble, walks, policy)
     chances = simulate.class_probabilities(ensemble, walks, policy)
     labels = probability.decide(ensemble, chances)
 
@@ -271,7 +262,7 @@ def test_walk_is_the_session_answer_by_answer(policy, data):
         forecast = machine.forecast(ensemble, state)
         assert state.spent == walks.spent[row, 0]
         assert sorted(asked) == np.flatnonzero(walks.ranks[row]).tolist()
-        assert forecast.share == pytest.approx(walks.shares[row, 0])
+        assert forecast.known_share == pytest.approx(walks.known_shares[row, 0])
         assert forecast.vote == votes[row, 0]
         assert forecast.label == labels[row, 0]
         np.testing.assert_allclose(forecast.probabilities, chances[row, 0], atol=1e-9)
@@ -312,14 +303,14 @@ def test_tree_cut_short_votes_what_its_path_has_come_to():
         ((1, LEAF), (LEAF, LEAF)),
     )
     ensemble = plain([tree, Stump(0, 0.5, (1, 1, 1))], costs=[3, 10])
-    state = machine.start(ensemble, 5, stop=NO_STOP)
+    state = machine.start(ensemble, 5, stop=NEVER)
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.stop_reason == "budget_exhausted"
     walks = simulate.walk(ensemble, np.array([[1.0, 1.0]]), [5])
     assert walks.margins[0, 0].tolist() == [1.0, -1.0, 1.0]
-    assert machine.forecast(ensemble, state).share == pytest.approx(0.5)
+    assert machine.forecast(ensemble, state).known_share == pytest.approx(0.5)
 
 
 # Products are bought whole or not at all.
@@ -358,7 +349,7 @@ def test_no_row_spends_on_a_product_that_cannot_vote(policy, n_classes):
 
     has_spent = walks.spent > 0
     assert has_spent.any(axis=0).tolist() == [b is None or b >= 4 for b in budgets]
-    assert (walks.shares[has_spent] > 0).all()
+    assert (walks.known_shares[has_spent] > 0).all()
     # What was asked is what the products that vote read.
     for row, of_row in enumerate(values):
         for position in range(len(budgets)):
@@ -385,7 +376,8 @@ def pair(costs, policy="ordered"):
 @pytest.mark.parametrize(
     ("budget", "known", "expected"),
     [
-        (6, {}, (None, "budget_exhausted")),
+        # One factor could be paid, and would bring no vote.
+        (6, {}, (None, "plan_complete")),
         (7, {}, (0, None)),
         (3, {1: 1.0}, (0, None)),
         (2, {1: 1.0}, (None, "budget_exhausted")),
@@ -399,16 +391,16 @@ def test_product_is_asked_if_all_its_factors_left_can_be_paid(
 ):
     ensemble = pair([3, 4, 9], policy)
 
-    state = machine.start(ensemble, budget, known=known, stop=NO_STOP)
+    state = machine.start(ensemble, budget, known=known, stop=NEVER)
 
     assert (state.next_feature_idx, state.stop_reason) == expected
 
 
 def test_what_is_ordered_already_is_not_to_be_paid_again():
     ensemble = pair([3, 4, 9])
-    state = machine.start(ensemble, 7, stop=NO_STOP)
+    state = machine.start(ensemble, 7, stop=NEVER)
 
-    state = machine.observe(ensemble, state, 1, "ordered")
+    state = observe(ensemble, state, 1, "ordered")
 
     assert state.next_feature_idx == 0
 
@@ -420,9 +412,9 @@ def test_factor_that_is_missing_ends_the_questions_about_its_product(
     policy, first, outcome
 ):
     ensemble = pair([3, 4, 9], policy)
-    state = machine.start(ensemble, None, stop=NO_STOP)
+    state = machine.start(ensemble, None, stop=NEVER)
 
-    state = machine.observe(ensemble, state, first, outcome)
+    state = observe(ensemble, state, first, outcome)
 
     assert state.next_feature_idx in (2, None)
     assert 1 - first not in [idx for idx, _ in alternatives(ensemble, state)]
@@ -452,10 +444,10 @@ def test_product_out_of_reach_is_no_alternative_and_no_part_of_the_vote(policy):
     states = (machine.start(ensemble, 5, seed) for seed in range(9))
     state = next(state for state in states if state.next_feature_idx == 0)
 
-    after = machine.observe(ensemble, state, 0, "value", 1.0)
+    after = observe(ensemble, state, 0, "value", 1.0)
 
     assert alternatives(ensemble, state) == ()
-    assert after.stop_reason == "budget_exhausted"
+    assert after.stop_reason == "plan_complete"
     assert machine.forecast(ensemble, after).margin == 1.0
 
 
@@ -476,9 +468,7 @@ def test_plan_may_go_past_a_product_that_a_question_can_silence(
 
     state = machine.start(ensemble, 9, known={0: 1.0})
 
-    assert (
-        is_certain(ensemble, state, session_arrays(ensemble, state)) == is_certain_now
-    )
+    assert is_certain(ensemble, state) == is_certain_now
     votes = {said(ensemble, later)[0] for later in later_states(ensemble, state)}
     assert (len(votes) == 1) == is_certain_now
 
@@ -507,13 +497,12 @@ def test_price_of_a_product_counts_what_it_still_needs_once(
     codes[list(status)] = list(status.values())
     is_group_paid = np.array([group in is_paid for group in range(2)])
     costs, group_idxs = np.array([3, 7, 0, 0, 5]), np.array([0, 0, 1, 1, -1])
-    fees, ends, dues = np.array([20, 90]), np.empty(1, np.int64), np.empty(1, np.int64)
-    prices = costs + np.append(np.where(is_group_paid, 0, fees), 0)[group_idxs]
-    kernels.follow_all(np.ones(5), codes, paths.roots, paths.nodes, paths.cuts, ends)
+    fees, is_bundle = np.array([20, 90]), np.array([False, True])
+    prices = kernels.Prices(costs, group_idxs, fees, is_bundle)
+    case = kernels.Case(np.ones(5), codes, is_group_paid)
+    ends, dues = np.empty((2, 1), np.int64)
 
-    kernels.find_dues(
-        ends, codes, prices, paths.nodes, costs, group_idxs, fees, is_group_paid, dues
-    )
+    kernels.follow_all(case, paths, prices, ends, dues)
 
     assert dues.tolist() == [expected]
 
@@ -527,20 +516,20 @@ def test_plan_is_the_longest_prefix_that_can_be_paid_whatever_the_answers(data):
     catalogue = ensemble.catalogue
     row = data.draw(made.tables(catalogue, max_rows=1))[0]
     budget = data.draw(strategies.budgets())
-    state = machine.start(ensemble, budget, policy="ordered", stop=NO_STOP)
+    state = machine.start(ensemble, budget, policy="ordered", stop=NEVER)
     n_answers = data.draw(st.integers(0, 3))
     for _ in range(n_answers):
         idx = state.next_feature_idx
         if idx is None:
             break
         if math.isnan(row[idx]):
-            state = machine.observe(ensemble, state, idx, "unavailable")
+            state = observe(ensemble, state, idx, "unavailable")
         else:
             outcome = data.draw(st.sampled_from(("value", "ordered")))
             value = row[idx] if outcome == "value" else None
-            state = machine.observe(ensemble, state, idx, outcome, value)
+            state = observe(ensemble, state, idx, outcome, value)
 
-    plan = ordered.find_plan(ensemble, session_arrays(ensemble, state))
+    plan = Position.of(ensemble, state).plan
 
     answered = {
         idx for idx, one in enumerate(state.outcomes) if one not in (None, "ordered")
@@ -563,8 +552,8 @@ def test_whole_plan_can_be_paid_whatever_the_answers(data):
     ensemble = data.draw(made.ensembles(policy="ordered", max_hypotheses=4))
     values = data.draw(made.tables(ensemble.catalogue))
     budget = data.draw(strategies.amounts())
-    arrays = session_arrays(ensemble, machine.start(ensemble, budget, policy="ordered"))
-    length = ordered.find_plan(ensemble, arrays).length
+    state = machine.start(ensemble, budget, policy="ordered")
+    length = Position.of(ensemble, state).plan.length
     prefix = replace(
         ensemble,
         hypotheses=ensemble.hypotheses[:length],
@@ -584,13 +573,13 @@ def test_long_product_takes_no_exponential_time(step):
     def seconds(length):
         product = Product(ensemble.hypotheses[0].stumps[:length])
         shorter = replace(ensemble, hypotheses=(product,))
-        state = machine.start(shorter, None, stop=NO_STOP)
+        state = machine.start(shorter, None, stop=NEVER)
         start = time.perf_counter()
-        arrays = session_arrays(shorter, state)
+        position = Position(shorter, state)
         if step == "plan":
-            ordered.find_plan(shorter, arrays)
+            assert position.plan.length == 1
         else:
-            is_certain(shorter, replace(state, policy="sample"), arrays)
+            POLICIES["sample"].is_certain(position)
         return time.perf_counter() - start
 
     seconds(2)
@@ -605,9 +594,9 @@ def answers_to(ensemble, state, idx):
     """Every state that an answer about a feature can lead to."""
     for value in made.all_options(ensemble)[idx]:
         if value is None:
-            yield machine.observe(ensemble, state, idx, "unavailable")
+            yield observe(ensemble, state, idx, "unavailable")
         else:
-            yield machine.observe(ensemble, state, idx, "value", value)
+            yield observe(ensemble, state, idx, "value", value)
 
 
 def later_states(ensemble, state):
@@ -646,9 +635,8 @@ def test_nothing_changes_once_it_is_certain(policy, data):
     catalogue = data.draw(strategies.catalogues(max_features=3, max_groups=1))
     ensemble = data.draw(made.ensembles(catalogue, policy=policy, max_hypotheses=4))
     state = draw_session(data, ensemble, data.draw(st.integers(0, 2)))
-    arrays = session_arrays(ensemble, state)
 
-    if is_certain(ensemble, state, arrays):
+    if is_certain(ensemble, state):
         expected = said(ensemble, state)
         for later in later_states(ensemble, state):
             assert said(ensemble, later) == expected
@@ -694,9 +682,7 @@ def test_it_becomes_certain_before_all_is_asked(kind, n_classes, policy):
         state = machine.start(ensemble, budget, seed=number)
         while state.next_feature_idx is not None and state.stop_reason is None:
             value = float(random.integers(2))
-            state = machine.observe(
-                ensemble, state, state.next_feature_idx, "value", value
-            )
+            state = observe(ensemble, state, state.next_feature_idx, "value", value)
         if state.stop_reason == "certain":
             n_certain += 1
             for later in later_states(ensemble, state):
@@ -711,27 +697,11 @@ def test_vote_bounds_hold_every_completion(data):
     ensemble = data.draw(made.ensembles(catalogue, policy="sample"))
     state = draw_session(data, ensemble, data.draw(st.integers(0, 2)))
     state = replace(state, budget=None)
-    arrays = session_arrays(ensemble, state)
     signs = st.sampled_from((-1.0, 0.0, 1.0))
     direction = data.draw(st.tuples(*[signs] * ensemble.n_outputs))
-    paths, bounds = ensemble.paths, np.empty(2)
+    scores = ensemble.paths.votes @ np.array(direction)
 
-    kernels.bound_votes(
-        arrays.values,
-        arrays.status,
-        arrays.is_affordable,
-        find_waiting(ensemble, arrays).is_payable,
-        arrays.is_coming(catalogue),
-        paths.roots,
-        paths.nodes,
-        paths.cuts,
-        ensemble.weighted_votes @ np.array(direction),
-        ensemble.segment_starts,
-        ensemble.segment_cuts,
-        0,
-        False,
-        bounds,
-    )
+    bounds = Position.of(ensemble, state).bound(scores, None)
 
     open_idxs = [i for i, one in enumerate(state.outcomes) if one in (None, "ordered")]
     least, greatest = naive.vote_bounds(
@@ -760,7 +730,7 @@ def test_tree_or_product_of_one_stump_can_vote_both_ways(hypothesis):
     ensemble = plain([hypothesis], n_classes=2)
     state = machine.start(ensemble, None)
 
-    assert not is_certain(ensemble, state, session_arrays(ensemble, state))
+    assert not is_certain(ensemble, state)
 
 
 # Draws.
@@ -778,12 +748,11 @@ def test_sampled_walk_does_not_depend_on_the_cut_of_blocks(n_block, monkeypatch)
         simulate.walk(one, values, budgets, seed=3, needs_ranks=True)
         for one in ensembles
     ]
-    for module in (simulate, sample):
-        monkeypatch.setattr(module, "N_BLOCK", n_block)
+    monkeypatch.setattr(sample, "N_BLOCK", n_block)
 
     for ensemble, walks in zip(ensembles, expected, strict=True):
         actual = simulate.walk(ensemble, values, budgets, seed=3, needs_ranks=True)
-        for name in ("margins", "shares", "is_full", "spent", "n_asked", "ranks"):
+        for name in ("margins", "known_shares", "marks", "spent", "n_asked", "ranks"):
             np.testing.assert_array_equal(getattr(actual, name), getattr(walks, name))
 
 
@@ -811,7 +780,7 @@ def test_sampled_walk_ends_once_every_path_has_ended():
     walks = simulate.walk(ensemble, np.ones((50, 3)), [2, 3, None], needs_ranks=True)
 
     assert time.perf_counter() - start < 5
-    assert walks.is_full.all()
+    assert (walks.marks < 0).all()
     assert (walks.n_asked == 2).all()
 
 
@@ -821,9 +790,8 @@ def test_walk_that_draws_in_vain_ends_as_the_session_does(kind, monkeypatch):
     ensemble = random_ensemble(random, kind, 3, "sample", n_features=4)
     ensemble = replace(ensemble, alphas=(*ensemble.alphas[:-1], 1e-9))
     values = random.choice([0.0, 1.0], (4, 4))
-    for module in (simulate, sample):
-        monkeypatch.setattr(module, "N_BLOCK", 4)
-        monkeypatch.setattr(module, "MAX_DRAWS", 12)
+    monkeypatch.setattr(sample, "N_BLOCK", 4)
+    monkeypatch.setattr(sample, "MAX_DRAWS", 12)
 
     walks = simulate.walk(ensemble, values, [None], "sample", 5, needs_ranks=True)
 
@@ -853,10 +821,10 @@ def test_pending_result_of_a_drawn_tree_is_followed_when_it_comes():
         ((1, LEAF), (LEAF, LEAF)),
     )
     ensemble = plain([tree], policy="sample")
-    state = machine.start(ensemble, None, stop=NO_STOP)
-    state = machine.observe(ensemble, state, 0, "ordered")
+    state = machine.start(ensemble, None, stop=NEVER)
+    state = observe(ensemble, state, 0, "ordered")
     assert state.is_ended
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.next_feature_idx == 1

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from core.model.ensemble import Calibration, Ensemble
 from core.model.hypotheses import Stump
-from core.model.votes import full_votes
-from core.session import forecasts, machine
-from core.session.policies import sample
-from core.session.probability import probabilities
+from core.model.votes import full_votes, raw_votes
+from core.session import machine
+from core.session.forecasts import make_forecast
+from core.session.policies import POLICIES, sample
+from core.session.probability import decide, probabilities
 from core.session.state import Forecast, State, StopRule
+from core.session.walks import Standing
 from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.dataset import ClassLabel
 from tests import strategies
+from tests.sessions import NEVER, observe_all, small_ensemble
 
-CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
-NEVER = StopRule(certain=False)
 MARGINS = st.integers(-16, 16).map(lambda k: k / 16)
 SHARES = st.integers(0, 16).map(lambda k: k / 16)
 
@@ -29,29 +29,14 @@ SHARES = st.integers(0, 16).map(lambda k: k / 16)
 def make_ensemble(
     hypotheses: Sequence[tuple[int, float]], priors=(0.25, 0.75), **fields
 ) -> Ensemble:
-    """Features of cost 1; hypotheses are (feature, signed alpha), cut at 0.5."""
-    n_features = 1 + max((idx for idx, _ in hypotheses), default=0)
-    return Ensemble(
-        catalogue=Catalogue(
-            tuple(Feature(f"f{idx}", cost=1) for idx in range(n_features))
-        ),
-        classes=CLASSES,
-        hypotheses=tuple(
-            Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
-        ),
-        alphas=tuple(abs(alpha) for _, alpha in hypotheses),
-        priors=priors,
-        algorithm="adaboost_bt",
-        policy="ordered",
-        **fields,
-    )
+    """Features of cost 1."""
+    costs = [1] * (1 + max((idx for idx, _ in hypotheses), default=0))
+    return small_ensemble(costs, hypotheses, priors=priors, **fields)
 
 
 def play(ensemble: Ensemble, budget, answers, **fields) -> State:
     state = machine.start(ensemble, budget, **{"stop": NEVER, **fields})
-    for answer in answers:
-        state = machine.observe(ensemble, state, *answer)
-    return state
+    return observe_all(ensemble, state, *answers)
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
@@ -65,7 +50,7 @@ def test_nothing_known_gives_the_prior_and_the_majority(policy, priors, label):
 
     assert (forecast.label, forecast.vote) == (label, label)
     assert forecast.probabilities == priors
-    assert (forecast.margin, forecast.share) == (0.0, 0.0)
+    assert (forecast.margin, forecast.known_share) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
@@ -86,7 +71,7 @@ def test_tie_gives_the_prior_and_the_majority(priors):
 
     assert (forecast.label, forecast.vote) == (np.argmax(priors), np.argmax(priors))
     assert forecast.probabilities == priors
-    assert (abs(forecast.margin) < 1e-12, forecast.share) == (True, 1.0)
+    assert (abs(forecast.margin) < 1e-12, forecast.known_share) == (True, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +100,7 @@ def test_margin_of_ordered_is_the_vote_over_the_alpha_of_the_plan(
 
     forecast = machine.forecast(ensemble, play(ensemble, budget, answers))
 
-    assert (forecast.margin, forecast.share) == (margin, share)
+    assert (forecast.margin, forecast.known_share) == (margin, share)
     assert (forecast.n_draws, forecast.hoeffding_p) == (None, None)
 
 
@@ -124,7 +109,7 @@ def test_margin_of_ordered_counts_no_hypothesis_beyond_the_plan():
 
     forecast = machine.forecast(ensemble, play(ensemble, 1, [(0, "value", 1.0)]))
 
-    assert (forecast.margin, forecast.share) == (1.0, 0.2)
+    assert (forecast.margin, forecast.known_share) == (1.0, 0.2)
 
 
 def test_margin_of_sample_is_votes_over_draws_that_could_vote():
@@ -139,7 +124,7 @@ def test_margin_of_sample_is_votes_over_draws_that_could_vote():
     assert len(ballots) > 0
     assert forecast.n_draws == len(ballots)
     assert forecast.margin == sum(ballots) / len(ballots)
-    assert forecast.share == 5 / 9
+    assert forecast.known_share == 5 / 9
 
 
 @pytest.mark.parametrize("n_draws", [1, 7])
@@ -147,9 +132,11 @@ def test_margin_of_sample_is_votes_over_draws_that_could_vote():
 def test_hoeffding_p_is_the_one_sided_bound(n_draws, margin):
     ensemble = make_ensemble([(0, 1.0)])
 
-    forecast = forecasts.make_forecast(
-        ensemble, "sample", np.array([margin]), 0.5, np.zeros(1), n_draws=n_draws
+    standing = Standing(
+        np.array([margin]), np.array(0.5), np.zeros(1), np.array(n_draws)
     )
+
+    forecast = make_forecast(ensemble, POLICIES["sample"], standing)
 
     assert forecast.hoeffding_p == pytest.approx(math.exp(-n_draws * margin**2 / 2))
 
@@ -170,7 +157,11 @@ def test_sample_gives_the_full_vote_once_all_is_known():
         ensemble, play(ensemble, None, answers, policy="sample")
     )
 
-    assert (forecast.margin, forecast.share, forecast.n_draws) == (-0.5, 1.0, None)
+    assert (forecast.margin, forecast.known_share, forecast.n_draws) == (
+        -0.5,
+        1.0,
+        None,
+    )
 
 
 def test_sample_gives_the_full_vote_once_certain():
@@ -244,7 +235,7 @@ def test_unseen_category_is_left_out_of_the_forecast_as_a_missing_value_is(
     state = play(ensemble, None, [(0, *answer), (1, "value", 1.0)], policy=policy)
     forecast = machine.forecast(ensemble, state)
 
-    assert (forecast.margin, forecast.share) == (1.0, 3 / 8)
+    assert (forecast.margin, forecast.known_share) == (1.0, 3 / 8)
 
 
 def positive_probability(ensemble, score, share, policy="ordered"):
@@ -339,7 +330,7 @@ def test_error_costs_flip_the_label_and_not_the_vote(error_costs, label):
 def test_label_is_the_majority_where_both_cost_the_same():
     ensemble = make_ensemble([(0, 1.0)], error_costs=((0.0, 3.0), (1.0, 0.0)))
 
-    label = forecasts.decide(ensemble, np.array([0.25, 0.75]))
+    label = decide(ensemble, np.array([0.25, 0.75]))
 
     assert label == ensemble.majority
 
@@ -348,6 +339,6 @@ def test_label_is_the_majority_where_both_cost_the_same():
 def test_many_votes_are_decided_as_each(ensemble, margins):
     votes = np.array(margins)[:, None] * ensemble.alpha_sums[-1]
 
-    many = forecasts.raw_votes(ensemble, votes)
+    many = raw_votes(ensemble, votes)
 
-    assert many.tolist() == [int(forecasts.raw_votes(ensemble, vote)) for vote in votes]
+    assert many.tolist() == [int(raw_votes(ensemble, vote)) for vote in votes]

@@ -1,87 +1,37 @@
-"""Sessions: charging rule by rule, then what holds for every script of answers."""
+"""Sessions: charging, stopping and asking, rule by rule."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from core import kernels
 from core.errors import AnswerError, ClosedError, OverBudgetError
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.state import Answer, Charge, State, StopRule
-from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
-from core.table.dataset import ClassLabel
-from tests import strategies
+from core.table.catalogue import UNSEEN
+from tests.sessions import BUNDLE, FEE, NEVER, observe, observe_all, small_ensemble
 
-CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
-FEE = Group("blood", fee=20)
-BUNDLE = Group("echo", price=90)
 IN_VAIN = ("unavailable", "refused", "unknown")
-SCRIPTS = st.lists(
-    st.tuples(
-        st.booleans(),
-        st.integers(0, 5),
-        st.sampled_from(("value", "value", "ordered", *IN_VAIN)),
-        st.sampled_from((0.0, 1.0)),
-    ),
-    max_size=12,
-)
-
-
-def make_ensemble(
-    costs: Sequence[int],
-    members: Mapping[int, Group] | None = None,
-    hypotheses: Sequence[tuple[int, float]] | None = None,
-) -> Ensemble:
-    """One number feature per cost; hypotheses are (feature, signed alpha)."""
-    members = members or {}
-    if hypotheses is None:
-        hypotheses = [(idx, 1.0) for idx in range(len(costs))]
-    features = tuple(
-        Feature(
-            f"f{idx}", cost=cost, group=members[idx].name if idx in members else None
-        )
-        for idx, cost in enumerate(costs)
-    )
-    return Ensemble(
-        catalogue=Catalogue(features, tuple(dict.fromkeys(members.values()))),
-        classes=CLASSES,
-        hypotheses=tuple(
-            Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
-        ),
-        alphas=tuple(abs(alpha) for _, alpha in hypotheses),
-        priors=(0.5, 0.5),
-        algorithm="adaboost_bt",
-        policy="ordered",
-    )
 
 
 def charged(state: State) -> dict[int, int]:
     return {charge.feature_idx: charge.amount for charge in state.charges}
 
 
-def observe_all(ensemble: Ensemble, state: State, *answers) -> State:
-    for answer in answers:
-        state = machine.observe(ensemble, state, *answer)
-    return state
-
-
 @pytest.mark.parametrize(("outcome", "value"), [("value", 1.0), ("ordered", None)])
 def test_first_value_or_order_is_charged_at_the_price(outcome, value):
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 100)
 
-    state = machine.observe(ensemble, state, 0, outcome, value)
+    state = observe(ensemble, state, 0, outcome, value)
 
     assert state.charges == (Charge(0, 7),)
     assert (state.spent, state.remaining) == (7, 93)
 
 
 def test_value_of_ordered_feature_is_not_charged_again():
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 100)
 
     state = observe_all(ensemble, state, (0, "ordered"), (0, "value", 1.0))
@@ -92,11 +42,11 @@ def test_value_of_ordered_feature_is_not_charged_again():
 
 @pytest.mark.parametrize("outcome", IN_VAIN)
 def test_answer_without_value_is_free_and_not_asked_again(outcome):
-    ensemble = make_ensemble([7, 5], hypotheses=[(0, 1.0), (1, 1.0), (0, 1.0)])
+    ensemble = small_ensemble([7, 5], hypotheses=[(0, 1.0), (1, 1.0), (0, 1.0)])
     state = machine.start(ensemble, 100)
 
-    state = machine.observe(ensemble, state, 0, outcome)
-    after = machine.observe(ensemble, state, 1, "value", 1.0)
+    state = observe(ensemble, state, 0, outcome)
+    after = observe(ensemble, state, 1, "value", 1.0)
 
     assert state.charges == ()
     assert state.next_feature_idx == 1
@@ -106,11 +56,11 @@ def test_answer_without_value_is_free_and_not_asked_again(outcome):
 @pytest.mark.parametrize("outcome", IN_VAIN)
 @pytest.mark.parametrize("answer", [("value", 1.0), ("ordered",)])
 def test_correction_to_value_or_order_charges_the_price_now(outcome, answer):
-    ensemble = make_ensemble([7, 5, 1], members={0: FEE, 1: FEE})
+    ensemble = small_ensemble([7, 5, 1], members={0: FEE, 1: FEE})
     state = machine.start(ensemble, 100)
     state = observe_all(ensemble, state, (0, outcome), (1, "value", 1.0))
 
-    state = machine.observe(ensemble, state, 0, *answer)
+    state = observe(ensemble, state, 0, *answer)
 
     assert charged(state) == {1: 5 + FEE.fee, 0: 7}
 
@@ -125,10 +75,10 @@ def test_correction_to_value_or_order_charges_the_price_now(outcome, answer):
     ],
 )
 def test_other_correction_is_free_and_keeps_the_old_answer_in_history(first, second):
-    ensemble = make_ensemble([7, 5])
-    before = machine.observe(ensemble, machine.start(ensemble, 100), 0, *first)
+    ensemble = small_ensemble([7, 5])
+    before = observe(ensemble, machine.start(ensemble, 100), 0, *first)
 
-    state = machine.observe(ensemble, before, 0, *second)
+    state = observe(ensemble, before, 0, *second)
 
     assert state.charges == before.charges
     assert state.history == (*before.history, Answer(0, *second))
@@ -136,7 +86,7 @@ def test_other_correction_is_free_and_keeps_the_old_answer_in_history(first, sec
 
 
 def test_corrected_value_is_the_one_forecast_from():
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 100)
 
     state = observe_all(ensemble, state, (0, "value", 1.0), (0, "value", 0.0))
@@ -146,7 +96,7 @@ def test_corrected_value_is_the_one_forecast_from():
 
 
 def test_value_taken_back_is_charged_once_when_it_returns():
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 100)
 
     state = observe_all(
@@ -158,7 +108,7 @@ def test_value_taken_back_is_charged_once_when_it_returns():
 
 @pytest.mark.parametrize("outcome", IN_VAIN)
 def test_ordered_then_in_vain_keeps_charge_and_fee(outcome):
-    ensemble = make_ensemble([7, 5, 1], members={0: FEE, 1: FEE})
+    ensemble = small_ensemble([7, 5, 1], members={0: FEE, 1: FEE})
     state = machine.start(ensemble, 100)
 
     state = observe_all(ensemble, state, (0, "ordered"), (0, outcome))
@@ -168,7 +118,7 @@ def test_ordered_then_in_vain_keeps_charge_and_fee(outcome):
 
 
 def test_known_feature_is_free_and_not_asked():
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
 
     state = machine.start(ensemble, 100, known={0: 1.0})
 
@@ -178,26 +128,67 @@ def test_known_feature_is_free_and_not_asked():
 
 
 def test_known_feature_pays_no_fee_for_its_group():
-    ensemble = make_ensemble([7, 5], members={0: FEE, 1: FEE})
+    ensemble = small_ensemble([7, 5], members={0: FEE, 1: FEE})
 
     state = machine.start(ensemble, 100, known={0: 1.0})
 
     assert machine.next_question(ensemble, state).price == 5 + FEE.fee
 
 
-@pytest.mark.parametrize("answer", [("value", 0.0), ("ordered",)])
-def test_answer_for_known_feature_is_free(answer):
-    ensemble = make_ensemble([7, 5], members={0: FEE, 1: FEE})
+def test_value_for_a_known_feature_is_free():
+    ensemble = small_ensemble([7, 5], members={0: FEE, 1: FEE})
     state = machine.start(ensemble, 100, known={0: 1.0})
 
-    state = machine.observe(ensemble, state, 0, *answer)
+    state = observe(ensemble, state, 0, "value", 0.0)
 
     assert state.charges == ()
     assert machine.next_question(ensemble, state).price == 5 + FEE.fee
 
 
+def test_ordering_a_known_feature_is_a_purchase_that_keeps_its_value_until_it_comes():
+    ensemble = small_ensemble([7, 5], members={0: FEE, 1: FEE})
+    state = machine.start(ensemble, 100, known={0: 1.0}, stop=NEVER)
+
+    ordered = observe(ensemble, state, 0, "ordered")
+    come = observe(ensemble, ordered, 0, "value", 0.0)
+
+    assert charged(ordered) == charged(come) == {0: 7 + FEE.fee}
+    assert (ordered.pending, ordered.values[0]) == ((0,), 1.0)
+    assert machine.forecast(ensemble, ordered) == machine.forecast(ensemble, state)
+    assert (come.pending, come.values[0]) == ((), 0.0)
+
+
+@pytest.mark.parametrize("outcome", IN_VAIN)
+def test_known_value_outlives_a_result_that_does_not_come(outcome):
+    ensemble = small_ensemble([7, 5])
+    state = machine.start(ensemble, 100, known={0: 1.0})
+
+    state = observe_all(ensemble, state, (0, "ordered"), (0, outcome))
+
+    assert (state.outcomes[0], state.values[0]) == ("known", 1.0)
+    assert charged(state) == {0: 7}
+
+
+@pytest.mark.parametrize("outcome", IN_VAIN)
+def test_known_value_is_not_erased_by_an_answer_without_one(outcome):
+    ensemble = small_ensemble([7, 5])
+    state = machine.start(ensemble, 100, known={0: 1.0})
+
+    with pytest.raises(AnswerError, match="f0: is known from the start"):
+        observe(ensemble, state, 0, outcome)
+
+
+def test_nothing_is_certain_while_a_known_value_may_still_change():
+    ensemble = small_ensemble([7, 5], [(0, 3.0), (1, 1.0)])
+    state = machine.start(ensemble, 100, known={0: 1.0})
+
+    ordered = observe(ensemble, state, 0, "ordered")
+
+    assert (state.stop_reason, ordered.stop_reason) == ("certain", None)
+
+
 def test_first_charged_member_pays_the_fee_and_later_ones_do_not():
-    ensemble = make_ensemble([7, 5, 3], members={0: FEE, 1: FEE, 2: FEE})
+    ensemble = small_ensemble([7, 5, 3], members={0: FEE, 1: FEE, 2: FEE})
     state = machine.start(ensemble, 100)
 
     state = observe_all(
@@ -208,7 +199,7 @@ def test_first_charged_member_pays_the_fee_and_later_ones_do_not():
 
 
 def test_free_member_that_is_charged_first_pays_the_fee():
-    ensemble = make_ensemble([0, 5], members={0: FEE, 1: FEE})
+    ensemble = small_ensemble([0, 5], members={0: FEE, 1: FEE})
     state = machine.start(ensemble, 100)
 
     state = observe_all(ensemble, state, (0, "value", 1.0), (1, "value", 1.0))
@@ -217,10 +208,10 @@ def test_free_member_that_is_charged_first_pays_the_fee():
 
 
 def test_zero_price_is_a_charge_of_zero():
-    ensemble = make_ensemble([0, 5])
+    ensemble = small_ensemble([0, 5])
     state = machine.start(ensemble, 0)
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.charges == (Charge(0, 0),)
     assert state.stop_reason == "budget_exhausted"
@@ -228,10 +219,10 @@ def test_zero_price_is_a_charge_of_zero():
 
 @pytest.mark.parametrize("answer", [("value", 1.0), ("ordered",)])
 def test_first_charged_member_of_bundle_pays_and_the_others_become_pending(answer):
-    ensemble = make_ensemble([0, 0, 0, 5], members=dict.fromkeys(range(3), BUNDLE))
+    ensemble = small_ensemble([0, 0, 0, 5], members=dict.fromkeys(range(3), BUNDLE))
     state = machine.start(ensemble, 100)
 
-    state = machine.observe(ensemble, state, 1, *answer)
+    state = observe(ensemble, state, 1, *answer)
 
     assert state.charges == (Charge(1, 90), Charge(0, 0), Charge(2, 0))
     assert set(state.pending) >= {0, 2}
@@ -239,17 +230,17 @@ def test_first_charged_member_of_bundle_pays_and_the_others_become_pending(answe
 
 
 def test_known_member_does_not_lower_the_price_of_its_bundle():
-    ensemble = make_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
+    ensemble = small_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
     state = machine.start(ensemble, 100, known={0: 1.0})
 
-    state = machine.observe(ensemble, state, 1, "value", 1.0)
+    state = observe(ensemble, state, 1, "value", 1.0)
 
     assert charged(state) == {1: 90, 2: 0}
     assert state.outcomes == ("known", "value", "ordered")
 
 
 def test_member_in_vain_leaves_its_bundle_unpaid():
-    ensemble = make_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
+    ensemble = small_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
     state = machine.start(ensemble, 100)
 
     state = observe_all(ensemble, state, (0, "refused"), (1, "value", 1.0))
@@ -259,7 +250,7 @@ def test_member_in_vain_leaves_its_bundle_unpaid():
 
 
 def test_member_in_vain_that_comes_after_all_is_free_once_its_bundle_is_paid():
-    ensemble = make_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
+    ensemble = small_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
     state = machine.start(ensemble, 100)
 
     state = observe_all(
@@ -274,30 +265,30 @@ def test_member_in_vain_that_comes_after_all_is_free_once_its_bundle_is_paid():
     [("value", 1.0), ("value", UNSEEN), ("ordered",), *((o,) for o in IN_VAIN)],
 )
 def test_same_answer_again_changes_nothing(answer):
-    ensemble = make_ensemble([7, 5])
-    state = machine.observe(ensemble, machine.start(ensemble, 100), 0, *answer)
+    ensemble = small_ensemble([7, 5])
+    state = observe(ensemble, machine.start(ensemble, 100), 0, *answer)
 
-    again = machine.observe(ensemble, state, 0, *answer)
+    again = observe(ensemble, state, 0, *answer)
 
     assert again is state
 
 
 def test_known_value_given_again_is_free():
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 100, known={0: 1.0})
 
-    again = machine.observe(ensemble, state, 0, "value", 1.0)
+    again = observe(ensemble, state, 0, "value", 1.0)
 
     assert (again.spent, again.values[0]) == (0, 1.0)
 
 
 def test_charge_over_budget_is_refused_with_its_figures():
-    ensemble = make_ensemble([7, 500])
+    ensemble = small_ensemble([7, 500])
     state = machine.start(ensemble, 100)
     before = replace(state)
 
     with pytest.raises(OverBudgetError) as refused:
-        machine.observe(ensemble, state, 1, "value", 1.0)
+        observe(ensemble, state, 1, "value", 1.0)
 
     error = refused.value
     assert (error.feature, error.price, error.remaining) == ("f1", 500, 100)
@@ -305,48 +296,48 @@ def test_charge_over_budget_is_refused_with_its_figures():
 
 
 def test_correction_over_budget_is_refused():
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 10)
     state = observe_all(ensemble, state, (0, "unavailable"), (1, "ordered"))
 
     with pytest.raises(OverBudgetError):
-        machine.observe(ensemble, state, 0, "value", 1.0)
+        observe(ensemble, state, 0, "value", 1.0)
 
 
 def test_charge_that_takes_all_that_remains_is_accepted():
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 7)
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.remaining == 0
 
 
 def test_unlimited_session_has_no_remaining():
-    ensemble = make_ensemble([7, 10**15])
+    ensemble = small_ensemble([7, 10**15])
     state = machine.start(ensemble, None)
 
-    state = machine.observe(ensemble, state, 1, "value", 1.0)
+    state = observe(ensemble, state, 1, "value", 1.0)
 
     assert state.remaining is None
     assert state.spent == 10**15
 
 
 def test_another_feature_than_the_one_asked_may_be_answered():
-    ensemble = make_ensemble([7, 5, 3])
+    ensemble = small_ensemble([7, 5, 3])
     state = machine.start(ensemble, 100)
 
-    state = machine.observe(ensemble, state, 2, "value", 1.0)
+    state = observe(ensemble, state, 2, "value", 1.0)
 
     assert charged(state) == {2: 3}
     assert state.next_feature_idx == 0
 
 
 def test_feature_no_hypothesis_reads_may_be_answered():
-    ensemble = make_ensemble([7, 5], hypotheses=[(1, 1.0)])
+    ensemble = small_ensemble([7, 5], hypotheses=[(1, 1.0)])
     state = machine.start(ensemble, 100)
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     assert charged(state) == {0: 7}
     assert state.next_feature_idx == 1
@@ -356,17 +347,17 @@ def test_feature_no_hypothesis_reads_may_be_answered():
     "answer", [("value", None), ("ordered", 1.0), ("refused", 0.0)]
 )
 def test_value_comes_exactly_with_the_outcome_value(answer):
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 100)
 
     with pytest.raises(AnswerError, match="f0: a value is given exactly when"):
-        machine.observe(ensemble, state, 0, *answer)
+        observe(ensemble, state, 0, *answer)
 
 
 def test_ended_session_with_pending_results_waits():
-    ensemble = make_ensemble([7])
+    ensemble = small_ensemble([7])
 
-    state = machine.observe(ensemble, machine.start(ensemble, 7), 0, "ordered")
+    state = observe(ensemble, machine.start(ensemble, 7), 0, "ordered")
 
     assert state.is_ended
     assert not machine.is_closed(state)
@@ -374,21 +365,21 @@ def test_ended_session_with_pending_results_waits():
 
 
 def test_last_pending_result_closes_an_ended_session():
-    ensemble = make_ensemble([7])
-    state = machine.observe(ensemble, machine.start(ensemble, 7), 0, "ordered")
+    ensemble = small_ensemble([7])
+    state = observe(ensemble, machine.start(ensemble, 7), 0, "ordered")
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     assert machine.is_closed(state)
     assert state.stop_reason == "all_known"
 
 
 def test_corrections_are_accepted_while_a_result_is_pending():
-    ensemble = make_ensemble([7, 5])
+    ensemble = small_ensemble([7, 5])
     state = machine.start(ensemble, 100)
     state = observe_all(ensemble, state, (0, "value", 1.0), (1, "ordered"))
 
-    state = machine.observe(ensemble, state, 0, "value", 0.0)
+    state = observe(ensemble, state, 0, "value", 0.0)
 
     assert state.values[0] == 0.0
 
@@ -397,28 +388,28 @@ def test_corrections_are_accepted_while_a_result_is_pending():
     "answer", [(0, "value", 0.0), (1, "value", 1.0), (1, "unknown"), (2, "unknown")]
 )
 def test_closed_session_takes_no_answer(answer):
-    ensemble = make_ensemble([7, 50, 60])
-    state = machine.observe(ensemble, machine.start(ensemble, 10), 0, "value", 1.0)
+    ensemble = small_ensemble([7, 50, 60])
+    state = observe(ensemble, machine.start(ensemble, 10), 0, "value", 1.0)
 
     with pytest.raises(ClosedError):
-        machine.observe(ensemble, state, *answer)
+        observe(ensemble, state, *answer)
 
 
 def test_waiting_session_takes_no_new_feature():
-    ensemble = make_ensemble([7, 50, 3])
-    state = machine.observe(ensemble, machine.start(ensemble, 10), 0, "ordered")
+    ensemble = small_ensemble([7, 50, 3])
+    state = observe(ensemble, machine.start(ensemble, 10), 0, "ordered")
 
     with pytest.raises(ClosedError):
-        machine.observe(ensemble, state, 2, "value", 1.0)
+        observe(ensemble, state, 2, "value", 1.0)
 
 
 @pytest.mark.parametrize("reason", ["client_stopped", "expired"])
 def test_stop_from_outside_ends_the_session_for_good(reason):
-    ensemble = make_ensemble([7, 5, 3])
-    state = machine.observe(ensemble, machine.start(ensemble, 100), 0, "ordered")
+    ensemble = small_ensemble([7, 5, 3])
+    state = observe(ensemble, machine.start(ensemble, 100), 0, "ordered")
 
     stopped = machine.stop(state, reason)
-    after = machine.observe(ensemble, stopped, 0, "value", 1.0)
+    after = observe(ensemble, stopped, 0, "value", 1.0)
 
     assert (stopped.stop_reason, after.stop_reason) == (reason, reason)
     assert stopped.next_feature_idx is None
@@ -426,7 +417,7 @@ def test_stop_from_outside_ends_the_session_for_good(reason):
 
 
 def test_session_is_stopped_by_the_client_unless_told_otherwise():
-    state = machine.start(make_ensemble([7, 5]), 100)
+    state = machine.start(small_ensemble([7, 5]), 100)
 
     stopped = machine.stop(state)
 
@@ -435,24 +426,24 @@ def test_session_is_stopped_by_the_client_unless_told_otherwise():
 
 
 def test_session_ends_after_max_questions():
-    ensemble = make_ensemble([7, 5, 3])
+    ensemble = small_ensemble([7, 5, 3])
     state = machine.start(ensemble, 100, stop=StopRule(max_questions=2))
 
-    one = machine.observe(ensemble, state, 0, "unavailable")
-    two = machine.observe(ensemble, one, 1, "value", 1.0)
+    one = observe(ensemble, state, 0, "unavailable")
+    two = observe(ensemble, one, 1, "value", 1.0)
 
     assert (one.is_ended, two.is_ended) == (False, True)
     assert (two.stop_reason, two.next_feature_idx) == ("max_questions", None)
 
 
 def test_zero_questions_end_a_session_at_its_start():
-    state = machine.start(make_ensemble([7]), 100, stop=StopRule(max_questions=0))
+    state = machine.start(small_ensemble([7]), 100, stop=StopRule(max_questions=0))
 
     assert state.stop_reason == "max_questions"
 
 
 def test_corrections_do_not_count_as_questions():
-    ensemble = make_ensemble([7, 5, 3])
+    ensemble = small_ensemble([7, 5, 3])
     state = machine.start(ensemble, 100, stop=StopRule(max_questions=2))
 
     state = observe_all(ensemble, state, (0, "ordered"), (0, "value", 1.0))
@@ -461,7 +452,7 @@ def test_corrections_do_not_count_as_questions():
 
 
 def test_members_of_a_bundle_count_as_one_question():
-    ensemble = make_ensemble([0, 0, 5, 3], members={0: BUNDLE, 1: BUNDLE})
+    ensemble = small_ensemble([0, 0, 5, 3], members={0: BUNDLE, 1: BUNDLE})
     state = machine.start(ensemble, 100, stop=StopRule(max_questions=2))
 
     state = observe_all(ensemble, state, (0, "value", 1.0), (1, "value", 1.0))
@@ -471,7 +462,7 @@ def test_members_of_a_bundle_count_as_one_question():
 
 
 def test_question_says_what_it_asks_and_at_which_price():
-    ensemble = make_ensemble(
+    ensemble = small_ensemble(
         [7, 5, 3], members={1: FEE, 2: FEE}, hypotheses=[(1, 1.0), (2, 2.0), (1, -1.0)]
     )
     state = machine.start(ensemble, 100)
@@ -484,13 +475,13 @@ def test_question_says_what_it_asks_and_at_which_price():
         (1,),
     )
     assert (question.price, question.is_group_paid) == (25, False)
-    assert (question.n_hypotheses, question.share) == (2, 0.5)
+    assert (question.n_hypotheses, question.open_share) == (2, 0.5)
     assert question.alternatives == ((2, 23),)
 
 
 def test_question_knows_that_the_fee_is_paid():
-    ensemble = make_ensemble([7, 5], members={0: FEE, 1: FEE})
-    state = machine.observe(ensemble, machine.start(ensemble, 100), 0, "value", 1.0)
+    ensemble = small_ensemble([7, 5], members={0: FEE, 1: FEE})
+    state = observe(ensemble, machine.start(ensemble, 100), 0, "value", 1.0)
 
     question = machine.next_question(ensemble, state)
 
@@ -498,7 +489,7 @@ def test_question_knows_that_the_fee_is_paid():
 
 
 def test_question_about_a_bundle_names_all_its_open_members():
-    ensemble = make_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
+    ensemble = small_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
     state = machine.start(ensemble, 100, known={0: 1.0})
 
     question = machine.next_question(ensemble, state)
@@ -507,12 +498,12 @@ def test_question_about_a_bundle_names_all_its_open_members():
 
 
 def test_share_of_question_is_of_the_plan_for_ordered_and_of_all_for_sample():
-    ensemble = make_ensemble([1, 100], hypotheses=[(0, 1.0), (1, 3.0)])
+    ensemble = small_ensemble([1, 100], hypotheses=[(0, 1.0), (1, 3.0)])
 
     shares = {
         policy: machine.next_question(
             ensemble, machine.start(ensemble, 10, policy=policy, seed=seed)
-        ).share
+        ).open_share
         for policy, seed in (("ordered", 0), ("sample", seed_that_asks_first(ensemble)))
     }
 
@@ -528,7 +519,7 @@ def seed_that_asks_first(ensemble: Ensemble) -> int:
 
 
 def test_alternatives_are_open_affordable_features_that_hypotheses_read():
-    ensemble = make_ensemble(
+    ensemble = small_ensemble(
         [1, 2, 3, 500, 4], hypotheses=[(0, 1.0), (3, 1.0), (2, 1.0), (1, 1.0), (2, 1.0)]
     )
     state = machine.start(ensemble, 10, known={1: 0.0})
@@ -538,182 +529,67 @@ def test_alternatives_are_open_affordable_features_that_hypotheses_read():
     assert question.alternatives == ((2, 3),)
 
 
-def play(ensemble: Ensemble, state: State, script) -> list[State]:
-    """Every state on the way; an answer that is refused is passed over."""
-    states = [state]
-    for is_as_asked, idx, outcome, value in script:
-        feature_idx = idx % len(ensemble.catalogue.features)
-        if is_as_asked and states[-1].next_feature_idx is not None:
-            feature_idx = states[-1].next_feature_idx
-        given_value = value if outcome == "value" else None
-        try:
-            after = machine.observe(
-                ensemble, states[-1], feature_idx, outcome, given_value
-            )
-        except (OverBudgetError, ClosedError):
-            continue
-        states.append(after)
-    return states
-
-
-@st.composite
-def openings(draw) -> tuple[Ensemble, dict]:
-    """An ensemble, and what a session on it starts from."""
-    ensemble = draw(strategies.ensembles())
-    idxs = st.integers(0, len(ensemble.catalogue.features) - 1)
-    rule = StopRule(
-        certain=draw(st.booleans()),
-        confidence=draw(st.none() | st.just(0.75)),
-        max_questions=draw(st.none() | st.integers(0, 4)),
-    )
-    return ensemble, {
-        "budget": draw(strategies.budgets()),
-        "seed": draw(st.integers(0, 2**64 - 1)),
-        "known": draw(st.dictionaries(idxs, st.sampled_from((0.0, 1.0)), max_size=2)),
-        "stop": rule,
-    }
-
-
-@given(openings(), SCRIPTS)
-def test_spent_never_exceeds_the_budget(opening, script):
-    ensemble, fields = opening
-
-    states = play(ensemble, machine.start(ensemble, **fields), script)
-
-    assert all(state.remaining is None or state.remaining >= 0 for state in states)
-
-
-@given(openings(), SCRIPTS)
-def test_spent_is_the_sum_of_charges_and_of_what_history_charged(opening, script):
-    ensemble, fields = opening
-
-    state = play(ensemble, machine.start(ensemble, **fields), script)[-1]
-
-    assert state.spent == sum(charge.amount for charge in state.charges)
-    assert state.spent == sum(answer.charged for answer in state.history)
-
-
-@given(openings(), SCRIPTS)
-def test_no_feature_is_charged_twice(opening, script):
-    ensemble, fields = opening
-
-    state = play(ensemble, machine.start(ensemble, **fields), script)[-1]
-
-    idxs = [charge.feature_idx for charge in state.charges]
-    assert len(idxs) == len(set(idxs))
-
-
-@given(openings(), SCRIPTS)
-def test_only_open_features_are_asked(opening, script):
-    ensemble, fields = opening
-
-    states = play(ensemble, machine.start(ensemble, **fields), script)
-
-    asked = [(s, s.next_feature_idx) for s in states if s.next_feature_idx is not None]
-    assert all(state.outcomes[idx] is None for state, idx in asked)
-
-
-@given(openings(), SCRIPTS)
-def test_what_is_asked_can_be_paid(opening, script):
-    ensemble, fields = opening
-
-    states = play(ensemble, machine.start(ensemble, **fields), script)
-
-    questions = [(state, machine.next_question(ensemble, state)) for state in states]
-    assert all(
-        state.remaining is None or question.price <= state.remaining
-        for state, question in questions
-        if question is not None
-    )
-
-
-@given(openings(), SCRIPTS)
-def test_price_of_the_question_is_what_its_answer_charges(opening, script):
-    ensemble, fields = opening
-    states = play(ensemble, machine.start(ensemble, **fields), script)
-    questions = [(state, machine.next_question(ensemble, state)) for state in states]
-    asked = [(state, question) for state, question in questions if question is not None]
-
-    answered = [
-        machine.observe(ensemble, state, question.feature_idx, "value", 1.0)
-        for state, question in asked
-    ]
-
-    assert [state.history[-1].charged for state in answered] == [
-        question.price for _, question in asked
-    ]
-
-
-@given(openings(), SCRIPTS)
-def test_replayed_history_gives_the_same_state(opening, script):
-    ensemble, fields = opening
-    state = play(ensemble, machine.start(ensemble, **fields), script)[-1]
-
-    replayed = observe_all(
-        ensemble,
-        machine.start(ensemble, **fields),
-        *((a.feature_idx, a.outcome, a.value) for a in state.history),
-    )
-
-    assert repr(replayed) == repr(state)
-    assert machine.forecast(ensemble, replayed) == machine.forecast(ensemble, state)
-
-
-@given(openings(), SCRIPTS)
-def test_ended_session_stays_ended(opening, script):
-    ensemble, fields = opening
-
-    states = play(ensemble, machine.start(ensemble, **fields), script)
-
-    ends = [state.is_ended for state in states]
-    assert ends == sorted(ends)
-
-
-def scaled(ensemble: Ensemble, factor: int) -> Ensemble:
-    catalogue = ensemble.catalogue
-    features = tuple(replace(f, cost=factor * f.cost) for f in catalogue.features)
-    groups = tuple(
-        replace(g, fee=factor * g.fee)
-        if g.price is None
-        else replace(g, price=factor * g.price)
-        for g in catalogue.groups
-    )
-    return replace(
-        ensemble, catalogue=replace(catalogue, features=features, groups=groups)
-    )
-
-
-@given(openings(), SCRIPTS, st.integers(2, 1000))
-def test_scaling_costs_and_budget_together_changes_nothing(opening, script, factor):
-    ensemble, fields = opening
-    budget = fields["budget"]
-    larger = {**fields, "budget": None if budget is None else factor * budget}
-
-    states = play(ensemble, machine.start(ensemble, **fields), script)
-    dear = scaled(ensemble, factor)
-    dear_states = play(dear, machine.start(dear, **larger), script)
-
-    assert [factor * state.spent for state in states] == [s.spent for s in dear_states]
-    assert [(s.next_feature_idx, s.stop_reason) for s in states] == [
-        (s.next_feature_idx, s.stop_reason) for s in dear_states
-    ]
-    assert [machine.forecast(ensemble, s) for s in states] == [
-        machine.forecast(dear, s) for s in dear_states
-    ]
-
-
 def test_session_that_has_ended_keeps_its_reason_when_stopped():
-    ensemble = make_ensemble([5])
+    ensemble = small_ensemble([5])
     ended = machine.start(ensemble, 0)
 
     assert machine.stop(ended) is ended
 
 
-@pytest.mark.parametrize("between", ["ordered", "unavailable"])
-def test_feature_known_at_the_start_is_never_charged(between):
-    ensemble = make_ensemble([7, 5])
-    state = machine.start(ensemble, 100, known={0: 1.0})
+def test_answers_of_one_request_are_taken_in_order_and_advance_once():
+    ensemble = small_ensemble([7, 5, 3], members={0: FEE, 1: FEE})
+    state = machine.start(ensemble, 100)
+    answers = [Answer(1, "value", 1.0), Answer(0, "ordered"), Answer(2, "refused")]
 
-    state = observe_all(ensemble, state, (0, between), (0, "value", 0.0))
+    state = machine.observe(ensemble, state, answers)
 
-    assert state.spent == 0
+    assert charged(state) == {1: 25, 0: 7}
+    assert [answer.feature_idx for answer in state.history] == [1, 0, 2]
+
+
+def test_answers_of_one_request_are_all_taken_or_none():
+    ensemble = small_ensemble([7, 5, 300])
+    state = machine.start(ensemble, 100)
+    before = repr(state)
+
+    with pytest.raises(OverBudgetError):
+        machine.observe(
+            ensemble, state, [Answer(0, "value", 1.0), Answer(2, "value", 1.0)]
+        )
+
+    assert repr(state) == before
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize(
+    ("costs", "budget", "reason"),
+    [
+        # The second hypothesis is too dear, the third would fit.
+        ([1, 50, 2], 9, "plan_complete"),
+        ([1, 50, 20], 9, "budget_exhausted"),
+        ([1, 50, 20], None, "all_known"),
+    ],
+)
+def test_reason_says_whether_more_could_be_bought(policy, costs, budget, reason):
+    alphas = [1.0, 1e9, 1e-6]
+    ensemble = small_ensemble(costs, list(enumerate(alphas)))
+    known = {0: 1.0} if budget else {0: 1.0, 1: 1.0, 2: 1.0}
+
+    state = machine.start(ensemble, budget, known=known, policy=policy)
+
+    assert state.stop_reason == reason
+
+
+def test_state_computes_its_plan_once(monkeypatch):
+    ensemble = small_ensemble([7, 5, 3])
+    state, calls = machine.start(ensemble, 100, stop=StopRule(confidence=0.9)), []
+    find_plan = kernels.find_plan
+    monkeypatch.setattr(
+        kernels, "find_plan", lambda *given: calls.append(given) or find_plan(*given)
+    )
+
+    state = observe(ensemble, state, 0, "value", 1.0)
+    machine.next_question(ensemble, state)
+    machine.forecast(ensemble, state)
+
+    assert len(calls) == 1

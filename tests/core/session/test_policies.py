@@ -1,59 +1,29 @@
 """What is asked next: the plan of `ordered`, the draws of `sample`."""
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import kernels
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
 from core.session import machine
-from core.session.arrays import session_arrays
-from core.session.policies import ordered, sample
+from core.session.policies import sample
+from core.session.position import Plan, Position
 from core.session.state import State, StopRule
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel
 from tests import strategies
+from tests.sessions import BUNDLE, FEE, observe, small_ensemble
 
-CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
-FEE = Group("blood", fee=20)
-BUNDLE = Group("echo", price=90)
 # The 99.9 % point of chi square with 3 degrees of freedom.
 CHI_SQUARE_BOUND = 16.3
-
-
-def make_ensemble(
-    costs: Sequence[int],
-    hypotheses: Sequence[tuple[int, float]],
-    members: Mapping[int, Group] | None = None,
-) -> Ensemble:
-    """One number feature per cost; hypotheses are (feature, alpha)."""
-    members = members or {}
-    features = tuple(
-        Feature(
-            f"f{idx}", cost=cost, group=members[idx].name if idx in members else None
-        )
-        for idx, cost in enumerate(costs)
-    )
-    return Ensemble(
-        catalogue=Catalogue(features, tuple(dict.fromkeys(members.values()))),
-        classes=CLASSES,
-        hypotheses=tuple(Stump(idx, 0.5, (1,)) for idx, _ in hypotheses),
-        alphas=tuple(alpha for _, alpha in hypotheses),
-        priors=(0.5, 0.5),
-        algorithm="adaboost_bt",
-        policy="ordered",
-    )
 
 
 def in_order(*idxs: int) -> list[tuple[int, float]]:
     return [(idx, 1.0) for idx in idxs]
 
 
-def plan_of(ensemble: Ensemble, state: State) -> ordered.Plan:
-    return ordered.find_plan(ensemble, session_arrays(ensemble, state))
+def plan_of(ensemble: Ensemble, state: State) -> Plan:
+    return Position.of(ensemble, state).plan
 
 
 def ask_all(ensemble: Ensemble, state: State, outcome: str = "value") -> list[int]:
@@ -62,7 +32,7 @@ def ask_all(ensemble: Ensemble, state: State, outcome: str = "value") -> list[in
     while state.next_feature_idx is not None:
         asked.append(state.next_feature_idx)
         value = 1.0 if outcome == "value" else None
-        state = machine.observe(ensemble, state, asked[-1], outcome, value)
+        state = observe(ensemble, state, asked[-1], outcome, value)
     return asked
 
 
@@ -82,7 +52,7 @@ def ask_all(ensemble: Ensemble, state: State, outcome: str = "value") -> list[in
 def test_plan_is_the_longest_prefix_that_fits_the_budget(
     budget, length, first, planned
 ):
-    ensemble = make_ensemble([3, 7, 5], in_order(1, 1, 0, 1, 2))
+    ensemble = small_ensemble([3, 7, 5], in_order(1, 1, 0, 1, 2))
     state = machine.start(ensemble, budget)
 
     plan = plan_of(ensemble, state)
@@ -92,7 +62,7 @@ def test_plan_is_the_longest_prefix_that_fits_the_budget(
 
 
 def test_plan_does_not_jump_over_what_is_too_dear():
-    ensemble = make_ensemble([3, 70, 5], in_order(0, 1, 2))
+    ensemble = small_ensemble([3, 70, 5], in_order(0, 1, 2))
 
     plan = plan_of(ensemble, machine.start(ensemble, 10))
 
@@ -100,7 +70,7 @@ def test_plan_does_not_jump_over_what_is_too_dear():
 
 
 def test_free_feature_is_planned_without_any_budget():
-    ensemble = make_ensemble([0, 1], in_order(0, 1))
+    ensemble = small_ensemble([0, 1], in_order(0, 1))
 
     state = machine.start(ensemble, 0)
 
@@ -108,7 +78,7 @@ def test_free_feature_is_planned_without_any_budget():
 
 
 def test_known_feature_costs_the_plan_nothing():
-    ensemble = make_ensemble([3, 7], in_order(0, 1))
+    ensemble = small_ensemble([3, 7], in_order(0, 1))
 
     plan = plan_of(ensemble, machine.start(ensemble, 7, known={0: 1.0}))
 
@@ -117,20 +87,20 @@ def test_known_feature_costs_the_plan_nothing():
 
 @pytest.mark.parametrize("outcome", ["unavailable", "refused", "unknown"])
 def test_feature_in_vain_is_skipped_and_the_prefix_extends(outcome):
-    ensemble = make_ensemble([3, 7, 5], in_order(0, 1, 0, 2))
+    ensemble = small_ensemble([3, 7, 5], in_order(0, 1, 0, 2))
     state = machine.start(ensemble, 12)
 
-    after = machine.observe(ensemble, state, 0, outcome)
+    after = observe(ensemble, state, 0, outcome)
 
     assert [plan_of(ensemble, s).length for s in (state, after)] == [3, 4]
     assert after.next_feature_idx == 1
 
 
 def test_ordered_feature_counts_as_answered():
-    ensemble = make_ensemble([3, 7], in_order(0, 1))
+    ensemble = small_ensemble([3, 7], in_order(0, 1))
     state = machine.start(ensemble, 10)
 
-    after = machine.observe(ensemble, state, 0, "ordered")
+    after = observe(ensemble, state, 0, "ordered")
 
     assert after.next_feature_idx == 1
     assert plan_of(ensemble, after).length == 2
@@ -138,7 +108,7 @@ def test_ordered_feature_counts_as_answered():
 
 @pytest.mark.parametrize(("budget", "length"), [(22, 0), (23, 1), (27, 1), (28, 2)])
 def test_plan_pays_the_fee_of_a_group_once(budget, length):
-    ensemble = make_ensemble([3, 5], in_order(0, 1), members={0: FEE, 1: FEE})
+    ensemble = small_ensemble([3, 5], in_order(0, 1), members={0: FEE, 1: FEE})
 
     plan = plan_of(ensemble, machine.start(ensemble, budget))
 
@@ -147,7 +117,7 @@ def test_plan_pays_the_fee_of_a_group_once(budget, length):
 
 @pytest.mark.parametrize(("budget", "length"), [(89, 0), (90, 2), (95, 3)])
 def test_plan_pays_a_bundle_once_for_all_its_members(budget, length):
-    ensemble = make_ensemble(
+    ensemble = small_ensemble(
         [0, 0, 5], in_order(0, 1, 2), members={0: BUNDLE, 1: BUNDLE}
     )
 
@@ -157,13 +127,14 @@ def test_plan_pays_a_bundle_once_for_all_its_members(budget, length):
 
 
 def test_finding_a_plan_leaves_the_session_as_it_was():
-    ensemble = make_ensemble([3, 5], in_order(0, 1), members={0: FEE, 1: FEE})
-    arrays = session_arrays(ensemble, machine.start(ensemble, 100))
+    ensemble = small_ensemble([3, 5], in_order(0, 1), members={0: FEE, 1: FEE})
+    position = Position.of(ensemble, machine.start(ensemble, 100))
 
-    plans = [ordered.find_plan(ensemble, arrays).length for _ in range(2)]
+    plan = position.plan
 
-    assert plans == [2, 2]
-    assert not arrays.is_group_paid.any()
+    assert plan.length == 2
+    assert not position.case.is_group_paid.any()
+    assert (position.case.status == kernels.OPEN).all()
 
 
 @given(strategies.ensembles(policy="ordered"), strategies.amounts(), st.data())
@@ -198,7 +169,7 @@ def test_all_that_some_hypothesis_reads_is_asked_without_a_budget(ensemble, seed
 
 
 def test_end_of_the_plan_is_all_known_only_when_it_is_the_whole_ensemble():
-    ensemble = make_ensemble([3, 5], in_order(0, 1))
+    ensemble = small_ensemble([3, 5], in_order(0, 1))
 
     reasons = [
         machine.start(ensemble, budget, known=known).stop_reason
@@ -210,7 +181,7 @@ def test_end_of_the_plan_is_all_known_only_when_it_is_the_whole_ensemble():
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 def test_ensemble_without_hypotheses_asks_nothing(policy):
-    ensemble = make_ensemble([3], [])
+    ensemble = small_ensemble([3], [])
 
     state = machine.start(ensemble, None, policy=policy)
 
@@ -219,7 +190,7 @@ def test_ensemble_without_hypotheses_asks_nothing(policy):
 
 def test_draws_follow_the_proportions_of_alpha():
     alphas = (0.5, 0.25, 2.0, 1.25)
-    ensemble = make_ensemble([1] * 4, list(enumerate(alphas)))
+    ensemble = small_ensemble([1] * 4, list(enumerate(alphas)))
     n_draws = 20_000
 
     drawn = sample.draw(ensemble, sample.uniforms(3, 0).random(n_draws))
@@ -233,7 +204,7 @@ def test_draws_follow_the_proportions_of_alpha():
     ("number", "drawn"), [(0.0, 0), (0.249, 0), (0.25, 1), (0.999, 1), (1.0, 1)]
 )
 def test_number_falls_on_the_hypothesis_whose_part_begins_there(number, drawn):
-    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 3.0)])
+    ensemble = small_ensemble([1, 1], [(0, 1.0), (1, 3.0)])
 
     idxs = sample.draw(ensemble, np.array([number]))
 
@@ -276,7 +247,7 @@ def test_same_seed_asks_the_same(ensemble, seed):
 
 
 def test_first_feature_asked_is_that_of_the_first_draw():
-    ensemble = make_ensemble([1, 1, 1], [(2, 1.0), (0, 2.0), (1, 1.0)])
+    ensemble = small_ensemble([1, 1, 1], [(2, 1.0), (0, 2.0), (1, 1.0)])
     first = sample.draw(ensemble, sample.uniforms(9, 4).random(1))[0]
 
     state = machine.start(ensemble, 10, seed=9, stream=4, policy="sample")
@@ -286,7 +257,7 @@ def test_first_feature_asked_is_that_of_the_first_draw():
 
 
 def test_sampling_ends_at_the_first_draw_that_does_not_fit():
-    ensemble = make_ensemble([1, 100], [(0, 1.0), (1, 1.0)])
+    ensemble = small_ensemble([1, 100], [(0, 1.0), (1, 1.0)])
     drawn = sample.draw(ensemble, sample.uniforms(0, 0).random(50)).tolist()
 
     state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
@@ -296,7 +267,7 @@ def test_sampling_ends_at_the_first_draw_that_does_not_fit():
 
 
 def test_draws_before_the_one_that_asks_are_done_with():
-    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1.0)])
+    ensemble = small_ensemble([1, 1], [(0, 1.0), (1, 1.0)])
     drawn = sample.draw(ensemble, sample.uniforms(0, 0).random(50)).tolist()
 
     state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
@@ -305,16 +276,16 @@ def test_draws_before_the_one_that_asks_are_done_with():
 
 
 def test_sampling_ends_when_all_that_is_read_has_its_answer():
-    ensemble = make_ensemble([1, 1, 1], [(0, 1.0), (1, 1.0)])
+    ensemble = small_ensemble([1, 1, 1], [(0, 1.0), (1, 1.0)])
     state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
 
-    state = machine.observe(ensemble, state, 1, "unavailable")
+    state = observe(ensemble, state, 1, "unavailable")
 
     assert state.stop_reason == "all_known"
 
 
 def test_draws_go_on_beyond_one_block():
-    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1 / 4096)])
+    ensemble = small_ensemble([1, 1], [(0, 1.0), (1, 1 / 4096)])
     n_drawn = 4 * sample.N_BLOCK
     seed = next(
         seed
@@ -327,14 +298,14 @@ def test_draws_go_on_beyond_one_block():
     drawn = sample.draw(ensemble, sample.uniforms(seed, 0).random(n_drawn)).tolist()
 
     state = machine.start(ensemble, 10, seed=seed, policy="sample", known={0: 1.0})
-    after = machine.observe(ensemble, state, 0, "value", 0.0)
+    after = observe(ensemble, state, 0, "value", 0.0)
 
     assert (state.next_feature_idx, state.n_draws) == (1, drawn.index(1))
     assert after.n_draws == state.n_draws
 
 
 def test_hypothesis_never_drawn_counts_as_not_needed():
-    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1e-12)])
+    ensemble = small_ensemble([1, 1], [(0, 1.0), (1, 1e-12)])
 
     state = machine.start(
         ensemble, 10, policy="sample", known={0: 1.0}, stop=StopRule(certain=False)
@@ -342,12 +313,3 @@ def test_hypothesis_never_drawn_counts_as_not_needed():
 
     assert state.outcomes[1] is None
     assert (state.stop_reason, state.n_draws) == ("all_known", sample.MAX_DRAWS)
-
-
-def test_past_draws_are_those_done_with():
-    ensemble = make_ensemble([1, 1], [(0, 1.0), (1, 1.0)])
-    drawn = sample.draw(ensemble, sample.uniforms(0, 0).random(50)).tolist()
-
-    state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
-
-    assert sample.past_draws(ensemble, state).tolist() == drawn[: drawn.index(1)]

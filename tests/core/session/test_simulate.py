@@ -14,14 +14,14 @@ from core.session import curves, machine
 from core.session.curves import evaluate
 from core.session.policies.sample import MAX_DRAWS
 from core.session.simulate import class_probabilities, walk
-from core.session.state import State, StopRule
+from core.session.state import State
 from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, Dataset
+from core.table.dataset import Dataset
 from core.table.prices import total_cost
 from tests import strategies
+from tests.sessions import CLASSES, NEVER, answer_from_row
 
 NAN = math.nan
-CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
 BUDGETS = st.lists(strategies.budgets(), max_size=4).map(
     lambda drawn: [*drawn, None, 0]
 )
@@ -62,28 +62,10 @@ def make_dataset(ensemble, values, targets, weights=None) -> Dataset:
 
 
 def play(ensemble, row, budget, policy, seed, stream) -> tuple[State, list[int]]:
-    """Answer every question from a row, all members of a bundle at once.
-
-    Members that are there come first: they pay, the missing ones don't.
-    """
-    state = machine.start(
-        ensemble,
-        budget,
-        seed,
-        policy=policy,
-        stop=StopRule(certain=False),
-        stream=stream,
-    )
-    asked = []
-    while (question := machine.next_question(ensemble, state)) is not None:
-        asked += sorted(question.feature_idxs)
-        for idx in sorted(question.feature_idxs, key=lambda idx: math.isnan(row[idx])):
-            if machine.is_closed(state):
-                break
-            is_missing = math.isnan(row[idx])
-            answer = ("unavailable",) if is_missing else ("value", float(row[idx]))
-            state = machine.observe(ensemble, state, idx, *answer)
-    return state, asked
+    """Answer every question from a row, all members of a bundle at once."""
+    fields = {"seed": seed, "policy": policy, "stop": NEVER, "stream": stream}
+    state = machine.start(ensemble, budget, **fields)
+    return answer_from_row(ensemble, state, row)
 
 
 @st.composite
@@ -107,14 +89,14 @@ def test_walk_is_one_session_per_row_and_budget(table, budgets, policy, seed):
         [machine.forecast(ensemble, state) for state, _ in row] for row in sessions
     ]
     margins = [[forecast.margin for forecast in row] for row in forecasts]
-    shares = [[forecast.share for forecast in row] for row in forecasts]
+    shares = [[forecast.known_share for forecast in row] for row in forecasts]
     chances = [[forecast.probabilities for forecast in row] for row in forecasts]
     assert walks.spent.tolist() == [[s.spent for s, _ in row] for row in sessions]
     assert walks.n_asked.tolist() == [
         [len(asked) for _, asked in row] for row in sessions
     ]
     assert walks.margins[..., 0] == pytest.approx(np.array(margins), abs=1e-9)
-    assert walks.shares == pytest.approx(np.array(shares))
+    assert walks.known_shares == pytest.approx(np.array(shares))
     assert class_probabilities(ensemble, walks, policy) == pytest.approx(
         np.array(chances), abs=1e-9
     )
@@ -179,8 +161,8 @@ def test_share_known_without_a_ballot_is_that_of_the_session():
     walks = walk(ensemble, values, [5])
 
     sessions = [play(ensemble, row, 5, "sample", 0, i) for i, row in enumerate(values)]
-    assert walks.shares[:, 0].tolist() == [
-        machine.forecast(ensemble, state).share for state, _ in sessions
+    assert walks.known_shares[:, 0].tolist() == [
+        machine.forecast(ensemble, state).known_share for state, _ in sessions
     ]
 
 
@@ -197,7 +179,7 @@ def test_unseen_category_is_paid_for_and_gives_the_prior(policy, budget):
 
     assert walks.spent.tolist() == [[7]]
     assert walks.margins.tolist() == [[[0.0]]]
-    assert walks.shares.tolist() == [[0.0]]
+    assert walks.known_shares.tolist() == [[0.0]]
     assert class_probabilities(ensemble, walks, policy).tolist() == [[[0.25, 0.75]]]
 
 
@@ -232,7 +214,7 @@ def test_walk_ends_after_the_most_draws_as_a_session_does():
 
     assert (state.stop_reason, state.n_draws) == ("all_known", MAX_DRAWS)
     assert (walks.n_asked.item(), walks.spent.item()) == (1, 1)
-    assert walks.is_full.item()
+    assert walks.marks.item() == -1
     assert walks.margins.item() == pytest.approx(
         machine.forecast(ensemble, state).margin
     )

@@ -11,35 +11,27 @@ from hypothesis import strategies as st
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.session import machine
-from core.session.arrays import session_arrays
 from core.session.state import State, StopRule
-from core.session.stop_rules import is_certain
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel
 from tests import naive_sessions, strategies
+from tests.sessions import (
+    CLASSES,
+    is_certain,
+    observe,
+    observe_value,
+    small_ensemble,
+)
 
-CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
 POLICIES = st.sampled_from(("ordered", "sample"))
 
 
 def make_ensemble(
     hypotheses: Sequence[tuple[int, float]], costs=None, priors=(0.25, 0.75), **fields
 ) -> Ensemble:
-    """Hypotheses are (feature, signed alpha), cut at 0.5; costs are 1 by default."""
+    """Costs are 1 by default."""
     costs = costs or [1] * (1 + max(idx for idx, _ in hypotheses))
-    features = tuple(Feature(f"f{idx}", cost=cost) for idx, cost in enumerate(costs))
-    return Ensemble(
-        catalogue=Catalogue(features),
-        classes=CLASSES,
-        hypotheses=tuple(
-            Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
-        ),
-        alphas=tuple(abs(alpha) for _, alpha in hypotheses),
-        priors=priors,
-        algorithm="adaboost_bt",
-        policy="ordered",
-        **fields,
-    )
+    return small_ensemble(costs, hypotheses, priors=priors, **fields)
 
 
 def plain_stumps(ensemble: Ensemble) -> list[tuple]:
@@ -61,13 +53,6 @@ def all_options(ensemble: Ensemble) -> list[list[float]]:
     ]
 
 
-def answer(ensemble: Ensemble, state: State, feature_idx: int, value: float) -> State:
-    """Answer with a value, or `unavailable` where it is NaN."""
-    if math.isnan(value):
-        return machine.observe(ensemble, state, feature_idx, "unavailable")
-    return machine.observe(ensemble, state, feature_idx, "value", value)
-
-
 def play_on(ensemble: Ensemble, state: State, options) -> Iterator[State]:
     """Every state that answers to the questions and pending results can lead to."""
     yield state
@@ -76,7 +61,7 @@ def play_on(ensemble: Ensemble, state: State, options) -> Iterator[State]:
         feature_idx = state.pending[0]
     if feature_idx is not None:
         for value in options[feature_idx]:
-            after = answer(ensemble, state, feature_idx, value)
+            after = observe_value(ensemble, state, feature_idx, value)
             yield from play_on(ensemble, after, options)
 
 
@@ -101,10 +86,10 @@ def sessions(draw, ensemble: Ensemble, budgets, stop: StopRule) -> list[State]:
     while state.next_feature_idx is not None:
         feature_idx = state.next_feature_idx
         if draw(st.integers(0, 3)) == 0:
-            state = machine.observe(ensemble, state, feature_idx, "ordered")
+            state = observe(ensemble, state, feature_idx, "ordered")
         else:
             value = draw(st.sampled_from(options[feature_idx]))
-            state = answer(ensemble, state, feature_idx, value)
+            state = observe_value(ensemble, state, feature_idx, value)
         states.append(state)
     return states
 
@@ -123,7 +108,7 @@ def test_certain_without_budget_is_when_all_completions_vote_alike(kind, data):
         if outcome in (None, "ordered") and ensemble.is_used[idx]
     ]
 
-    said = is_certain(ensemble, state, session_arrays(ensemble, state))
+    said = is_certain(ensemble, state)
 
     votes = {
         sign(ensemble, naive_sessions.full_vote(stumps, row))
@@ -157,7 +142,7 @@ def test_no_answer_changes_vote_or_label_once_certain(ensemble, budget, data):
 def start_answered(ensemble, budget, answers, **fields) -> State:
     state = machine.start(ensemble, budget, **fields)
     for feature_idx, value in answers:
-        state = answer(ensemble, state, feature_idx, value)
+        state = observe_value(ensemble, state, feature_idx, value)
     return state
 
 
@@ -232,9 +217,9 @@ def test_pending_result_has_a_say():
     ensemble = make_ensemble([(0, 2.0), (1, 1.0), (2, 0.5)])
     state = machine.start(ensemble, None)
 
-    waiting = machine.observe(ensemble, state, 0, "ordered")
-    waiting = answer(ensemble, waiting, 1, 1.0)
-    certain = machine.observe(ensemble, waiting, 0, "value", 1.0)
+    waiting = observe(ensemble, state, 0, "ordered")
+    waiting = observe_value(ensemble, waiting, 1, 1.0)
+    certain = observe(ensemble, waiting, 0, "value", 1.0)
 
     assert (waiting.stop_reason, certain.stop_reason) == (None, "certain")
 
@@ -265,7 +250,7 @@ def test_fixed_vote_with_an_open_label_is_not_certain():
 
     state = start_answered(ensemble, None, [(0, 1.0)])
     labels = {
-        machine.forecast(ensemble, answer(ensemble, state, 1, value)).label
+        machine.forecast(ensemble, observe_value(ensemble, state, 1, value)).label
         for value in (0.0, 1.0)
     }
 
@@ -290,7 +275,7 @@ def test_costly_error_keeps_the_label_of_three_classes_open(cost, reason, labels
 
     state = start_answered(ensemble, None, [(0, 1.0)])
     reached = {
-        machine.forecast(ensemble, answer(ensemble, state, 1, value)).label
+        machine.forecast(ensemble, observe_value(ensemble, state, 1, value)).label
         for value in (0.0, 1.0, math.nan)
     }
 
@@ -337,7 +322,7 @@ def test_sample_stopped_once_certain_keeps_its_forecast(reason):
 def test_sample_that_spends_all_once_certain_keeps_its_vote():
     ensemble, state = sampling_until_certain()
 
-    spent = answer(ensemble, state, 1, 0.0)
+    spent = observe_value(ensemble, state, 1, 0.0)
 
     assert spent.stop_reason == "budget_exhausted"
     assert (
@@ -420,7 +405,7 @@ def test_tree_is_bounded_by_what_the_budget_can_still_read_of_it(policy):
     )
 
     opened = machine.start(ensemble, 5)
-    answered = machine.observe(ensemble, opened, 0, "value", 1.0)
+    answered = observe(ensemble, opened, 0, "value", 1.0)
 
     assert opened.next_feature_idx == 0
     assert opened.stop_reason is None

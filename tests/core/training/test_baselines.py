@@ -35,6 +35,7 @@ from core.training.params import BoostParams
 from core.training.rules import RULES
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.sessions import observe
 from tests.small import finish
 
 MICROS = 1_000_000
@@ -507,7 +508,7 @@ def play(ensemble: Ensemble, row: np.ndarray, budget: int | None, **more):
         idx = state.next_feature_idx
         is_gone = math.isnan(row[idx])
         answer = ("unavailable", None) if is_gone else ("value", float(row[idx]))
-        state = machine.observe(ensemble, state, idx, *answer)
+        state = observe(ensemble, state, idx, *answer)
         assert budget is None or state.spent <= budget
     return state
 
@@ -562,7 +563,7 @@ def test_trees_under_any_budget_walk_as_sessions_do(algorithm, data):
     state = play(ensemble, row[0], budget)
     forecast = machine.forecast(ensemble, state)
     assert state.spent == walks.spent[0, 0]
-    margins = walks.margins[0, 0] * walks.shares[0, 0] * ensemble.alpha_sums[-1]
+    margins = walks.margins[0, 0] * walks.known_shares[0, 0] * ensemble.alpha_sums[-1]
     assert forecast.vote == raw_votes(ensemble, margins)
 
 

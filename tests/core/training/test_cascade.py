@@ -23,8 +23,8 @@ from core.pipeline.check import check_training
 from core.pipeline.train import train
 from core.session import curves, machine, simulate
 from core.session.answers import check_policy
-from core.session.arrays import session_arrays
 from core.session.policies.cascade import count_passed
+from core.session.position import Position
 from core.session.probability import decide, stage_chances, stage_votes
 from core.session.state import StopRule
 from core.table.catalogue import Catalogue, Feature, Group
@@ -37,6 +37,7 @@ from core.training.stages import Stager
 from tests import strategies
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.sessions import observe
 from tests.small import finish
 
 MICROS = 1_000_000
@@ -147,9 +148,9 @@ def answer(ensemble: Ensemble, state, row):
         if machine.is_closed(state):
             break
         if math.isnan(row[idx]):
-            state = machine.observe(ensemble, state, idx, "unavailable")
+            state = observe(ensemble, state, idx, "unavailable")
         else:
-            state = machine.observe(ensemble, state, idx, "value", float(row[idx]))
+            state = observe(ensemble, state, idx, "value", float(row[idx]))
     return state
 
 
@@ -641,7 +642,7 @@ def test_session_between_stages_has_the_chance_of_those_that_reach_it():
     state = machine.start(ensemble, None)
     assert machine.forecast(ensemble, state).probabilities == pytest.approx((0.8, 0.2))
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     forecast = machine.forecast(ensemble, state)
     assert forecast.probabilities == pytest.approx((0.7, 0.3))
@@ -671,7 +672,7 @@ def test_features_that_are_missing_abstain():
 
     assert state.stop_reason == "rejected_early"
     assert state.spent == MICROS
-    assert count_passed(ensemble, session_arrays(ensemble, state)) == -2
+    assert count_passed(Position.of(ensemble, state)) == -2
 
 
 def strict_stages(**more) -> Ensemble:
@@ -699,12 +700,12 @@ def test_stage_without_any_vote_neither_rejects_nor_passes(row, passed, reason, 
     state = play(ensemble, row)
 
     assert state.stop_reason == reason
-    assert count_passed(ensemble, session_arrays(ensemble, state)) == passed
+    assert count_passed(Position.of(ensemble, state)) == passed
     forecast = machine.forecast(ensemble, state)
     assert forecast.probabilities == pytest.approx((1 - chance, chance))
     assert forecast.vote == (1 if passed == 2 else 0)
     walks = simulate.walk(ensemble, np.array([row]), [None])
-    assert walks.stages.tolist() == [[passed]]
+    assert walks.marks.tolist() == [[passed]]
 
 
 @pytest.mark.parametrize("outcome", ["refused", "unavailable", "unknown"])
@@ -716,7 +717,7 @@ def test_case_of_which_nothing_is_known_is_not_rejected(outcome):
     state = machine.start(ensemble, None)
 
     while state.next_feature_idx is not None:
-        state = machine.observe(ensemble, state, state.next_feature_idx, outcome)
+        state = observe(ensemble, state, state.next_feature_idx, outcome)
 
     assert state.stop_reason == "all_known"
     forecast = machine.forecast(ensemble, state)
@@ -733,9 +734,9 @@ def test_budget_that_ends_a_session_after_a_stage_without_any_vote():
     state = play(ensemble, [math.nan, 1.0], MICROS // 2)
 
     assert state.stop_reason == "budget_exhausted"
-    assert count_passed(ensemble, session_arrays(ensemble, state)) == 0
+    assert count_passed(Position.of(ensemble, state)) == 0
     walks = simulate.walk(ensemble, np.array([[math.nan, 1.0]]), [MICROS // 2])
-    assert walks.stages.tolist() == [[0]]
+    assert walks.marks.tolist() == [[0]]
 
 
 def test_what_is_known_at_the_start_can_reject_at_once():
@@ -748,11 +749,11 @@ def test_what_is_known_at_the_start_can_reject_at_once():
 def test_pending_result_is_waited_for():
     ensemble = two_stages()
     state = machine.start(ensemble, None, stop=StopRule(certain=False))
-    state = machine.observe(ensemble, state, 0, "ordered")
+    state = observe(ensemble, state, 0, "ordered")
     assert not state.is_ended
     assert state.next_feature_idx == 1
 
-    state = machine.observe(ensemble, state, 0, "value", 0.0)
+    state = observe(ensemble, state, 0, "value", 0.0)
 
     assert state.stop_reason == "rejected_early"
 
@@ -760,11 +761,11 @@ def test_pending_result_is_waited_for():
 def test_correction_of_a_pending_result_reopens_a_session():
     ensemble = two_stages()
     state = machine.start(ensemble, None, stop=StopRule(certain=False))
-    state = machine.observe(ensemble, state, 2, "ordered")
-    state = machine.observe(ensemble, state, 0, "value", 0.0)
+    state = observe(ensemble, state, 2, "ordered")
+    state = observe(ensemble, state, 0, "value", 0.0)
     assert state.stop_reason == "rejected_early"
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.stop_reason is None
     assert state.next_feature_idx == 1
@@ -799,7 +800,7 @@ def test_other_policies_ask_for_all_of_a_cascade(policy):
     assert machine.forecast(ensemble, state).vote == 1
     walks = simulate.walk(ensemble, np.array([[0.0, 1.0, 1.0]]), [None], policy)
     assert walks.spent.tolist() == [[3 * MICROS]]
-    assert walks.stages.tolist() == [[0]]
+    assert simulate.class_votes(ensemble, walks, policy).tolist() == [[1]]
     curve = curves.evaluate(ensemble, rare_rows(), [0, MICROS, None], policy)
     assert curve.max_spends == (0, MICROS, 3 * MICROS)
 
@@ -819,11 +820,11 @@ def test_rejection_costs_less_than_the_whole(ensemble):
 
     assert made[0].mean_spends[0] < 0.8 * made[1].mean_spends[0]
     walks = simulate.walk(ensemble, dataset.values, [None])
-    is_rejected = walks.stages[:, 0] < 0
+    is_rejected = walks.marks[:, 0] < 0
     assert is_rejected.mean() > 0.4
     assert walks.spent[is_rejected, 0].mean() < walks.spent[~is_rejected, 0].mean()
     codes = [code for code, _ in judged(ensemble, dataset.values)]
-    assert codes == walks.stages[:, 0].tolist()
+    assert codes == walks.marks[:, 0].tolist()
 
 
 @given(st.data())
@@ -835,12 +836,12 @@ def test_walks_equal_sessions_row_by_row(data):
     walks = simulate.walk(ensemble, values, limits)
 
     labels = decide(ensemble, simulate.class_probabilities(ensemble, walks))
-    votes = stage_votes(ensemble, walks.stages)
+    votes = stage_votes(ensemble, walks.marks)
     for row, at in product(range(values.shape[0]), range(len(limits))):
         state = play(ensemble, values[row], limits[at])
-        arrays = session_arrays(ensemble, state)
+        arrays = Position.of(ensemble, state)
         forecast = machine.forecast(ensemble, state)
-        assert count_passed(ensemble, arrays) == walks.stages[row, at]
+        assert count_passed(arrays) == walks.marks[row, at]
         assert state.spent == walks.spent[row, at]
         if not ensemble.catalogue.is_bundle.any():
             n_asked = sum(outcome is not None for outcome in state.outcomes)
@@ -848,7 +849,7 @@ def test_walks_equal_sessions_row_by_row(data):
         assert forecast.label == labels[row, at]
         assert forecast.vote == votes[row, at]
         assert limits[at] is None or state.spent <= limits[at]
-        is_rejected = walks.stages[row, at] < 0
+        is_rejected = walks.marks[row, at] < 0
         assert (state.stop_reason == "rejected_early") == is_rejected
 
 
@@ -932,10 +933,10 @@ def test_certain_once_a_stage_must_reject():
     stumps = [Stump(idx, 0.5, (1,)) for idx in range(3)]
     ensemble = staged(stumps, (1.0, 1.0, 1.0), (3,), (0.0,))
     state = machine.start(ensemble, None)
-    state = machine.observe(ensemble, state, 0, "value", 0.0)
+    state = observe(ensemble, state, 0, "value", 0.0)
     assert state.stop_reason is None
 
-    state = machine.observe(ensemble, state, 1, "value", 0.0)
+    state = observe(ensemble, state, 1, "value", 0.0)
 
     # The third may still be missing or against it, but not outweigh both.
     assert state.stop_reason == "certain"
@@ -952,11 +953,11 @@ def test_not_certain_while_the_label_of_a_rejection_would_differ():
     ensemble = replace(ensemble, cascade=likely)
     state = machine.start(ensemble, None)
     for idx in (0, 1):
-        state = machine.observe(ensemble, state, idx, "value", 0.0)
+        state = observe(ensemble, state, idx, "value", 0.0)
     assert machine.forecast(ensemble, state).label == 1
     assert state.stop_reason is None
 
-    state = machine.observe(ensemble, state, 2, "value", 1.0)
+    state = observe(ensemble, state, 2, "value", 1.0)
 
     assert state.stop_reason == "rejected_early"
     assert machine.forecast(ensemble, state).label == 0
@@ -971,7 +972,7 @@ def test_certain_once_every_stage_must_pass():
     state = machine.start(ensemble, None)
     assert state.stop_reason is None
 
-    state = machine.observe(ensemble, state, 0, "value", 1.0)
+    state = observe(ensemble, state, 0, "value", 1.0)
 
     # The second stage passes whatever it hears.
     assert state.stop_reason == "certain"
@@ -995,7 +996,7 @@ def test_stage_gone_past_without_any_vote_leaves_certainty_to_the_next():
     state = machine.start(ensemble, None)
     assert state.stop_reason is None
 
-    state = machine.observe(ensemble, state, 0, "refused")
+    state = observe(ensemble, state, 0, "refused")
 
     # The second stage can't reject; with or without its vote the label is the same.
     assert state.stop_reason == "certain"

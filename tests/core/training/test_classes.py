@@ -26,8 +26,10 @@ from core.model.votes import raw_votes
 from core.pipeline.train import train
 from core.session import curves, machine, simulate
 from core.session.forecasts import make_forecast
+from core.session.policies import POLICIES
 from core.session.probability import decide
 from core.session.state import StopRule
+from core.session.walks import Standing
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
 from core.table.folds import make_folds
@@ -38,6 +40,7 @@ from tests import naive_hypotheses as naive
 from tests import strategies
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.sessions import observe
 from tests.small import finish
 
 LEARNERS = ("stump", "tree", "product")
@@ -177,7 +180,7 @@ def test_a_thousand_classes_on_a_few_hundred_rows():
     chances = simulate.class_probabilities(ensemble, walks)
     np.testing.assert_allclose(chances.sum(axis=-1), 1)
     state = machine.start(ensemble, None)
-    state = machine.observe(ensemble, state, state.next_feature_idx, "value", 0.0)
+    state = observe(ensemble, state, state.next_feature_idx, "value", 0.0)
     assert len(machine.forecast(ensemble, state).probabilities) == n_classes
 
 
@@ -299,7 +302,8 @@ def test_chances_are_a_distribution(data):
 
 def forecast_of(ensemble, scores, share):
     scores = np.array(scores)
-    return make_forecast(ensemble, "ordered", scores, share, scores)
+    standing = Standing(scores, np.array(share), scores, np.array(0))
+    return make_forecast(ensemble, POLICIES["ordered"], standing)
 
 
 @pytest.mark.parametrize(
@@ -534,8 +538,8 @@ def test_session_goes_on_the_same_after_the_codec(data):
         answer = ("unavailable", None) if is_gone else ("value", values[idx])
         raw = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
         stored = state_from_json(raw, again.catalogue)
-        state = machine.observe(ensemble, state, idx, *answer)
-        after = machine.observe(again, stored, idx, *answer)
+        state = observe(ensemble, state, idx, *answer)
+        after = observe(again, stored, idx, *answer)
         assert repr(after) == repr(state)
         assert machine.forecast(again, after) == machine.forecast(ensemble, state)
 

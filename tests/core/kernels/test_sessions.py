@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kernels import inference as kernels
+from core import kernels
+from core.kernels.draws import draw
+from core.kernels.paths import step
+from core.kernels.prices import price_now
+from core.kernels.sampled_walks import tell_readers
+from core.kernels.walks import ASKED, ENDED, N_COUNTS, SPENT, buy_feature
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.model.paths import lay_paths
@@ -23,23 +28,6 @@ GROUP_IDXS = np.array([0, 0, 1, 1, -1])
 FEES = np.array([20, 90])
 IS_BUNDLE = np.array([False, True])
 UNLIMITED = int(np.iinfo(np.int64).max)
-
-
-def path_arrays(ensemble: Ensemble) -> tuple[np.ndarray, ...]:
-    return ensemble.paths.roots, ensemble.paths.nodes, ensemble.paths.cuts
-
-
-def voting_arrays(ensemble: Ensemble) -> tuple[np.ndarray, ...]:
-    return *path_arrays(ensemble), ensemble.alpha_array, ensemble.weighted_votes
-
-
-def price_arrays(catalogue: Catalogue) -> tuple[np.ndarray, ...]:
-    return (
-        catalogue.costs,
-        catalogue.group_idxs,
-        catalogue.fees,
-        catalogue.is_bundle,
-    )
 
 
 def plain_stumps(ensemble: Ensemble) -> list[tuple]:
@@ -114,7 +102,7 @@ def rows_in_part(draw, catalogue):
 def test_vote_of_a_stump(value, cut, is_category, expected):
     paths = lay_paths([Stump(0, cut, (1,), is_category)], 1)
 
-    end = kernels.step(value, paths.roots[0], paths.nodes, paths.cuts)
+    end = step(value, paths.roots[0], paths.nodes, paths.cuts)
 
     assert 2.0 * paths.votes[~end].item() == expected
 
@@ -125,7 +113,7 @@ def test_add_votes_sums_every_stump(ensemble, data):
     length = data.draw(st.integers(0, len(ensemble.hypotheses)))
     votes, alphas = np.zeros((values.shape[0], 1)), np.zeros(values.shape[0])
 
-    kernels.add_votes(values, length, *voting_arrays(ensemble), votes, alphas)
+    kernels.add_votes(values, length, ensemble.paths, votes, alphas)
 
     stumps = plain_stumps(ensemble)[:length]
     rows = values.tolist()
@@ -137,34 +125,45 @@ def test_no_stumps_vote_zero(ensemble):
     none = replace(ensemble, hypotheses=(), alphas=())
     votes, alphas = np.zeros((2, 1)), np.zeros(2)
 
-    kernels.add_votes(np.zeros((2, 2)), 0, *voting_arrays(none), votes, alphas)
+    kernels.add_votes(np.zeros((2, 2)), 0, none.paths, votes, alphas)
 
     assert votes.tolist() == [[0.0], [0.0]]
     assert alphas.tolist() == [0.0, 0.0]
 
 
+def case_of(row, status, catalogue, is_group_paid=None):
+    if is_group_paid is None:
+        is_group_paid = np.zeros(len(catalogue.groups), np.bool_)
+    return kernels.Case(row, status, is_group_paid)
+
+
+def follow_all(ensemble, case) -> tuple[np.ndarray, np.ndarray]:
+    """Where all paths have come to, and what they need to go on."""
+    ends, dues = np.empty((2, len(ensemble.hypotheses)), np.int64)
+    kernels.follow_all(case, ensemble.paths, ensemble.catalogue.prices, ends, dues)
+    return ends, dues
+
+
 @given(strategies.ensembles(), st.data())
 def test_tally_draws_counts_each_draw_that_has_a_vote(ensemble, data):
     row, status = data.draw(rows_in_part(ensemble.catalogue))
-    drawn = data.draw(st.lists(st.integers(0, len(ensemble.hypotheses) - 1)))
-    votes, has_vote = np.zeros(1), np.ones(len(ensemble.hypotheses), np.bool_)
+    numbers = np.array(data.draw(st.lists(st.integers(0, 15)))) / 16
+    drawn = [draw(number, ensemble.alpha_sums) for number in numbers]
+    ends, _ = follow_all(ensemble, case_of(row, status, ensemble.catalogue))
+    votes = np.zeros(1)
 
-    n_voted = kernels.tally_draws(
-        row,
-        status,
-        np.array(drawn, np.int64),
-        *path_arrays(ensemble),
-        ensemble.paths.votes,
-        votes,
-        has_vote,
+    n_voted, known = kernels.tally_draws(
+        numbers, ensemble.alpha_sums, ends, ensemble.paths, votes
     )
 
-    known = np.where(status == kernels.KNOWN, row, NAN).tolist()
+    known_row = np.where(status == kernels.KNOWN, row, NAN).tolist()
     signs = [
-        np.sign(naive_sessions.vote(stump, known[stump[0]]))
+        np.sign(naive_sessions.vote(stump, known_row[stump[0]]))
         for stump in plain_stumps(ensemble)
     ]
-    assert has_vote.tolist() == [sign != 0 for sign in signs]
+    assert known == sum(
+        alpha for alpha, sign in zip(ensemble.alphas, signs, strict=True) if sign
+    )
     assert n_voted == sum(signs[h] != 0 for h in drawn)
     assert votes.tolist() == [sum(signs[h] for h in drawn)]
 
@@ -173,7 +172,7 @@ def test_tally_draws_counts_each_draw_that_has_a_vote(ensemble, data):
     ("number", "drawn"), [(0.0, 0), (0.249, 0), (0.25, 1), (0.999, 1), (1.0, 1)]
 )
 def test_number_draws_the_hypothesis_whose_part_begins_there(number, drawn):
-    assert kernels.draw(number, np.array([0.0, 1.0, 4.0])) == drawn
+    assert draw(number, np.array([0.0, 1.0, 4.0])) == drawn
 
 
 @pytest.mark.parametrize(
@@ -202,7 +201,7 @@ def test_find_asking_passes_over_draws_that_need_nothing(n_done, waiting_for, ex
     "is_paid", [(False, False), (False, True), (True, False), (True, True)]
 )
 def test_price_now_adds_the_fee_that_is_due(feature_idx, is_paid):
-    price = kernels.price_now(feature_idx, COSTS, GROUP_IDXS, FEES, np.array(is_paid))
+    price = price_now(feature_idx, COSTS, GROUP_IDXS, FEES, np.array(is_paid))
 
     paid_groups = {group for group in (0, 1) if is_paid[group]}
     assert price == naive_sessions.price(
@@ -237,17 +236,18 @@ def test_find_plan_is_the_longest_prefix_that_can_be_paid(session):
     ensemble, status, is_group_paid, remaining = session
     values = np.where(status == kernels.KNOWN, 1.0, NAN)
     catalogue = ensemble.catalogue
-    prices = price_arrays(catalogue)[:3]
+    case = case_of(values, status, catalogue, is_group_paid)
+    ends, _ = follow_all(ensemble, case)
     expected_length, wanted = naive_sessions.plan(
         plain_stumps(ensemble),
         status.tolist(),
-        *(array.tolist() for array in prices),
+        *(array.tolist() for array in catalogue.prices[:3]),
         set(np.flatnonzero(is_group_paid).tolist()),
         remaining,
     )
 
     length, first = kernels.find_plan(
-        values, status, *path_arrays(ensemble), *prices, is_group_paid, remaining
+        case, ends, ensemble.paths, catalogue.prices, remaining
     )
 
     assert (length, first) == (expected_length, wanted[0] if wanted else -1)
@@ -255,24 +255,21 @@ def test_find_plan_is_the_longest_prefix_that_can_be_paid(session):
 
 def bounds_of(ensemble, row, status, is_affordable, start):
     """What the kernel gives; no start: the whole ensemble counts."""
-    bounds = np.zeros(2)
     feature_idxs = [stump.feature_idx for stump in ensemble.hypotheses]
     is_payable = (is_affordable | (status != kernels.OPEN))[feature_idxs]
-    kernels.bound_votes(
-        row,
-        status,
-        is_affordable,
-        is_payable,
-        status == kernels.PENDING,
-        *path_arrays(ensemble),
-        ensemble.weighted_votes[:, 0].copy(),
-        ensemble.segment_starts,
-        ensemble.segment_cuts,
-        start or 0,
-        start is not None,
-        bounds,
+    case = case_of(row, status, ensemble.catalogue)
+    ends, _ = follow_all(ensemble, case)
+    is_coming = status == kernels.PENDING
+    reach = kernels.Reach(ends, is_payable, is_affordable, is_coming)
+    scores = ensemble.paths.votes[:, 0].copy()
+    return kernels.bound_votes(
+        case,
+        ensemble.paths,
+        reach,
+        ensemble.segments,
+        scores,
+        -1 if start is None else start,
     )
-    return tuple(bounds.tolist())
 
 
 @given(sessions(max_features=3, max_hypotheses=6), st.booleans(), st.data())
@@ -299,23 +296,16 @@ def test_bound_votes_is_exact(session, is_prefix, data):
     )
 
 
-def reveal(values, feature_idx, status):
-    """Obtain a feature at price 7 after 2 questions and 100 spent."""
+def bought(values, feature_idx, status):
+    """Obtain a feature after 2 questions and 100 spent, its group's fee being due."""
     row_status, ranks = np.array(status), np.zeros(5, np.int64)
-    is_group_paid = np.zeros(2, np.bool_)
-    spent, n_asked = kernels.reveal(
-        np.array(values),
-        feature_idx,
-        GROUP_IDXS,
-        IS_BUNDLE,
-        is_group_paid,
-        7,
-        100,
-        row_status,
-        ranks,
-        2,
-    )
-    return spent, n_asked, row_status.tolist(), ranks.tolist(), is_group_paid.tolist()
+    case = kernels.Case(np.array(values), row_status, np.zeros(2, np.bool_))
+    prices = kernels.Prices(COSTS, GROUP_IDXS, FEES, IS_BUNDLE)
+    counts = np.zeros(N_COUNTS, np.int64)
+    counts[SPENT], counts[ASKED] = 100, 2
+    buy_feature(feature_idx, case, prices, counts, ranks)
+    totals = counts[[SPENT, ASKED]].tolist()
+    return *totals, row_status.tolist(), ranks.tolist(), case.is_group_paid.tolist()
 
 
 ROW = [1.0, NAN, NAN, 1.0, 1.0]
@@ -325,11 +315,11 @@ ROW = [1.0, NAN, NAN, 1.0, 1.0]
     ("values", "feature_idx", "status", "expected"),
     [
         # Alone, and in a group with a fee: there, then missing.
-        (ROW, 4, [0] * 5, (107, 3, [0, 0, 0, 0, 1], [0, 0, 0, 0, 3], [False] * 2)),
-        (ROW, 0, [0] * 5, (107, 3, [1, 0, 0, 0, 0], [3, 0, 0, 0, 0], [True, False])),
+        (ROW, 4, [0] * 5, (105, 3, [0, 0, 0, 0, 1], [0, 0, 0, 0, 3], [False] * 2)),
+        (ROW, 0, [0] * 5, (123, 3, [1, 0, 0, 0, 0], [3, 0, 0, 0, 0], [True, False])),
         (ROW, 1, [0] * 5, (100, 3, [0, 2, 0, 0, 0], [0, 3, 0, 0, 0], [False] * 2)),
         # A bundle: one member there, none there, one member known before.
-        (ROW, 2, [0] * 5, (107, 4, [0, 0, 2, 1, 0], [0, 0, 3, 4, 0], [False, True])),
+        (ROW, 2, [0] * 5, (190, 4, [0, 0, 2, 1, 0], [0, 0, 3, 4, 0], [False, True])),
         (
             [NAN] * 5,
             3,
@@ -340,12 +330,12 @@ ROW = [1.0, NAN, NAN, 1.0, 1.0]
             ROW,
             3,
             [0, 0, 1, 0, 0],
-            (107, 3, [0, 0, 1, 1, 0], [0, 0, 0, 3, 0], [False, True]),
+            (190, 3, [0, 0, 1, 1, 0], [0, 0, 0, 3, 0], [False, True]),
         ),
     ],
 )
-def test_reveal_charges_what_is_there(values, feature_idx, status, expected):
-    assert reveal(values, feature_idx, status) == expected
+def test_purchase_charges_what_is_there(values, feature_idx, status, expected):
+    assert bought(values, feature_idx, status) == expected
 
 
 def ranks_of(asked: list[int], n_features: int) -> list[int]:
@@ -355,27 +345,28 @@ def ranks_of(asked: list[int], n_features: int) -> list[int]:
     return ranks
 
 
+def open_ends(values, limits) -> kernels.Ends:
+    """Outputs that nothing was written to; 9 stands where all must be written."""
+    shape = (values.shape[0], limits.size)
+    return kernels.Ends(
+        votes=np.full((*shape, 1), 9.0),
+        alphas=np.full(shape, 9.0),
+        spent=np.full(shape, 9),
+        n_asked=np.full(shape, 9),
+        marks=np.full(shape, 9),
+        ranks=np.zeros(values.shape, np.int64),
+    )
+
+
 def ordered_walk(ensemble, values, limits, stage_ends=(), thresholds=()):
     """Run the kernel over all rows: its outputs."""
-    shape = (values.shape[0], limits.size)
-    votes, alphas = np.full((*shape, 1), 9.0), np.full(shape, 9.0)
-    spent, asked, stages = (np.full(shape, 9) for _ in range(3))
-    ranks = np.zeros(values.shape, np.int64)
-    kernels.walk_ordered(
-        values,
-        limits,
-        *voting_arrays(ensemble),
-        *price_arrays(ensemble.catalogue),
-        np.array(stage_ends, np.int64),
-        np.array(thresholds, np.float64),
-        votes,
-        alphas,
-        spent,
-        asked,
-        stages,
-        ranks,
+    ends = open_ends(values, limits)
+    stages = kernels.Stages(
+        np.array(stage_ends, np.int64), np.array(thresholds, np.float64)
     )
-    return votes[:, :, 0], alphas, spent, asked, stages, ranks
+    terms = kernels.Terms(limits, ensemble.paths, ensemble.catalogue.prices)
+    kernels.walk_ordered(values, terms, stages, ends)
+    return ends.votes[:, :, 0], *ends[1:]
 
 
 @given(
@@ -469,66 +460,52 @@ def test_walk_ordered_ends_where_a_stage_rejects(ensemble, budgets, data):
 @pytest.mark.parametrize("status_of_second", [kernels.KNOWN, kernels.GONE])
 def test_alpha_of_a_tree_is_counted_once_however_long_its_path(status_of_second):
     tree = Tree((Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))), ((1, LEAF), (LEAF, LEAF)))
-    paths = lay_paths([tree], 1)
+    paths = lay_paths([tree], 1, [1.5])
     status = np.array([kernels.KNOWN, kernels.OPEN])
-    is_done, has_vote = np.zeros((2, 1), np.bool_)
+    case = kernels.Case(np.array([1.0, 1.0]), status, np.zeros(0, np.bool_))
+    draws = kernels.Draws(
+        np.zeros((1, 0)), np.zeros(2), np.array([0, 1, 2]), np.array([0, 0])
+    )
+    carried = carry(n_hypotheses=1, n_features=2, n_groups=0)
 
     def tell(feature_idx):
-        return kernels.tell_readers(
-            np.array([1.0, 1.0]),
-            status,
-            feature_idx,
-            paths.roots,
-            paths.nodes,
-            paths.cuts,
-            np.array([1.5]),
-            np.array([0, 1, 2]),
-            np.array([0, 0]),
-            is_done,
-            has_vote,
-        )
+        tell_readers(0, feature_idx, case, paths, draws, carried)
+        return carried.counts[0, ENDED], carried.alphas[0]
 
     assert tell(0) == (0, 1.5)
     status[1] = status_of_second
-    assert tell(1) == (1, 0.0)
+    assert tell(1) == (1, 1.5)
+
+
+def carry(n_hypotheses, n_features, n_groups) -> kernels.Carried:
+    """One row's session before its first draw."""
+    return kernels.Carried(
+        status=np.zeros((1, n_features), np.int64),
+        is_group_paid=np.zeros((1, n_groups), np.bool_),
+        is_done=np.zeros((1, n_hypotheses), np.bool_),
+        has_vote=np.zeros((1, n_hypotheses), np.bool_),
+        alphas=np.zeros(1),
+        votes=np.zeros((1, 1)),
+        counts=np.zeros((1, N_COUNTS), np.int64),
+        ranks=np.zeros((1, n_features), np.int64),
+    )
 
 
 def sampled_walk(ensemble, row, limits, blocks):
     """Run the kernel block by block: whether it ended, and its outputs."""
-    votes, draws, spent, asked = (np.full(limits.size, 9) for _ in range(4))
-    alphas = np.full(limits.size, 9.0)
-    ranks, status = np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)
-    is_group_paid = np.zeros(len(ensemble.catalogue.groups), np.bool_)
-    is_done, has_vote = np.zeros((2, len(ensemble.hypotheses)), np.bool_)
-    known_alpha = np.zeros(1)
-    totals, ballots = np.zeros(5, np.int64), np.zeros(1, np.int64)
+    values, catalogue = row[None, :], ensemble.catalogue
+    ends = open_ends(values, limits)
+    carried = carry(len(ensemble.hypotheses), row.size, len(catalogue.groups))
+    carried = carried._replace(ranks=ends.ranks)
+    terms = kernels.Terms(limits, ensemble.paths, catalogue.prices)
+    has_ended = np.zeros(1, np.bool_)
     for numbers in blocks:
-        has_ended = kernels.walk_sampled(
-            row,
-            limits,
-            numbers,
-            ensemble.alpha_sums,
-            *voting_arrays(ensemble),
-            *price_arrays(ensemble.catalogue),
-            *ensemble.readers,
-            status,
-            is_group_paid,
-            is_done,
-            has_vote,
-            known_alpha,
-            totals,
-            ballots,
-            votes[:, None],
-            draws,
-            alphas,
-            spent,
-            asked,
-            ranks,
-        )
-        if has_ended:
-            break
-    outputs = (votes, draws, alphas, spent, asked, ranks)
-    return has_ended, *(array.tolist() for array in outputs)
+        block = np.ascontiguousarray(numbers)[None, :]
+        draws = kernels.Draws(block, ensemble.alpha_sums, *ensemble.readers)
+        kernels.walk_sampled(values, terms, draws, carried, has_ended, ends)
+    votes, alphas, spent, n_asked, marks, ranks = (one[0].tolist() for one in ends)
+    votes = [vote for (vote,) in votes]
+    return bool(has_ended[0]), votes, marks, alphas, spent, n_asked, ranks
 
 
 @given(

@@ -1,0 +1,137 @@
+"""Sessions of many rows that draw hypotheses, played to their ends."""
+
+from typing import Any, NamedTuple
+
+from core.kernels.draws import draw
+from core.kernels.jit import kernel
+from core.kernels.paths import FEATURE, Case, follow, vote_at
+from core.kernels.prices import price_to_vote
+from core.kernels.walks import (
+    ASKED,
+    DONE,
+    DRAWS,
+    ENDED,
+    NEVER,
+    Totals,
+    buy_feature,
+    end_budgets,
+    revealed_with,
+)
+
+
+class Draws(NamedTuple):
+    """A block of draws for each row, and the hypotheses that read each feature."""
+
+    #: float64 (n_rows, n_draws); in [0, 1)
+    uniforms: Any
+    #: float64 (n_hypotheses + 1,); running sums of alpha, the first one 0
+    alpha_sums: Any
+    #: int64 (n_features + 1,) into `readers`
+    starts: Any
+    readers: Any
+
+
+class Carried(NamedTuple):
+    """How far sampled sessions have come between blocks of draws; 0 at first."""
+
+    #: int64 (n_rows, n_features)
+    status: Any
+    #: bool (n_rows, n_groups)
+    is_group_paid: Any
+    #: bool (n_rows, n_hypotheses); whether a path has ended, and has come to a vote
+    is_done: Any
+    has_vote: Any
+    #: float64 (n_rows,); the alpha that has a vote
+    alphas: Any
+    #: float64 (n_rows, n_outputs)
+    votes: Any
+    #: int64 (n_rows, N_COUNTS)
+    counts: Any
+    #: int64 (n_rows, n_features); see `Ends`
+    ranks: Any
+
+
+@kernel
+def tell_readers(row, feature_idx, case, paths, draws, out_carried):
+    """Follow the paths that waited for a feature which has its answer now."""
+    values, status, _ = case
+    roots, nodes, cuts, _, alphas = paths
+    is_done, has_vote = out_carried.is_done, out_carried.has_vote
+    for idx in range(draws.starts[feature_idx], draws.starts[feature_idx + 1]):
+        h = draws.readers[idx]
+        if not is_done[row, h]:
+            node = follow(values, status, roots[h], nodes, cuts)
+            if node < 0:
+                is_done[row, h] = True
+                out_carried.counts[row, ENDED] += 1
+            if vote_at(node, nodes) > 0 and not has_vote[row, h]:
+                has_vote[row, h] = True
+                out_carried.alphas[row] += alphas[h]
+
+
+@kernel
+def buy_and_tell(row, node, case, terms, draws, out_carried):
+    """Buy what a path waits for, and follow all paths that waited for it."""
+    counts, ranks = out_carried.counts[row], out_carried.ranks[row]
+    n_before = counts[ASKED]
+    feature_idx = terms.paths.nodes[node, FEATURE]
+    buy_feature(feature_idx, case, terms.prices, counts, ranks)
+    first, last = revealed_with(feature_idx, case, terms.prices)
+    for asked in range(first, last + 1):
+        if ranks[asked] > n_before:
+            tell_readers(row, asked, case, terms.paths, draws, out_carried)
+
+
+@kernel
+def sample_row(row, case, terms, draws, out_carried, out_ends):
+    """One row's part of `walk_sampled`; returns whether its session has ended."""
+    budgets, paths, prices = terms
+    values, status, _ = case
+    roots, nodes, cuts, weighted_votes, _ = paths
+    counts, votes = out_carried.counts[row], out_carried.votes[row]
+    numbers, alpha_sums = draws.uniforms[row], draws.alpha_sums
+    n_budgets, drawn = budgets.shape[0], 0
+    while counts[ENDED] < roots.shape[0] and counts[DONE] < n_budgets:
+        if drawn == numbers.shape[0]:
+            return False
+        h = draw(numbers[drawn], alpha_sums)
+        drawn += 1
+        node = follow(values, status, roots[h], nodes, cuts)
+        while node >= 0 and counts[DONE] < n_budgets:
+            due = price_to_vote(node, case, paths, prices)
+            totals = Totals(votes, out_carried.alphas[row], counts[DRAWS])
+            end_budgets(row, due, budgets, totals, counts, out_ends)
+            if counts[DONE] < n_budgets:
+                buy_and_tell(row, node, case, terms, draws, out_carried)
+                node = follow(values, status, node, nodes, cuts)
+        if counts[DONE] < n_budgets and ~node > 0:
+            counts[DRAWS] += 1
+            for output in range(votes.shape[0]):
+                votes[output] += 1.0 if weighted_votes[~node, output] > 0.0 else -1.0
+    totals = Totals(votes, out_carried.alphas[row], -1)
+    end_budgets(row, NEVER, budgets, totals, counts, out_ends)
+    return True
+
+
+@kernel
+def walk_sampled(values, terms, draws, out_carried, out_has_ended, out_ends):
+    """Sessions that draw hypotheses in proportion to alpha, over one block of draws.
+
+    values: (n_rows, n_features); out_has_ended: (n_rows,), rows to pass over: every
+    budget is done, or no hypothesis waits for a feature. out_ends.marks are the draws.
+
+    Example: stumps on a (cost 2) and b (3), budgets 1 and 9; drawn are a, a, b.
+        a is due: 2 > 1, budget 1 ends with no draw  |  a is bought and votes
+        a votes again, for nothing  |  b is bought and votes
+        no path waits any more: budget 9 ends with the full vote, 5 spent
+    """
+    for row in range(values.shape[0]):
+        if not out_has_ended[row]:
+            status, is_group_paid = (
+                out_carried.status[row],
+                out_carried.is_group_paid[row],
+            )
+            case = Case(values[row], status, is_group_paid)
+            out_has_ended[row] = sample_row(
+                row, case, terms, draws, out_carried, out_ends
+            )

@@ -1,0 +1,179 @@
+"""Sessions of many rows under many budgets, played to their ends.
+
+A smaller budget stops earlier on the same walk, so one walk serves all. Outputs are
+(n_rows, n_budgets); budgets ascend.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from core.kernels.jit import kernel
+from core.kernels.paths import FEATURE, GONE, HERE, KNOWN, OPEN, Case, follow
+from core.kernels.prices import NO_GROUP, price_now, price_to_vote
+
+# Places in the counts of a row: what it spent, how many features it asked and draws
+# it counted, the budgets that are done, the hypotheses whose paths have ended.
+SPENT, ASKED, DRAWS, DONE, ENDED = range(5)
+N_COUNTS = 5
+
+# A price that ends a session under every budget.
+NEVER = -1
+
+
+class Terms(NamedTuple):
+    """What walks go by."""
+
+    #: int64 (n_budgets,)
+    budgets: Any
+    paths: Any
+    prices: Any
+
+
+class Stages(NamedTuple):
+    """Stages of a cascade; none for a plain walk."""
+
+    #: int64 (n_stages,)
+    ends: Any
+    #: float64 (n_stages,); least vote of a stage that passes it
+    thresholds: Any
+
+
+class Totals(NamedTuple):
+    """What a row's session would end with now."""
+
+    #: float64 (n_outputs,)
+    votes: Any
+    alpha: Any
+    mark: Any
+
+
+class Ends(NamedTuple):
+    """Where the sessions end; (n_rows, n_budgets) unless another shape is given."""
+
+    #: float64 (n_rows, n_budgets, n_outputs)
+    votes: Any
+    #: float64; the alpha that voted
+    alphas: Any
+    #: int64, as are all that follow; in micro-units
+    spent: Any
+    #: number of features asked
+    n_asked: Any
+    #: draws with a vote, -1 where the forecast is the full vote; or the stages up to
+    #: the last passed with a vote, -1 - s once stage s has rejected
+    marks: Any
+    #: (n_rows, n_features); the order of asking, from 1; 0 before
+    ranks: Any
+
+
+@kernel
+def revealed_with(feature_idx, case, prices):
+    """First and last feature among which a purchase reveals; of a bundle all."""
+    group = prices.group_idxs[feature_idx]
+    if group != NO_GROUP and prices.is_bundle[group]:
+        return 0, case.status.shape[0] - 1
+    return feature_idx, feature_idx
+
+
+@kernel
+def buy_feature(feature_idx, case, prices, out_counts, out_ranks):
+    """Obtain a feature, or all open members of its bundle, for one row.
+
+    Missing values cost nothing; the bundle is charged if any of its open members is
+    there. Changes the status and the paid groups of `case`. out_ranks: (n_features,).
+    """
+    values, status, group_idxs = case.values, case.status, prices.group_idxs
+    group = group_idxs[feature_idx]
+    price = price_now(
+        feature_idx, prices.costs, group_idxs, prices.fees, case.is_group_paid
+    )
+    first, last = revealed_with(feature_idx, case, prices)
+    is_there = False
+    for f in range(first, last + 1):
+        if group_idxs[f] == group and status[f] == OPEN:
+            is_there = is_there or not np.isnan(values[f])
+            status[f] = GONE if np.isnan(values[f]) else KNOWN
+            out_counts[ASKED] += 1
+            out_ranks[f] = out_counts[ASKED]
+    if is_there:
+        out_counts[SPENT] += price
+        if group != NO_GROUP:
+            case.is_group_paid[group] = True
+
+
+@kernel
+def end_budgets(row, due, budgets, totals, counts, out_ends):
+    """End a row's session under the budgets that don't pay what is due."""
+    budget = counts[DONE]
+    while budget < budgets.shape[0] and (
+        due == NEVER or due > budgets[budget] - counts[SPENT]
+    ):
+        for output in range(totals.votes.shape[0]):
+            out_ends.votes[row, budget, output] = totals.votes[output]
+        out_ends.alphas[row, budget] = totals.alpha
+        out_ends.spent[row, budget] = counts[SPENT]
+        out_ends.n_asked[row, budget] = counts[ASKED]
+        out_ends.marks[row, budget] = totals.mark
+        budget += 1
+    counts[DONE] = budget
+
+
+@kernel
+def walk_row(row, case, terms, stages, out_ends):
+    """One row's part of `walk_ordered`."""
+    budgets, paths, prices = terms
+    values, status, _ = case
+    roots, nodes, cuts, weighted_votes, alphas = paths
+    counts = np.zeros(N_COUNTS, np.int64)
+    votes = np.zeros(weighted_votes.shape[1])
+    alpha, stage, passed = 0.0, 0, 0
+    has_vote, stage_start = False, 0.0
+    for h in range(roots.shape[0]):
+        node = follow(values, status, roots[h], nodes, cuts)
+        while node >= 0 and counts[DONE] < budgets.shape[0]:
+            due = price_to_vote(node, case, paths, prices)
+            if due > budgets[counts[DONE]] - counts[SPENT]:
+                # What the path has come to counts where the budget ends it.
+                here = nodes[node, HERE]
+                alpha_here = alpha + (alphas[h] if here > 0 else 0.0)
+                totals = Totals(votes + weighted_votes[here], alpha_here, passed)
+                end_budgets(row, due, budgets, totals, counts, out_ends)
+            if counts[DONE] < budgets.shape[0]:
+                buy_feature(
+                    nodes[node, FEATURE], case, prices, counts, out_ends.ranks[row]
+                )
+                node = follow(values, status, node, nodes, cuts)
+        if counts[DONE] == budgets.shape[0]:
+            return
+        if ~node > 0:
+            alpha += alphas[h]
+            has_vote = True
+            for output in range(votes.shape[0]):
+                votes[output] += weighted_votes[~node, output]
+        if stage < stages.ends.shape[0] and h + 1 == stages.ends[stage]:
+            if has_vote and votes[0] - stage_start < stages.thresholds[stage]:
+                passed = -1 - stage
+                break
+            stage += 1
+            passed = stage if has_vote else passed
+            has_vote, stage_start = False, votes[0]
+    end_budgets(row, NEVER, budgets, Totals(votes, alpha, passed), counts, out_ends)
+
+
+@kernel
+def walk_ordered(values, terms, stages, out_ends):
+    """Sessions that buy what hypotheses need in the order of training.
+
+    values: (n_rows, n_features). A stage ends a walk that has a vote in it and falls
+    short of its threshold; out_ends.marks are the stages.
+
+    Example: stumps on a (cost 2), b (3) and a again; budgets 1, 4 and 9.
+        a is due: 2 > 1, budget 1 ends with nothing  |  a is bought and votes
+        b is due: 3 > 4 - 2, budget 4 ends with a's vote  |  b is bought and votes
+        a is known and votes  |  the end: budget 9 has three votes, 5 spent
+    """
+    n_features, n_groups = values.shape[1], terms.prices.fees.shape[0]
+    for row in range(values.shape[0]):
+        status = np.zeros(n_features, np.int64)
+        case = Case(values[row], status, np.zeros(n_groups, np.bool_))
+        walk_row(row, case, terms, stages, out_ends)

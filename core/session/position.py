@@ -1,0 +1,227 @@
+"""Where a session stands: what follows from an ensemble and a state, found once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from core import kernels
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.session.state import State
+from core.table.catalogue import NO_GROUP
+from core.table.prices import Paid, pay
+
+UNLIMITED = int(np.iinfo(np.int64).max)
+
+STATUSES = {
+    None: kernels.OPEN,
+    "known": kernels.KNOWN,
+    "value": kernels.KNOWN,
+    "ordered": kernels.PENDING,
+    "unavailable": kernels.GONE,
+    "refused": kernels.GONE,
+    "unknown": kernels.GONE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The hypotheses whose features fit the budget: a prefix of the ensemble.
+
+    Hypotheses on features that came back without a value are passed over.
+    """
+
+    length: int
+    #: the first feature that it needs and that has no answer yet
+    first_open: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the paths so far vote."""
+
+    #: float64 (n_outputs,); sum(alpha h)
+    votes: FloatArray
+    #: the alpha that has voted
+    known: float
+    #: the alpha that has voted or may
+    planned: float
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """An ensemble and a session's state; every other field is computed when needed.
+
+    A state keeps its position (`of`), so that its advice, its question and its
+    forecast find the paths and the plan once.
+    """
+
+    ensemble: Ensemble
+    state: State
+
+    @classmethod
+    def of(cls, ensemble: Ensemble, state: State) -> Position:
+        """Return the position of a state, the same one each time."""
+        kept: Position | None = state.__dict__.get("position")
+        if kept is None or kept.ensemble is not ensemble:
+            kept = state.__dict__["position"] = cls(ensemble, state)
+        return kept
+
+    def decide(self, **changes: Any) -> State:
+        """Return the state with another decision, which keeps what was computed.
+
+        The changes concern what comes next, not what is known or paid.
+        """
+        state = replace(self.state, **changes)
+        moved = Position(self.ensemble, state)
+        computed = {k: v for k, v in self.__dict__.items() if k != "state"}
+        moved.__dict__.update(computed)
+        state.__dict__["position"] = moved
+        return state
+
+    @cached_property
+    def paid(self) -> Paid:
+        """What the charges have paid for."""
+        charged = [charge.feature_idx for charge in self.state.charges]
+        return pay(self.ensemble.catalogue, Paid(), charged)
+
+    @cached_property
+    def case(self) -> kernels.Case:
+        """What is known and paid, as kernels read it."""
+        state = self.state
+        values = np.array(state.values, np.float64)
+        status = np.array([STATUSES[outcome] for outcome in state.outcomes], np.int64)
+        if state.known:
+            # A value known at the start counts until the result that was ordered.
+            status[(status == kernels.PENDING) & ~np.isnan(values)] = kernels.KNOWN
+        is_group_paid = np.zeros(len(self.ensemble.catalogue.groups), np.bool_)
+        if is_group_paid.size:
+            is_group_paid[list(self.paid.group_idxs)] = True
+        return kernels.Case(values, status, is_group_paid)
+
+    @cached_property
+    def remaining(self) -> int:
+        """What may still be charged; `UNLIMITED` without a budget."""
+        remaining = self.state.remaining
+        return UNLIMITED if remaining is None else remaining
+
+    @cached_property
+    def prices(self) -> IntArray:
+        """Price of each feature now, taken alone; (n_features,)."""
+        catalogue = self.ensemble.catalogue
+        if not catalogue.groups:
+            return catalogue.costs
+        assert NO_GROUP == -1, "a feature of no group finds the last place"
+        dues = np.append(np.where(self.case.is_group_paid, 0, catalogue.fees), 0)
+        prices: IntArray = catalogue.costs + dues[catalogue.group_idxs]
+        return prices
+
+    @property
+    def is_affordable(self) -> BoolArray:
+        """Which features what remains would pay, each taken alone; (n_features,)."""
+        affordable: BoolArray = self.prices <= self.remaining
+        return affordable
+
+    @cached_property
+    def _ends_and_dues(self) -> tuple[IntArray, IntArray]:
+        paths = self.ensemble.paths
+        ends, dues = np.empty((2, paths.roots.size), np.int64)
+        prices = self.ensemble.catalogue.prices
+        kernels.follow_all(self.case, paths, prices, ends, dues)
+        return ends, dues
+
+    @property
+    def ends(self) -> IntArray:
+        """Where the paths have come to: a node, or -1 - v with vote v."""
+        return self._ends_and_dues[0]
+
+    @cached_property
+    def is_payable(self) -> BoolArray:
+        """Whether what remains pays a hypothesis' next vote; (n_hypotheses,)."""
+        payable: BoolArray = self._ends_and_dues[1] <= self.remaining
+        return payable
+
+    @cached_property
+    def waiting_for(self) -> IntArray:
+        """Open feature that each hypothesis waits for, or -1; (n_hypotheses,)."""
+        nodes = np.maximum(self.ends, 0)
+        features = self.ensemble.paths.nodes[nodes, kernels.FEATURE]
+        is_open = (self.ends >= 0) & (self.case.status[features] == kernels.OPEN)
+        return np.where(is_open, features, -1)
+
+    @property
+    def has_vote(self) -> BoolArray:
+        """Which hypotheses have come to a vote; (n_hypotheses,)."""
+        ends = self.ends
+        heres = self.ensemble.paths.nodes[np.maximum(ends, 0), kernels.HERE]
+        voted: BoolArray = np.where(ends >= 0, heres, ~ends) > 0
+        return voted
+
+    @property
+    def is_more_affordable(self) -> bool:
+        """Whether a feature that the model reads is open and what remains pays it."""
+        is_open = self.case.status == kernels.OPEN
+        return bool((is_open & self.ensemble.is_used & self.is_affordable).any())
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Longest prefix that what remains can pay (Huang et al. 2015, Algorithm 1).
+
+        A tree is asked along its path only, but belongs to the plan if what remains
+        pays every feature that the path may still come to. The feature asked may be
+        one of the tree after the plan, whose next step can be paid and whose whole
+        can't. A product that can't be paid whole is not asked at all: it would have no
+        vote.
+        """
+        ensemble = self.ensemble
+        length, first_open = kernels.find_plan(
+            self.case,
+            self.ends,
+            ensemble.paths,
+            ensemble.catalogue.prices,
+            self.remaining,
+        )
+        return Plan(int(length), None if first_open < 0 else int(first_open))
+
+    def tally(self, length: int | None) -> Tally:
+        """Count the votes of the first hypotheses; without a length of all in reach."""
+        n_hypotheses = len(self.ensemble.hypotheses)
+        is_counted = self.is_payable
+        if length is not None:
+            n_hypotheses, is_counted = length, np.ones_like(is_counted)
+        votes = np.zeros(self.ensemble.n_outputs)
+        known, planned = kernels.tally(
+            self.ends, is_counted, n_hypotheses, self.ensemble.paths, votes
+        )
+        return Tally(votes, known, planned)
+
+    def bound(self, scores: FloatArray, length: int | None) -> tuple[float, float]:
+        """Least and greatest sum of what votes count for, (n_votes,).
+
+        Over all answers that can still come. With a length, that of the plan, every
+        longer one that it may grow to counts as well; see `core.kernels.bound_votes`.
+        """
+        low, high = kernels.bound_votes(
+            self.case,
+            self.ensemble.paths,
+            self._reach,
+            self.ensemble.segments,
+            np.ascontiguousarray(scores),
+            -1 if length is None else length,
+        )
+        return low, high
+
+    @cached_property
+    def _reach(self) -> kernels.Reach:
+        """What may still come; pending features, and the rest of bundles, unasked."""
+        catalogue = self.ensemble.catalogue
+        # A feature of no group has the last place.
+        is_bundle = np.append(catalogue.is_bundle, False)[catalogue.group_idxs]
+        is_affordable = self.is_affordable
+        is_pending = self.case.status == kernels.PENDING
+        is_coming = is_pending | (is_bundle & is_affordable)
+        return kernels.Reach(self.ends, self.is_payable, is_affordable, is_coming)

@@ -1,0 +1,128 @@
+"""What many rows' sessions come to, and how to play them one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.session.charging import bundle_members, take
+from core.session.position import UNLIMITED
+from core.session.state import Answer, State, StopRule
+
+Ask = Callable[[State], tuple[State, int | None]]
+Stand = Callable[[State], "Standing"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The vote so far of one session, or of many; shape (...)."""
+
+    #: (..., n_outputs); votes by the alpha that may vote, or by the draws
+    margins: FloatArray
+    #: alpha that has voted, by all alpha
+    known_shares: FloatArray
+    #: (..., n_outputs); F = sum(alpha h) over what is known, of draws an estimate
+    scores: FloatArray
+    #: what a policy keeps besides: draws, -1 for the full vote; or stages
+    marks: IntArray
+
+
+@dataclass(frozen=True)
+class Walks(Standing):
+    """How the session of every row ends under every budget; (n_rows, n_budgets)."""
+
+    #: in micro-units
+    spent: IntArray
+    n_asked: IntArray
+    #: (n_rows, n_features); the order of asking under the largest budget, 0: not
+    #: asked; under budget b the features of rank 1 to `n_asked`
+    ranks: IntArray
+
+    def take(self, budgets: Sequence[int] | IntArray) -> Walks:
+        """Return the walks under some budgets, by their positions."""
+        return Walks(
+            self.margins[:, budgets],
+            self.known_shares[:, budgets],
+            self.scores[:, budgets],
+            self.marks[:, budgets],
+            self.spent[:, budgets],
+            self.n_asked[:, budgets],
+            self.ranks,
+        )
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Rows to play under budgets."""
+
+    #: (n_rows, n_features), as in `Dataset.values`
+    values: FloatArray
+    #: (n_budgets,), ascending, in micro-units
+    budgets: IntArray
+    seed: int
+    #: (n_rows,); row i draws from the stream (seed, streams[i])
+    streams: Sequence[int]
+    #: whether `Walks.ranks` must be right where nothing else depends on the order
+    needs_ranks: bool = False
+
+
+def play_rows(
+    ensemble: Ensemble, cases: Cases, policy: str, ask: Ask, stand: Stand
+) -> Walks:
+    """Play sessions one by one; `ask` decides the next feature, `stand` the vote."""
+    shape = (cases.values.shape[0], cases.budgets.size)
+    margins, scores = np.zeros((2, *shape, ensemble.n_outputs))
+    shares, spent, n_asked = np.zeros(shape), *np.zeros((2, *shape), np.int64)
+    marks, ranks = np.zeros(shape, np.int64), np.zeros(cases.values.shape, np.int64)
+    for row, column in np.ndindex(*shape):
+        limit = int(cases.budgets[column])
+        n_features = len(ensemble.catalogue.features)
+        state = State(
+            policy=policy,
+            budget=None if limit == UNLIMITED else limit,
+            seed=cases.seed,
+            stream=int(cases.streams[row]),
+            stop=StopRule(certain=False),
+            outcomes=(None,) * n_features,
+            values=(math.nan,) * n_features,
+        )
+        ranks[row] = 0
+        state, feature_idx = ask(state)
+        while feature_idx is not None:
+            state = reveal(ensemble, state, feature_idx, cases.values[row], ranks[row])
+            state, feature_idx = ask(state)
+        standing = stand(state)
+        margins[row, column], scores[row, column] = standing.margins, standing.scores
+        shares[row, column], marks[row, column] = standing.known_shares, standing.marks
+        spent[row, column], n_asked[row, column] = state.spent, ranks[row].max()
+    return Walks(margins, shares, scores, marks, spent, n_asked, ranks)
+
+
+def reveal(
+    ensemble: Ensemble,
+    state: State,
+    feature_idx: int,
+    values: FloatArray,
+    out_ranks: IntArray,
+) -> State:
+    """Answer for a feature, or for all open members of its bundle.
+
+    Members that are there come first: they pay, the missing ones don't.
+    """
+    revealed = sorted(
+        (feature_idx, *bundle_members(ensemble.catalogue, state, feature_idx))
+    )
+    first = int(out_ranks.max()) + 1
+    out_ranks[revealed] = np.arange(first, first + len(revealed))
+    is_missing: BoolArray = np.isnan(values)
+    for idx in sorted(revealed, key=lambda idx: bool(is_missing[idx])):
+        given = Answer(idx, "unavailable")
+        if not is_missing[idx]:
+            given = Answer(idx, "value", float(values[idx]))
+        state = take(ensemble.catalogue, state, given)
+    return state

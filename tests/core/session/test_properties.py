@@ -1,0 +1,202 @@
+"""What holds for every session, whatever the script of its answers."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import AnswerError, ClosedError, OverBudgetError
+from core.model.ensemble import Ensemble
+from core.session import machine
+from core.session.state import Answer, State, StopRule
+from tests import strategies
+from tests.sessions import NEVER, observe, observe_all
+
+IN_VAIN = ("unavailable", "refused", "unknown")
+SCRIPTS = st.lists(
+    st.tuples(
+        st.booleans(),
+        st.integers(0, 5),
+        st.sampled_from(("value", "value", "ordered", *IN_VAIN)),
+        st.sampled_from((0.0, 1.0)),
+    ),
+    max_size=12,
+)
+
+
+def play(ensemble: Ensemble, state: State, script) -> list[State]:
+    """Every state on the way; an answer that is refused is passed over."""
+    states = [state]
+    for is_as_asked, idx, outcome, value in script:
+        feature_idx = idx % len(ensemble.catalogue.features)
+        if is_as_asked and states[-1].next_feature_idx is not None:
+            feature_idx = states[-1].next_feature_idx
+        given_value = value if outcome == "value" else None
+        try:
+            after = observe(ensemble, states[-1], feature_idx, outcome, given_value)
+        except (AnswerError, OverBudgetError, ClosedError):
+            continue
+        states.append(after)
+    return states
+
+
+@st.composite
+def openings(draw) -> tuple[Ensemble, dict]:
+    """An ensemble, and what a session on it starts from."""
+    ensemble = draw(strategies.ensembles())
+    idxs = st.integers(0, len(ensemble.catalogue.features) - 1)
+    rule = StopRule(
+        certain=draw(st.booleans()),
+        confidence=draw(st.none() | st.just(0.75)),
+        max_questions=draw(st.none() | st.integers(0, 4)),
+    )
+    return ensemble, {
+        "budget": draw(strategies.budgets()),
+        "seed": draw(st.integers(0, 2**64 - 1)),
+        "known": draw(st.dictionaries(idxs, st.sampled_from((0.0, 1.0)), max_size=2)),
+        "stop": rule,
+    }
+
+
+@given(openings(), SCRIPTS)
+def test_spent_never_exceeds_the_budget(opening, script):
+    ensemble, fields = opening
+
+    states = play(ensemble, machine.start(ensemble, **fields), script)
+
+    assert all(state.remaining is None or state.remaining >= 0 for state in states)
+
+
+@given(openings(), SCRIPTS)
+def test_spent_is_the_sum_of_charges_and_of_what_history_charged(opening, script):
+    ensemble, fields = opening
+
+    state = play(ensemble, machine.start(ensemble, **fields), script)[-1]
+
+    assert state.spent == sum(charge.amount for charge in state.charges)
+    assert state.spent == sum(answer.charged for answer in state.history)
+
+
+@given(openings(), SCRIPTS)
+def test_no_feature_is_charged_twice(opening, script):
+    ensemble, fields = opening
+
+    state = play(ensemble, machine.start(ensemble, **fields), script)[-1]
+
+    idxs = [charge.feature_idx for charge in state.charges]
+    assert len(idxs) == len(set(idxs))
+
+
+@given(openings(), SCRIPTS)
+def test_only_open_features_are_asked(opening, script):
+    ensemble, fields = opening
+
+    states = play(ensemble, machine.start(ensemble, **fields), script)
+
+    asked = [(s, s.next_feature_idx) for s in states if s.next_feature_idx is not None]
+    assert all(state.outcomes[idx] is None for state, idx in asked)
+
+
+@given(openings(), SCRIPTS)
+def test_what_is_asked_can_be_paid(opening, script):
+    ensemble, fields = opening
+
+    states = play(ensemble, machine.start(ensemble, **fields), script)
+
+    questions = [(state, machine.next_question(ensemble, state)) for state in states]
+    assert all(
+        state.remaining is None or question.price <= state.remaining
+        for state, question in questions
+        if question is not None
+    )
+
+
+@given(openings(), SCRIPTS)
+def test_price_of_the_question_is_what_its_answer_charges(opening, script):
+    ensemble, fields = opening
+    states = play(ensemble, machine.start(ensemble, **fields), script)
+    questions = [(state, machine.next_question(ensemble, state)) for state in states]
+    asked = [(state, question) for state, question in questions if question is not None]
+
+    answered = [
+        observe(ensemble, state, question.feature_idx, "value", 1.0)
+        for state, question in asked
+    ]
+
+    assert [state.history[-1].charged for state in answered] == [
+        question.price for _, question in asked
+    ]
+
+
+@given(openings(), SCRIPTS)
+def test_replayed_history_gives_the_same_state(opening, script):
+    ensemble, fields = opening
+    state = play(ensemble, machine.start(ensemble, **fields), script)[-1]
+
+    replayed = observe_all(
+        ensemble,
+        machine.start(ensemble, **fields),
+        *((a.feature_idx, a.outcome, a.value) for a in state.history),
+    )
+
+    assert repr(replayed) == repr(state)
+    assert machine.forecast(ensemble, replayed) == machine.forecast(ensemble, state)
+
+
+@given(openings(), SCRIPTS)
+def test_ended_session_stays_ended(opening, script):
+    ensemble, fields = opening
+
+    states = play(ensemble, machine.start(ensemble, **fields), script)
+
+    ends = [state.is_ended for state in states]
+    assert ends == sorted(ends)
+
+
+def scaled(ensemble: Ensemble, factor: int) -> Ensemble:
+    catalogue = ensemble.catalogue
+    features = tuple(replace(f, cost=factor * f.cost) for f in catalogue.features)
+    groups = tuple(
+        replace(g, fee=factor * g.fee)
+        if g.price is None
+        else replace(g, price=factor * g.price)
+        for g in catalogue.groups
+    )
+    return replace(
+        ensemble, catalogue=replace(catalogue, features=features, groups=groups)
+    )
+
+
+@given(openings(), SCRIPTS, st.integers(2, 1000))
+def test_scaling_costs_and_budget_together_changes_nothing(opening, script, factor):
+    ensemble, fields = opening
+    budget = fields["budget"]
+    larger = {**fields, "budget": None if budget is None else factor * budget}
+
+    states = play(ensemble, machine.start(ensemble, **fields), script)
+    dear = scaled(ensemble, factor)
+    dear_states = play(dear, machine.start(dear, **larger), script)
+
+    assert [factor * state.spent for state in states] == [s.spent for s in dear_states]
+    assert [(s.next_feature_idx, s.stop_reason) for s in states] == [
+        (s.next_feature_idx, s.stop_reason) for s in dear_states
+    ]
+    assert [machine.forecast(ensemble, s) for s in states] == [
+        machine.forecast(dear, s) for s in dear_states
+    ]
+
+
+@given(openings(), st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True))
+def test_answers_at_once_lead_where_they_lead_one_by_one(opening, idxs):
+    ensemble, fields = opening
+    fields = {**fields, "stop": NEVER, "budget": None}
+    state = machine.start(ensemble, **fields)
+    idxs = [idx for idx in idxs if idx < len(ensemble.catalogue.features)]
+    answers = [Answer(idx, "value", 1.0) for idx in idxs]
+
+    try:
+        single = observe_all(ensemble, state, *((idx, "value", 1.0) for idx in idxs))
+    except ClosedError:
+        return
+
+    assert repr(machine.observe(ensemble, state, answers)) == repr(single)

@@ -1,0 +1,106 @@
+"""Small ensembles, and sessions on them answer by answer; for all tests of sessions."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import Stump
+from core.session import machine
+from core.session.policies import POLICIES
+from core.session.position import Position
+from core.session.state import Answer, Outcome, State, StopRule
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import ClassLabel
+
+CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
+FEE = Group("blood", fee=20)
+BUNDLE = Group("echo", price=90)
+NEVER = StopRule(certain=False)
+
+
+def small_ensemble(
+    costs: Sequence[int],
+    hypotheses: Sequence[tuple[int, float]] | None = None,
+    members: Mapping[int, Group] | None = None,
+    **fields: Any,
+) -> Ensemble:
+    """One number feature per cost; hypotheses are (feature, signed alpha), cut at 0.5.
+
+    By default one hypothesis of alpha 1 for each feature.
+    """
+    members = members or {}
+    if hypotheses is None:
+        hypotheses = [(idx, 1.0) for idx in range(len(costs))]
+    features = tuple(
+        Feature(
+            f"f{idx}", cost=cost, group=members[idx].name if idx in members else None
+        )
+        for idx, cost in enumerate(costs)
+    )
+    return Ensemble(
+        **{
+            "catalogue": Catalogue(features, tuple(dict.fromkeys(members.values()))),
+            "classes": CLASSES,
+            "hypotheses": tuple(
+                Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
+            ),
+            "alphas": tuple(abs(alpha) for _, alpha in hypotheses),
+            "priors": (0.5, 0.5),
+            "algorithm": "adaboost_bt",
+            "policy": "ordered",
+            **fields,
+        }
+    )
+
+
+def observe(
+    ensemble: Ensemble,
+    state: State,
+    feature_idx: int,
+    outcome: Outcome,
+    value: float | None = None,
+) -> State:
+    """Give one answer."""
+    return machine.observe(ensemble, state, [Answer(feature_idx, outcome, value)])
+
+
+def observe_all(ensemble: Ensemble, state: State, *answers: tuple) -> State:
+    """Give answers one by one, each as (feature, outcome) with a value or none."""
+    for answer in answers:
+        state = observe(ensemble, state, *answer)
+    return state
+
+
+def observe_value(
+    ensemble: Ensemble, state: State, feature_idx: int, value: float | None
+) -> State:
+    """Answer with a value, or `unavailable` where it is missing."""
+    if value is None or math.isnan(value):
+        return observe(ensemble, state, feature_idx, "unavailable")
+    return observe(ensemble, state, feature_idx, "value", value)
+
+
+def is_certain(ensemble: Ensemble, state: State) -> bool:
+    return POLICIES[state.policy].is_certain(Position.of(ensemble, state))
+
+
+def answer_from_row(
+    ensemble: Ensemble, state: State, row: Sequence[float]
+) -> tuple[State, list[int]]:
+    """Answer every question from a row; the last state, and the features asked.
+
+    A bundle is revealed whole: members that are there pay, the missing ones don't.
+    """
+    asked: list[int] = []
+    while (question := machine.next_question(ensemble, state)) is not None:
+        revealed = sorted(question.feature_idxs)
+        asked += revealed
+        answers = [
+            Answer(idx, "unavailable")
+            if math.isnan(row[idx])
+            else Answer(idx, "value", float(row[idx]))
+            for idx in sorted(revealed, key=lambda idx: math.isnan(row[idx]))
+        ]
+        state = machine.observe(ensemble, state, answers)
+    return state, asked

@@ -325,7 +325,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         return evaluate(self.ensemble_, dataset, limits, seed=self._seed)
 
     def _find_classes(self, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
-        """Give the positions of classes, or the indicators."""
+        """Return the positions of classes, or the indicators."""
         if self.ensemble_.is_multilabel:
             return read_indicators(np.asarray(y), (n_rows, self.classes_.size))
         labels = column_or_1d(y).tolist()
@@ -366,7 +366,7 @@ def find_stream(row: FloatArray) -> int:
 
 
 def as_dense(y: Any) -> Any:
-    """Give a sparse matrix as an array."""
+    """Return a sparse matrix as an array."""
     return y.toarray() if hasattr(y, "toarray") else y
 
 

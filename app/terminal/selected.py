@@ -6,7 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.wording import money
-from core.selection import Selection, SelectionParams, selection_to_json
+from core.selection import Selection, SelectionParams, describe_selection
 from core.table.catalogue import Catalogue
 from core.table.prices import Paid, buy, from_micros
 
@@ -57,7 +57,7 @@ def selection_json(
     catalogue: Catalogue, params: SelectionParams, selection: Selection
 ) -> dict[str, Any]:
     """As in a model's card, with prices and amounts in units."""
-    told = with_units(selection_to_json(catalogue, params, selection))
+    told = with_units(describe_selection(catalogue, params, selection))
     return told | {
         "features": [
             {"name": name, "price": from_micros(amount)}

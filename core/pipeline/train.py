@@ -19,7 +19,7 @@ from core.pipeline.choosing import AutoName, tune
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training, follow
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import validate
-from core.selection import Selection, SelectionParams, select, selection_to_json
+from core.selection import Selection, SelectionParams, describe_selection, select
 from core.table.check import Checked
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
@@ -250,7 +250,7 @@ def tell_choices(
     selected = trained.selection
     if selection is not None:
         assert selected is not None, "made anew for the whole"
-        told["selection"] = selection_to_json(dataset.catalogue, selection, selected)
+        told["selection"] = describe_selection(dataset.catalogue, selection, selected)
     if auto and (selected is None or selected.feature_idxs):
         chosen = {name: getattr(trained.params, name) for name in sorted(auto)}
         told["chosen"] = chosen

@@ -6,7 +6,7 @@ derivations, and what was measured, are in docs/selection.md.
 
 from core.selection.accuracy import loo_accuracy, loo_rights
 from core.selection.boosting import boost_subset, weigh_clear
-from core.selection.card import selection_to_json
+from core.selection.card import describe_selection
 from core.selection.neighbours import find_neighbours
 from core.selection.params import (
     N_NEIGHBOURS,
@@ -36,6 +36,7 @@ __all__ = [
     "SelectionProgress",
     "SelectionStep",
     "boost_subset",
+    "describe_selection",
     "extend",
     "find_needed",
     "find_neighbours",
@@ -46,6 +47,5 @@ __all__ = [
     "make_table",
     "select",
     "selection_bytes",
-    "selection_to_json",
     "weigh_clear",
 ]

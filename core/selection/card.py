@@ -1,4 +1,4 @@
-"""A selection as JSON-able values, for model cards and programs."""
+"""What is told of a selection: for model cards and programs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from core.selection.search import Selection
 from core.table.catalogue import Catalogue
 
 
-def selection_to_json(
+def describe_selection(
     catalogue: Catalogue, params: SelectionParams, selection: Selection
 ) -> dict[str, Any]:
-    """Give how it was selected, the subset by name, and the path to it.
+    """Return how it was selected, the subset by name, and the path to it.
 
     Amounts of money in micro-units. `value`, `gain` and `needed` as in
     `core.selection.search.SelectionStep`.

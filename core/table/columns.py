@@ -48,7 +48,7 @@ def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:
 
 
 def as_text(column: Column) -> list[str | None]:
-    """Give cells as text; whole numbers without a decimal point."""
+    """Return cells as text; whole numbers without a decimal point."""
     if column.dtype == np.object_:
         return list(column)
     return [

@@ -33,10 +33,10 @@ class CostReader:
         shown = describe(found[0]) if found else ""
         self.refusals.append(Refusal(where, rule, shown))
 
-    def amount(self, raw: object, where: str) -> int | None:
-        """Return an amount in micro-units, None for null and for what is none."""
+    def amount(self, raw: object, where: str, *, is_needed: bool = False) -> int | None:
+        """Return an amount in micro-units; None where it is none, or left out."""
         try:
-            return None if raw is None else read_amount(raw)
+            return None if raw is None and not is_needed else read_amount(raw)
         except ValueError as error:
             self.refuse(where, str(error), raw)
             return None
@@ -71,10 +71,8 @@ class CostReader:
                 continue
             if name in costs:
                 self.refuse("costs", "a feature has one cost", name)
-            amount = plain(cost)
-            if amount is None:
-                self.refuse(f"costs.{name}", AMOUNT_RULE, amount)
-            costs[name] = self.amount(amount, f"costs.{name}") or 0
+            amount = self.amount(plain(cost), f"costs.{name}", is_needed=True)
+            costs[name] = amount or 0
         return costs
 
     def read_groups(self, raw: object) -> tuple[list[Group], dict[str, str]]:

@@ -66,7 +66,7 @@ class Dataset:
         return signs
 
     def take(self, row_idxs: IntArray) -> Dataset:
-        """Give the rows at these positions, their weights rescaled to sum to 1."""
+        """Return the rows at these positions, their weights rescaled to sum to 1."""
         weights = self.weights[row_idxs]
         return replace(
             self,

@@ -93,7 +93,7 @@ def tables(
 
 @st.composite
 def datasets(draw, catalogue=None, min_rows=2, max_rows=12) -> Dataset:
-    """Give a checked table with both classes and weights that sum to 1."""
+    """Return a checked table with both classes and weights that sum to 1."""
     if catalogue is None:
         catalogue = draw(catalogues())
     values = draw(tables(catalogue, min_rows, max_rows))
@@ -121,7 +121,7 @@ def datasets(draw, catalogue=None, min_rows=2, max_rows=12) -> Dataset:
 
 @st.composite
 def stumps(draw, catalogue: Catalogue) -> Stump:
-    """Give a stump on some feature of the catalogue."""
+    """Return a stump on some feature of the catalogue."""
     idx = draw(st.integers(0, len(catalogue.features) - 1))
     feature = catalogue.features[idx]
     if feature.type == "category":
@@ -152,7 +152,7 @@ def calibration(offsets=(0.0,), slope=1.0) -> Calibration:
 def ensembles(
     draw, catalogue=None, min_hypotheses=1, max_hypotheses=10, policy=None
 ) -> Ensemble:
-    """Give a valid ensemble over a catalogue, not the result of any training."""
+    """Return a valid ensemble over a catalogue, not the result of any training."""
     if catalogue is None:
         catalogue = draw(catalogues())
     hypotheses = draw(
@@ -184,7 +184,7 @@ def ensembles(
 
 
 def shop_of(catalogue: Catalogue) -> naive.Shop:
-    """Give the prices of a catalogue as `tests.naive` takes them."""
+    """Return the prices of a catalogue as `tests.naive` takes them."""
     return naive.Shop(
         [feature.cost for feature in catalogue.features],
         [None if idx < 0 else int(idx) for idx in catalogue.group_idxs],
@@ -194,11 +194,11 @@ def shop_of(catalogue: Catalogue) -> naive.Shop:
 
 
 def plain_stump(stump: Stump) -> tuple[int, float, int, bool]:
-    """Give a stump of two classes as `tests.naive` takes it."""
+    """Return a stump of two classes as `tests.naive` takes it."""
     (vote,) = stump.votes
     return stump.feature_idx, stump.cut, vote, stump.is_category
 
 
 def rows_of(values: np.ndarray) -> list[list[float | None]]:
-    """Give a table as `tests.naive` takes it."""
+    """Return a table as `tests.naive` takes it."""
     return [[None if cell != cell else cell for cell in row] for row in values.tolist()]

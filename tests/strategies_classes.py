@@ -20,13 +20,13 @@ MICROS = 1_000_000
 
 
 def classes_of(n_classes: int) -> tuple[ClassLabel, ...]:
-    """Give classes a, b, c, …"""
+    """Return classes a, b, c, …"""
     return tuple(ClassLabel(f"c{idx}", f"class {idx}") for idx in range(n_classes))
 
 
 @st.composite
 def stumps(draw, catalogue: Catalogue, n_outputs: int) -> Stump:
-    """Give a stump with a vote per output."""
+    """Return a stump with a vote per output."""
     one = draw(strategies.stumps(catalogue))
     votes = draw(st.tuples(*[st.sampled_from((-1, 1))] * n_outputs))
     return Stump(one.feature_idx, one.cut, votes, one.is_category)
@@ -34,7 +34,7 @@ def stumps(draw, catalogue: Catalogue, n_outputs: int) -> Stump:
 
 @st.composite
 def trees(draw, catalogue: Catalogue, n_outputs: int, max_stumps=4) -> Tree:
-    """Give a tree of one to four stumps, in the order in which they were grown."""
+    """Return a tree of one to four stumps, in the order in which they were grown."""
     n_stumps = draw(st.integers(1, max_stumps))
     nodes = draw(
         st.lists(stumps(catalogue, n_outputs), min_size=n_stumps, max_size=n_stumps)
@@ -55,13 +55,13 @@ def trees(draw, catalogue: Catalogue, n_outputs: int, max_stumps=4) -> Tree:
 
 @st.composite
 def products(draw, catalogue: Catalogue, n_outputs: int, max_stumps=4) -> Product:
-    """Give a product of one to four stumps."""
+    """Return a product of one to four stumps."""
     factors = st.lists(stumps(catalogue, n_outputs), min_size=1, max_size=max_stumps)
     return Product(tuple(draw(factors)))
 
 
 def hypotheses(catalogue: Catalogue, n_outputs: int) -> st.SearchStrategy[Hypothesis]:
-    """Give a stump, a tree or a product."""
+    """Return a stump, a tree or a product."""
     return (
         stumps(catalogue, n_outputs)
         | trees(catalogue, n_outputs)
@@ -79,7 +79,7 @@ def ensembles(
     policy=None,
     kinds=hypotheses,
 ) -> Ensemble:
-    """Give an ensemble of anything over a catalogue, for two to four classes."""
+    """Return an ensemble of anything over a catalogue, for two to four classes."""
     if catalogue is None:
         catalogue = draw(strategies.catalogues(max_features=5))
     if n_classes is None:
@@ -152,7 +152,7 @@ def on_cuts(hypothesis: Hypothesis, cuts: list[np.ndarray]) -> Hypothesis:
 
 
 def to_naive(hypothesis: Hypothesis):
-    """Give a hypothesis as `tests.naive_hypotheses` takes it."""
+    """Return a hypothesis as `tests.naive_hypotheses` takes it."""
     if isinstance(hypothesis, Stump):
         return naive_h.Stump(
             hypothesis.feature_idx,
@@ -171,12 +171,12 @@ def to_naive(hypothesis: Hypothesis):
 
 
 def all_to_naive(ensemble: Ensemble) -> list:
-    """Give the hypotheses of an ensemble as `tests.naive_hypotheses` takes them."""
+    """Return the hypotheses of an ensemble as `tests.naive_hypotheses` takes them."""
     return [to_naive(one) for one in ensemble.hypotheses]
 
 
 def all_options(ensemble: Ensemble) -> list[list[float | None]]:
-    """Give for each feature values that cover all that its stumps tell apart."""
+    """Return for each feature values that cover all that its stumps tell apart."""
     made = all_to_naive(ensemble)
     return [
         naive_h.options(
@@ -196,7 +196,7 @@ def make_dataset(
     catalogue: Catalogue | None = None,
     row_groups: np.ndarray | None = None,
 ) -> Dataset:
-    """Give a dataset of number features of cost 1 unless told otherwise."""
+    """Return a dataset of number features of cost 1 unless told otherwise."""
     n_samples, n_features = values.shape
     if weights is None:
         weights = np.full(n_samples, 1.0 / n_samples)
@@ -211,7 +211,7 @@ def make_dataset(
 
 
 def random_catalogue(random: np.random.Generator, n_features: int) -> Catalogue:
-    """Give features of random costs: some categories, a group with a fee, a bundle."""
+    """Return features of random costs: categories, a group with a fee, a bundle."""
     features = []
     for idx in range(n_features):
         group = {0: "blood", 1: "blood", 2: "echo", 3: "echo"}.get(idx)
@@ -241,7 +241,7 @@ def random_dataset(
     share_missing: float = 0.15,
     is_multilabel: bool = False,
 ) -> Dataset:
-    """Give a dataset whose classes follow from its features, more or less.
+    """Return a dataset whose classes follow from its features, more or less.
 
     `n_values` distinct values per number; None: all different.
     """
@@ -266,7 +266,7 @@ def random_dataset(
 
 
 def targets_of(dataset: Dataset) -> list:
-    """Give the targets as `tests.naive_hypotheses` takes them."""
+    """Return the targets as `tests.naive_hypotheses` takes them."""
     if dataset.is_multilabel:
         return [set(np.flatnonzero(row).tolist()) for row in dataset.targets]
     return dataset.targets.tolist()

@@ -22,7 +22,7 @@ from core.kernels.paths import (
 )
 from core.kernels.plans import find_plan
 from core.kernels.prices import Prices, follow_all
-from core.kernels.records import Best, Change, Coded, Look, Moved
+from core.kernels.records import Best, Change, Coded, Learnt, Look, Moved
 from core.kernels.sampled_walks import Carried, Draws, walk_sampled
 from core.kernels.scanning import scan, scan_parallel
 from core.kernels.walks import (
@@ -67,6 +67,7 @@ __all__ = [
     "Coded",
     "Draws",
     "Ends",
+    "Learnt",
     "Look",
     "Moved",
     "Paths",

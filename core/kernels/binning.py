@@ -7,6 +7,7 @@ import numpy as np
 from numba import prange
 
 from core.kernels.jit import kernel, parallel_kernel
+from core.kernels.records import Learnt
 
 MISSING = np.uint8(255)
 
@@ -16,7 +17,7 @@ FEW = 16
 # Rows per task; rows and features that are copied from rows to columns at a time.
 CHUNK = 2048
 TILE = 128
-LANES = 256
+WIDTH = 256
 PAD = 8
 
 
@@ -84,50 +85,57 @@ def learn(column, size, out_known):
 
 
 @kernel
-def encode(
-    start, values, features, tables, out_known, out_sizes, out_has_missing, out_codes
-):
+def encode_column(column, feature_idx, table, out_learnt, out_codes):
+    """Code some values of one feature, and learn those that are new; see `encode`."""
+    size = out_learnt.sizes[feature_idx]
+    known = out_learnt.known[feature_idx]
+    n_left = column.shape[0]
+    if size > FEW:
+        search(column, table, out_codes)
+    else:
+        n_left -= rank(column, size, known, out_codes)
+    if n_left > 0:
+        n_missing = mark(column, out_codes)
+        out_learnt.has_missing[feature_idx] |= n_missing > 0
+        if n_left > n_missing and size <= FEW:
+            out_learnt.sizes[feature_idx] = learn(column, size, known)
+
+
+@kernel
+def encode(start, values, features, tables, out_learnt, out_codes):
     """Code features on some rows, the first of which is `start`; learn new values.
 
     values: (n_rows, n_features). A code counts the known values below, or the cuts in
     tables[c], see `search`, if more than FEW values of features[c] are known. It holds
-    if by the end nothing was learnt of its feature. out_known: (n_features, FEW + 1),
-    distinct values, ascending; out_sizes: (n_features,), how many; both are added to,
-    and so is out_has_missing: (n_features,). out_codes: (n_features, n_samples).
+    if by the end nothing was learnt of its feature. out_learnt: a `Learnt`, which is
+    added to. out_codes: (n_features, n_samples).
     """
     n_rows = values.shape[0]
     # Rows are read whole, columns coded at a stretch. Unpadded, the values of a row
     # would share a few sets of the cache.
-    columns = np.empty((min(LANES, features.shape[0]), TILE + PAD))
+    columns = np.empty((min(WIDTH, features.shape[0]), TILE + PAD))
     for first in range(0, n_rows, TILE):
         n_tile = min(TILE, n_rows - first)
-        for block in range(0, features.shape[0], LANES):
-            lanes = features[block : block + LANES]
-            for row in range(n_tile):
-                for lane in range(lanes.shape[0]):
-                    columns[lane, row] = values[first + row, lanes[lane]]
-            for lane in range(lanes.shape[0]):
-                feature_idx = lanes[lane]
-                size = out_sizes[feature_idx]
-                known = out_known[feature_idx]
-                column = columns[lane, :n_tile]
-                codes = out_codes[feature_idx, start + first : start + first + n_tile]
-                if size > FEW:
-                    search(column, tables[block + lane], codes)
-                    n_left = n_tile
-                else:
-                    n_left = n_tile - rank(column, size, known, codes)
-                if n_left > 0:
-                    n_missing = mark(column, codes)
-                    out_has_missing[feature_idx] |= n_missing > 0
-                    if n_left > n_missing and size <= FEW:
-                        out_sizes[feature_idx] = learn(column, size, known)
+        for block in range(0, features.shape[0], WIDTH):
+            some = features[block : block + WIDTH]
+            copy_columns(values[first : first + n_tile], some, columns)
+            for place in range(some.shape[0]):
+                idx = some[place]
+                codes = out_codes[idx, start + first : start + first + n_tile]
+                column = columns[place, :n_tile]
+                encode_column(column, idx, tables[block + place], out_learnt, codes)
+
+
+@kernel
+def copy_columns(values, features, out_columns):
+    """Copy features of some rows, column by column."""
+    for row in range(values.shape[0]):
+        for place in range(features.shape[0]):
+            out_columns[place, row] = values[row, features[place]]
 
 
 @parallel_kernel
-def encode_parallel(
-    values, features, tables, out_known, out_sizes, out_has_missing, out_codes
-):
+def encode_parallel(values, features, tables, out_learnt, out_codes):
     """Do as `encode` for all rows on all cores."""
     n_samples, n_features = values.shape
     n_chunks = (n_samples + CHUNK - 1) // CHUNK
@@ -135,27 +143,18 @@ def encode_parallel(
     sizes = np.empty((n_chunks, n_features), np.int64)
     has_missing = np.zeros((n_chunks, n_features), np.bool_)
     for chunk in prange(n_chunks):
-        known[chunk] = out_known
-        sizes[chunk] = out_sizes
+        known[chunk] = out_learnt.known
+        sizes[chunk] = out_learnt.sizes
         start = np.int64(chunk) * CHUNK
-        encode(
-            start,
-            values[start : start + CHUNK],
-            features,
-            tables,
-            known[chunk],
-            sizes[chunk],
-            has_missing[chunk],
-            out_codes,
-        )
+        rows = values[start : start + CHUNK]
+        learnt = Learnt(known[chunk], sizes[chunk], has_missing[chunk])
+        encode(start, rows, features, tables, learnt, out_codes)
     for chunk in range(n_chunks):
-        for feature_idx in features:
-            out_has_missing[feature_idx] |= has_missing[chunk, feature_idx]
-            out_sizes[feature_idx] = learn(
-                known[chunk, feature_idx, : sizes[chunk, feature_idx]],
-                out_sizes[feature_idx],
-                out_known[feature_idx],
-            )
+        for idx in features:
+            out_learnt.has_missing[idx] |= has_missing[chunk, idx]
+            news = known[chunk, idx, : sizes[chunk, idx]]
+            size = learn(news, out_learnt.sizes[idx], out_learnt.known[idx])
+            out_learnt.sizes[idx] = size
 
 
 @parallel_kernel

@@ -30,6 +30,19 @@ class Coded(NamedTuple):
     starts: IntArray
 
 
+class Learnt(NamedTuple):
+    """What coding has learnt of each feature.
+
+    `known`, (n_features, FEW + 1), are its distinct values, ascending; `sizes`,
+    (n_features,), tells how many, and `has_missing`, (n_features,), whether any was
+    missing.
+    """
+
+    known: FloatArray
+    sizes: IntArray
+    has_missing: BoolArray
+
+
 class Change(NamedTuple):
     """What becomes of weights in a round, and how that is listed.
 

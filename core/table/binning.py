@@ -84,7 +84,7 @@ def bin_values(dataset: Dataset) -> Binned:
     sizes = np.zeros(n_features, dtype=np.int64)
     has_missing = np.zeros(n_features, dtype=np.bool_)
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
-    found = known, sizes, has_missing, codes
+    found = kernels.Learnt(known, sizes, has_missing), codes
     # Some rows tell which features have many values, and nearly always all values of
     # the others: by these all rows are coded. Left are the features of many values, and
     # those of which more turned up.

@@ -17,6 +17,7 @@ from core.table.dataset import Dataset
 from core.table.prices import Paid
 from core.training.buying import UNPAID, Buyer
 from core.training.feature_sampling import FeatureSampling, make_sampling
+from core.training.histograms import MOST_SUMS
 from core.training.learners.choice import MIN_EDGE, Found, Scorer, look_at
 from core.training.learners.product import find_product
 from core.training.learners.stump import find_stump
@@ -58,10 +59,10 @@ def training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:
     """Most bytes that a training takes beside the columns as they were read.
 
     Per cell the value twice (whole and a fold's rows) and its codes; per row and
-    output the weights, their signs and one copy for a product or a fold.
+    output the weights, before and in the run, and two lists of rows with their quanta.
     """
     n_cells = n_samples * n_features
-    return n_cells * (2 * 8 + 2) + n_samples * (4 * 8 * n_outputs + 8 * 8)
+    return n_cells * (2 * 8 + 2) + n_samples * (6 * 8 * n_outputs + 8 * 8)
 
 
 def boost(
@@ -171,9 +172,12 @@ def make_weights(
     has_missing = bool(shards[0][0].has_missing.any())
     # Unsigned sums tell the weight of missing values, and whether a cut parts a leaf.
     is_split = has_missing or params.learner == "tree"
+    # A tree keeps the sums of each of its leaves.
+    n_places = params.leaves if params.learner == "tree" else 1
+    n_sums = shards[0][0].packing.lanes.size * shards[0][1].shape[1] * n_places
     return Weights(
         [Shard(binned, signed, is_split=is_split) for binned, signed in shards],
-        is_kept=params.search == "all",
+        is_kept=params.search == "all" and n_sums <= MOST_SUMS,
     )
 
 

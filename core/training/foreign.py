@@ -65,7 +65,7 @@ def lay_table(dataset: Dataset) -> Table:
 def to_hypothesis(
     fitted: DecisionTreeClassifier, table: Table, n_outputs: int
 ) -> Tree | None:
-    """Give scikit-learn's tree as ours; None without a split."""
+    """Return scikit-learn's tree as ours; None without a split."""
     tree = fitted.tree_
     ways = find_ways(tree.children_left, tree.children_right, tree.threshold)
     if not ways:
@@ -116,7 +116,7 @@ def find_ways(
 
 
 def find_cut(threshold: float, exponent: int) -> float:
-    """Give the largest number that scikit-learn sends below a threshold.
+    """Return the largest number that scikit-learn sends below a threshold.
 
     It rounds numbers to float32 first, to the nearest, of two the even one.
     """

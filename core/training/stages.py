@@ -47,7 +47,7 @@ class Rows:
         return passes
 
     def take(self, mask: BoolArray) -> Rows:
-        """Give some rows, at the beginning of a stage."""
+        """Return some rows, at the beginning of a stage."""
         n_rows = int(mask.sum())
         return Rows(
             self.values[mask],
@@ -145,7 +145,7 @@ class Stager:
         self.training = self.training.take(self.training.passes(threshold))
 
     def cascade(self) -> Cascade:
-        """Give the stages so far; rounds after the last of them make one more."""
+        """Return the stages so far; rounds after the last of them make one more."""
         ended = self.stages
         if self.n_rounds > (ended[-1].length if ended else 0):
             self.end_stage()

@@ -17,7 +17,6 @@ from core.kernels import Look, Moved
 from core.model.hypotheses import Hypothesis
 from core.training.ballots import cast_ballots, find_codes
 from core.training.histograms import (
-    MOST_SUMS,
     Candidates,
     accumulate,
     make_best,
@@ -57,7 +56,7 @@ class Weights:
         Of the same cuts and lanes; all their weights together sum to 1.
     is_kept : bool
         Whether sums by code follow the weights from round to round. It doesn't pay
-        where rounds look at some features only.
+        where rounds look at some features only, and takes room.
 
     Attributes
     ----------
@@ -81,8 +80,7 @@ class Weights:
         self.shards = shards
         self.binned = shards[0].binned
         self.n_outputs = shards[0].weights.shape[0]
-        n_lanes = self.binned.packing.lanes.size
-        self._is_kept = is_kept and n_lanes * self.n_outputs <= MOST_SUMS
+        self._is_kept = is_kept
         self._sums = [self._make_sums() for _ in shards if self._is_kept]
         self._is_parallel = shards[0].is_parallel
         self._is_pending = False
@@ -134,8 +132,8 @@ class Weights:
         rows = tuple(np.arange(shard.binned.n_samples) for shard in self.shards)
         return Place(rows, self._follow() if self._is_kept else None)
 
-    def part(self, place: Place, feature_idx: int, code: int) -> tuple[Place, Place]:
-        """Part a place by a stump: what is above its cut, and below.
+    def split(self, place: Place, feature_idx: int, code: int) -> tuple[Place, Place]:
+        """Split a place by a stump: what is above its cut, and below.
 
         Rows without the feature drop out. The rows of the larger side are not summed:
         their sums are those of the place less those of the others.
@@ -193,11 +191,11 @@ class Weights:
         quanta = self.quanta
         n_weights = sum(shard.weights.size for shard in self.shards)
         counts = (n_wrong, n_weights - n_wrong - n_right, n_right)
-        shares = (wrong, quanta - wrong - right, right)
+        sides = (wrong, quanta - wrong - right, right)
         # Of equal sides the weights that are right.
         kept = max(reversed(range(3)), key=counts.__getitem__)
         factors = [math.exp(-alpha * (side - kept)) for side in range(3)]
-        total = sum(f * share for f, share in zip(factors, shares, strict=True))
+        total = sum(f * side for f, side in zip(factors, sides, strict=True))
         most = total + sum(f * n for f, n in zip(factors, counts, strict=True)) / 2
         is_fresh = not 2.0**MIN_BITS <= total <= most <= 2.0**MAX_BITS
         scale = math.ldexp(1.0, BITS - math.frexp(most)[1]) if is_fresh else 1.0

@@ -62,7 +62,7 @@ class GrowingTree:
     def look(self, sampling: FeatureSampling) -> None:
         """Find what could split the two newest leaves."""
         stump, weights = self.stumps[-1], self._weights
-        places = weights.part(self.place, stump.feature_idx, self.codes[-1])
+        places = weights.split(self.place, stump.feature_idx, self.codes[-1])
         against = tuple(-vote for vote in stump.votes)
         for side, votes in enumerate((stump.votes, against)):
             place = places[side]

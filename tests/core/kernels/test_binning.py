@@ -11,12 +11,9 @@ def outputs(n_features, n_samples, known=()):
     """Known values, how many, whether any is missing, and codes."""
     values = np.full((n_features, FEW + 1), np.nan)
     values[:, : len(known)] = known
-    return (
-        values,
-        np.full(n_features, len(known)),
-        np.zeros(n_features, np.bool_),
-        np.zeros((n_features, n_samples), np.uint8),
-    )
+    sizes, has_missing = np.full(n_features, len(known)), np.zeros(n_features, np.bool_)
+    learnt = kernels.Learnt(values, sizes, has_missing)
+    return learnt, np.zeros((n_features, n_samples), np.uint8)
 
 
 @pytest.mark.parametrize("n_features", [1, 6])
@@ -27,7 +24,7 @@ def test_encode_marks_missing_and_counts_the_cuts_below(n_features):
 
     kernels.encode(0, values, np.arange(n_features), tables, *found)
 
-    _, _, has_missing, codes = found
+    (_, _, has_missing), codes = found
     assert codes.tolist() == [[0, 0, 1, MISSING, 2]] * n_features
     assert has_missing.all()
 
@@ -38,7 +35,7 @@ def test_encode_counts_the_known_values_below():
 
     kernels.encode(2, values, np.arange(1), np.empty((1, 1)), *found)
 
-    _, sizes, has_missing, codes = found
+    (_, sizes, has_missing), codes = found
     assert codes.tolist() == [[0, 0, 0, 2, MISSING, 1]]
     assert sizes.tolist() == [3]
     assert has_missing.tolist() == [True]
@@ -50,7 +47,7 @@ def test_encode_learns_the_distinct_values_in_order():
 
     kernels.encode(0, values, np.arange(1), np.empty((1, 1)), *found)
 
-    known, sizes = found[:2]
+    known, sizes, _ = found[0]
     assert known[0, : sizes[0]].tolist() == [-np.inf, 1.0, 3.0, np.inf]
 
 
@@ -61,7 +58,7 @@ def test_encode_learns_until_the_values_are_too_many(n_values):
 
     kernels.encode(0, values, np.arange(1), np.empty((1, 1)), *found)
 
-    assert found[1].tolist() == [min(n_values, FEW + 1)]
+    assert found[0].sizes.tolist() == [min(n_values, FEW + 1)]
 
 
 def test_encode_leaves_features_that_it_is_not_asked_for():
@@ -70,7 +67,7 @@ def test_encode_leaves_features_that_it_is_not_asked_for():
 
     kernels.encode(0, values, np.array([1]), np.empty((1, 1)), *found)
 
-    assert found[1].tolist() == [0, 2, 0]
+    assert found[0].sizes.tolist() == [0, 2, 0]
 
 
 def test_encode_parallel_learns_what_every_chunk_has():
@@ -82,7 +79,7 @@ def test_encode_parallel_learns_what_every_chunk_has():
 
     kernels.encode_parallel(values, np.arange(2), np.empty((2, 1)), *found)
 
-    known, sizes, has_missing, codes = found
+    (known, sizes, has_missing), codes = found
     assert known[0, : sizes[0]].tolist() == [0.0, 1.0, 3.0]
     assert sizes.tolist() == [3, FEW + 1]
     assert has_missing.tolist() == [True, False]
@@ -97,4 +94,4 @@ def test_encode_parallel_codes_every_chunk_by_what_was_known():
         values[:, np.newaxis], np.arange(1), np.empty((1, 1)), *found
     )
 
-    assert found[3][0].tolist() == values.tolist()
+    assert found[1][0].tolist() == values.tolist()

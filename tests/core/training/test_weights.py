@@ -170,7 +170,7 @@ def test_sums_of_the_larger_side_are_those_of_its_rows(n_classes, n_parts):
     for feature_idx, code in ((1, 30), (2, 1), (4, 11)):
         # The third stump has missing values in every place; the second is a category.
         places = [
-            side for one in places for side in weights.part(one, feature_idx, code)
+            side for one in places for side in weights.split(one, feature_idx, code)
         ]
     votes = (1,) * weights.n_outputs
     assert len(places) == 8
@@ -429,7 +429,7 @@ def run_bits(dataset, signed, **kwargs):
     results = []
     for _ in range(3):
         results += bits(weights.find_stumps(features))
-        sides = weights.part(weights.everything(), 1, 1)
+        sides = weights.split(weights.everything(), 1, 1)
         for side in sides:
             results += bits(weights.find_in(side, (1,) * n_outputs, features))
         votes = [cast_ballots(one.binned, stump, (0,)) for one in weights.shards]

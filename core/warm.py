@@ -62,5 +62,6 @@ def warm(rows: Dataset) -> None:
     # What only larger tables use: all cores at once.
     large = Weights([Shard(binned, weights, is_parallel=True)])
     large.find_stumps(np.arange(5))
-    large.find_in(large.everything(), (1,) * weights.shape[1], np.arange(5))
+    place, _ = large.split(large.everything(), 0, 0)
+    large.find_in(place, (1,) * weights.shape[1], np.arange(5))
     large.apply(Stump(0, 0.5, (1,) * weights.shape[1]), 0.5)

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from core.kernels.jit import kernel
 from core.kernels.paths import FEATURE, NEXT_FACTOR, OPEN, follow
 
@@ -84,14 +86,20 @@ def follow_all(case, paths, prices, out_ends, out_dues):
     values, status, is_group_paid = case
     roots, nodes, cuts, _, _ = paths
     costs, group_idxs, fees, _ = prices
+    # Each feature is priced once: a call for each hypothesis takes longer than a path.
+    now = np.empty(costs.shape[0], np.int64)
+    for f in range(costs.shape[0]):
+        now[f] = price_now(f, costs, group_idxs, fees, is_group_paid)
     has_product = False
     for h in range(roots.shape[0]):
         node = follow(values, status, roots[h], nodes, cuts)
-        f = nodes[max(node, 0), FEATURE]
-        price = price_now(f, costs, group_idxs, fees, is_group_paid)
         out_ends[h] = node
-        out_dues[h] = price if node >= 0 and status[f] == OPEN else 0
-        has_product |= nodes[roots[h], NEXT_FACTOR] >= 0
+        out_dues[h] = 0
+        if node >= 0:
+            f = nodes[node, FEATURE]
+            has_product |= nodes[node, NEXT_FACTOR] >= 0
+            if status[f] == OPEN:
+                out_dues[h] = now[f]
     if has_product:
         for h in range(roots.shape[0]):
             if out_ends[h] >= 0:

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from core.kernels.draws import draw
 from core.kernels.jit import kernel
 from core.kernels.paths import FEATURE, Case, follow, vote_at
@@ -108,8 +110,9 @@ def sample_row(row, case, terms, draws, out_carried, out_ends):
             counts[DRAWS] += 1
             for output in range(votes.shape[0]):
                 votes[output] += 1.0 if weighted_votes[~node, output] > 0.0 else -1.0
-    totals = Totals(votes, out_carried.alphas[row], -1)
-    end_budgets(row, NEVER, budgets, totals, counts, out_ends)
+    counts[DRAWS] = -1
+    totals = Totals(votes, out_carried.alphas[row], counts[DRAWS])
+    end_budgets(row, np.int64(NEVER), budgets, totals, counts, out_ends)
     return True
 
 

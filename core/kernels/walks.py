@@ -157,7 +157,8 @@ def walk_row(row, case, terms, stages, out_ends):
             stage += 1
             passed = stage if has_vote else passed
             has_vote, stage_start = False, votes[0]
-    end_budgets(row, NEVER, budgets, Totals(votes, alpha, passed), counts, out_ends)
+    totals = Totals(votes, alpha, passed)
+    end_budgets(row, np.int64(NEVER), budgets, totals, counts, out_ends)
 
 
 @kernel

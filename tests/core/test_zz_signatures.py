@@ -12,7 +12,7 @@ import pytest
 from core import kernels
 from core.model.hypotheses import Stump
 from core.pipeline.train import train
-from core.session.machine import observe, start
+from core.session.machine import start
 from core.session.simulate import walk
 from core.table.binning import Binned, bin_values
 from core.table.catalogue import Catalogue, Feature, Group
@@ -25,6 +25,7 @@ from core.training.histograms import PARALLEL_SUMS
 from core.training.params import BoostParams, LearnerName
 from core.training.shards import PARALLEL_ROWS
 from core.warm import warm_up
+from tests.sessions import observe
 from tests.small import finish
 
 LEARNERS = get_args(LearnerName)

@@ -17,7 +17,7 @@ from core.errors import RefusedError
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.model.model import Model
-from core.model.votes import hypothesis_votes, raw_votes
+from core.model.votes import full_votes, hypothesis_votes, raw_votes
 from core.pipeline.train import train
 from core.session import curves, machine, probability, simulate
 from core.session.state import StopRule
@@ -107,7 +107,7 @@ def grown(dataset: Dataset, algorithm: str, **more) -> Ensemble:
 
 
 def labels_of(ensemble: Ensemble, values: np.ndarray) -> list[int]:
-    votes, _ = simulate.full_votes(ensemble, np.ascontiguousarray(values))
+    votes, _ = full_votes(ensemble, np.ascontiguousarray(values))
     return raw_votes(ensemble, votes).tolist()
 
 

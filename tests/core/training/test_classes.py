@@ -22,7 +22,7 @@ from core.errors import RefusedError
 from core.model.ensemble import N_KNOTS, Calibration, Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
-from core.model.votes import raw_votes
+from core.model.votes import full_votes, raw_votes
 from core.pipeline.train import train
 from core.session import curves, machine, simulate
 from core.session.forecasts import make_forecast
@@ -152,7 +152,7 @@ def test_one_row_per_class_trains(learner):
 
     ensemble = fit(dataset, params_of(learner, rounds=60))
 
-    votes, _ = simulate.full_votes(ensemble, values)
+    votes, _ = full_votes(ensemble, values)
     assert np.isfinite(votes).all()
     assert raw_votes(ensemble, votes).tolist() == list(range(7))
 
@@ -261,7 +261,7 @@ def test_multilabel_error_is_the_hamming_loss():
 
     curve = curves.evaluate(ensemble, dataset, [None])
 
-    votes, _ = simulate.full_votes(ensemble, dataset.values)
+    votes, _ = full_votes(ensemble, dataset.values)
     is_wrong = (votes > 0) != (dataset.targets == 1)
     assert curve.errors[0] == pytest.approx(dataset.weights @ is_wrong.mean(axis=1))
 
@@ -677,7 +677,7 @@ def test_stump_tree_and_product_of_one_stump_predict_alike_after_the_codec():
 
     again = through_json(Model("m", ensemble)).ensemble
 
-    votes, _ = simulate.full_votes(again, np.array([[1.0, 0, 0], [0, 0, 0]]))
+    votes, _ = full_votes(again, np.array([[1.0, 0, 0], [0, 0, 0]]))
     assert votes.tolist() == [[3.0, -3.0, 3.0], [-3.0, 3.0, -3.0]]
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import fields, replace
-from hashlib import blake2b
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -21,20 +20,27 @@ from sklearn.utils.validation import (
 )
 
 from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError, describe
+from core.conventions import (
+    as_dense,
+    end_of,
+    find_positions,
+    find_stream,
+    gather_rows,
+    read_indicators,
+    read_params,
+    require_classes,
+)
+from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.votes import label_votes
-from core.parameters import check_parameters
-from core.pipeline.choosing import AUTO, AutoName, Tried, tune
-from core.pipeline.spec import check_algorithm, part_auto
+from core.pipeline.choosing import AUTO, AutoName, tune
 from core.session.curves import evaluate
 from core.session.probability import label_chances
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.walks import Walks
-from core.table.costs import plain, read_budget, read_budgets, read_catalogue
+from core.table.costs import read_budget, read_budgets, read_catalogue
 from core.table.dataset import ClassLabel, Dataset
-from core.table.rows import scale_weights
 from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.params import BoostParams
 from core.training.rules import RULES
@@ -60,8 +66,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     rounds : int or "auto"
         Weak hypotheses, 1 to 100,000; trees of `bagging` and `random_forest`; of a
         cascade the most in each stage. Without effect on `decision_tree`.
-    tau : float or "auto"
-        Of `adaboost_bt_smoothed` and `hybrid`, 0 to 1.
+    tau, switch : float or "auto"
+        0 to 1. Of `adaboost_bt_smoothed` and `hybrid`; when `hybrid` turns smoothed.
     learner : {"stump", "tree", "product"}
         Of boosting and cascades, as are `search`, `leaves`, `factors`, `search_size`.
     search : {"all", "lazy", "ucb", "ucb_unscaled"}
@@ -69,17 +75,12 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None
         Seeds the search `lazy`, the rows held out by `cascade` and "auto", bootstrap
         samples and ties of the baselines, and the draws of `adaboost_rs` at prediction.
-    leaves : int
-        Of a tree, 2 to 64.
-    factors : int
-        Of a product, 1 to 8.
-    search_size : int
-        How many features `lazy`, `ucb` and `ucb_unscaled` look at, at least 1.
+    leaves, factors, search_size : int
+        Of a tree, 2 to 64; of a product, 1 to 8; how many features `lazy`, `ucb` and
+        `ucb_unscaled` look at, at least 1.
     label_weights : {"balanced", "uniform"}
         Initial weights of several classes; see
         `core.training.boosting.initial_weights`.
-    switch : float or "auto"
-        Of `hybrid`: when it turns smoothed, 0 to 1.
     cost_floor : float, optional
         What a cost of 0 counts as where prices are weighed; by default the smallest
         positive cost.
@@ -179,7 +180,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             From scikit-learn: for infinities, rows without a class, wrong weights.
         """
-        params, auto = self._read_params()
+        params, auto = read_params(self.algorithm, self.get_params())
         X, y = validate_data(
             self,
             X,
@@ -189,11 +190,14 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
             multi_output=True,
         )
         y = self._read_classes(y)
-        self._check_classes(y, auto)
+        require_classes(str(self.algorithm), y, self.classes_.size, auto)
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        dataset = self._gather(X, y, weights)
+        columns = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        catalogue = read_catalogue([*map(str, columns)], self.costs, self.groups)
+        classes = tuple(ClassLabel(str(c), str(c)) for c in self.classes_)
+        dataset = gather_rows(X, y, weights, classes, catalogue)
         random = check_random_state(self.random_state)
         self._seed = int(random.randint(2**31))
         params = replace(params, seed=self._seed)
@@ -203,42 +207,6 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         rounds = list(grow_ensemble(dataset, params, (), is_strict=True))
         self.ensemble_: Ensemble = make_ensemble(dataset, params, rounds)
         return self
-
-    def _gather(
-        self, X: FloatArray, y: npt.NDArray[np.int64], weights: FloatArray
-    ) -> Dataset:
-        """Gather rows of positive weight with what their columns cost."""
-        is_weighty = scale_weights(weights) > 0
-        if y.ndim == 1 and np.unique(y[is_weighty]).size < 2:
-            rule = "must have two classes among the rows of positive weight"
-            raise RefusedError([Refusal("y", rule, "1 class")])
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        listed = [str(name) for name in names]
-        return Dataset(
-            catalogue=read_catalogue(listed, self.costs, self.groups),
-            classes=tuple(ClassLabel(str(c), str(c)) for c in self.classes_),
-            values=np.ascontiguousarray(X[is_weighty]),
-            targets=y[is_weighty],
-            weights=scale_weights(weights[is_weighty]),
-        )
-
-    def _read_params(self) -> tuple[BoostParams, frozenset[AutoName]]:
-        """Read the parameters of training by a spec's rules, and which are "auto"."""
-        names = {one.name for one in fields(BoostParams)} - {"algorithm", "seed"}
-        given = {name: plain(getattr(self, name)) for name in names}
-        refusals = []
-        try:
-            algorithm = check_algorithm(self.algorithm)
-        except ValueError as error:
-            found = describe(self.algorithm)
-            refusals.append(Refusal("algorithm", str(error), found))
-            algorithm = BoostParams().algorithm
-        fixed, auto, unknown = part_auto(algorithm, given)
-        values, wrong = check_parameters(BoostParams, fixed, "params")
-        refusals += [*unknown, *wrong]
-        if refusals:
-            raise RefusedError(refusals)
-        return BoostParams(algorithm=algorithm, **values), auto
 
     def _read_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Set `classes_`; give class positions, or the indicators as integers."""
@@ -251,24 +219,6 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         if self.classes_.size < 2:
             raise RefusedError([Refusal("y", "must have two classes", "1 class")])
         return targets.astype(np.int64)
-
-    def _check_classes(
-        self, y: npt.NDArray[np.int64], auto: frozenset[AutoName]
-    ) -> None:
-        """Refuse classes that the algorithm or "auto" can't deal with."""
-        if y.ndim == 2 and self.algorithm not in RULES:
-            rule = f"must be one of {', '.join(RULES)} for several labels at once"
-            raise RefusedError([Refusal("algorithm", rule, repr(self.algorithm))])
-        if y.ndim == 2 and auto:
-            rule = "can be chosen for one class per row only"
-            raise RefusedError([Refusal(f"params.{min(auto)}", rule, repr(AUTO))])
-        if ALGORITHMS[self.algorithm].is_binary and self.classes_.size > 2:
-            # The second and third sentence are what scikit-learn's check looks for.
-            rule = (
-                "a cascade has two classes. Only binary classification is supported. "
-                "The type of the target is multiclass."
-            )
-            raise RefusedError([Refusal("algorithm", rule)])
 
     def predict(self, X: npt.ArrayLike, budget: Budget = None) -> npt.NDArray[Any]:
         """Predict the class of each row, reading no more features than budget pays.
@@ -329,15 +279,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         if self.ensemble_.is_multilabel:
             return read_indicators(np.asarray(y), (n_rows, self.classes_.size))
         labels = column_or_1d(y).tolist()
-        if len(labels) != n_rows:
-            rule = f"must have {n_rows} classes, one for each row of X"
-            raise RefusedError([Refusal("y", rule, str(len(labels)))])
-        positions = {one: idx for idx, one in enumerate(self.classes_.tolist())}
-        unknown = [label for label in labels if label not in positions]
-        if unknown:
-            rule = f"must hold only the classes {describe(self.classes_.tolist())}"
-            raise RefusedError([Refusal("y", rule, describe(unknown[0]))])
-        return np.array([positions[label] for label in labels], np.int64)
+        return find_positions(self.classes_.tolist(), labels, n_rows)
 
     def _walk(self, X: npt.ArrayLike, budget: Budget) -> Walks:
         values = self._values(X)
@@ -356,38 +298,3 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         )
         # Kernels are compiled for arrays that can be written to.
         return np.require(values, requirements=["C", "W"])
-
-
-def find_stream(row: FloatArray) -> int:
-    """Return the stream of draws of a row: by its content, whatever its place."""
-    # -0.0 is 0.0, and all NaN are one.
-    plain_row = np.where(np.isnan(row), np.nan, row + 0.0)
-    return int.from_bytes(blake2b(plain_row.tobytes(), digest_size=8).digest())
-
-
-def as_dense(y: Any) -> Any:
-    """Return a sparse matrix as an array."""
-    return y.toarray() if hasattr(y, "toarray") else y
-
-
-def read_indicators(
-    y: npt.NDArray[Any], shape: tuple[int, ...]
-) -> npt.NDArray[np.int64]:
-    """Read which classes each row belongs to."""
-    if y.shape != shape:
-        raise RefusedError([Refusal("y", f"must have the shape {shape}", str(y.shape))])
-    wrong = y[~np.isin(y, (0, 1))]
-    if wrong.size:
-        rule = "must hold 0 and 1 only, for several labels at once"
-        raise RefusedError([Refusal("y", rule, describe(wrong[0].item()))])
-    return y.astype(np.int64)
-
-
-def end_of(tuning: Generator[Tried, None, BoostParams]) -> BoostParams:
-    """Run a choice of parameters to its end."""
-    while True:
-        try:
-            next(tuning)
-        except StopIteration as end:
-            params: BoostParams = end.value
-            return params

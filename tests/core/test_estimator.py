@@ -9,8 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import core
 from askless import BudgetedBoostingClassifier
+from core.conventions import find_stream
 from core.errors import RefusedError
-from core.estimator import find_stream
 from core.pipeline.train import train
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import NO_GROUP

@@ -52,7 +52,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainedStep:
     """Rounds by part since the step before; with the last one comes the result.
 
     A step inside a selection of features brings no rounds. `part` is where training
@@ -79,7 +79,7 @@ class Run:
         self.share = share
         self.progress = train_spec(work.checked, work.spec, done)
 
-    def pull(self, step_s: float) -> Step:
+    def pull(self, step_s: float) -> TrainedStep:
         """Compute for a while, at least one round or one candidate of a selection."""
         deadline = time.monotonic() + step_s
         added: dict[int, list[Round]] = {}
@@ -89,13 +89,13 @@ class Run:
             except StopIteration as end:
                 model: Model = end.value
                 result = Result(model.name, model_text(model))
-                return Step(self.part, added, 1.0, result)
+                return TrainedStep(self.part, added, 1.0, result)
             if progress.added is not None:
                 added.setdefault(progress.part, []).append(progress.added)
             self.part = progress.part
             self.share = max(self.share, progress.share)
             if time.monotonic() >= deadline:
-                return Step(self.part, added, self.share, None)
+                return TrainedStep(self.part, added, self.share, None)
 
 
 def is_any_queued(db: Session) -> bool:
@@ -147,7 +147,7 @@ def resume(db: Session, training: StoredTraining, work: Work) -> Run:
 
 
 def advance(
-    db: Session, training_id: str, attempt: int, step: Step, now: datetime
+    db: Session, training_id: str, attempt: int, step: TrainedStep, now: datetime
 ) -> bool:
     """Store a step's rounds, if any; False where the training is cancelled by now."""
     if hold(db, training_id, attempt, now) is None:

@@ -64,7 +64,7 @@ class Part(NamedTuple):
         return Progress(self.number, self.n_parts, None, done)
 
 
-def follow(
+def pass_on(
     working: Generator[Shared, None, Found], tell: Callable[[float], Progress]
 ) -> Generator[Progress, None, Found]:
     """Pass on the progress of some work, as the whole's, and what it came to."""

@@ -16,7 +16,7 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.pipeline.choosing import AutoName, tune
-from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training, follow
+from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training, pass_on
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import validate
 from core.selection import Selection, SelectionParams, describe_selection, select
@@ -117,7 +117,7 @@ def train(
     if held_out:
         rows_by_fold = [dataset.take(idxs) for idxs in fold_idxs]
         validating = validate(whole, held_out, rows_by_fold, seed)
-        curve, calibrations = yield from follow(validating, part.validated)
+        curve, calibrations = yield from pass_on(validating, part.validated)
         whole = replace(whole, calibrations=calibrations)
     card = make_card(dataset, whole, len(fold_idxs), seed)
     if ALGORITHMS[params.algorithm].is_bagged and selection is None:
@@ -174,7 +174,7 @@ def train_part(
     before = 0.0
     if selection is not None:
         choosing, before = select(dataset, selection), SELECTION_SHARE
-        selected = yield from follow(
+        selected = yield from pass_on(
             choosing, lambda share: part.progress(SELECTION_SHARE * share)
         )
         if not selected.feature_idxs:
@@ -182,7 +182,7 @@ def train_part(
         dataset = blank(dataset, selected)
     if auto:
         start, room = before, TUNING_SHARE * (1.0 - before)
-        params = yield from follow(
+        params = yield from pass_on(
             tune(dataset, params, auto),
             lambda share: part.progress(start + room * share),
         )

@@ -37,7 +37,7 @@ Found = TypeVar("Found")
 CALIBRATED = ("ordered", "sample")
 
 
-class Step(NamedTuple):
+class ValidationStep(NamedTuple):
     """One step of a validation; `share` of it is done."""
 
     share: float
@@ -45,7 +45,7 @@ class Step(NamedTuple):
 
 def validate(
     whole: Ensemble, held_out: Sequence[Ensemble], rows: Sequence[Dataset], seed: int
-) -> Generator[Step, None, tuple[Curve, tuple[tuple[str, Calibration], ...]]]:
+) -> Generator[ValidationStep, None, tuple[Curve, tuple[tuple[str, Calibration], ...]]]:
     """Find the curve and the calibrations from ensembles and the rows they never saw.
 
     Yields now and then, for who wants to stop.
@@ -72,8 +72,8 @@ def validate(
             few = thin(part, ensemble.n_outputs)
             observed.append(collect_votes(ensemble, few, budgets, policy, seed))
             n_done += 1
-            yield Step(n_done / n_steps)
-        found = yield from repeat(calibrate(observed), Step(n_done / n_steps))
+            yield ValidationStep(n_done / n_steps)
+        found = yield from repeat(calibrate(observed), ValidationStep(n_done / n_steps))
         n_done += len(pairs)
         if found is not None:
             calibrations.append((policy, found[1]))
@@ -85,13 +85,13 @@ def validate(
         calibrated = replace(ensemble, calibrations=tuple(fitted))
         curves.append(evaluate(calibrated, part, budgets, seed=seed))
         n_done += 1
-        yield Step(n_done / n_steps)
+        yield ValidationStep(n_done / n_steps)
     return pool(curves), tuple(calibrations)
 
 
 def repeat(
-    working: Generator[None, None, Found], step: Step
-) -> Generator[Step, None, Found]:
+    working: Generator[None, None, Found], step: ValidationStep
+) -> Generator[ValidationStep, None, Found]:
     """Tell the same step as often as some work lets itself be stopped."""
     while True:
         try:

@@ -17,7 +17,7 @@ from app.errors import ConflictError, NotFoundError
 from app.records import LedgerEntry, ModelHead, PredictSession, SessionState
 from app.service.loaded import LoadedModels
 from app.service.paging import require_page
-from app.service.predictions.requests import Checked, check_answers, check_known
+from app.service.predictions.requests import CheckedAnswer, check_answers, check_known
 from app.service.predictions.views import erased_view, summary_of, view_of
 from app.store import ledger, models, sessions
 from core.errors import ClosedError, OverBudgetError
@@ -251,7 +251,7 @@ def require_version(session: PredictSession, version: int | None) -> None:
         raise ConflictError("version-mismatch", detail)
 
 
-def is_same(opened: Opened, given: Checked) -> bool:
+def is_same(opened: Opened, given: CheckedAnswer) -> bool:
     """Whether a session has this very answer already."""
     state, feature_idx = opened.state, given.feature_idx
     has = state.outcomes[feature_idx]
@@ -264,7 +264,7 @@ def is_same(opened: Opened, given: Checked) -> bool:
     return given.value == state.values[feature_idx] and is_same_text
 
 
-def observe_all(opened: Opened, checked: Sequence[Checked]) -> Opened:
+def observe_all(opened: Opened, checked: Sequence[CheckedAnswer]) -> Opened:
     """Take all answers at once, but those that the session has already."""
     ensemble, texts = opened.model.ensemble, dict(opened.texts)
     new = [given for given in checked if not is_same(opened, given)]

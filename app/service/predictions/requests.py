@@ -13,7 +13,7 @@ UNKNOWN_FEATURE = "must name a feature of the model"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedAnswer:
     """One answer in core's terms; `text` is a category that training did not see."""
 
     feature_idx: int
@@ -49,9 +49,9 @@ def check_known(
 
 def check_answers(
     catalogue: Catalogue, answers: Sequence[GivenAnswer]
-) -> list[Checked]:
+) -> list[CheckedAnswer]:
     """Translate the answers of one request, or refuse with all that is wrong."""
-    checked: list[Checked] = []
+    checked: list[CheckedAnswer] = []
     refusals: list[Refusal] = []
     seen: set[str] = set()
     for position, given in enumerate(answers):
@@ -67,11 +67,11 @@ def check_answers(
             rule = "is given exactly when the outcome is value"
             refusals.append(Refusal(f"{where}.value", rule))
         elif not has_value:
-            checked.append(Checked(feature_idx, given.outcome))
+            checked.append(CheckedAnswer(feature_idx, given.outcome))
         else:
             try:
                 value, text = check_value(catalogue, feature_idx, given.value)
-                checked.append(Checked(feature_idx, "value", value, text))
+                checked.append(CheckedAnswer(feature_idx, "value", value, text))
             except AnswerError as error:
                 found = (Refusal(f"{where}.value", one.rule) for one in error.refusals)
                 refusals += found

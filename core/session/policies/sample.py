@@ -48,7 +48,7 @@ def uniforms(seed: int, stream: int) -> np.random.Generator:
     )
 
 
-def draw(ensemble: Ensemble, numbers: FloatArray) -> IntArray:
+def draw_many(ensemble: Ensemble, numbers: FloatArray) -> IntArray:
     """Hypotheses drawn with probability alpha/sum(alpha), with replacement."""
     sums = ensemble.alpha_sums
     drawn = sums.searchsorted(numbers * sums[-1], side="right") - 1

@@ -1,0 +1,218 @@
+"""Every algorithm by one interface; baselines through the codec."""
+
+import json
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.documents.checkpoint import rounds_from_json, rounds_to_json
+from app.documents.model import model_from_json, model_to_json
+from core.errors import RefusedError
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import LEAF, Stump, Tree
+from core.model.model import Model
+from core.model.votes import raw_votes
+from core.pipeline.train import train
+from core.session import curves, machine, probability, simulate
+from core.session.state import StopRule
+from core.table.dataset import Dataset
+from core.training.algorithms import ALGORITHMS, grow_ensemble
+from core.training.baselines import (
+    BASELINES,
+)
+from core.training.rules import RULES
+from tests import strategies_classes as made
+from tests.baselines import (
+    BAGGED,
+    MICROS,
+    grow,
+    grown,
+    mixed,
+    params_of,
+    through_json,
+)
+from tests.sessions import observe
+from tests.small import finish
+
+
+def test_algorithms_are_the_rules_a_cascade_and_the_baselines():
+    assert list(ALGORITHMS) == [*RULES, "cascade", *BASELINES]
+    assert ALGORITHMS["adaboost_rs"].policy == "sample"
+    assert ALGORITHMS["cascade"].policy == "cascade"
+    assert {ALGORITHMS[name].policy for name in BASELINES} == {"ordered"}
+
+
+def play(ensemble: Ensemble, row: np.ndarray, budget: int | None, **more):
+    stop = StopRule(certain=False)
+    state = machine.start(ensemble, budget, stop=stop, **more)
+    while state.next_feature_idx is not None:
+        idx = state.next_feature_idx
+        is_gone = math.isnan(row[idx])
+        answer = ("unavailable", None) if is_gone else ("value", float(row[idx]))
+        state = observe(ensemble, state, idx, *answer)
+        assert budget is None or state.spent <= budget
+    return state
+
+
+BUDGETS = [0, MICROS, 2 * MICROS, 4 * MICROS + 5, 7 * MICROS, None]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_classes):
+    dataset = mixed(23, n_classes, n_samples=60, share_missing=0.1)
+    training = train(dataset, params_of(algorithm), folds=2, seed=1)
+    if ALGORITHMS[algorithm].is_binary and n_classes > 2:
+        with pytest.raises(RefusedError, match="algorithm: a cascade has two classes"):
+            next(training)
+        return
+    shares, model = [0.0], None
+    while model is None:
+        try:
+            shares.append(next(training).share)
+        except StopIteration as stop:
+            model = stop.value
+
+    assert all(0 <= a <= b <= 1 for a, b in pairwise(shares))
+    assert model_from_json(through_json(model)) == model
+    ensemble = model.ensemble
+    assert ensemble.policy == ALGORITHMS[algorithm].policy
+    fresh = mixed(24, n_classes, n_samples=25, share_missing=0.2)
+    curve = curves.evaluate(ensemble, fresh, BUDGETS)
+    walks = simulate.walk(ensemble, fresh.values, BUDGETS, seed=0)
+    labels = probability.decide(ensemble, simulate.class_probabilities(ensemble, walks))
+    for at, budget in enumerate(BUDGETS):
+        assert budget is None or curve.max_spends[at] <= budget
+        for row, values in enumerate(fresh.values):
+            state = play(ensemble, values, budget, seed=0, stream=row)
+            forecast = machine.forecast(ensemble, state)
+            assert state.spent == walks.spent[row, at]
+            assert forecast.label == labels[row, at]
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+@given(st.data())
+def test_trees_under_any_budget_walk_as_sessions_do(algorithm, data):
+    seed = data.draw(st.integers(0, 5))
+    dataset = mixed(seed, data.draw(st.integers(2, 3)), share_missing=0.2)
+    ensemble = grown(dataset, algorithm, rounds=3, seed=seed)
+    budget = data.draw(st.integers(0, 9 * MICROS) | st.none())
+    row = data.draw(made.tables(dataset.catalogue, max_rows=1))
+
+    walks = simulate.walk(ensemble, row, [budget])
+
+    state = play(ensemble, row[0], budget)
+    forecast = machine.forecast(ensemble, state)
+    assert state.spent == walks.spent[0, 0]
+    margins = walks.margins[0, 0] * walks.known_shares[0, 0] * ensemble.alpha_sums[-1]
+    assert forecast.vote == raw_votes(ensemble, margins)
+
+
+def stored(rounds, dataset: Dataset):
+    """Rounds as a checkpoint gives them back."""
+    raw = json.loads(json.dumps(rounds_to_json(rounds)))
+    return rounds_from_json(raw, dataset.catalogue, 1)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_rounds_go_on_the_same_after_any_of_them(algorithm):
+    dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)
+    params = params_of(algorithm, rounds=4, detection=0.8, seed=3)
+    expected = list(grow_ensemble(dataset, params, (), is_strict=True))
+
+    for length in range(len(expected) + 1):
+        done = stored(expected[:length], dataset)
+        rest = grow_ensemble(dataset, params, done, is_strict=True)
+        assert list(rest) == expected[length:]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_training_goes_on_to_the_same_model(algorithm):
+    dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)
+    params = params_of(algorithm, rounds=3, detection=0.8, seed=3)
+    training, done = train(dataset, params, folds=2), {}
+    while sum(map(len, done.values())) < 2:
+        progress = next(training)
+        done.setdefault(progress.part, []).append(progress.added)
+    done = {part: stored(some, dataset) for part, some in done.items()}
+
+    resumed = finish(train(dataset, params, folds=2, done=done))
+
+    assert resumed == finish(training)
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_seed_decides_the_trees(algorithm):
+    dataset = mixed(31)
+    same = [grow(dataset, algorithm, seed=seed) for seed in (1, 1, 2)]
+
+    assert same[0] == same[1]
+    if algorithm in BAGGED:
+        assert same[0] != same[2]
+
+
+def test_more_trees_begin_with_the_same_ones():
+    dataset = mixed(33)
+
+    assert grow(dataset, "bagging", rounds=5)[:3] == grow(dataset, "bagging", rounds=3)
+
+
+@pytest.mark.parametrize("algorithm", BASELINES)
+def test_rounds_tell_what_features_cost_so_far(algorithm):
+    dataset = mixed(35)
+
+    rounds = grow(dataset, algorithm)
+
+    read = set()
+    for one in rounds:
+        read |= set(one.hypothesis.feature_idxs)
+        costs = sum(dataset.catalogue.features[idx].cost for idx in read)
+        assert one.spent == costs + MICROS * bool(read & {0, 1})
+        assert 0 <= one.edge <= 1 + 1e-9
+
+
+# The codec.
+
+
+def tree_document():
+    stumps = (Stump(0, 0.5, (1,)), Stump(1, 0.5, (-1,)))
+    tree = Tree(stumps, ((LEAF, 1), (LEAF, LEAF)), ((1,), (-1,)))
+    ensemble = replace(
+        grown(mixed(), "decision_tree"), hypotheses=(tree,), alphas=(1.0,)
+    )
+    return json.loads(json.dumps(model_to_json(Model("m", ensemble))))
+
+
+def test_votes_below_a_cut_are_stored():
+    (tree,) = model_from_json(tree_document()).ensemble.hypotheses
+
+    assert tree.below_votes == ((1,), (-1,))
+
+
+@pytest.mark.parametrize(
+    "below_votes",
+    [
+        [],
+        [[1]],
+        [[1], [1], [1]],
+        [[1], [0]],
+        [[1], [1, 1]],
+        [[1], []],
+        [[1], 1],
+        [[1], [True]],
+        [[1], [1.0]],
+        {"0": [1]},
+        "11",
+    ],
+)
+def test_damaged_votes_below_a_cut_are_refused(below_votes):
+    document = tree_document()
+    document["hypotheses"][0]["below_votes"] = below_votes
+
+    with pytest.raises(RefusedError, match="below_votes"):
+        model_from_json(document)

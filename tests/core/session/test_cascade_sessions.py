@@ -1,0 +1,329 @@
+"""Sessions of attentional cascades: early rejection, certainty, policies, the codec."""
+
+import json
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.documents.state import state_from_json, state_to_json
+from core.model.ensemble import Cascade, Ensemble
+from core.model.hypotheses import Stump
+from core.model.model import Model
+from core.session import curves, machine, simulate
+from core.session.policies.cascade import count_passed
+from core.session.position import Position
+from core.session.probability import decide, stage_votes
+from core.session.state import StopRule
+from core.table.catalogue import Catalogue, Feature
+from core.table.dataset import Dataset
+from tests import strategies
+from tests import strategies_classes as made
+from tests.cascades import (
+    MICROS,
+    answer,
+    cascades,
+    grown,
+    judged,
+    play,
+    rare,
+    staged,
+    through_json,
+    two_stages,
+)
+from tests.sessions import observe
+
+
+@pytest.fixture(scope="module")
+def ensemble():
+    return grown(rare())
+
+
+def test_session_is_rejected_early():
+    ensemble = two_stages()
+
+    state = play(ensemble, [0.0, 1.0, 1.0])
+
+    assert state.stop_reason == "rejected_early"
+    assert state.is_ended
+    assert state.spent == MICROS
+    forecast = machine.forecast(ensemble, state)
+    assert (forecast.label, forecast.vote) == (0, 0)
+    assert forecast.probabilities == pytest.approx((0.9, 0.1))
+
+
+def test_session_that_passes_every_stage_knows_all():
+    ensemble = two_stages()
+
+    state = play(ensemble, [1.0, 1.0, 1.0])
+
+    assert state.stop_reason == "all_known"
+    assert state.spent == 3 * MICROS
+    forecast = machine.forecast(ensemble, state)
+    assert (forecast.label, forecast.vote) == (1, 1)
+    assert forecast.probabilities == pytest.approx((0.1, 0.9))
+
+
+def test_stage_after_the_first_rejects_with_its_own_chance():
+    ensemble = two_stages()
+
+    state = play(ensemble, [1.0, 0.0, 0.0])
+
+    assert state.stop_reason == "rejected_early"
+    forecast = machine.forecast(ensemble, state)
+    assert forecast.probabilities == pytest.approx((0.89, 0.11))
+
+
+def test_session_between_stages_has_the_chance_of_those_that_reach_it():
+    ensemble = two_stages()
+    state = machine.start(ensemble, None)
+    assert machine.forecast(ensemble, state).probabilities == pytest.approx((0.8, 0.2))
+
+    state = observe(ensemble, state, 0, "value", 1.0)
+
+    forecast = machine.forecast(ensemble, state)
+    assert forecast.probabilities == pytest.approx((0.7, 0.3))
+    assert (forecast.label, forecast.vote) == (0, 0)
+
+
+def test_budget_that_ends_a_session_within_a_stage():
+    state = play(two_stages(), [1.0, 1.0, 1.0], 2 * MICROS)
+
+    assert state.stop_reason == "budget_exhausted"
+    assert state.spent == 2 * MICROS
+    forecast = machine.forecast(two_stages(), state)
+    assert forecast.probabilities == pytest.approx((0.7, 0.3))
+
+
+def test_vote_at_the_threshold_passes():
+    ensemble = staged([Stump(0, 0.5, (1,))], (1.0,), (1,), (1.0,))
+
+    assert play(ensemble, [1.0]).stop_reason == "all_known"
+    assert play(ensemble, [0.0]).stop_reason == "rejected_early"
+
+
+def test_features_that_are_missing_abstain():
+    ensemble = two_stages()
+
+    state = play(ensemble, [math.nan, math.nan, 0.0])
+
+    assert state.stop_reason == "rejected_early"
+    assert state.spent == MICROS
+    assert count_passed(Position.of(ensemble, state)) == -2
+
+
+def strict_stages(**more) -> Ensemble:
+    """Reject where f0 is not high, then where f1 is not; both thresholds are above 0.
+
+    The second class has a chance of 0.2 at first, then 0.3, in the end 0.9.
+    """
+    stumps = [Stump(idx, 0.5, (1,)) for idx in range(2)]
+    return staged(stumps, (1.0, 1.0), (1, 2), (0.5, 0.5), **more)
+
+
+@pytest.mark.parametrize(
+    ("row", "passed", "reason", "chance"),
+    [
+        ([math.nan, math.nan], 0, "all_known", 0.2),
+        ([1.0, math.nan], 1, "all_known", 0.3),
+        ([math.nan, 1.0], 2, "all_known", 0.9),
+        ([math.nan, 0.0], -2, "rejected_early", 0.11),
+        ([0.0, math.nan], -1, "rejected_early", 0.1),
+    ],
+)
+def test_stage_without_any_vote_neither_rejects_nor_passes(row, passed, reason, chance):
+    ensemble = strict_stages()
+
+    state = play(ensemble, row)
+
+    assert state.stop_reason == reason
+    assert count_passed(Position.of(ensemble, state)) == passed
+    forecast = machine.forecast(ensemble, state)
+    assert forecast.probabilities == pytest.approx((1 - chance, chance))
+    assert forecast.vote == (1 if passed == 2 else 0)
+    walks = simulate.walk(ensemble, np.array([row]), [None])
+    assert walks.marks.tolist() == [[passed]]
+
+
+@pytest.mark.parametrize("outcome", ["refused", "unavailable", "unknown"])
+def test_case_of_which_nothing_is_known_is_not_rejected(outcome):
+    ensemble = strict_stages(priors=(0.2, 0.8))
+    first, second = ensemble.cascade.stages
+    likely = Cascade((replace(first, chance_reaching=0.8), second), 0.9)
+    ensemble = replace(ensemble, cascade=likely)
+    state = machine.start(ensemble, None)
+
+    while state.next_feature_idx is not None:
+        state = observe(ensemble, state, state.next_feature_idx, outcome)
+
+    assert state.stop_reason == "all_known"
+    forecast = machine.forecast(ensemble, state)
+    assert (forecast.label, forecast.vote) == (1, 1)
+    assert forecast.probabilities == pytest.approx((0.2, 0.8))
+
+
+def test_budget_that_ends_a_session_after_a_stage_without_any_vote():
+    state = play(strict_stages(), [math.nan, 1.0], MICROS // 2)
+    assert state.stop_reason == "budget_exhausted"
+    features = (Feature("f0", cost=0), Feature("f1", cost=MICROS))
+    ensemble = strict_stages(catalogue=Catalogue(features))
+
+    state = play(ensemble, [math.nan, 1.0], MICROS // 2)
+
+    assert state.stop_reason == "budget_exhausted"
+    assert count_passed(Position.of(ensemble, state)) == 0
+    walks = simulate.walk(ensemble, np.array([[math.nan, 1.0]]), [MICROS // 2])
+    assert walks.marks.tolist() == [[0]]
+
+
+def test_what_is_known_at_the_start_can_reject_at_once():
+    state = machine.start(two_stages(), None, known={0: 0.0})
+
+    assert state.stop_reason == "rejected_early"
+    assert state.spent == 0
+
+
+def test_pending_result_is_waited_for():
+    ensemble = two_stages()
+    state = machine.start(ensemble, None, stop=StopRule(certain=False))
+    state = observe(ensemble, state, 0, "ordered")
+    assert not state.is_ended
+    assert state.next_feature_idx == 1
+
+    state = observe(ensemble, state, 0, "value", 0.0)
+
+    assert state.stop_reason == "rejected_early"
+
+
+def test_correction_of_a_pending_result_reopens_a_session():
+    ensemble = two_stages()
+    state = machine.start(ensemble, None, stop=StopRule(certain=False))
+    state = observe(ensemble, state, 2, "ordered")
+    state = observe(ensemble, state, 0, "value", 0.0)
+    assert state.stop_reason == "rejected_early"
+
+    state = observe(ensemble, state, 0, "value", 1.0)
+
+    assert state.stop_reason is None
+    assert state.next_feature_idx == 1
+
+
+def test_costs_of_errors_move_the_label_but_not_the_vote():
+    costs = ((0.0, 1.0), (50.0, 0.0))
+    ensemble = two_stages(error_costs=costs)
+
+    forecast = machine.forecast(ensemble, play(ensemble, [0.0, 1.0, 1.0]))
+
+    assert (forecast.label, forecast.vote) == (1, 0)
+
+
+def test_confident_session_may_stop_before_a_stage_ends():
+    rule = StopRule(certain=False, confidence=0.75)
+
+    state = machine.start(two_stages(), None, stop=rule)
+
+    assert state.stop_reason == "confident"
+    assert state.next_feature_idx == 0
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def test_other_policies_ask_for_all_of_a_cascade(policy):
+    ensemble = two_stages()
+
+    state = play(ensemble, [0.0, 1.0, 1.0], policy=policy)
+
+    assert state.stop_reason == "all_known"
+    assert state.spent == 3 * MICROS
+    assert machine.forecast(ensemble, state).vote == 1
+    walks = simulate.walk(ensemble, np.array([[0.0, 1.0, 1.0]]), [None], policy)
+    assert walks.spent.tolist() == [[3 * MICROS]]
+    assert simulate.class_votes(ensemble, walks, policy).tolist() == [[1]]
+    curve = curves.evaluate(ensemble, rare_rows(), [0, MICROS, None], policy)
+    assert curve.max_spends == (0, MICROS, 3 * MICROS)
+
+
+def rare_rows() -> Dataset:
+    values = np.array(list(product([0.0, 1.0], repeat=3)))
+    return made.make_dataset(values, np.arange(8) % 2, 2)
+
+
+def test_rejection_costs_less_than_the_whole(ensemble):
+    dataset = rare(50)
+
+    made = [
+        curves.evaluate(ensemble, dataset, [None], policy)
+        for policy in ("cascade", "ordered")
+    ]
+
+    assert made[0].mean_spends[0] < 0.8 * made[1].mean_spends[0]
+    walks = simulate.walk(ensemble, dataset.values, [None])
+    is_rejected = walks.marks[:, 0] < 0
+    assert is_rejected.mean() > 0.4
+    assert walks.spent[is_rejected, 0].mean() < walks.spent[~is_rejected, 0].mean()
+    codes = [code for code, _ in judged(ensemble, dataset.values)]
+    assert codes == walks.marks[:, 0].tolist()
+
+
+@given(st.data())
+def test_walks_equal_sessions_row_by_row(data):
+    ensemble = data.draw(cascades())
+    values = data.draw(made.tables(ensemble.catalogue, max_rows=4))
+    limits = data.draw(st.lists(strategies.budgets(), min_size=1, max_size=4))
+
+    walks = simulate.walk(ensemble, values, limits)
+
+    labels = decide(ensemble, simulate.class_probabilities(ensemble, walks))
+    votes = stage_votes(ensemble, walks.marks)
+    for row, at in product(range(values.shape[0]), range(len(limits))):
+        state = play(ensemble, values[row], limits[at])
+        arrays = Position.of(ensemble, state)
+        forecast = machine.forecast(ensemble, state)
+        assert count_passed(arrays) == walks.marks[row, at]
+        assert state.spent == walks.spent[row, at]
+        if not ensemble.catalogue.is_bundle.any():
+            n_asked = sum(outcome is not None for outcome in state.outcomes)
+            assert n_asked == walks.n_asked[row, at]
+        assert forecast.label == labels[row, at]
+        assert forecast.vote == votes[row, at]
+        assert limits[at] is None or state.spent <= limits[at]
+        is_rejected = walks.marks[row, at] < 0
+        assert (state.stop_reason == "rejected_early") == is_rejected
+
+
+@given(st.data())
+def test_curve_is_that_of_the_sessions(data):
+    ensemble = data.draw(cascades())
+    dataset = data.draw(strategies.datasets(ensemble.catalogue))
+    limits = [0, 3 * MICROS, None]
+
+    curve = curves.evaluate(ensemble, dataset, limits)
+
+    for at, limit in enumerate(limits):
+        wrong = spent = 0.0
+        for row in range(dataset.n_samples):
+            state = play(ensemble, dataset.values[row], limit)
+            vote = machine.forecast(ensemble, state).vote
+            wrong += dataset.weights[row] * (vote != dataset.targets[row])
+            spent += dataset.weights[row] * state.spent
+        assert curve.errors[at] == pytest.approx(wrong)
+        assert curve.mean_spends[at] == pytest.approx(spent)
+
+
+@given(st.data())
+def test_session_goes_on_the_same_after_the_codec(data):
+    ensemble = data.draw(cascades())
+    row = data.draw(made.tables(ensemble.catalogue, max_rows=1))[0]
+    again = through_json(Model("m", ensemble)).ensemble
+    state = machine.start(ensemble, data.draw(strategies.budgets()))
+
+    while state.next_feature_idx is not None:
+        raw = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
+        stored = state_from_json(raw, again.catalogue)
+        state = answer(ensemble, state, row)
+        after = answer(again, stored, row)
+        assert repr(after) == repr(state)
+        assert machine.forecast(again, after) == machine.forecast(ensemble, state)

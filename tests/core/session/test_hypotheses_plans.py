@@ -1,0 +1,314 @@
+"""Trees and products in sessions: plan, certainty by brute force, draws."""
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.model.hypotheses import LEAF, Product, Stump, Tree
+from core.session import machine, simulate
+from core.session.policies import POLICIES, sample
+from core.session.position import Position
+from tests import naive_hypotheses as naive
+from tests import strategies
+from tests import strategies_classes as made
+from tests.conftest import IS_COMPILED
+from tests.hypotheses import NAN, answers_to, as_row, later_states, plain, play, said
+from tests.sessions import NEVER, is_certain, observe
+
+# The plan.
+
+
+@given(st.data())
+def test_plan_is_the_longest_prefix_that_can_be_paid_whatever_the_answers(data):
+    ensemble = data.draw(made.ensembles(policy="ordered"))
+    catalogue = ensemble.catalogue
+    row = data.draw(made.tables(catalogue, max_rows=1))[0]
+    budget = data.draw(strategies.budgets())
+    state = machine.start(ensemble, budget, policy="ordered", stop=NEVER)
+    n_answers = data.draw(st.integers(0, 3))
+    for _ in range(n_answers):
+        idx = state.next_feature_idx
+        if idx is None:
+            break
+        if math.isnan(row[idx]):
+            state = observe(ensemble, state, idx, "unavailable")
+        else:
+            outcome = data.draw(st.sampled_from(("value", "ordered")))
+            value = row[idx] if outcome == "value" else None
+            state = observe(ensemble, state, idx, outcome, value)
+
+    plan = Position.of(ensemble, state).plan
+
+    answered = {
+        idx for idx, one in enumerate(state.outcomes) if one not in (None, "ordered")
+    }
+    expected = naive.plan(
+        made.all_to_naive(ensemble),
+        as_row(state.values),
+        answered,
+        state.pending,
+        strategies.shop_of(catalogue),
+        {charge.feature_idx for charge in state.charges},
+        state.remaining,
+        ensemble.n_outputs,
+    )
+    assert plan.length == expected
+
+
+@given(st.data())
+def test_whole_plan_can_be_paid_whatever_the_answers(data):
+    ensemble = data.draw(made.ensembles(policy="ordered", max_hypotheses=4))
+    values = data.draw(made.tables(ensemble.catalogue))
+    budget = data.draw(strategies.amounts())
+    state = machine.start(ensemble, budget, policy="ordered")
+    length = Position.of(ensemble, state).plan.length
+    prefix = replace(
+        ensemble,
+        hypotheses=ensemble.hypotheses[:length],
+        alphas=ensemble.alphas[:length],
+    )
+
+    walks = simulate.walk(prefix, values, [budget, None], "ordered")
+
+    assert (walks.spent[:, 0] == walks.spent[:, 1]).all()
+
+
+@pytest.mark.parametrize("step", ["plan", "certain"])
+def test_long_product_takes_no_exponential_time(step):
+    n_factors = 24 if IS_COMPILED else 14
+    ensemble = plain([Product(tuple(Stump(i, 0.5, (1, 1, -1)) for i in range(24)))])
+
+    def seconds(length):
+        product = Product(ensemble.hypotheses[0].stumps[:length])
+        shorter = replace(ensemble, hypotheses=(product,))
+        state = machine.start(shorter, None, stop=NEVER)
+        start = time.perf_counter()
+        position = Position(shorter, state)
+        if step == "plan":
+            assert position.plan.length == 1
+        else:
+            POLICIES["sample"].is_certain(position)
+        return time.perf_counter() - start
+
+    seconds(2)
+
+    assert seconds(n_factors) < 100 * seconds(n_factors // 2) + 0.03
+
+
+def draw_session(data, ensemble, n_answers):
+    """A session after some answers, drawn among all that cuts tell apart."""
+    budget = data.draw(st.none() | strategies.amounts())
+    state = machine.start(ensemble, budget)
+    for _ in range(n_answers):
+        following = state.pending or (state.next_feature_idx,)
+        if following[0] is None:
+            break
+        state = data.draw(st.sampled_from([*answers_to(ensemble, state, following[0])]))
+    return state
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@settings(max_examples=120 if IS_COMPILED else 12)
+@given(data=st.data())
+def test_nothing_changes_once_it_is_certain(policy, data):
+    catalogue = data.draw(strategies.catalogues(max_features=3, max_groups=1))
+    ensemble = data.draw(made.ensembles(catalogue, policy=policy, max_hypotheses=4))
+    state = draw_session(data, ensemble, data.draw(st.integers(0, 2)))
+
+    if is_certain(ensemble, state):
+        expected = said(ensemble, state)
+        for later in later_states(ensemble, state):
+            assert said(ensemble, later) == expected
+
+
+def random_ensemble(random, kind, n_classes, policy="ordered", n_features=3):
+    """An ensemble of a few hypotheses of one kind, the first the heaviest."""
+    n_outputs = 1 if n_classes == 2 else n_classes
+
+    def stump():
+        votes = tuple(random.choice((-1, 1), n_outputs).tolist())
+        return Stump(int(random.integers(n_features)), 0.5, votes)
+
+    makers = {
+        "stump": stump,
+        "tree": lambda: Tree(
+            (stump(), stump(), stump()), ((1, 2), (LEAF, LEAF), (LEAF, LEAF))
+        ),
+        "product": lambda: Product((stump(), stump())),
+    }
+    hypotheses = [makers[kind]() for _ in range(3)]
+    hypotheses += [Stump(f, 0.5, (1,) * n_outputs) for f in range(n_features)]
+    alphas = [3.0, 1.5, 1.0, *[0.25] * n_features]
+    return plain(
+        hypotheses,
+        n_classes,
+        policy=policy,
+        alphas=tuple(alphas),
+        costs=[1, 2, 1, 1][:n_features],
+    )
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", ["stump", "tree", "product"])
+def test_it_becomes_certain_before_all_is_asked(kind, n_classes, policy):
+    random = np.random.default_rng(4)
+    n_certain = 0
+
+    for number in range(30 if IS_COMPILED else 10):
+        ensemble = random_ensemble(random, kind, n_classes, policy)
+        budget = None if number % 2 else 3
+        state = machine.start(ensemble, budget, seed=number)
+        while state.next_feature_idx is not None and state.stop_reason is None:
+            value = float(random.integers(2))
+            state = observe(ensemble, state, state.next_feature_idx, "value", value)
+        if state.stop_reason == "certain":
+            n_certain += 1
+            for later in later_states(ensemble, state):
+                assert said(ensemble, later) == said(ensemble, state)
+
+    assert n_certain >= (3 if IS_COMPILED else 1)
+
+
+@given(st.data())
+def test_vote_bounds_hold_every_completion(data):
+    catalogue = data.draw(strategies.catalogues(max_features=3, max_groups=0))
+    ensemble = data.draw(made.ensembles(catalogue, policy="sample"))
+    state = draw_session(data, ensemble, data.draw(st.integers(0, 2)))
+    state = replace(state, budget=None)
+    signs = st.sampled_from((-1.0, 0.0, 1.0))
+    direction = data.draw(st.tuples(*[signs] * ensemble.n_outputs))
+    scores = ensemble.paths.votes @ np.array(direction)
+
+    bounds = Position.of(ensemble, state).bound(scores, None)
+
+    open_idxs = [i for i, one in enumerate(state.outcomes) if one in (None, "ordered")]
+    least, greatest = naive.vote_bounds(
+        made.all_to_naive(ensemble),
+        ensemble.alphas,
+        as_row(state.values),
+        open_idxs,
+        made.all_options(ensemble),
+        direction,
+    )
+    assert bounds[0] <= least + 1e-9
+    assert bounds[1] >= greatest - 1e-9
+    if all(isinstance(one, Stump) for one in ensemble.hypotheses):
+        np.testing.assert_allclose(bounds, [least, greatest], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        Tree((Stump(0, 0.5, (1,)),), ((LEAF, LEAF),)),
+        Product((Stump(0, 0.5, (1,)),)),
+    ],
+    ids=["tree", "product"],
+)
+def test_tree_or_product_of_one_stump_can_vote_both_ways(hypothesis):
+    ensemble = plain([hypothesis], n_classes=2)
+    state = machine.start(ensemble, None)
+
+    assert not is_certain(ensemble, state)
+
+
+# Draws.
+
+
+@pytest.mark.parametrize("n_block", [1, 3, 7])
+def test_sampled_walk_does_not_depend_on_the_cut_of_blocks(n_block, monkeypatch):
+    random = np.random.default_rng(1)
+    values = random.choice([0.0, 1.0, NAN], (6, 3))
+    budgets = [0, 1, 2, 3, None]
+    ensembles = [
+        random_ensemble(random, kind, 3, "sample") for kind in ("tree", "product")
+    ]
+    expected = [
+        simulate.walk(one, values, budgets, seed=3, needs_ranks=True)
+        for one in ensembles
+    ]
+    monkeypatch.setattr(sample, "N_BLOCK", n_block)
+
+    for ensemble, walks in zip(ensembles, expected, strict=True):
+        actual = simulate.walk(ensemble, values, budgets, seed=3, needs_ranks=True)
+        for name in ("margins", "known_shares", "marks", "spent", "n_asked", "ranks"):
+            np.testing.assert_array_equal(getattr(actual, name), getattr(walks, name))
+
+
+@pytest.mark.parametrize("n_block", [1, 5])
+def test_sampled_session_does_not_depend_on_the_cut_of_blocks(n_block, monkeypatch):
+    ensemble = random_ensemble(np.random.default_rng(2), "tree", 3, "sample")
+    values = [1.0, 0.0, 1.0]
+    expected = play(ensemble, values, 3, "sample", 8, 0)
+    monkeypatch.setattr(sample, "N_BLOCK", n_block)
+
+    actual = play(ensemble, values, 3, "sample", 8, 0)
+
+    assert repr(actual) == repr(expected)
+
+
+def test_sampled_walk_ends_once_every_path_has_ended():
+    tree = Tree(
+        (Stump(0, 0.5, (1, 1, -1)), Stump(1, 0.5, (1, 1, 1)), Stump(2, 0.5, (1,) * 3)),
+        ((1, 2), (LEAF, LEAF), (LEAF, LEAF)),
+    )
+    ensemble = plain([tree], policy="sample")
+    # A stump that no draw ever meets would keep a session drawing to the last.
+    start = time.perf_counter()
+
+    walks = simulate.walk(ensemble, np.ones((50, 3)), [2, 3, None], needs_ranks=True)
+
+    assert time.perf_counter() - start < 5
+    assert (walks.marks < 0).all()
+    assert (walks.n_asked == 2).all()
+
+
+@pytest.mark.parametrize("kind", ["stump", "tree"])
+def test_walk_that_draws_in_vain_ends_as_the_session_does(kind, monkeypatch):
+    random = np.random.default_rng(5)
+    ensemble = random_ensemble(random, kind, 3, "sample", n_features=4)
+    ensemble = replace(ensemble, alphas=(*ensemble.alphas[:-1], 1e-9))
+    values = random.choice([0.0, 1.0], (4, 4))
+    monkeypatch.setattr(sample, "N_BLOCK", 4)
+    monkeypatch.setattr(sample, "MAX_DRAWS", 12)
+
+    walks = simulate.walk(ensemble, values, [None], "sample", 5, needs_ranks=True)
+
+    chances = simulate.class_probabilities(ensemble, walks, "sample")
+    for row, its_values in enumerate(values):
+        state, asked = play(ensemble, its_values, None, "sample", 5, row)
+        forecast = machine.forecast(ensemble, state)
+        assert sorted(asked) == np.flatnonzero(walks.ranks[row]).tolist()
+        assert state.spent == walks.spent[row, 0]
+        np.testing.assert_allclose(forecast.probabilities, chances[row, 0], atol=1e-9)
+
+
+def test_rows_of_a_sampled_walk_do_not_depend_on_one_another():
+    random = np.random.default_rng(3)
+    ensemble = random_ensemble(random, "tree", 3, "sample")
+    values = random.choice([0.0, 1.0, NAN], (5, 3))
+
+    whole = simulate.walk(ensemble, values, [0, 2, None], seed=1)
+    few = simulate.walk(ensemble, values[:2], [0, 2, None], seed=1)
+
+    np.testing.assert_array_equal(whole.margins[:2], few.margins)
+
+
+def test_pending_result_of_a_drawn_tree_is_followed_when_it_comes():
+    tree = Tree(
+        (Stump(0, 0.5, (1, 1, -1)), Stump(1, 0.5, (1, -1, 1))),
+        ((1, LEAF), (LEAF, LEAF)),
+    )
+    ensemble = plain([tree], policy="sample")
+    state = machine.start(ensemble, None, stop=NEVER)
+    state = observe(ensemble, state, 0, "ordered")
+    assert state.is_ended
+
+    state = observe(ensemble, state, 0, "value", 1.0)
+
+    assert state.next_feature_idx == 1

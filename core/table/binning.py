@@ -10,7 +10,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from core.table.dataset import Dataset
-from core.table.packing import Packing, pack
+from core.table.packing import Packing, find_packing
 
 MAX_CODES = 254
 N_SOME = 500
@@ -104,7 +104,7 @@ def bin_values(dataset: Dataset) -> Binned:
         tables[is_cut] = np.concatenate([cuts[idx] for idx in left])
         kernels.encode_parallel(values, left, tables, *found)
     n_codes = n_cuts + (~is_category & (sizes > 0))
-    packing = pack(codes, n_codes, has_missing)
+    packing = find_packing(codes, n_codes, has_missing)
     return Binned(codes, n_codes, is_category, has_missing, tuple(cuts), packing)
 
 

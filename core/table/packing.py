@@ -46,7 +46,9 @@ class Packing:
         return np.unique(self.lane_of[feature_idxs])
 
 
-def pack(codes: CodeArray, n_codes: IntArray, has_missing: BoolArray) -> Packing:
+def find_packing(
+    codes: CodeArray, n_codes: IntArray, has_missing: BoolArray
+) -> Packing:
     """Join features with few codes.
 
     Parameters

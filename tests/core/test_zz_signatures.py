@@ -17,7 +17,7 @@ from core.session.simulate import walk
 from core.table.binning import Binned, bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
-from core.table.packing import pack
+from core.table.packing import find_packing
 from core.training.baselines import BASELINES
 from core.training.boosting import boost, initial_weights, make_weights
 from core.training.feature_sampling import SearchName
@@ -107,7 +107,9 @@ def exercise_large(n_outputs: int) -> None:
     codes = np.zeros((n_features, n_samples), np.uint8)
     n_codes, none = np.full(n_features, 254), np.zeros(n_features, np.bool_)
     cuts = (np.arange(253.0),) * n_features
-    binned = Binned(codes, n_codes, none, none, cuts, pack(codes, n_codes, none))
+    binned = Binned(
+        codes, n_codes, none, none, cuts, find_packing(codes, n_codes, none)
+    )
     signed = np.full((n_samples, n_outputs), 1 / n_samples / n_outputs)
     for search in ("all", "lazy"):
         weights = make_weights([(binned, signed)], BoostParams(search=search))

@@ -20,6 +20,7 @@ from core.session.simulate import class_probabilities, walk
 from core.session.state import StopRule
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.dataset import ClassLabel
+from tests.sessions import observe
 
 ROWS = 80
 
@@ -149,7 +150,7 @@ def test_predict_says_what_sessions_and_walks_of_the_model_say(
         rule = StopRule(certain=False)
         state = machine.start(ensemble, budget, policy=policy, stream=stream, stop=rule)
         while (idx := state.next_feature_idx) is not None:
-            state = machine.observe(ensemble, state, idx, "value", row[idx])
+            state = observe(ensemble, state, idx, "value", row[idx])
         forecasts.append(machine.forecast(ensemble, state))
 
     labels = [ensemble.classes[one.label].label for one in forecasts]

@@ -22,6 +22,7 @@ from core.errors import RefusedError
 from core.model.ensemble import N_KNOTS
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
+from core.model.votes import full_votes
 from core.pipeline.train import train
 from core.session import machine, simulate
 from core.session.state import StopRule
@@ -307,7 +308,7 @@ def test_stump_tree_and_product_of_one_stump_predict_alike_after_the_codec():
 
     again = through_json(Model("m", ensemble)).ensemble
 
-    votes, _ = simulate.full_votes(again, np.array([[1.0, 0, 0], [0, 0, 0]]))
+    votes, _ = full_votes(again, np.array([[1.0, 0, 0], [0, 0, 0]]))
     assert votes.tolist() == [[3.0, -3.0, 3.0], [-3.0, 3.0, -3.0]]
 
 

@@ -11,9 +11,9 @@ from sklearn.tree import DecisionTreeClassifier
 from app.documents.model import model_from_json
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Tree
-from core.model.votes import hypothesis_votes, raw_votes
+from core.model.votes import full_votes, hypothesis_votes, raw_votes
 from core.pipeline.train import train
-from core.session import machine, simulate
+from core.session import machine
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset, count_outputs
 from core.training import baselines, foreign
@@ -53,7 +53,7 @@ def one_hot(dataset: Dataset) -> np.ndarray:
 
 
 def labels_of(ensemble: Ensemble, values: np.ndarray) -> list[int]:
-    votes, _ = simulate.full_votes(ensemble, np.ascontiguousarray(values))
+    votes, _ = full_votes(ensemble, np.ascontiguousarray(values))
     return raw_votes(ensemble, votes).tolist()
 
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from app.documents.model import model_from_json, model_to_json
 from askless import BudgetedBoostingClassifier
 from core.model.ensemble import Calibration
-from core.model.votes import raw_votes
+from core.model.votes import full_votes, raw_votes
 from core.pipeline.train import train
 from core.session import curves, machine, simulate
 from core.session.forecasts import make_forecast
@@ -118,7 +118,7 @@ def test_one_row_per_class_trains(learner):
 
     ensemble = fit(dataset, params_of(learner, rounds=60))
 
-    votes, _ = simulate.full_votes(ensemble, values)
+    votes, _ = full_votes(ensemble, values)
     assert np.isfinite(votes).all()
     assert raw_votes(ensemble, votes).tolist() == list(range(7))
 
@@ -227,7 +227,7 @@ def test_multilabel_error_is_the_hamming_loss():
 
     curve = curves.evaluate(ensemble, dataset, [None])
 
-    votes, _ = simulate.full_votes(ensemble, dataset.values)
+    votes, _ = full_votes(ensemble, dataset.values)
     is_wrong = (votes > 0) != (dataset.targets == 1)
     assert curve.errors[0] == pytest.approx(dataset.weights @ is_wrong.mean(axis=1))
 

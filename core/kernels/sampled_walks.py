@@ -7,7 +7,7 @@ import numpy as np
 from core.kernels.draws import draw
 from core.kernels.jit import kernel
 from core.kernels.paths import FEATURE, Case, follow, vote_at
-from core.kernels.prices import price_to_vote
+from core.kernels.prices import NO_GROUP, price_now, price_to_vote
 from core.kernels.walks import (
     ASKED,
     DONE,
@@ -15,9 +15,10 @@ from core.kernels.walks import (
     ENDED,
     NEVER,
     Totals,
-    buy_feature,
+    ask_for,
+    ask_for_bundle,
     end_budgets,
-    revealed_with,
+    pay_for,
 )
 
 
@@ -54,6 +55,27 @@ class Carried(NamedTuple):
 
 
 @kernel
+def buy_feature(feature_idx, case, prices, out_counts, out_ranks):
+    """Obtain a feature, or all open members of its bundle, for one row.
+
+    Missing values cost nothing; the bundle is charged if any of its open members is
+    there. Changes the status and the paid groups of `case`. out_ranks: (n_features,).
+    """
+    values, status, is_group_paid = case
+    costs, group_idxs, fees, is_bundle = prices
+    group = group_idxs[feature_idx]
+    price = price_now(feature_idx, costs, group_idxs, fees, is_group_paid)
+    if group != NO_GROUP and is_bundle[group]:
+        is_there = ask_for_bundle(
+            group, group_idxs, values, status, out_counts, out_ranks
+        )
+    else:
+        is_there = ask_for(feature_idx, values, status, out_counts, out_ranks)
+    if is_there:
+        pay_for(price, group, out_counts, is_group_paid)
+
+
+@kernel
 def tell_readers(row, feature_idx, case, paths, draws, out_carried):
     """Follow the paths that waited for a feature which has its answer now."""
     values, status, _ = case
@@ -78,7 +100,10 @@ def buy_and_tell(row, node, case, terms, draws, out_carried):
     n_before = counts[ASKED]
     feature_idx = terms.paths.nodes[node, FEATURE]
     buy_feature(feature_idx, case, terms.prices, counts, ranks)
-    first, last = revealed_with(feature_idx, case, terms.prices)
+    # One feature, or the members of a bundle.
+    is_single = counts[ASKED] == n_before + 1
+    first = feature_idx if is_single else 0
+    last = feature_idx if is_single else ranks.shape[0] - 1
     for asked in range(first, last + 1):
         if ranks[asked] > n_before:
             tell_readers(row, asked, case, terms.paths, draws, out_carried)

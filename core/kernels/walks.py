@@ -9,8 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.kernels.jit import kernel
-from core.kernels.paths import FEATURE, GONE, HERE, KNOWN, OPEN, Case, follow
-from core.kernels.prices import NO_GROUP, price_now, price_to_vote
+from core.kernels.paths import (
+    FEATURE,
+    GONE,
+    HERE,
+    KNOWN,
+    NEXT_FACTOR,
+    OPEN,
+    Case,
+    follow,
+)
+from core.kernels.prices import NO_GROUP, price_now, price_product
 
 # Places in the counts of a row: what it spent, how many features it asked and draws
 # it counted, the budgets that are done, the hypotheses whose paths have ended.
@@ -66,39 +75,36 @@ class Ends(NamedTuple):
     ranks: Any
 
 
-@kernel
-def revealed_with(feature_idx, case, prices):
-    """First and last feature among which a purchase reveals; of a bundle all."""
-    group = prices.group_idxs[feature_idx]
-    if group != NO_GROUP and prices.is_bundle[group]:
-        return 0, case.status.shape[0] - 1
-    return feature_idx, feature_idx
+# Of a record that is passed on inside a loop numba counts the references to all its
+# arrays, 0.2 us at each purchase: so what a walk does at each one takes arrays.
 
 
 @kernel
-def buy_feature(feature_idx, case, prices, out_counts, out_ranks):
-    """Obtain a feature, or all open members of its bundle, for one row.
+def ask_for(feature_idx, values, out_status, out_counts, out_ranks):
+    """Ask for a feature; return whether its value is there."""
+    is_there = not np.isnan(values[feature_idx])
+    out_status[feature_idx] = KNOWN if is_there else GONE
+    out_counts[ASKED] += 1
+    out_ranks[feature_idx] = out_counts[ASKED]
+    return is_there
 
-    Missing values cost nothing; the bundle is charged if any of its open members is
-    there. Changes the status and the paid groups of `case`. out_ranks: (n_features,).
-    """
-    values, status, group_idxs = case.values, case.status, prices.group_idxs
-    group = group_idxs[feature_idx]
-    price = price_now(
-        feature_idx, prices.costs, group_idxs, prices.fees, case.is_group_paid
-    )
-    first, last = revealed_with(feature_idx, case, prices)
+
+@kernel
+def ask_for_bundle(group, group_idxs, values, out_status, out_counts, out_ranks):
+    """Ask for all open members of a bundle; return whether any value is there."""
     is_there = False
-    for f in range(first, last + 1):
-        if group_idxs[f] == group and status[f] == OPEN:
-            is_there = is_there or not np.isnan(values[f])
-            status[f] = GONE if np.isnan(values[f]) else KNOWN
-            out_counts[ASKED] += 1
-            out_ranks[f] = out_counts[ASKED]
-    if is_there:
-        out_counts[SPENT] += price
-        if group != NO_GROUP:
-            case.is_group_paid[group] = True
+    for f in range(values.shape[0]):
+        if group_idxs[f] == group and out_status[f] == OPEN:
+            is_there |= ask_for(f, values, out_status, out_counts, out_ranks)
+    return is_there
+
+
+@kernel
+def pay_for(price, group, out_counts, out_is_group_paid):
+    """Charge a purchase, and with it the fee of its group."""
+    out_counts[SPENT] += price
+    if group != NO_GROUP:
+        out_is_group_paid[group] = True
 
 
 @kernel
@@ -122,29 +128,37 @@ def end_budgets(row, due, budgets, totals, counts, out_ends):
 def walk_row(row, case, terms, stages, out_ends):
     """One row's part of `walk_ordered`."""
     budgets, paths, prices = terms
-    values, status, _ = case
+    values, status, is_group_paid = case
     roots, nodes, cuts, weighted_votes, alphas = paths
-    counts = np.zeros(N_COUNTS, np.int64)
+    costs, group_idxs, fees, is_bundle = prices
+    counts, ranks = np.zeros(N_COUNTS, np.int64), out_ends.ranks[row]
     votes = np.zeros(weighted_votes.shape[1])
     alpha, stage, passed = 0.0, 0, 0
     has_vote, stage_start = False, 0.0
     for h in range(roots.shape[0]):
         node = follow(values, status, roots[h], nodes, cuts)
-        while node >= 0 and counts[DONE] < budgets.shape[0]:
-            due = price_to_vote(node, case, paths, prices)
+        while node >= 0:
+            f, here = nodes[node, FEATURE], nodes[node, HERE]
+            due = price = price_now(f, costs, group_idxs, fees, is_group_paid)
+            if nodes[node, NEXT_FACTOR] >= 0:
+                due = price_product(node, case, paths, prices)
             if due > budgets[counts[DONE]] - counts[SPENT]:
                 # What the path has come to counts where the budget ends it.
-                here = nodes[node, HERE]
                 alpha_here = alpha + (alphas[h] if here > 0 else 0.0)
                 totals = Totals(votes + weighted_votes[here], alpha_here, passed)
                 end_budgets(row, due, budgets, totals, counts, out_ends)
-            if counts[DONE] < budgets.shape[0]:
-                buy_feature(
-                    nodes[node, FEATURE], case, prices, counts, out_ends.ranks[row]
+            if counts[DONE] == budgets.shape[0]:
+                return
+            group = group_idxs[f]
+            if group != NO_GROUP and is_bundle[group]:
+                is_there = ask_for_bundle(
+                    group, group_idxs, values, status, counts, ranks
                 )
-                node = follow(values, status, node, nodes, cuts)
-        if counts[DONE] == budgets.shape[0]:
-            return
+            else:
+                is_there = ask_for(f, values, status, counts, ranks)
+            if is_there:
+                pay_for(price, group, counts, is_group_paid)
+            node = follow(values, status, node, nodes, cuts)
         if ~node > 0:
             alpha += alphas[h]
             has_vote = True
@@ -174,7 +188,7 @@ def walk_ordered(values, terms, stages, out_ends):
         a is known and votes  |  the end: budget 9 has three votes, 5 spent
     """
     n_features, n_groups = values.shape[1], terms.prices.fees.shape[0]
-    for row in range(values.shape[0]):
+    for row in range(values.shape[0] if terms.budgets.shape[0] else 0):
         status = np.zeros(n_features, np.int64)
         case = Case(values[row], status, np.zeros(n_groups, np.bool_))
         walk_row(row, case, terms, stages, out_ends)

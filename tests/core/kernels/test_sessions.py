@@ -12,8 +12,8 @@ from core import kernels
 from core.kernels.draws import draw
 from core.kernels.paths import step
 from core.kernels.prices import price_now
-from core.kernels.sampled_walks import tell_readers
-from core.kernels.walks import ASKED, ENDED, N_COUNTS, SPENT, buy_feature
+from core.kernels.sampled_walks import buy_feature, tell_readers
+from core.kernels.walks import ASKED, ENDED, N_COUNTS, SPENT
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.model.paths import lay_paths

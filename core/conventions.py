@@ -102,11 +102,12 @@ def find_positions(
     return np.array([positions[label] for label in labels], np.int64)
 
 
-def find_stream(row: FloatArray) -> int:
-    """Return the stream of draws of a row: by its content, whatever its place."""
+def find_streams(rows: FloatArray) -> list[int]:
+    """Return each row's stream of draws: by its content, whatever its place."""
     # -0.0 is 0.0, and all NaN are one.
-    plain_row = np.where(np.isnan(row), np.nan, row + 0.0)
-    return int.from_bytes(blake2b(plain_row.tobytes(), digest_size=8).digest())
+    plain_rows = np.where(np.isnan(rows), np.nan, rows + 0.0)
+    digests = [blake2b(row.tobytes(), digest_size=8).digest() for row in plain_rows]
+    return [int.from_bytes(digest) for digest in digests]
 
 
 def as_dense(y: Any) -> Any:

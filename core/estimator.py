@@ -24,7 +24,7 @@ from core.conventions import (
     as_dense,
     end_of,
     find_positions,
-    find_stream,
+    find_streams,
     gather_rows,
     read_indicators,
     read_params,
@@ -272,7 +272,10 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
             weights=np.full(values.shape[0], 1.0 / values.shape[0]),
         )
         limits = read_budgets(budgets, "budgets")
-        return evaluate(self.ensemble_, dataset, limits, seed=self._seed)
+        streams = find_streams(values)
+        return evaluate(
+            self.ensemble_, dataset, limits, seed=self._seed, streams=streams
+        )
 
     def _find_classes(self, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
         """Return the positions of classes, or the indicators."""
@@ -283,13 +286,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
 
     def _walk(self, X: npt.ArrayLike, budget: Budget) -> Walks:
         values = self._values(X)
-        return walk(
-            self.ensemble_,
-            values,
-            [read_budget(budget)],
-            seed=self._seed,
-            streams=[find_stream(row) for row in values],
-        )
+        streams, limits = find_streams(values), [read_budget(budget)]
+        return walk(self.ensemble_, values, limits, seed=self._seed, streams=streams)
 
     def _values(self, X: npt.ArrayLike) -> FloatArray:
         check_is_fitted(self)

@@ -24,6 +24,7 @@ def evaluate(
     budgets: Sequence[int | None],
     policy: str | None = None,
     seed: int = 0,
+    streams: Sequence[int] | None = None,
 ) -> Curve:
     """Error and spend against budget over the rows of a dataset.
 
@@ -34,7 +35,7 @@ def evaluate(
         With the ensemble's catalogue and classes.
     budgets : sequence of int or None
         In micro-units; None: unlimited.
-    policy, seed
+    policy, seed, streams
         As in `walk`.
 
     Returns
@@ -45,13 +46,14 @@ def evaluate(
         multi-label dataset both are the Hamming loss of the votes.
     """
     weights = dataset.weights
+    streams = range(dataset.n_samples) if streams is None else streams
     n_margins = max(1, len(budgets) * ensemble.n_outputs)
     n_rows = max(1, MAX_MARGINS // n_margins)
+    starts = range(0, max(1, dataset.n_samples), n_rows)
+    slices = [slice(start, start + n_rows) for start in starts]
     parts = [
-        judge_rows(
-            ensemble, dataset, budgets, policy, seed, slice(start, start + n_rows)
-        )
-        for start in range(0, max(1, dataset.n_samples), n_rows)
+        judge(ensemble, dataset.take(rows), budgets, policy, seed, streams[rows])
+        for rows in slices
     ]
     wrong_votes, wrong_labels, spent = map(np.concatenate, zip(*parts, strict=True))
     return Curve(
@@ -64,22 +66,20 @@ def evaluate(
     )
 
 
-def judge_rows(
+def judge(
     ensemble: Ensemble,
     dataset: Dataset,
     budgets: Sequence[int | None],
     policy: str | None,
     seed: int,
-    rows: slice,
+    streams: Sequence[int],
 ) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, IntArray]:
-    """Find where some rows' votes and labels are wrong, and what they spent.
+    """Find where the rows' votes and labels are wrong, and what they spent.
 
     All (n_rows, n_budgets); of several labels the share that is wrong.
     """
-    streams = range(rows.start, rows.stop)
-    values = dataset.values[rows]
-    walks = walk(ensemble, values, budgets, policy, seed, streams=streams)
-    targets = dataset.targets[rows, None]
+    walks = walk(ensemble, dataset.values, budgets, policy, seed, streams=streams)
+    targets = dataset.targets[:, None]
     if ensemble.is_multilabel:
         is_wrong = label_votes(ensemble, walks.margins) != targets
         shares = is_wrong.mean(axis=-1)

@@ -65,7 +65,7 @@ class Dataset:
         signs: FloatArray = np.where(belongs == 1, 1.0, -1.0)
         return signs
 
-    def take(self, row_idxs: IntArray) -> Dataset:
+    def take(self, row_idxs: IntArray | slice) -> Dataset:
         """Return the rows at these positions, their weights rescaled to sum to 1."""
         weights = self.weights[row_idxs]
         return replace(

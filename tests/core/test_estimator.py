@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import core
 from askless import BudgetedBoostingClassifier
-from core.conventions import find_stream
+from core.conventions import find_streams
 from core.errors import RefusedError
 from core.pipeline.train import train
 from core.session.simulate import class_probabilities, class_votes, walk
@@ -404,7 +404,7 @@ def test_every_algorithm_is_that_of_a_training(cancer, algorithm):
     )
     assert model.params_ == expected
     assert model.ensemble_ == by_training(model, X, y, params=expected).ensemble
-    streams = [find_stream(row) for row in X]
+    streams = find_streams(X)
     walks = walk(model.ensemble_, X, [2_000_000], seed=model._seed, streams=streams)
     votes = class_votes(model.ensemble_, walks)[:, 0]
     assert model.predict(X, budget=2).tolist() == votes.tolist()
@@ -639,4 +639,5 @@ def test_zeros_and_missing_values_of_any_sign_draw_alike():
     one = np.array([0.0, np.nan, 1.0])
     other = np.array([-0.0, -np.nan, 1.0])
 
-    assert find_stream(one) == find_stream(other) != find_stream(one + 1.0)
+    first, second, third = find_streams(np.array([one, other, one + 1.0]))
+    assert first == second != third

@@ -6,6 +6,7 @@ call those of another file.
 
 from core.kernels.binning import FEW, MISSING, encode, encode_parallel, pack
 from core.kernels.bounds import Reach, Segments, bound_votes
+from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
 from core.kernels.draws import find_asking, tally_draws
 from core.kernels.histograms import add, add_parallel
 from core.kernels.paths import (
@@ -55,6 +56,7 @@ __all__ = [
     "GONE",
     "HERE",
     "KNOWN",
+    "MAX_LOGIT",
     "MISSING",
     "N_COUNTS",
     "OPEN",
@@ -90,9 +92,11 @@ __all__ = [
     "follow_all",
     "gather",
     "gather_parallel",
+    "link_votes",
     "move",
     "move_parallel",
     "pack",
+    "pick_best",
     "scan",
     "scan_parallel",
     "tally",

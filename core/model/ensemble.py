@@ -180,9 +180,14 @@ class Ensemble(Derived):
         }
 
     @cached_property
+    def class_priors(self) -> FloatArray:
+        """The priors as an array."""
+        return np.array(self.priors, np.float64)
+
+    @cached_property
     def preference(self) -> IntArray:
         """Class positions as ties prefer them: larger prior, then higher position."""
-        priors = np.array(self.priors)
+        priors = self.class_priors
         return np.lexsort((np.arange(priors.size), priors))[::-1].copy()
 
     @property

@@ -32,15 +32,15 @@ def raw_votes(ensemble: Ensemble, votes: FloatArray) -> IntArray:
 
 def argbest(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray:
     """Class of the largest gain, (..., n_classes) -> (...); ties as in `raw_votes`."""
-    is_best = gains >= gains.max(axis=-1, keepdims=True) - tolerance
-    preference = ensemble.preference
-    best: IntArray = preference[is_best[..., preference].argmax(axis=-1)]
+    best = np.empty(gains.shape[:-1], np.int64)
+    rows = np.ascontiguousarray(gains).reshape(-1, gains.shape[-1])
+    kernels.pick_best(rows, ensemble.preference, tolerance, best.reshape(-1))
     return best
 
 
 def label_votes(ensemble: Ensemble, margins: FloatArray) -> BoolArray:
     """Which labels a multi-label ensemble votes for; ties as their priors say."""
-    is_likely = np.array(ensemble.priors) > 0.5
+    is_likely = ensemble.class_priors > 0.5
     votes: BoolArray = np.where(np.abs(margins) <= TIE, is_likely, margins > 0)
     return votes
 

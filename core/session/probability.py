@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from core import kernels
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Ensemble
 from core.model.votes import TIE, argbest
-
-MAX_LOGIT = 40.0
 
 # Whose calibration turns the vote of all that is known into probabilities.
 FULL_VOTE = "ordered"
@@ -67,18 +66,31 @@ def probabilities(
         exp(F_k), of two classes 1/(1 + exp(-2F)) (Friedman, Hastie and Tibshirani
         2000); with one see `Calibration`.
     """
-    smooth = share_out(output_logits(ensemble, policy, scores, shares))
     tolerance = TIE * float(ensemble.alpha_sums[-1])
-    is_tie = (np.abs(scores) <= tolerance).all(axis=-1, keepdims=True)
-    return np.where(is_tie, np.array(ensemble.priors), smooth)
+    return find_chances(ensemble, policy, scores, shares, tolerance)
 
 
-def output_logits(
-    ensemble: Ensemble, policy: str, scores: FloatArray, shares: FloatArray
+def find_chances(
+    ensemble: Ensemble,
+    policy: str,
+    scores: FloatArray,
+    shares: FloatArray,
+    tolerance: float = -1.0,
 ) -> FloatArray:
-    """Logit of each output's class; (..., n_outputs)."""
-    link = ensemble.calibration_arrays.get(policy, PLAIN)
-    return apply_link(link, scores, shares)
+    """Return `probabilities` where scores are a tie only within the tolerance.
+
+    By default none is: of what is as near to a tie as can be.
+    """
+    chances = np.empty((*shares.shape, len(ensemble.classes)))
+    kernels.link_votes(
+        np.ascontiguousarray(scores).reshape(-1, scores.shape[-1]),
+        np.ascontiguousarray(shares).reshape(-1),
+        ensemble.calibration_arrays.get(policy, PLAIN),
+        ensemble.class_priors,
+        tolerance,
+        chances.reshape(-1, chances.shape[-1]),
+    )
+    return chances
 
 
 def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> FloatArray:
@@ -100,19 +112,11 @@ def near_knots(shares: FloatArray) -> FloatArray:
     return near
 
 
-def share_out(logits: FloatArray) -> FloatArray:
-    """Logits by output as probabilities by class, which sum to 1."""
-    if logits.shape[-1] == 1:
-        chances = sigmoid(logits)
-        return np.concatenate((1.0 - chances, chances), axis=-1)
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shared: FloatArray = weights / weights.sum(axis=-1, keepdims=True)
-    return shared
-
-
 def sigmoid(logits: FloatArray) -> FloatArray:
     """Chance of given log odds, never quite 0 nor 1."""
-    chances: FloatArray = 1.0 / (1.0 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
+    chances: FloatArray = 1.0 / (
+        1.0 + np.exp(-np.clip(logits, -kernels.MAX_LOGIT, kernels.MAX_LOGIT))
+    )
     return chances
 
 
@@ -122,7 +126,7 @@ def label_chances(ensemble: Ensemble, scores: FloatArray) -> FloatArray:
     Where nothing is known of a label, or its votes tie, its prior.
     """
     is_tie = np.abs(scores) <= TIE * float(ensemble.alpha_sums[-1])
-    return np.where(is_tie, np.array(ensemble.priors), sigmoid(2.0 * scores))
+    return np.where(is_tie, ensemble.class_priors, sigmoid(2.0 * scores))
 
 
 def decide(ensemble: Ensemble, chances: FloatArray) -> IntArray:

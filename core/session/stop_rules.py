@@ -8,7 +8,13 @@ from core.arrays import FloatArray
 from core.model.ensemble import N_KNOTS, Ensemble
 from core.model.votes import TIE, raw_votes
 from core.session.position import Position
-from core.session.probability import FULL_VOTE, decide, output_logits, share_out
+from core.session.probability import (
+    FULL_VOTE,
+    PLAIN,
+    apply_link,
+    decide,
+    find_chances,
+)
 
 
 def is_vote_certain(position: Position, length: int | None) -> bool:
@@ -75,15 +81,15 @@ def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) ->
 
     `ends` (2, 1) are the least and the greatest vote, `share` is the least share known.
     """
-    shares = reachable_knots(share)[:, None]
-    scores = np.broadcast_to(ends, (shares.size, *ends.shape))
-    corners = share_out(output_logits(ensemble, FULL_VOTE, scores, shares))
-    labels = set(decide(ensemble, corners).ravel().tolist())
+    knots = reachable_knots(share)
+    scores, shares = np.tile(ends, (knots.size, 1)), knots.repeat(2)
+    corners = find_chances(ensemble, FULL_VOTE, scores, shares)
+    labels = set(decide(ensemble, corners).tolist())
     low, high = ends[:, 0].tolist()
     tolerance = TIE * float(ensemble.alpha_sums[-1])
     if low <= tolerance and high >= -tolerance:
         # A tie, which the priors decide.
-        labels.add(int(decide(ensemble, np.array(ensemble.priors))))
+        labels.add(int(decide(ensemble, ensemble.class_priors)))
     return len(labels) == 1
 
 
@@ -106,7 +112,7 @@ def is_label_fixed(
         Least share known, that of now.
     """
     ensemble = position.ensemble
-    chances = share_out(output_logits(ensemble, FULL_VOTE, votes, np.array(share)))
+    chances = find_chances(ensemble, FULL_VOTE, votes, np.array(share))
     label = int(decide(ensemble, chances))
     ranges = [
         position.bound(one - ensemble.paths.votes[:, label], length)
@@ -114,7 +120,7 @@ def is_label_fixed(
     ]
     # Where no class falls behind the label for sure, all may tie, for the priors.
     may_tie = min(high for _, high in ranges) >= -TIE * float(ensemble.alpha_sums[-1])
-    if may_tie and int(decide(ensemble, np.array(ensemble.priors))) != label:
+    if may_tie and int(decide(ensemble, ensemble.class_priors)) != label:
         return False
     least, greatest = relative_logits(ensemble, label, np.array(ranges).T, share)
     # Relative to the largest, so that none overflows.
@@ -140,7 +146,8 @@ def relative_logits(
     """
     shares = reachable_knots(share)[:, None]
     scores = np.broadcast_to(ends, (shares.size, *ends.shape))
-    corners = output_logits(ensemble, FULL_VOTE, scores, shares)
+    link = ensemble.calibration_arrays.get(FULL_VOTE, PLAIN)
+    corners = apply_link(link, scores, shares)
     # Its own lead over itself is 0, so that only its offset is left.
     corners = corners - corners[..., [label]]
     return corners.min(axis=(0, 1)), corners.max(axis=(0, 1))

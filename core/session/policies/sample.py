@@ -123,11 +123,13 @@ class Sample(Policy):
         That of the full vote where the vote is full.
         """
         is_full = standing.marks < 0
-        full = super().chances(ensemble, standing)
         if is_full.all():
-            return full
+            return super().chances(ensemble, standing)
         scores, shares = standing.scores, standing.known_shares
         sampled = probabilities(ensemble, self.name, scores, shares)
+        if not is_full.any():
+            return sampled
+        full = super().chances(ensemble, standing)
         return np.where(is_full[..., None], full, sampled)
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import product
+from pkgutil import iter_modules
 from typing import get_args
 
 import numpy as np
@@ -32,11 +33,8 @@ LEARNERS = get_args(LearnerName)
 SEARCHES = get_args(SearchName)
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 STAGES = [
-    import_module(f"core.kernels.{name}")
-    for name in (
-        *("binning", "histograms", "scanning", "weights"),
-        *("bounds", "draws", "paths", "plans", "prices", "sampled_walks", "walks"),
-    )
+    import_module(f"{kernels.__name__}.{found.name}")
+    for found in iter_modules(kernels.__path__)
 ]
 
 

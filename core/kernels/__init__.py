@@ -22,10 +22,11 @@ from core.kernels.paths import (
     tally,
 )
 from core.kernels.plans import find_plan
-from core.kernels.prices import Prices, follow_all
+from core.kernels.prices import Prices
 from core.kernels.records import Best, Change, Coded, Learnt, Look, Moved
 from core.kernels.sampled_walks import Carried, Draws, walk_sampled
 from core.kernels.scanning import scan, scan_parallel
+from core.kernels.surveys import survey
 from core.kernels.walks import (
     ASKED,
     DONE,
@@ -89,7 +90,6 @@ __all__ = [
     "encode_parallel",
     "find_asking",
     "find_plan",
-    "follow_all",
     "gather",
     "gather_parallel",
     "link_votes",
@@ -99,6 +99,7 @@ __all__ = [
     "pick_best",
     "scan",
     "scan_parallel",
+    "survey",
     "tally",
     "tally_draws",
     "walk_ordered",

@@ -143,10 +143,11 @@ def is_closed(state: State) -> bool:
 
 def count_questions(ensemble: Ensemble, state: State) -> int:
     """How many questions were answered; the members of a bundle are one question."""
-    group_idxs, is_bundle = ensemble.catalogue.group_idxs, ensemble.catalogue.is_bundle
+    group_idxs = ensemble.catalogue.group_idxs.tolist()
+    is_bundle = ensemble.catalogue.is_bundle.tolist()
     asked = set()
     for answer in state.history:
-        group_idx = int(group_idxs[answer.feature_idx])
+        group_idx = group_idxs[answer.feature_idx]
         is_member = group_idx != NO_GROUP and is_bundle[group_idx]
         asked.add(("group", group_idx) if is_member else ("", answer.feature_idx))
     return len(asked)

@@ -120,38 +120,35 @@ class Position:
         prices: IntArray = catalogue.costs + dues[catalogue.group_idxs]
         return prices
 
-    @property
+    @cached_property
     def is_affordable(self) -> BoolArray:
         """Which features what remains would pay, each taken alone; (n_features,)."""
         affordable: BoolArray = self.prices <= self.remaining
         return affordable
 
     @cached_property
-    def _ends_and_dues(self) -> tuple[IntArray, IntArray]:
-        paths = self.ensemble.paths
-        ends, dues = np.empty((2, paths.roots.size), np.int64)
-        prices = self.ensemble.catalogue.prices
-        kernels.follow_all(self.case, paths, prices, ends, dues)
-        return ends, dues
+    def _survey(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Where the paths have come to, what their next votes cost and wait for."""
+        paths, prices = self.ensemble.paths, self.ensemble.catalogue.prices
+        ends, dues, waiting_for = np.empty((3, paths.roots.size), np.int64)
+        kernels.survey(self.case, paths, prices, ends, dues, waiting_for)
+        return ends, dues, waiting_for
 
     @property
     def ends(self) -> IntArray:
         """Where the paths have come to: a node, or -1 - v with vote v."""
-        return self._ends_and_dues[0]
+        return self._survey[0]
+
+    @property
+    def waiting_for(self) -> IntArray:
+        """Open feature that each hypothesis waits for, or -1; (n_hypotheses,)."""
+        return self._survey[2]
 
     @cached_property
     def is_payable(self) -> BoolArray:
         """Whether what remains pays a hypothesis' next vote; (n_hypotheses,)."""
-        payable: BoolArray = self._ends_and_dues[1] <= self.remaining
+        payable: BoolArray = self._survey[1] <= self.remaining
         return payable
-
-    @cached_property
-    def waiting_for(self) -> IntArray:
-        """Open feature that each hypothesis waits for, or -1; (n_hypotheses,)."""
-        nodes = np.maximum(self.ends, 0)
-        features = self.ensemble.paths.nodes[nodes, kernels.FEATURE]
-        is_open = (self.ends >= 0) & (self.case.status[features] == kernels.OPEN)
-        return np.where(is_open, features, -1)
 
     @property
     def has_vote(self) -> BoolArray:
@@ -187,8 +184,17 @@ class Position:
         )
         return Plan(int(length), None if first_open < 0 else int(first_open))
 
+    @cached_property
+    def _tallies(self) -> dict[int | None, Tally]:
+        return {}
+
     def tally(self, length: int | None) -> Tally:
         """Count the votes of the first hypotheses; without a length of all in reach."""
+        if length not in self._tallies:
+            self._tallies[length] = self._count(length)
+        return self._tallies[length]
+
+    def _count(self, length: int | None) -> Tally:
         n_hypotheses = len(self.ensemble.hypotheses)
         is_counted = self.is_payable
         if length is not None:
@@ -219,9 +225,8 @@ class Position:
     def _reach(self) -> kernels.Reach:
         """What may still come; pending features, and the rest of bundles, unasked."""
         catalogue = self.ensemble.catalogue
-        # A feature of no group has the last place.
-        is_bundle = np.append(catalogue.is_bundle, False)[catalogue.group_idxs]
         is_affordable = self.is_affordable
-        is_pending = self.case.status == kernels.PENDING
-        is_coming = is_pending | (is_bundle & is_affordable)
+        is_coming = self.case.status == kernels.PENDING
+        if catalogue.groups:
+            is_coming |= catalogue.is_bundled & is_affordable
         return kernels.Reach(self.ends, self.is_payable, is_affordable, is_coming)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Literal
 
 from annotated_types import Interval, doc
@@ -85,10 +86,10 @@ class State:
     #: whether no further answer counts: then the forecast is the full vote
     is_decided: bool = False
 
-    @property
+    @cached_property
     def spent(self) -> int:
         """Charged so far, in micro-units."""
-        return sum(charge.amount for charge in self.charges)
+        return sum([charge.amount for charge in self.charges])
 
     @property
     def remaining(self) -> int | None:

@@ -43,7 +43,7 @@ def is_vote_certain(position: Position, length: int | None) -> bool:
     total = float(ensemble.alpha_sums[-1])
     if total == 0:
         return True
-    if set(state.pending) & set(state.known):
+    if state.known and set(state.known) & set(state.pending):
         # The result may change a value that counts already.
         return False
     tally = position.tally(length)

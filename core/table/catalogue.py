@@ -106,6 +106,12 @@ class Catalogue(Derived):
         return np.array([group.is_bundle for group in self.groups], dtype=np.bool_)
 
     @cached_property
+    def is_bundled(self) -> BoolArray:
+        """Which features are members of a bundle; (n_features,)."""
+        assert NO_GROUP == -1, "a feature of no group finds the last place"
+        return np.append(self.is_bundle, False)[self.group_idxs]
+
+    @cached_property
     def prices(self) -> Prices:
         """The amounts as kernels read them."""
         return Prices(self.costs, self.group_idxs, self.fees, self.is_bundle)

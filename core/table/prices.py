@@ -69,6 +69,8 @@ def from_micros(micros: int) -> float:
 def pay(catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]) -> Paid:
     """Mark features as charged, and with them the fees of their groups."""
     idxs = frozenset(feature_idxs)
+    if not catalogue.groups:
+        return Paid(paid.feature_idxs | idxs)
     groups = {int(catalogue.group_idxs[idx]) for idx in idxs} - {NO_GROUP}
     return Paid(paid.feature_idxs | idxs, paid.group_idxs | groups)
 

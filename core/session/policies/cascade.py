@@ -58,8 +58,8 @@ class Staged(Ordered):
 
         A session may end within any stage that can be reached.
         """
-        ensemble = position.ensemble
-        if set(position.state.pending) & set(position.state.known):
+        ensemble, state = position.ensemble, position.state
+        if state.known and set(state.known) & set(state.pending):
             return False
         codes = np.array(reachable_codes(position))
         labels = decide(ensemble, stage_chances(ensemble, codes)).tolist()

@@ -139,8 +139,9 @@ def case_of(row, status, catalogue, is_group_paid=None):
 
 def follow_all(ensemble, case) -> tuple[np.ndarray, np.ndarray]:
     """Where all paths have come to, and what they need to go on."""
-    ends, dues = np.empty((2, len(ensemble.hypotheses)), np.int64)
-    kernels.follow_all(case, ensemble.paths, ensemble.catalogue.prices, ends, dues)
+    ends, dues, waiting = np.empty((3, len(ensemble.hypotheses)), np.int64)
+    paths, prices = ensemble.paths, ensemble.catalogue.prices
+    kernels.survey(case, paths, prices, ends, dues, waiting)
     return ends, dues
 
 

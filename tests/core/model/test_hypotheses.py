@@ -30,11 +30,11 @@ N_DRAWN = 1 << 14
 
 def ends_of(paths, row, status):
     """Where the paths of one case have come to; nothing has a price."""
-    ends, dues = np.empty((2, paths.roots.size), np.int64)
+    ends, dues, waiting = np.empty((3, paths.roots.size), np.int64)
     none = np.zeros(row.size, np.int64)
     prices = kernels.Prices(none, none - 1, none[:0], none[:0] > 0)
     case = kernels.Case(row, status, none[:0] > 0)
-    kernels.follow_all(case, paths, prices, ends, dues)
+    kernels.survey(case, paths, prices, ends, dues, waiting)
     return ends
 
 
@@ -467,8 +467,8 @@ def test_price_of_a_product_counts_what_it_still_needs_once(
     fees, is_bundle = np.array([20, 90]), np.array([False, True])
     prices = kernels.Prices(costs, group_idxs, fees, is_bundle)
     case = kernels.Case(np.ones(5), codes, is_group_paid)
-    ends, dues = np.empty((2, 1), np.int64)
+    ends, dues, waiting = np.empty((3, 1), np.int64)
 
-    kernels.follow_all(case, paths, prices, ends, dues)
+    kernels.survey(case, paths, prices, ends, dues, waiting)
 
     assert dues.tolist() == [expected]

@@ -77,10 +77,8 @@ class Position:
         The changes concern what comes next, not what is known or paid.
         """
         state = replace(self.state, **changes)
-        moved = Position(self.ensemble, state)
-        computed = {k: v for k, v in self.__dict__.items() if k != "state"}
-        moved.__dict__.update(computed)
-        state.__dict__["position"] = moved
+        moved = Position.of(self.ensemble, state)
+        moved.__dict__.update(self.__dict__, state=state)
         return state
 
     @cached_property
@@ -196,12 +194,13 @@ class Position:
 
     def _count(self, length: int | None) -> Tally:
         n_hypotheses = len(self.ensemble.hypotheses)
-        is_counted = self.is_payable
-        if length is not None:
-            n_hypotheses, is_counted = length, np.ones_like(is_counted)
+        if length is None:
+            is_counted, length = self.is_payable, n_hypotheses
+        else:
+            is_counted = np.ones(n_hypotheses, np.bool_)
         votes = np.zeros(self.ensemble.n_outputs)
         known, planned = kernels.tally(
-            self.ends, is_counted, n_hypotheses, self.ensemble.paths, votes
+            self.ends, is_counted, length, self.ensemble.paths, votes
         )
         return Tally(votes, known, planned)
 

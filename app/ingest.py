@@ -1,7 +1,5 @@
 """Files to columns: CSV (also compressed) and Parquet, through pyarrow."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

@@ -1,7 +1,5 @@
 """Sessions, their questions, and a patient who answers from a dictionary."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,15 +72,15 @@ class PredictionSession:
         return None if reason is None else str(reason)
 
     @property
-    def question(self) -> Question | None:
+    def question(self) -> "Question | None":
         """What is asked next; None where nothing is left to ask."""
         raw = self.raw["question"]
         return None if raw is None else Question(self, **known_fields(Question, raw))
 
-    def __iter__(self) -> Iterator[Question]:
+    def __iter__(self) -> "Iterator[Question]":
         return self.questions()
 
-    def questions(self, *, goes_on: bool = False) -> Iterator[Question]:
+    def questions(self, *, goes_on: bool = False) -> "Iterator[Question]":
         """Yield questions to answer; `goes_on` also past the advice to stop.
 
         Raises UnansweredError where nothing was answered to the last one.

@@ -1,7 +1,5 @@
 """Types of arrays, and values whose arrays follow from their fields."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

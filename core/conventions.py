@@ -1,7 +1,5 @@
 """What scikit-learn's conventions hand over, read as core's values or refused."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from hashlib import blake2b
 from typing import Any

@@ -1,7 +1,5 @@
 """What core raises. Every refusal names the field, the rule and what was found."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal

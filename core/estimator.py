@@ -1,7 +1,5 @@
 """A scikit-learn estimator around training and budgeted prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
@@ -164,7 +162,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None
-    ) -> BudgetedBoostingClassifier:
+    ) -> "BudgetedBoostingClassifier":
         """Train on rows X (n_samples, n_features) with classes y.
 
         y : array, shape (n_samples,) or (n_samples, n_classes) of 0 and 1

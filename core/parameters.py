@@ -4,8 +4,6 @@ A field is `Annotated[int, Interval(ge=1, le=9), doc("What it says.")]`; whoever
 values from outside checks them by `parameters`, whatever they come from.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields

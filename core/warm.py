@@ -1,7 +1,5 @@
 """Compile, or load from the cache, every kernel before a request needs it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

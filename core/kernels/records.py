@@ -4,8 +4,6 @@ numba's cache knows a record by its name and the types of its fields: to reorder
 of one type, rename the record too.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from core.arrays import BallotArray, BoolArray, CodeArray, FloatArray, IntArray

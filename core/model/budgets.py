@@ -1,7 +1,5 @@
 """What the prefixes of an ensemble cost: the budgets where a plan grows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

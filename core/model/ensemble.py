@@ -1,7 +1,5 @@
 """The frozen ensemble: what training makes and sessions read."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cached_property

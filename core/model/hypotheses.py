@@ -1,7 +1,5 @@
 """Weak hypotheses: stumps, trees and products."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 LEAF = -1

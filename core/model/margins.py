@@ -1,7 +1,5 @@
 """Margins of an ensemble's rows, and the bound they enter."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

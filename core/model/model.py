@@ -1,7 +1,5 @@
 """A model: an ensemble with its curve and its card."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from core.model.ensemble import Ensemble

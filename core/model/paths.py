@@ -1,7 +1,5 @@
 """Weak hypotheses laid out as the arrays of nodes that kernels follow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

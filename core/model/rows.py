@@ -1,7 +1,5 @@
 """Rows of an outside table for an ensemble that is already trained."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.arrays import FloatArray, IntArray

@@ -1,7 +1,5 @@
 """Votes of an ensemble on many rows, and the classes that they point to."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core import kernels

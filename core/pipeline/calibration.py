@@ -1,7 +1,5 @@
 """Probabilities from votes: coefficients fitted on held-out rows, kept if they help."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 

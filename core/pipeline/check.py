@@ -1,7 +1,5 @@
 """A table and a spec together: fit for training, or refused with every broken rule."""
 
-from __future__ import annotations
-
 from core.errors import Refusal, RefusedError
 from core.pipeline.spec import TrainingSpec
 from core.selection import selection_bytes

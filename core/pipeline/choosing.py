@@ -1,7 +1,5 @@
 """Parameters that nobody should have to guess, chosen on rows held out for it."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

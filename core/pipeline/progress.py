@@ -1,7 +1,5 @@
 """How much of a training is done; guesses, for progress bars only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar

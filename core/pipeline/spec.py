@@ -1,7 +1,5 @@
 """A training as asked for: the table, and what is done with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, get_args

@@ -4,8 +4,6 @@ A generator that yields after every round, also of those that only choose featur
 parameters, and within the validation; to cancel, stop pulling.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Honest figures: folds, and what ensembles say of rows that they never saw."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar

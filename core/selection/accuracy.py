@@ -1,7 +1,5 @@
 """How often nearest neighbours on a subset are right, the row itself left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

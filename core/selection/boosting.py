@@ -1,7 +1,5 @@
 """AdaBoost on a subset, from the weights of the rows or from D of iFS2Boost."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """What is told of a selection: for model cards and programs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from core.selection.params import SelectionParams

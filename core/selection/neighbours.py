@@ -1,7 +1,5 @@
 """Nearest neighbours on a subset, and how they vote."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How to select, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 

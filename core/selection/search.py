@@ -1,7 +1,5 @@
 """Step by step: which feature is added next, and whether one is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The best stump on a subset, chosen without the row it votes on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Subsets of the features: which rows they tell apart, and how far apart."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +22,7 @@ class Subset:
     feature_idxs: tuple[int, ...]
     cells: IntArray
     rows: IntArray
-    parent: Subset | None = None
+    parent: "Subset | None" = None
 
     @cached_property
     def distances(self) -> FloatArray:

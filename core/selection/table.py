@@ -1,7 +1,5 @@
 """Datasets as selection reads them: codes, scaled numbers, classes as signs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """What a caller says in a session, checked: an answer, or the policy to ask by."""
 
-from __future__ import annotations
-
 import math
 
 from core.errors import AnswerError, Refusal, RefusedError, describe

@@ -1,7 +1,5 @@
 """What an answer charges, and the state that it leads to before the next question."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

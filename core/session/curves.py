@@ -1,7 +1,5 @@
 """Error and spend against budget over many sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

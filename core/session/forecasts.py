@@ -1,7 +1,5 @@
 """What is predicted from what is known: vote, margin, probability, label."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 Replayable from (ensemble, policy, budget, seed, known values, answers in order).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

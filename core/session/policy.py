@@ -1,7 +1,5 @@
 """What a policy says of a session; each is one class in `core.session.policies`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

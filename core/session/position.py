@@ -1,7 +1,5 @@
 """Where a session stands: what follows from an ensemble and a state, found once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -64,7 +62,7 @@ class Position:
     state: State
 
     @classmethod
-    def of(cls, ensemble: Ensemble, state: State) -> Position:
+    def of(cls, ensemble: Ensemble, state: State) -> "Position":
         """Return the position of a state, the same one each time."""
         kept: Position | None = state.__dict__.get("position")
         if kept is None or kept.ensemble is not ensemble:

@@ -1,7 +1,5 @@
 """Probabilities and labels from votes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core import kernels

@@ -1,7 +1,5 @@
 """Many rows at once: each row is a session, without a Python object for each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

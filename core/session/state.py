@@ -1,7 +1,5 @@
 """The frozen values of a session."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal

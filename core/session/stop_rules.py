@@ -1,7 +1,5 @@
 """When no answer within reach can change what a session predicts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.arrays import FloatArray

@@ -1,7 +1,5 @@
 """What many rows' sessions come to, and how to play them one by one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,7 +41,7 @@ class Walks(Standing):
     #: asked; under budget b the features of rank 1 to `n_asked`
     ranks: IntArray
 
-    def take(self, budgets: Sequence[int] | IntArray) -> Walks:
+    def take(self, budgets: Sequence[int] | IntArray) -> "Walks":
         """Return the walks under some budgets, by their positions."""
         return Walks(
             self.margins[:, budgets],

@@ -1,7 +1,5 @@
 """Values to uint8 codes: one code per present value, or per quantile of many."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -48,7 +46,7 @@ class Binned:
             self.codes, *facts, packing.codes, packing.members, packing.starts
         )
 
-    def take(self, row_idxs: IntArray) -> Binned:
+    def take(self, row_idxs: IntArray) -> "Binned":
         """Return a shard: some rows, with the cuts and lanes of all."""
         packing = replace(self.packing, codes=take_rows(self.packing.codes, row_idxs))
         return replace(self, codes=take_rows(self.codes, row_idxs), packing=packing)

@@ -3,8 +3,6 @@
 Money is an integer number of micro-units (one unit = 1,000,000) everywhere.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal

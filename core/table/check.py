@@ -4,8 +4,6 @@ Columns come as float64 arrays (NaN: missing) or as arrays of str and None. Rows
 ensemble that is already trained: `core.model.rows`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

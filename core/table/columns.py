@@ -3,8 +3,6 @@
 Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Costs and groups of columns as plain Python values: they become a catalogue."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A checked table: features, classes, rows and their weights."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,7 +63,7 @@ class Dataset:
         signs: FloatArray = np.where(belongs == 1, 1.0, -1.0)
         return signs
 
-    def take(self, row_idxs: IntArray | slice) -> Dataset:
+    def take(self, row_idxs: IntArray | slice) -> "Dataset":
         """Return the rows at these positions, their weights rescaled to sum to 1."""
         weights = self.weights[row_idxs]
         return replace(

@@ -1,7 +1,5 @@
 """Rows parted into folds, or into rows to train on and rows to hold out."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.arrays import FloatArray, IntArray

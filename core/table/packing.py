@@ -1,7 +1,5 @@
 """Features with few codes, joined in lanes: one pass over a byte serves them all."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property

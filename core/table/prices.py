@@ -1,7 +1,5 @@
 """What a feature costs to obtain now, in exact integer micro-units."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Weights of rows, and the groups of rows that belong together."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.arrays import FloatArray, IntArray

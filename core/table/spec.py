@@ -1,7 +1,5 @@
 """What is asked of a table: its columns' roles, what they cost, how classes weigh."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

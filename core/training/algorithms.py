@@ -1,7 +1,5 @@
 """The one table of algorithms: how each grows, which policy asks for it, its facts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

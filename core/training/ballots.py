@@ -1,7 +1,5 @@
 """Votes of a hypothesis on the rows of a binned table, by its codes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core import kernels

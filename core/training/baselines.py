@@ -4,8 +4,6 @@ scikit-learn grows the trees; here they become hypotheses, so that sessions, cur
 documents treat them as any other ensemble. They know nothing of costs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

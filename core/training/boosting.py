@@ -4,8 +4,6 @@ What differs between algorithms is the rule; which hypotheses there are is the
 learner's, and which features are looked at the sampling's. To cancel, stop pulling.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

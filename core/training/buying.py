@@ -1,7 +1,5 @@
 """What was bought, what it cost, and how the rule weighs the candidates of a round."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.arrays import FloatArray, IntArray

@@ -3,8 +3,6 @@
 A row is of the second class if it passes every stage (Viola and Jones 2004).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

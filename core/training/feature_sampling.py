@@ -4,8 +4,6 @@ A sampling is asked before every choice of a stump, also inside trees and produc
 told the edges that were found.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Literal, Protocol

@@ -1,7 +1,5 @@
 """scikit-learn's trees: our tables as it reads them, its trees as our hypotheses."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

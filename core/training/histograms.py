@@ -3,8 +3,6 @@
 Nothing here knows of costs: which of the stumps is bought is the rule's affair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

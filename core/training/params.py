@@ -1,7 +1,5 @@
 """The parameters of a boosting run: each one line, with its range and what it says."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """One round of boosting, and what a rule carries to the next."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.model.hypotheses import Hypothesis

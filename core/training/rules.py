@@ -5,8 +5,6 @@ or product that it could complete. The largest score is bought, of equal scores 
 lowest feature.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

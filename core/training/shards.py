@@ -1,7 +1,5 @@
 """Shards: some rows of a table with their weights. A table in memory is one shard."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core import kernels

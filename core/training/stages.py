@@ -1,7 +1,5 @@
 """The stages of a cascade as its rounds come in: where they end, and who has passed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
@@ -46,7 +44,7 @@ class Rows:
         passes: BoolArray = ~self.has_vote | (self.scores >= threshold)
         return passes
 
-    def take(self, mask: BoolArray) -> Rows:
+    def take(self, mask: BoolArray) -> "Rows":
         """Return some rows, at the beginning of a stage."""
         n_rows = int(mask.sum())
         return Rows(

@@ -3,8 +3,6 @@
 A round moves them; the stumps of largest edge are found from their sums by code.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The policy `cascade`: stage after stage, until one rejects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

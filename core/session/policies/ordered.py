@@ -1,7 +1,5 @@
 """The policy `ordered`: buy what the hypotheses need in the order of training."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core import kernels

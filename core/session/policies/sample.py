@@ -1,7 +1,5 @@
 """The policy `sample`: AdaBoostRS draws hypotheses in proportion to alpha."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What learners share: how candidates are found, and how the rule weighs them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Products of stumps, improved one factor at a time."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from core.model.hypotheses import Product, Stump

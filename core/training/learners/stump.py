@@ -1,7 +1,5 @@
 """The stump that the rule buys."""
 
-from __future__ import annotations
-
 from core.model.hypotheses import Stump
 from core.table.binning import Binned
 from core.training.feature_sampling import FeatureSampling

@@ -1,7 +1,5 @@
 """Trees of stumps, grown leaf by leaf."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

@@ -10,11 +10,14 @@ from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
 from core.pipeline.progress import VALIDATION_SHARE
-from core.pipeline.train import train
+from core.pipeline.spec import TrainingSpec
+from core.pipeline.train import train, train_spec
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
+from core.table.check import Checked
 from core.table.dataset import ClassLabel, Dataset
 from core.table.folds import make_folds
+from core.table.spec import TableSpec
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from tests.small import finish
@@ -213,6 +216,17 @@ def test_training_calibrates_both_policies(model):
     calibrations = model.ensemble.calibrations
 
     assert {"sample"} <= {policy for policy, _ in calibrations}
+
+
+def test_training_as_a_spec_asks_is_that_of_its_parameters():
+    dataset, params = noisy_table(), BoostParams(rounds=3)
+    costs = ((0.0, 1.0), (2.0, 0.0))
+    spec = TrainingSpec(TableSpec("ill"), "heart", params, seed=2, folds=2)
+
+    model = finish(train_spec(Checked(dataset, costs, ()), spec))
+
+    given = {"name": "heart", "target": "ill", "seed": 2, "error_costs": costs}
+    assert model == trained(dataset, 2, params=params, **given)
 
 
 def test_ensemble_is_that_of_boosting_on_every_row():

@@ -32,7 +32,7 @@ from tests.cascades import (
     two_stages,
 )
 from tests.conftest import IS_COMPILED
-from tests.sessions import observe
+from tests.sessions import NEVER, is_certain, observe
 from tests.small import finish
 
 
@@ -95,6 +95,18 @@ def test_certain_once_a_stage_must_reject():
     assert state.stop_reason == "certain"
     assert state.is_decided
     assert machine.forecast(ensemble, state).label == 0
+
+
+def test_not_certain_while_what_was_known_at_the_start_is_on_its_way_again():
+    """Its result may overturn all that follows from what is known."""
+    stumps = [Stump(idx, 0.5, (1,)) for idx in range(3)]
+    ensemble = staged(stumps, (1.0, 1.0, 1.0), (3,), (0.0,))
+    state = machine.start(ensemble, None, known={0: 0.0, 1: 0.0}, stop=NEVER)
+    assert is_certain(ensemble, state)
+
+    state = observe(ensemble, state, 0, "ordered")
+
+    assert not is_certain(ensemble, state)
 
 
 def test_not_certain_while_the_label_of_a_rejection_would_differ():

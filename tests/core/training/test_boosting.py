@@ -275,7 +275,6 @@ def test_rounds_after_an_interruption_are_the_same_to_the_bit(learner, n_classes
         assert repr(rest) == repr(whole[n_done:])
 
 
-@pytest.mark.skipif(not IS_COMPILED, reason="threads belong to compiled kernels")
 @every_learner
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_are_the_same_to_the_bit_whatever_the_number_of_threads(

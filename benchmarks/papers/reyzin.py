@@ -16,7 +16,7 @@ from core.arrays import FloatArray, IntArray
 from core.kernels.jit import kernel
 from core.model.ensemble import Ensemble
 from core.session.curves import evaluate
-from core.session.policies.sample import draw, uniforms
+from core.session.policies.sample import draw_many, uniforms
 from core.table.dataset import Dataset
 from core.training.params import BoostParams
 
@@ -152,7 +152,7 @@ def sample_rows(
     feature_idxs = stump_features(ensemble)
     n_features = len(ensemble.catalogue.features)
     for row in range(n_rows):
-        drawn = draw(ensemble, uniforms(seed, row).random(int(marks[-1])))
+        drawn = draw_many(ensemble, uniforms(seed, row).random(int(marks[-1])))
         is_read = np.zeros(n_features, np.bool_)
         outs = (votes[row], read[row], by_count[row])
         tally(

@@ -1,5 +1,6 @@
 """What a policy says of a session; each is one class in `core.session.policies`."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ class Step:
     n_draws: int = 0
 
 
-class Policy:
+class Policy(ABC):
     """How a session goes on.
 
     A subclass says its name and finds the next step. What it need not say: its vote is
@@ -41,9 +42,9 @@ class Policy:
         del ensemble
         return True
 
+    @abstractmethod
     def find_next(self, position: Position) -> Step:
         """Return what to ask next, or why nothing is."""
-        raise NotImplementedError
 
     def plan_length(self, position: Position) -> int | None:
         """Return how many hypotheses its plan has; None: whatever can be paid."""

@@ -203,6 +203,7 @@ def test_table_without_any_stump_gets_one_round():
     assert n_yields == 0
 
 
+@pytest.mark.slow
 def test_interrupted_training_comes_out_the_same_and_tells_what_was_chosen():
     dataset, params = noisy(60), BoostParams(rounds=6)
     auto = frozenset({"rounds", "tau"})

@@ -95,6 +95,7 @@ def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_class
             assert forecast.label == labels[row, at]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", BASELINES)
 @given(st.data())
 def test_trees_under_any_budget_walk_as_sessions_do(algorithm, data):

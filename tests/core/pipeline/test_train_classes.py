@@ -359,6 +359,7 @@ def test_chances_of_iris_agree_with_its_predictions():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label_weights", ["balanced", "uniform"])
 def test_digits_are_learnt(label_weights):
     X, y = load_digits(return_X_y=True)
@@ -373,6 +374,7 @@ def test_digits_are_learnt(label_weights):
     assert model.score(X[1::2], y[1::2]) > (0.85 if IS_COMPILED else 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_budget_bounds_what_digits_cost(learner):
     X, y = load_digits(return_X_y=True)
@@ -392,6 +394,7 @@ def test_budget_bounds_what_digits_cost(learner):
         assert error == pytest.approx(np.mean(predicted != y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_multilabel_indicators_are_learnt(learner):
     X, y = make_multilabel_classification(

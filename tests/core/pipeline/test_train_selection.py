@@ -185,6 +185,7 @@ def test_selection_of_a_fold_sees_its_training_rows_only():
     assert model.curve.mean_spends[-1] == pytest.approx(UNIT / 2)
 
 
+@pytest.mark.slow
 def test_shuffled_classes_give_a_curve_no_better_than_chance():
     """Selecting on all rows would pick the columns that fit held-out rows by luck."""
     generator = np.random.default_rng(0)
@@ -266,6 +267,7 @@ def undisturbed(algorithm, method):
     return params, chosen, pull(train(telling(), params, folds=2, selection=chosen))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "method"),
     [

@@ -133,6 +133,7 @@ def test_one_row_per_class_gets_a_model_without_folds():
     assert model.ensemble.calibrations == ()
 
 
+@pytest.mark.slow
 def test_a_thousand_classes_on_a_few_hundred_rows():
     n_classes = 1000 if IS_COMPILED else 60
     random = np.random.default_rng(1)

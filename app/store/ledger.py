@@ -10,6 +10,7 @@ from app.store.paging import newest
 from app.store.tables import columns_of, ledger
 
 COLUMNS = columns_of(ledger, LedgerEntry)
+APPEND = ledger.insert().inline()
 
 
 def append(db: Session, entry: LedgerEntry) -> None:
@@ -19,7 +20,7 @@ def append(db: Session, entry: LedgerEntry) -> None:
     """
     values = asdict(entry)
     del values["id"]
-    db.execute(ledger.insert().values(values))
+    db.execute(APPEND, values)
 
 
 def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:

@@ -1,10 +1,12 @@
 """What routes are handed: transactions, the clock, and what the application holds."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any, Protocol
 
 import sqlalchemy as sa
+from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Depends, HTTPException, Query, Request
 from sqlalchemy.orm import Session
 
@@ -63,16 +65,41 @@ async def get_log_fields(request: Request) -> dict[str, object]:
     return fields
 
 
-def get_db(engine: Annotated[sa.Engine, Depends(get_engine)]) -> Iterator[Session]:
-    with transaction(engine) as db:
+async def get_db(request: Request) -> AsyncIterator[Session]:
+    async with ended_in_a_thread(transaction(request.app.state.engine)) as db:
         yield db
 
 
-def get_read_db(
-    engine: Annotated[sa.Engine, Depends(get_engine)],
-) -> Iterator[Session]:
-    with transaction(engine, is_read=True) as db:
+async def get_read_db(request: Request) -> AsyncIterator[Session]:
+    async with ended_in_a_thread(reading(request.app.state.engine)) as db:
         yield db
+
+
+def reading(engine: sa.Engine) -> AbstractContextManager[Session]:
+    return transaction(engine, is_read=True)
+
+
+@asynccontextmanager
+async def ended_in_a_thread(
+    opened: AbstractContextManager[Session],
+) -> AsyncIterator[Session]:
+    """Open a transaction, which waits for nothing, and end it in a thread.
+
+    A thread of its own kind: to wait for one of those that routes hold, while they wait
+    for this one's connection, would be a deadlock.
+    """
+    db, ending = opened.__enter__(), CapacityLimiter(1)
+    try:
+        yield db
+    except BaseException as error:
+        traceback = error.__traceback__
+        with CancelScope(shield=True):
+            await to_thread.run_sync(
+                opened.__exit__, type(error), error, traceback, limiter=ending
+            )
+        raise
+    with CancelScope(shield=True):
+        await to_thread.run_sync(opened.__exit__, None, None, None, limiter=ending)
 
 
 # Scope "function": the commit precedes the response.

@@ -21,6 +21,7 @@ from core.table.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"])
 TakesJson = Depends(require_json)
+CREATED = 201
 
 IfMatch = Annotated[
     str | None,
@@ -33,31 +34,36 @@ IfMatch = Annotated[
 
 
 def show(
-    view: schemas.Session, fields: dict[str, object], response: Response
-) -> schemas.Session:
-    """Return the answer, its ETag, and the log's share of it."""
-    response.headers["ETag"] = f'"{view.version}"'
+    view: schemas.Session, fields: dict[str, object], status: int = 200
+) -> Response:
+    """Return a session as the response; tell the log of it.
+
+    Written here, in the route's thread: FastAPI would go to another one to check it.
+    """
     fields |= {"session": view.id, "remaining": view.budget.remaining}
-    return view
+    headers = {"ETag": f'"{view.version}"'}
+    if status == CREATED:
+        headers["Location"] = f"/predict/{view.id}"
+    content = view.model_dump_json()
+    return Response(content, status, headers, media_type="application/json")
 
 
 def version_of(if_match: str | None) -> int | None:
     return None if if_match is None else int(if_match.strip('"'))
 
 
-@router.post("", status_code=201, dependencies=[TakesJson], summary="Start a session")
+@router.post(
+    "",
+    status_code=CREATED,
+    response_model=schemas.Session,
+    dependencies=[TakesJson],
+    summary="Start a session",
+)
 def start(
-    body: schemas.PredictRequest,
-    db: Db,
-    loaded: Loaded,
-    now: Now,
-    fields: LogFields,
-    response: Response,
-) -> schemas.Session:
+    body: schemas.PredictRequest, db: Db, loaded: Loaded, now: Now, fields: LogFields
+) -> Response:
     """Open a session. Nothing is charged until an answer comes."""
-    view = service.start(db, loaded, body, now)
-    response.headers["Location"] = f"/predict/{view.id}"
-    return show(view, fields, response)
+    return show(service.start(db, loaded, body, now), fields, CREATED)
 
 
 @router.get("", summary="List sessions, newest first")
@@ -67,7 +73,7 @@ def page(
     return service.page(db, limit, after, now, settings.session_ttl_s)
 
 
-@router.get("/{id}", summary="Show a session")
+@router.get("/{id}", response_model=schemas.Session, summary="Show a session")
 def get(
     id: str,
     db: ReadDb,
@@ -75,14 +81,18 @@ def get(
     now: Now,
     settings: Settings,
     fields: LogFields,
-    response: Response,
-) -> schemas.Session:
+) -> Response:
     fields["session"] = id
     view = service.get(db, loaded, id, now, settings.session_ttl_s)
-    return show(view, fields, response)
+    return show(view, fields)
 
 
-@router.post("/{id}/answers", dependencies=[TakesJson], summary="Give answers")
+@router.post(
+    "/{id}/answers",
+    response_model=schemas.Session,
+    dependencies=[TakesJson],
+    summary="Give answers",
+)
 def answer(
     id: str,
     body: schemas.AnswersRequest,
@@ -91,9 +101,8 @@ def answer(
     now: Now,
     settings: Settings,
     fields: LogFields,
-    response: Response,
     if_match: IfMatch = None,
-) -> schemas.Session:
+) -> Response:
     """Take all answers or none; charges in list order.
 
     An answer that the session has already changes nothing: after a broken connection
@@ -110,10 +119,10 @@ def answer(
         version=version_of(if_match),
     )
     fields["charged"] = from_micros(changed.charged)
-    return show(changed.session, fields, response)
+    return show(changed.session, fields)
 
 
-@router.post("/{id}/stop", summary="Stop a session")
+@router.post("/{id}/stop", response_model=schemas.Session, summary="Stop a session")
 def stop(
     id: str,
     db: Db,
@@ -121,9 +130,8 @@ def stop(
     now: Now,
     settings: Settings,
     fields: LogFields,
-    response: Response,
     if_match: IfMatch = None,
-) -> schemas.Session:
+) -> Response:
     """End a session; results that were ordered may still come in."""
     fields["session"] = id
     view = service.stop(
@@ -134,7 +142,7 @@ def stop(
         settings.session_ttl_s,
         version=version_of(if_match),
     )
-    return show(view, fields, response)
+    return show(view, fields)
 
 
 @router.delete(

@@ -1,7 +1,7 @@
 """Routes of trainings."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from app.http.deps import (
     ReadDb,
     get_blobs,
     get_engine,
-    get_read_db,
+    reading,
 )
 from app.http.forms import FORM, media_type, missing, read_form, required_file
 from app.http.watch import Events, Watch
@@ -197,11 +197,6 @@ def get_watch(request: Request) -> Watch:
         state.watch = Watch(fetch, lambda: bool(state.stopping))
     watch: Watch = state.watch
     return watch
-
-
-@contextmanager
-def reading(engine: Any) -> Iterator[Session]:
-    yield from get_read_db(engine)
 
 
 @router.get(

@@ -46,15 +46,15 @@ def create_engine(url: str) -> sa.Engine:
 
 @contextmanager
 def transaction(engine: sa.Engine, *, is_read: bool = False) -> Iterator[Session]:
-    """Commit what the block did, or nothing of it."""
-    with engine.connect() as plain:
-        connection = plain.execution_options(is_read=is_read)
-        if is_read and engine.dialect.name == "postgresql":
-            connection = connection.execution_options(postgresql_readonly=True)
-        with Session(bind=connection, expire_on_commit=False) as db:
-            try:
-                yield db
-                db.commit()
-            except BaseException:
-                db.rollback()
-                raise
+    """Commit what the block did, or nothing of it; connect when it does something."""
+    if is_read:
+        engine = engine.execution_options(is_read=True)
+        if engine.dialect.name == "postgresql":
+            engine = engine.execution_options(postgresql_readonly=True)
+    with Session(engine, expire_on_commit=False) as db:
+        try:
+            yield db
+            db.commit()
+        except BaseException:
+            db.rollback()
+            raise

@@ -12,6 +12,7 @@ from core.model.model import Curve
 from core.model.votes import TIE
 from core.pipeline.calibration import Observed, calibrate, join
 from core.session.curves import evaluate
+from core.session.policies import POLICIES
 from core.session.simulate import walk
 from core.table.dataset import Dataset
 
@@ -30,9 +31,6 @@ MAX_VOTES = 1 << 16
 MAX_NUMBERS = 1 << 18
 
 Found = TypeVar("Found")
-
-# The policies that have calibrations.
-CALIBRATED = ("ordered", "sample")
 
 
 class ValidationStep(NamedTuple):
@@ -62,8 +60,9 @@ def validate(
     by_fold: list[list[tuple[str, Calibration]]] = [[] for _ in pairs]
     calibrations: list[tuple[str, Calibration]] = []
     # Fits take about as long as the votes they are fitted to.
-    n_done, n_steps = 0, len(pairs) * (2 * len(CALIBRATED) + 1)
-    for policy in CALIBRATED:
+    fitted_policies = [name for name, policy in POLICIES.items() if policy.is_fitted]
+    n_done, n_steps = 0, len(pairs) * (2 * len(fitted_policies) + 1)
+    for policy in fitted_policies:
         observed = []
         for ensemble, part in pairs:
             budgets = purchase_budgets(whole, MAX_BUDGETS)
@@ -139,7 +138,7 @@ def collect_votes(
     On the way to an end votes are left out: they say more than those of a smaller
     budget with the same features, and one fit to both served neither (calibration error
     .03 for .02 at the ends of 10,000 rows). So are votes that the priors answer, and
-    the full vote in which the policy `sample` may end.
+    the full votes, marked -1, in which a policy that draws may end.
     """
     strides = spread_rows(rows.n_samples, len(budgets), ensemble.n_outputs)
     weights = rows.weights * rows.n_samples / len(budgets) * len(strides)
@@ -149,9 +148,8 @@ def collect_votes(
         limits = budgets[first :: len(strides)]
         walks = walk(ensemble, rows.values[its_rows], limits, policy, seed)
         scores = walks.scores
-        is_taken = np.abs(scores).max(axis=-1) > TIE * float(ensemble.alpha_sums[-1])
-        if policy == "sample":
-            is_taken &= walks.marks >= 0
+        is_tie = np.abs(scores).max(axis=-1) <= TIE * float(ensemble.alpha_sums[-1])
+        is_taken = ~is_tie & (walks.marks >= 0)
         row_idxs, columns = np.nonzero(is_taken)
         parts.append(
             Observed(

@@ -36,6 +36,8 @@ class Policy(ABC):
     name: str
     #: key of `Ensemble.calibrations` whose fit turns its votes into probabilities
     calibration = FULL_VOTE
+    #: whether training fits a calibration, under its name, to the votes it ends with
+    is_fitted = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether sessions of an ensemble may ask by this policy."""

@@ -7,7 +7,7 @@ from core.arrays import FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Ensemble
 from core.model.votes import TIE, argbest
 
-# Whose calibration turns the vote of all that is known into probabilities.
+# Key, in models, of the calibration of a vote of all that is known.
 FULL_VOTE = "ordered"
 
 KNOTS = np.linspace(0.0, 1.0, N_KNOTS)

@@ -23,6 +23,7 @@ class Staged(Ordered):
     """
 
     name = "cascade"
+    is_fitted = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether the ensemble has stages."""

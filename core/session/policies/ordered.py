@@ -14,6 +14,7 @@ class Ordered(Policy):
     """Ask the first feature of the plan that has no answer yet."""
 
     name = "ordered"
+    is_fitted = True
 
     def plan_length(self, position: Position) -> int | None:
         """Return how many hypotheses the plan has."""

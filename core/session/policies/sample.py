@@ -66,6 +66,7 @@ class Sample(Policy):
     """
 
     name = "sample"
+    is_fitted = True
 
     def find_next(self, position: Position) -> Step:
         """Return the feature of the first draw that needs one."""

@@ -6,15 +6,15 @@ They lie outside the repository: in the folder that `ASKLESS_DATA` names, else i
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.csv
 
+from app.ingest import read_table
 from core.arrays import FloatArray, IntArray
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset
@@ -22,6 +22,7 @@ from core.table.dataset import ClassLabel, Dataset
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGET = "label"
 MICROS = 1_000_000
+Value = TypeVar("Value")
 
 # Sets of several classes that the papers use with two.
 JOINED = {
@@ -38,6 +39,19 @@ class MissingDataError(Exception):
 def find_folder() -> Path:
     """Return the folder of the shared data sets."""
     return Path(os.environ.get("ASKLESS_DATA") or FOLDER)
+
+
+def read_each(
+    names: Iterable[str], read: Callable[[str], Value]
+) -> tuple[dict[str, Value], dict[str, str]]:
+    """Return what is read of each set that is there, and why the others are lacking."""
+    found, lacking = {}, {}
+    for name in names:
+        try:
+            found[name] = read(name)
+        except MissingDataError as error:
+            lacking[name] = str(error)
+    return found, lacking
 
 
 @dataclass(frozen=True)
@@ -65,42 +79,31 @@ class Table:
 
         Of a category's values only those of these rows are known.
         """
-        row_idxs = np.asarray(rows)
-        micros = (
-            [MICROS] * self.n_features if costs is None else [int(c) for c in costs]
-        )
-        values = self.values[row_idxs]
+        micros = [MICROS] * self.n_features if costs is None else costs
+        columns = self.values[np.asarray(rows)].T
         features = []
-        for idx, (feature, cost) in enumerate(zip(self.features, micros, strict=True)):
-            column = values[:, idx]
+        for feature, cost, column in zip(self.features, micros, columns, strict=True):
             seen = feature.categories
             if feature.type == "category":
                 codes = np.unique(column[~np.isnan(column)])
                 seen = tuple(feature.categories[int(code)] for code in codes)
-                values[:, idx] = recode(column, feature.categories, seen)
-            features.append(replace(feature, cost=cost, categories=seen))
-        return self._dataset(values, row_idxs, Catalogue(tuple(features)))
+            features.append(replace(feature, cost=int(cost), categories=seen))
+        return self.encode(rows, Catalogue(tuple(features)))
 
-    def testing(self, rows: npt.ArrayLike, training: Dataset) -> Dataset:
-        """Rows to test on, in the terms of a training's catalogue."""
+    def encode(self, rows: npt.ArrayLike, catalogue: Catalogue) -> Dataset:
+        """Rows in the terms of a catalogue: a training's, to test it."""
         row_idxs = np.asarray(rows)
         values = self.values[row_idxs]
-        for idx, feature in enumerate(training.catalogue.features):
+        for idx, feature in enumerate(catalogue.features):
             if feature.type == "category":
                 all_seen = self.features[idx].categories
                 values[:, idx] = recode(values[:, idx], all_seen, feature.categories)
-        return self._dataset(values, row_idxs, training.catalogue)
-
-    def _dataset(
-        self, values: FloatArray, row_idxs: IntArray, catalogue: Catalogue
-    ) -> Dataset:
-        n_rows = row_idxs.size
         return Dataset(
             catalogue=catalogue,
             classes=self.classes,
             values=np.ascontiguousarray(values),
             targets=self.targets[row_idxs],
-            weights=np.full(n_rows, 1.0 / n_rows),
+            weights=np.full(row_idxs.size, 1.0 / row_idxs.size),
         )
 
 
@@ -124,60 +127,36 @@ def load(name: str, *, is_two_class: bool = True) -> Table:
     entry = json.loads(manifest_path.read_text()).get(name)
     if entry is None or not (folder / entry["file"]).is_file():
         raise MissingDataError(f"{name}: no such set in the data folder")
-    columns = read_columns(folder / entry["file"])
+    table = read_table(folder / entry["file"])
+    columns = {one: table.column(one).to_pylist() for one in table.column_names}
     joined = JOINED.get(name, {}) if is_two_class else {}
     labels = np.array([joined.get(label, label) for label in columns.pop(TARGET)])
     class_names, targets = np.unique(labels, return_inverse=True)
     if is_two_class and class_names.size != 2:
         raise MissingDataError(f"{name}: has {class_names.size} classes, not two")
-    features, values = [], []
-    for column_name, cells in columns.items():
-        feature, column = read_feature(
-            column_name, cells, is_nominal(column_name, entry["nominal_features"])
-        )
-        features.append(feature)
-        values.append(column)
+    nominal = entry["nominal_features"]
+    # The manifest writes "60 of 60" for all of them.
+    is_nominal = [isinstance(nominal, str) or one in nominal for one in columns]
+    features, values = zip(*map(read_feature, columns.items(), is_nominal), strict=True)
     return Table(
         name=name,
-        features=tuple(features),
+        features=features,
         classes=tuple(ClassLabel(str(one), str(one)) for one in class_names),
         values=np.column_stack(values),
         targets=targets.astype(np.int64),
     )
 
 
-def read_columns(path: Path) -> dict[str, list[str]]:
-    """Read every cell of a CSV file as text."""
-    with pa.input_stream(str(path), compression="detect") as stream:
-        content = stream.read()
-    header = content.split(b"\n", 1)[0].decode().strip().split(",")
-    table = pyarrow.csv.read_csv(
-        pa.BufferReader(content),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(header, pa.string())
-        ),
-    )
-    return {name: table.column(name).to_pylist() for name in table.column_names}
-
-
-def is_nominal(name: str, nominal: list[str] | str) -> bool:
-    """Whether a column is nominal; the manifest writes "60 of 60" for all of them."""
-    if isinstance(nominal, str):
-        some, _, every = nominal.partition(" of ")
-        assert some == every
-        return True
-    return name in nominal
-
-
 def read_feature(
-    name: str, cells: Sequence[str], nominal: bool
+    column: tuple[str, Sequence[str | None]], is_nominal: bool
 ) -> tuple[Feature, FloatArray]:
     """Type a column: category if nominal, boolean if 0 and 1 only, else number."""
-    if nominal:
-        categories = tuple(sorted(set(cells) - {""}))
+    name, cells = column
+    if is_nominal:
+        categories = tuple(sorted({cell for cell in cells if cell}))
         codes = {category: float(code) for code, category in enumerate(categories)}
         values = np.array([codes.get(cell, np.nan) for cell in cells])
         return Feature(name, "category", categories=categories), values
-    is_boolean = set(cells) <= {"0", "1", ""}
+    is_boolean = set(cells) <= {"0", "1", None}
     values = np.array([float(cell) if cell else np.nan for cell in cells])
     return Feature(name, "boolean" if is_boolean else "number"), values

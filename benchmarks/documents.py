@@ -7,13 +7,22 @@ change.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.intervals import Interval
 
 REGION = re.compile(
     r"<!-- table: ([\w-]+) -->\n\n(\|.*\n\|.*\n)(?:\|.*\n)*\n<!-- end -->"
 )
-Rows = list[Sequence[object]]
+Rows = Iterable[Sequence[object]]
+
+
+class Place(NamedTuple):
+    """Where figures and document are written."""
+
+    results: Path
+    document: Path
 
 
 def find_regions(text: str) -> list[str]:

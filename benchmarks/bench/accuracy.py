@@ -5,7 +5,6 @@ tuned. Products have no peer.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,13 +30,6 @@ TEST_SHARE = 0.3
 LEAVES, FACTORS = 8, 3
 
 
-@dataclass(frozen=True)
-class Split:
-    training: Dataset
-    testing: Dataset
-    seed: int
-
-
 def measure_accuracy(scale: Scale) -> dict[str, Any]:
     return {
         "rounds": scale.error_rounds,
@@ -55,22 +47,25 @@ def run_set(name: str, scale: Scale) -> dict[str, Any]:
         scale.error_splits, test_size=TEST_SHARE, random_state=SEED
     )
     splits = []
-    for seed, (rows, others) in enumerate(shuffle.split(table.values, table.targets)):
+    for rows, others in shuffle.split(table.values, table.targets):
         training = table.training(rows)
-        splits.append(Split(training, table.testing(others, training), seed))
+        splits.append((training, table.encode(others, training.catalogue)))
     result: dict[str, Any] = {
         "classes": len(table.classes),
         "features": table.n_features,
-        "training_rows": splits[0].training.n_samples,
-        "test_rows": splits[0].testing.n_samples,
+        "training_rows": splits[0][0].n_samples,
+        "test_rows": splits[0][1].n_samples,
         "learners": {},
     }
     ratio = result["test_rows"] / result["training_rows"]
     for learner in LEARNERS:
-        ours = [our_error(one, learner, scale.error_rounds) for one in splits]
+        ours = [our_error(*one, learner, scale.error_rounds) for one in splits]
         entry: dict[str, Any] = {"askless": interval(ours, ratio)}
         if learner != "product":
-            theirs = [peer_error(one, learner, scale.error_rounds) for one in splits]
+            theirs = [
+                peer_error(*one, learner, scale.error_rounds, seed)
+                for seed, one in enumerate(splits)
+            ]
             entry["adaboost"] = interval(theirs, ratio)
             entry["difference"] = interval(np.subtract(ours, theirs), ratio)
         result["learners"][learner] = entry
@@ -78,22 +73,25 @@ def run_set(name: str, scale: Scale) -> dict[str, Any]:
     return result
 
 
-def our_error(split: Split, learner: LearnerName, rounds: int) -> float:
+def our_error(
+    training: Dataset, testing: Dataset, learner: LearnerName, rounds: int
+) -> float:
     params = BoostParams(
         "adaboost", rounds=rounds, learner=learner, leaves=LEAVES, factors=FACTORS
     )
-    ensemble = train_ensemble(split.training, params)
-    return 100 * evaluate(ensemble, split.testing, (None,)).errors[0]
+    ensemble = train_ensemble(training, params)
+    return 100 * evaluate(ensemble, testing, (None,)).errors[0]
 
 
-def peer_error(split: Split, learner: LearnerName, rounds: int) -> float:
+def peer_error(
+    training: Dataset, testing: Dataset, learner: LearnerName, rounds: int, seed: int
+) -> float:
     size = {"max_depth": 1} if learner == "stump" else {"max_leaf_nodes": LEAVES}
     model = AdaBoostClassifier(
-        DecisionTreeClassifier(**size), n_estimators=rounds, random_state=split.seed
+        DecisionTreeClassifier(**size), n_estimators=rounds, random_state=seed
     )
-    training, testing = one_hot(split.training, split.testing)
-    model.fit(training, split.training.targets)
-    is_wrong = model.predict(testing) != split.testing.targets
+    values, others = one_hot(training, testing)
+    is_wrong = model.fit(values, training.targets).predict(others) != testing.targets
     return 100 * float(is_wrong.mean())
 
 

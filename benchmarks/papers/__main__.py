@@ -2,44 +2,35 @@
 
 A quick run has a folder of its own, build/evidence, for document, figures and data.
 
-A part is a module with `measure(quick)`, its regions of the document (`TABLES`) and its
-judges, by the claims of claims.csv. It finds the results of all parts under
-`results["beside"]`. A new part needs its line in `PARTS` and its regions, no more.
+A part is a module with its sets (`TITLES`) and `measure(quick)`, and one, the same or
+another, with its regions of the document (`TABLES`) and its judges, by the claims of
+claims.csv. A new part needs its line in `PARTS`, its regions and its claims, no more.
 """
 
 import argparse
 import csv
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks import plots
-from benchmarks.documents import Rows, fill, listed
+from benchmarks.documents import Place, Rows, fill, listed
 from benchmarks.papers import (
     baselines,
-    baselines_tables,
     huang,
     huang_tables,
-    huang_verdicts,
     margins,
-    margins_tables,
     reyzin,
     reyzin_tables,
-    reyzin_verdicts,
     search,
-    search_tables,
     selection,
     selection_tables,
-    selection_verdicts,
     trees,
-    trees_tables,
 )
 from benchmarks.papers.pictures import PICTURES
-from benchmarks.papers.results import Verdict
-from benchmarks.papers.runs import Measurement, Results, run
+from benchmarks.papers.results import SetResults, Sets
+from benchmarks.papers.runs import Results, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "docs" / "evidence.md"
@@ -52,63 +43,55 @@ QUICK_NOTE = (
 
 
 class Part(NamedTuple):
-    """What to measure, the regions that it fills in, and the judges of claims."""
+    """A module that measures, and one that shows."""
 
-    measure: Callable[[bool], Measurement]
-    tables: dict[str, Callable[[Results], Rows]]
-    judges: dict[str, Callable[[Results], Verdict | None]]
+    work: Any
+    shown: Any
 
 
 PARTS = {
-    "reyzin": Part(reyzin.measure, reyzin_tables.TABLES, reyzin_verdicts.JUDGES),
-    "margins": Part(margins.measure, margins_tables.TABLES, margins_tables.JUDGES),
-    "huang": Part(huang.measure, huang_tables.TABLES, huang_verdicts.JUDGES),
-    "trees": Part(trees.measure, trees_tables.TABLES, trees_tables.JUDGES),
-    "baselines": Part(
-        baselines.measure, baselines_tables.TABLES, baselines_tables.JUDGES
-    ),
-    "selection": Part(
-        selection.measure, selection_tables.TABLES, selection_verdicts.JUDGES
-    ),
-    "search": Part(search.measure, search_tables.TABLES, search_tables.JUDGES),
+    "reyzin": Part(reyzin, reyzin_tables),
+    "margins": Part(margins, margins),
+    "huang": Part(huang, huang_tables),
+    "trees": Part(trees, trees),
+    "baselines": Part(baselines, baselines),
+    "selection": Part(selection, selection_tables),
+    "search": Part(search, search),
 }
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the data, the document and its figures go."""
-
-    results: Path
-    document: Path
-
-
 WHOLE = Place(ROOT / "benchmarks" / "results", SOURCE)
 QUICK = Place(ROOT / "build" / "evidence", ROOT / "build" / "evidence" / "evidence.md")
 
 
 def read_results(folder: Path) -> dict[str, Results]:
     """Return everything stored, by part."""
-    all_results: dict[str, Results] = {}
-    for name in PARTS:
-        path = folder / f"papers_{name}.json"
-        if path.is_file():
-            results = json.loads(path.read_text())
-            if results["sets"]:
-                all_results[name] = {**results, "beside": all_results}
-    return all_results
+    paths = {name: folder / f"papers_{name}.json" for name in PARTS}
+    found = {n: json.loads(one.read_text()) for n, one in paths.items() if one.exists()}
+    return {name: results for name, results in found.items() if results["sets"]}
+
+
+def find_sets(all_results: dict[str, Results]) -> dict[str, Sets]:
+    """Return the sets of every part, with two repetitions or more."""
+    parts: dict[str, Sets] = {}
+    for name, results in all_results.items():
+        parts[name] = {}
+        for title in PARTS[name].work.TITLES:
+            stored = results["sets"].get(title, {})
+            records = [stored[number] for number in sorted(stored, key=int)]
+            if len(records) > 1:
+                parts[name][title] = SetResults(title, records, parts)
+    return {name: sets for name, sets in parts.items() if sets}
 
 
 def write_document(all_results: dict[str, Results], place: Place) -> None:
     """Fill in the regions of the parts that have results, and draw their pictures."""
+    parts = find_sets(all_results)
     tables = {name: write(all_results) for name, write in GENERAL.items()}
-    for part, results in all_results.items():
-        for name, write in PARTS[part].tables.items():
-            tables[name] = write(results)
-    for part, results in all_results.items():
+    tables["verdicts"] = write_verdicts(parts)
+    for part, sets in parts.items():
+        for name, write in PARTS[part].shown.TABLES.items():
+            tables[name] = write(sets)
         for title, draw in PICTURES.get(part, {}).items():
-            plots.save(
-                draw(results), place.document.parent / "figures" / f"{title}.svg"
-            )
+            plots.save(draw(sets), place.document.parent / "figures" / f"{title}.svg")
     head, body = fill(SOURCE.read_text(), tables).split("\n\n", 1)
     note = QUICK_NOTE if place is QUICK else ""
     place.document.write_text(f"{head}\n\n{note}{body}")
@@ -116,7 +99,6 @@ def write_document(all_results: dict[str, Results], place: Place) -> None:
 
 def write_runs(all_results: dict[str, Results]) -> Rows:
     """How much was measured: sets, repetitions, processor time, and settings."""
-    rows = []
     for part, results in all_results.items():
         counts = sorted({len(stored) for stored in results["sets"].values()})
         ends = dict.fromkeys((counts[0], counts[-1]))
@@ -128,37 +110,33 @@ def write_runs(all_results: dict[str, Results]) -> Rows:
             if isinstance(value, int | float) and key != "version"
         ]
         cells = (len(results["sets"]), " to ".join(map(str, ends)), f"{minutes:.1f}")
-        rows.append((part, *cells, listed(settings, "")))
-    return rows
+        yield part, *cells, listed(settings, "")
 
 
 def write_lacking(all_results: dict[str, Results]) -> Rows:
     """What could not be measured, and why."""
-    return [
-        (part, why)
-        for part, results in all_results.items()
-        for why in results.get("lacking", {}).values()
-    ]
+    for part, results in all_results.items():
+        for why in results.get("lacking", {}).values():
+            yield part, why
 
 
-def write_verdicts(all_results: dict[str, Results]) -> Rows:
-    """What became of each claim whose part was measured."""
-    rows = []
-    for key, paper, claim in csv.reader(CLAIMS.read_text("utf-8").splitlines()[1:]):
-        part, name = key.split(" ", 1)
-        results = all_results.get(part)
-        found = PARTS[part].judges[name](results) if results else None
+def write_verdicts(parts: dict[str, Sets]) -> Rows:
+    """What became of each claim whose part was measured, in the words of its row."""
+    for row in csv.DictReader(CLAIMS.read_text("utf-8").splitlines()):
+        part, name = row["key"].split(" ", 1)
+        found = part in parts and PARTS[part].shown.JUDGES[name](parts[part])
         if found:
-            rows.append((paper, claim, f"**{found[0]}**", found[1]))
-    return rows
+            verdict, figures = found
+            words = {
+                key: listed(one) if isinstance(one, list) else one
+                for key, one in figures.items()
+            }
+            measured = row["measured"].format_map(words)
+            yield row["paper"], row["claim"], f"**{verdict}**", measured
 
 
-GENERAL = {
-    "runs": write_runs,
-    "lacking": write_lacking,
-    "verdicts": write_verdicts,
-}
-NAMES = (*GENERAL, *(name for part in PARTS.values() for name in part.tables))
+GENERAL = {"runs": write_runs, "lacking": write_lacking}
+NAMES = (*GENERAL, "verdicts", *(n for one in PARTS.values() for n in one.shown.TABLES))
 
 
 def main() -> int:
@@ -172,7 +150,7 @@ def main() -> int:
     arguments = parser.parse_args()
     place = QUICK if arguments.quick else WHOLE
     if not arguments.document:
-        parts = {name: one.measure(arguments.quick) for name, one in PARTS.items()}
+        parts = {name: one.work.measure(arguments.quick) for name, one in PARTS.items()}
         for line in {why for one in parts.values() for why in one.lacking.values()}:
             print(f"skipped {line}", file=sys.stderr)
         try:

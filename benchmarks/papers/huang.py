@@ -4,13 +4,14 @@ Stumps; costs uniform on [0, 2], drawn anew with the rows of every repetition.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from benchmarks.data import MICROS
 from benchmarks.engine import boost_rounds
 from benchmarks.papers import sets
-from benchmarks.papers.runs import Measurement, Record
+from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import SETS, Draw
 from core.model.ensemble import Ensemble
 from core.session.curves import evaluate
@@ -20,22 +21,16 @@ from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams
 from core.training.rounds import Round
 
+TITLES = tuple(SETS)
 BUDGETS = tuple(range(2, 41, 2))
 ROUNDS = 500
-N_REPETITIONS = 100
-N_QUICK = 10
+SETTINGS = {"budgets": BUDGETS, "rounds": ROUNDS, "max_cost": sets.MAX_COST}
 RULES = {
     "greedy": "adaboost_bt_greedy",
     "smoothed": "adaboost_bt_smoothed",
     "speedboost": "speedboost",
     "hybrid": "hybrid",
 }
-
-
-def measure(quick: bool) -> Measurement:
-    """Figure 1 on every set of Table 1 that is there."""
-    settings = {"budgets": BUDGETS, "rounds": ROUNDS, "max_cost": sets.MAX_COST}
-    return sets.plan(SETS, N_QUICK if quick else N_REPETITIONS, settings, play)
 
 
 def play(title: str, repetition: int) -> Record:
@@ -99,3 +94,6 @@ def errors(
     limits = [budget * MICROS for budget in BUDGETS]
     curve = evaluate(ensemble, testing, limits, policy, seed)
     return np.round(curve.errors, 4).tolist()
+
+
+measure = partial(sets.plan, TITLES, SETTINGS, play, (100, 10))

@@ -3,12 +3,16 @@
 AdaBoost on stumps over the rows of `reyzin`'s repetitions.
 """
 
+from functools import partial
+
 import numpy as np
 
+from benchmarks.documents import Rows, percent
 from benchmarks.engine import boost_rounds
-from benchmarks.papers import sets
+from benchmarks.papers.results import Sets, Verdict, count_held, grade
 from benchmarks.papers.reyzin import TITLES, means, sample_rows
-from benchmarks.papers.runs import Measurement, Record
+from benchmarks.papers.runs import Record
+from benchmarks.papers.sets import draw, plan
 from core.model.margins import corollary3_bound, margin_distribution, margins
 from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams
@@ -17,14 +21,10 @@ ROUNDS = (10, 100, 500)
 DRAWS = (11, 31, 101, 301, 1001, 3001)
 THETAS = np.round(np.linspace(-1, 1, 81), 3)
 BOUND_THETAS = np.round(np.linspace(0.01, 1, 100), 3)
-N_REPETITIONS = 20
-N_QUICK = 3
+SETTINGS = {"rounds": ROUNDS, "draws": DRAWS, "sampled_rows": "training"}
 
-
-def measure(quick: bool) -> Measurement:
-    """The sets of 000 that are there."""
-    settings = {"rounds": ROUNDS, "draws": DRAWS, "sampled_rows": "training"}
-    return sets.plan(TITLES, N_QUICK if quick else N_REPETITIONS, settings, play)
+SMALL = 0.1
+DRAWS_SHOWN = (101, 3001)
 
 
 def play(title: str, repetition: int) -> Record:
@@ -34,7 +34,7 @@ def play(title: str, repetition: int) -> Record:
     plus exp(-N theta^2/2), for N draws. `sampled`: the error that it bounds, of N draws
     for each training row.
     """
-    drawn = sets.draw(title, repetition, uniform_costs=True)
+    drawn = draw(title, repetition, uniform_costs=True)
     training = drawn.training
     params = BoostParams("adaboost", rounds=ROUNDS[-1])
     rounds = list(boost_rounds(training, params))
@@ -53,3 +53,32 @@ def play(title: str, repetition: int) -> Record:
     votes, _, _ = sample_rows(ensemble, training, repetition, np.array(DRAWS))
     record["sampled"] = means(np.sign(votes) != training.signs[:, None])
     return record
+
+
+def write_margins(sets: Sets) -> Rows:
+    zero, small = (int(np.searchsorted(THETAS, one)) for one in (0.0, SMALL))
+    for title, found in sets.items():
+        ends = [
+            percent(found.mean(key)[DRAWS.index(draws)])
+            for draws in DRAWS_SHOWN
+            for key in ("sampled", "bound")
+        ]
+        for count in ROUNDS:
+            train, test = (found.mean(f"{rows}_{count}") for rows in ("train", "test"))
+            shares = [percent(one) for one in (train[zero], train[small], test[zero])]
+            cells = ends if count == ROUNDS[-1] else [""] * len(ends)
+            yield title if count == ROUNDS[0] else "", count, *shares, *cells
+
+
+def judge_terms(sets: Sets) -> Verdict:
+    """Do the two terms of Corollary 3 bound the error on training rows?"""
+    gaps = [found.mean("bound") - found.mean("sampled") for found in sets.values()]
+    held = [bool((one >= 0).all()) for one in gaps]
+    at_101 = [100 * one[DRAWS.index(101)] for one in gaps]
+    ends = {"least": min(at_101), "most": max(at_101)}
+    return grade(held), {**count_held(held), "n_draws": len(DRAWS), **ends}
+
+
+measure = partial(plan, TITLES, SETTINGS, play, (20, 3))
+TABLES = {"margins": write_margins}
+JUDGES = {"terms": judge_terms}

@@ -8,16 +8,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from benchmarks import plots
-from benchmarks.papers import huang_tables, margins, reyzin, search, search_tables
+from benchmarks.papers import margins, reyzin, search
 from benchmarks.papers import selection_findings as selection
 from benchmarks.papers.huang import BUDGETS
-from benchmarks.papers.results import beside, column, mean, measured
+from benchmarks.papers.results import SetResults, Sets, pick
 from benchmarks.papers.reyzin_tables import unread
-from benchmarks.papers.runs import Results
-from benchmarks.papers.sets import SETS
 from benchmarks.papers.trees import SIZES
 from benchmarks.plots import Line, draw_panels
 from core.arrays import FloatArray
+
+#: Key, label, colour and dashes of a line.
+Styles = Sequence[tuple[str, str, str, str]]
 
 SEARCH_COLOURS = dict(
     zip(search.SEARCHES, ("grey", "blue", "pink", "orange"), strict=True)
@@ -29,22 +30,34 @@ SEARCH_LABELS = {
 }
 
 
-def draw_draws(results: Results) -> Figure:
+def draw_curves(
+    x: Sequence[int], styles: Styles, read: Callable[[str], FloatArray]
+) -> list[Line]:
+    """A line in percent for each style."""
+    return [
+        Line(label, colour, x, 100 * read(key), dashes)
+        for key, label, colour, dashes in styles
+    ]
+
+
+def draw_full(
+    found: SetResults, label: str = "AdaBoost", colour: str = "grey", dashes: str = "--"
+) -> Line:
+    """A level line: AdaBoost's error."""
+    return Line(label, colour, None, float(100 * found.mean("adaboost")), dashes)
+
+
+def draw_draws(sets: Sets) -> Figure:
     """Reyzin's Figures 1 (with the features read) and 2 (logarithmic)."""
     marks, panels = reyzin.find_marks(), {}
-    for title in measured(results, ("ocr17", "splice")):
-        errors = 100 * column(results, title, "errors")
-        full = float(100 * mean(results, title, "adaboost"))
-        panels[title] = [
-            Line("error, sampled", "blue", marks, errors),
-            Line("error, AdaBoost", "grey", None, full, "--"),
-        ]
-    if "ocr17" in panels:
-        share = column(results, "ocr17", "read").T / column(
-            results, "ocr17", "n_features"
-        )
-        read = Line("features read", "orange", marks, 100 * share.mean(axis=1))
-        panels["ocr17"].append(read)
+    for title, found in pick(sets, ("ocr17", "splice")).items():
+        errors = 100 * found.column("errors")
+        sampled = Line("error, sampled", "blue", marks, errors)
+        panels[title] = [sampled, draw_full(found, "error, AdaBoost")]
+        if title == "ocr17":
+            share = found.column("read").T / found.column("n_features")
+            read = Line("features read", "orange", marks, 100 * share.mean(axis=1))
+            panels[title].append(read)
     figure = draw_panels(panels, ("draws", "%"), shape=(2, 3, 2.5), ylim=(0, None))
     for axes, title in zip(figure.axes, panels, strict=False):
         kind = {"xlim": (0, 1000)} if title == "ocr17" else {"xscale": "log"}
@@ -52,27 +65,23 @@ def draw_draws(results: Results) -> Figure:
     return figure
 
 
-def draw_unread(results: Results) -> Figure:
+def draw_unread(sets: Sets) -> Figure:
     """Share of features that no draw has read, beside the bounds for even draws."""
     styles = (
-        ("measured", "blue", "-"),
-        ("the paper's bound: even draws over all", "orange", "--"),
-        ("even draws over those AdaBoost reads", "green", ":"),
+        ("measured", "measured", "blue", "-"),
+        ("even", "the paper's bound: even draws over all", "orange", "--"),
+        ("even_used", "even draws over those AdaBoost reads", "green", ":"),
     )
-    panels = {}
-    for title in measured(results, reyzin.TITLES):
-        panels[title] = [
-            Line(label, colour, reyzin.find_marks(), 100 * shares, dashes)
-            for shares, (label, colour, dashes) in zip(
-                unread(results, title), styles, strict=True
-            )
-        ]
+    panels = {
+        title: draw_curves(reyzin.find_marks(), styles, unread(found).__getitem__)
+        for title, found in sets.items()
+    }
     labels = ("draws", "% of features unread")
     settings = {"xscale": "log", "ylim": (0, 102)}
     return draw_panels(panels, labels, shape=(4, 3, 1.9), **settings)
 
 
-def draw_by_features(results: Results) -> Figure:
+def draw_by_features(sets: Sets) -> Figure:
     """Error by number of features read: sampled, deterministic, in training order."""
     styles = (
         ("sampled", "sampled (RS)", "orange", "-"),
@@ -80,67 +89,47 @@ def draw_by_features(results: Results) -> Figure:
         ("top_rounds", "hypotheses of most alpha", "sky", "--"),
         ("prefix", "training order (BT)", "blue", "-"),
     )
-    panels = {}
-    for title in measured(results, reyzin.TITLES):
-        full = float(100 * mean(results, title, "adaboost"))
-        panels[title] = [
-            *draw_curves(results, title, reyzin.COUNTS, styles, mean),
-            Line("AdaBoost, all", "grey", None, full, ":"),
+    panels = {
+        title: [
+            *draw_curves(reyzin.COUNTS, styles, found.mean),
+            draw_full(found, "AdaBoost, all", dashes=":"),
         ]
+        for title, found in sets.items()
+    }
     settings = {"xscale": "log", "ylim": (0, 50), "ticks": (1, 4, 16, 64)}
     labels = ("features read", "test error, %")
     return draw_panels(panels, labels, shape=(4, 3, 1.9), **settings)
 
 
-def draw_curves(
-    results: Results,
-    title: str,
-    x: Sequence[int],
-    styles: Sequence[tuple[str, str, str, str]],
-    read: Callable[[Results, str, str], FloatArray],
-) -> list[Line]:
-    """A line in percent for each key, label, colour and dashes."""
-    return [
-        Line(label, colour, x, 100 * read(results, title, key), dashes)
-        for key, label, colour, dashes in styles
-    ]
-
-
-def draw_margins(results: Results) -> Figure:
+def draw_margins(sets: Sets) -> Figure:
     """Distribution of margins after some numbers of rounds."""
     styles = [
         (f"{rows}_{count}", f"{count} rounds, {rows}", shade, dashes)
         for count, shade in zip(margins.ROUNDS, ("sky", "blue", "orange"), strict=True)
         for rows, dashes in (("train", "-"), ("test", ":"))
     ]
-    panels = {
-        title: draw_curves(results, title, margins.THETAS, styles, mean)
-        for title in measured(results, reyzin.TITLES)
-    }
+    panels = {t: draw_curves(margins.THETAS, styles, sets[t].mean) for t in sets}
     labels = ("margin at most", "% of rows")
     return draw_panels(panels, labels, shape=(4, 3, 2.1), xlim=(-0.6, 0.8))
 
 
-def draw_bound(results: Results) -> Figure:
+def draw_bound(sets: Sets) -> Figure:
     """Corollary 3's two terms, beside the error that they bound and that of testing."""
     styles = (
         ("bound", "the two terms", "orange", "-"),
         ("sampled", "error on training rows, sampled", "green", "-"),
     )
-    panels, tested = {}, beside(results, "reyzin")
-    for title in measured(results, reyzin.TITLES):
-        panels[title] = draw_curves(results, title, margins.DRAWS, styles, mean)
-        if title in tested["sets"]:
-            errors = 100 * mean(tested, title, "errors")
-            line = Line(
-                "on test rows, sampled", "blue", reyzin.find_marks(), errors, ":"
-            )
-            panels[title].append(line)
+    on_test = [("errors", "on test rows, sampled", "blue", ":")]
+    panels = {}
+    for title, found in sets.items():
+        panels[title] = draw_curves(margins.DRAWS, styles, found.mean)
+        if tested := found.beside("reyzin"):
+            panels[title] += draw_curves(reyzin.find_marks(), on_test, tested.mean)
     settings = {"xscale": "log", "ylim": (0, 105)}
     return draw_panels(panels, ("draws", "%"), shape=(4, 3, 1.9), **settings)
 
 
-def draw_budgets(results: Results) -> Figure:
+def draw_budgets(sets: Sets) -> Figure:
     """Figure 1 of Huang, Powers and Reyzin (2015)."""
     styles = (
         ("rs", "RS (sampled)", "grey", "-"),
@@ -149,10 +138,7 @@ def draw_budgets(results: Results) -> Figure:
         ("speedboost", "SpeedBoost", "yellow", "--"),
         ("smoothed", "Smoothed", "green", "-"),
     )
-    panels = {
-        title: draw_curves(results, title, BUDGETS, styles, column)
-        for title in huang_tables.titles(results)
-    }
+    panels = {t: draw_curves(BUDGETS, styles, sets[t].column) for t in sets}
     settings = {"xlim": (2, 40), "xticks": (2, 10, 20, 30, 40), "yscale": "log"}
     labels = ("budget", "test error, %")
     figure = draw_panels(panels, labels, shape=(3, 5, 1.9), **settings)
@@ -163,34 +149,33 @@ def draw_budgets(results: Results) -> Figure:
     return figure
 
 
-def draw_nodes(results: Results) -> Figure:
+def draw_nodes(sets: Sets) -> Figure:
     """Figure 3 of Huang, Powers and Reyzin (2015), with AdaBoost as a line."""
-    panels, boosted = {}, beside(results, "huang")
-    for title in measured(results, tuple(SETS)):
-        curves = 100 * column(results, title, "sizes")[:, 1:]
+    panels = {}
+    for title, found in sets.items():
+        curves = 100 * found.column("sizes")[:, 1:]
         panels[title] = [Line("one tree", "blue", SIZES[1:], curves, marker=".")]
-        if title in measured(boosted, tuple(SETS)):
-            full = float(100 * mean(boosted, title, "adaboost"))
-            panels[title].append(Line("AdaBoost", "orange", None, full, "--"))
+        if boosted := found.beside("huang"):
+            panels[title].append(draw_full(boosted, colour="orange"))
     settings = {"xscale": "log", "ylim": (0, None), "ticks": (3, 10, 30, 100)}
     labels = ("nodes at most", "test error, %")
     return draw_panels(panels, labels, shape=(3, 2, 1.9), **settings)
 
 
-def draw_searches(across: str, up: str, results: Results) -> Figure:
+def draw_searches(across: str, up: str, sets: Sets) -> Figure:
     """A panel per set and learner, a line per search."""
     panels = {
         title: [
             Line(
                 one,
                 SEARCH_COLOURS[one],
-                search_tables.curve(results, title, one, across),
-                search_tables.curve(results, title, one, up),
+                search.curve(found, one, across),
+                search.curve(found, one, up),
                 marker=".",
             )
             for one in search.SEARCHES
         ]
-        for title in search_tables.titles(results)
+        for title, found in sets.items()
     }
     settings = {"xscale": "log"} | ({"yscale": "log"} if up == "seconds" else {})
     labels = (SEARCH_LABELS[across], SEARCH_LABELS[up])
@@ -200,24 +185,24 @@ def draw_searches(across: str, up: str, results: Results) -> Figure:
     return figure
 
 
-def draw_gain(results: Results) -> Figure:
+def draw_gain(sets: Sets) -> Figure:
     """Figure 3 of Sebban and Nock (1999): a bar per data set, mean and median."""
-    sets = selection.counted(selection.merge(results))
-    gains = 100 * selection.saving(sets, "ifs2boost").gains
+    once = selection.counted(selection.merge(sets))
+    gains = 100 * selection.saving(once, "ifs2boost").gains
     figure, (axes,) = plots.make_axes(1, 1, 2.4)
-    same = [selection.is_same(one, "ifs2boost") for one in sets.values()]
+    same = [selection.is_same(one, "ifs2boost") for one in once.values()]
     colours = [plots.COLOURS["blue" if one else "orange"] for one in same]
-    axes.bar(range(len(sets)), gains, color=colours)
+    axes.bar(range(len(once)), gains, color=colours)
     for value, style in ((gains.mean(), ":"), (np.median(gains), "-")):
         axes.axhline(float(value), color=plots.COLOURS["grey"], ls=style, lw=1)
     axes.set_yscale("symlog", linthresh=100)
-    axes.set_xticks(range(len(sets)), list(sets), rotation=60, ha="right")
+    axes.set_xticks(range(len(once)), list(once), rotation=60, ha="right")
     axes.set_ylabel("relative gain, %")
     axes.set_title("blue: the same subset; orange: another; dotted: mean; line: median")
     return figure
 
 
-PICTURES: dict[str, dict[str, Callable[[Results], Figure]]] = {
+PICTURES: dict[str, dict[str, Callable[[Sets], Figure]]] = {
     "reyzin": {
         "reyzin_draws": draw_draws,
         "reyzin_unread": draw_unread,

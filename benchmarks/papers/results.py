@@ -1,19 +1,56 @@
-"""What the parts have stored, as arrays; the papers' own figures."""
+"""What the parts have stored, as arrays by set; the papers' own figures."""
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import getitem
+from typing import Any, TypeVar
 
 import numpy as np
 
 from benchmarks import data
 from benchmarks.data import MissingDataError
 from benchmarks.intervals import Interval, interval
-from benchmarks.papers.runs import Record, Results
+from benchmarks.papers.runs import Record
 from core.arrays import FloatArray
 
-# What became of a claim, and what was measured.
-Verdict = tuple[str, str]
+One = TypeVar("One")
+
+#: What became of a claim, and the figures that the text in claims.csv names.
+Verdict = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class SetResults:
+    """The repetitions of a set, in order; what other parts measured on it."""
+
+    title: str
+    records: list[Record]
+    #: The sets of every part.
+    parts: "dict[str, Sets]" = field(repr=False)
+
+    def column(self, *keys: str) -> FloatArray:
+        """Return one quantity; a row per repetition."""
+        found = [reduce(getitem, keys, one) for one in self.records]
+        return np.array(found, dtype=np.float64)
+
+    def mean(self, *keys: str) -> FloatArray:
+        """Return one quantity, the mean over the repetitions."""
+        return self.column(*keys).mean(axis=0)
+
+    def beside(self, part: str) -> "SetResults | None":
+        """Return the same set in another part, if it was measured there."""
+        return self.parts.get(part, {}).get(self.title)
+
+
+#: The sets with two repetitions or more, by title, in the order of the document.
+Sets = dict[str, SetResults]
+
+
+def pick(sets: dict[str, One], titles: Iterable[str]) -> dict[str, One]:
+    """Return those of some sets that were measured, in the order given."""
+    return {title: sets[title] for title in titles if title in sets}
 
 
 def grade(is_held: Sequence[bool]) -> str:
@@ -23,37 +60,15 @@ def grade(is_held: Sequence[bool]) -> str:
     return "partly" if any(is_held) else "not reproduced"
 
 
-def records(results: Results, title: str) -> list[Record]:
-    """Return the repetitions of a set, in order."""
-    stored = results["sets"].get(title, {})
-    return [stored[number] for number in sorted(stored, key=int)]
-
-
-def column(results: Results, title: str, key: str) -> FloatArray:
-    """Return one quantity of a set; a row per repetition."""
-    return np.array([one[key] for one in records(results, title)], dtype=np.float64)
-
-
-def mean(results: Results, title: str, key: str) -> FloatArray:
-    """Return one quantity of a set, the mean over its repetitions."""
-    return column(results, title, key).mean(axis=0)
-
-
-def measured(results: Results, order: Sequence[str]) -> list[str]:
-    """Return the sets with two repetitions or more, in a given order."""
-    return [title for title in order if len(results["sets"].get(title, {})) > 1]
+def count_held(is_held: Sequence[bool]) -> dict[str, int]:
+    """In how many cases a claim holds, of how many."""
+    return {"n_held": sum(is_held), "n_all": len(is_held)}
 
 
 def paired(one: FloatArray, other: FloatArray) -> Interval:
     """Return a paired difference over the repetitions that both have."""
     n_both = min(one.shape[0], other.shape[0])
     return interval(one[:n_both] - other[:n_both])
-
-
-def beside(results: Results, part: str) -> Results:
-    """Return the results of another part; without sets if it wasn't measured."""
-    found: Results = results.get("beside", {}).get(part, {"sets": {}})
-    return found
 
 
 def reference(paper: str) -> dict[str, Any]:

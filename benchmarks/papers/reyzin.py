@@ -5,13 +5,14 @@ alpha with the stream of the service's own policy `sample`. All costs are 1.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from benchmarks.data import MICROS
 from benchmarks.engine import train_ensemble
 from benchmarks.papers import sets
-from benchmarks.papers.runs import Measurement, Record
+from benchmarks.papers.runs import Record
 from core.arrays import FloatArray, IntArray
 from core.kernels.jit import kernel
 from core.model.ensemble import Ensemble
@@ -22,8 +23,6 @@ from core.training.params import BoostParams
 
 TITLES = ("census", "splice", "ocr17", "ocr49")
 ROUNDS = 500
-N_REPETITIONS = 50
-N_QUICK = 6
 MAX_DRAWS = 3001
 COUNTS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
 EVERY = 6
@@ -37,13 +36,6 @@ def find_marks() -> IntArray:
     steep = 101 * 1.04 ** np.arange(1, 88)
     marks = np.unique([*range(1, 102, 2), *(2 * (steep // 2) + 1)]).astype(np.int64)
     return marks[marks <= MAX_DRAWS]
-
-
-def measure(quick: bool) -> Measurement:
-    """All of 000 on the sets that are there."""
-    marks = find_marks().tolist()
-    settings = {"rounds": ROUNDS, "marks": marks, "counts": COUNTS}
-    return sets.plan(TITLES, N_QUICK if quick else N_REPETITIONS, settings, play)
 
 
 def play(title: str, repetition: int) -> Record:
@@ -185,3 +177,7 @@ def tally(drawn, signs, feature_idxs, is_read, stops, outs):
             mark += 1
     for c in range(counted, counts.shape[0]):
         out_counted[c] = total
+
+
+SETTINGS = {"rounds": ROUNDS, "marks": find_marks().tolist(), "counts": COUNTS}
+measure = partial(sets.plan, TITLES, SETTINGS, play, (50, 6))

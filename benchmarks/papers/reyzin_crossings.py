@@ -13,9 +13,8 @@ from benchmarks.intervals import (
     range_of_one_more,
     resamples,
 )
-from benchmarks.papers.results import column, reference
+from benchmarks.papers.results import SetResults, reference
 from benchmarks.papers.reyzin import find_marks
-from benchmarks.papers.runs import Results
 from core.arrays import FloatArray, IntArray
 
 LEVELS = (100, 50, 25, 10)
@@ -57,17 +56,17 @@ def read_paper() -> dict[str, Any]:
     return reference("reyzin_2010")
 
 
-def compare_tables(results: Results, title: str) -> dict[str, list[Beside]]:
+def compare_tables(ours: SetResults) -> dict[str, list[Beside]]:
     """Each of the paper's figures of a set beside ours, by table."""
-    errors = 100 * column(results, title, "adaboost")
-    theirs = read_paper()["adaboost_error_percent"][title]
+    errors = 100 * ours.column("adaboost")
+    theirs = read_paper()["adaboost_error_percent"][ours.title]
     whole, one = interval(errors), of_one_more(errors)
     ends = (whole.low, whole.high, float(np.median(errors)), one.low, one.high)
     found = {
         "errors": [Beside(theirs, whole.mean, *ends, count_beyond(theirs, errors))]
     }
     marks = np.append(find_marks().astype(np.float64), np.inf)
-    shares = column(results, title, "read").T / column(results, title, "n_features")
+    shares = ours.column("read").T / ours.column("n_features")
     past = {"pad_width": ((0, 0), (0, 1)), "constant_values": np.inf}
     curves = {
         SAMPLES: [np.tile(marks, (one.shape[0], 1)) for one in view(shares.T)],
@@ -75,8 +74,8 @@ def compare_tables(results: Results, title: str) -> dict[str, list[Beside]]:
     }
     for name, values in curves.items():
         found[name] = []
-        for level, theirs in zip(LEVELS, read_paper()[name][title], strict=True):
-            crossings = find_crossings(results, title, level)
+        for level, theirs in zip(LEVELS, read_paper()[name][ours.title], strict=True):
+            crossings = find_crossings(ours, level)
             taken = [
                 one[np.arange(idxs.size), idxs]
                 for one, idxs in zip(values, crossings, strict=True)
@@ -85,7 +84,7 @@ def compare_tables(results: Results, title: str) -> dict[str, list[Beside]]:
     return found
 
 
-def find_crossings(results: Results, title: str, level: int) -> list[IntArray]:
+def find_crossings(ours: SetResults, level: int) -> list[IntArray]:
     """First mark within a share above AdaBoost's error, one past the last if none.
 
     Of the mean curve, of each bootstrap over the splits, and of each split's own, whose
@@ -93,8 +92,8 @@ def find_crossings(results: Results, title: str, level: int) -> list[IntArray]:
     """
     found = []
     for errors, full in zip(
-        view(column(results, title, "errors")),
-        view(column(results, title, "adaboost")[:, None]),
+        view(ours.column("errors")),
+        view(ours.column("adaboost")[:, None]),
         strict=True,
     ):
         is_within = errors <= full * (1 + level / 100)

@@ -76,7 +76,12 @@ def read(path: Path, measurement: Measurement) -> Results:
     return stored
 
 
-def write(path: Path, results: Results) -> None:
+def write(paths: dict[str, Path], all_results: dict[str, Results]) -> None:
+    for name, path in paths.items():
+        write_part(path, all_results[name])
+
+
+def write_part(path: Path, results: Results) -> None:
     """Replace the file in one step; a line per repetition."""
     path.parent.mkdir(parents=True, exist_ok=True)
     head = {key: value for key, value in results.items() if key != "sets"}
@@ -126,7 +131,7 @@ def run(parts: dict[str, Measurement], folder: Path, n_workers: int) -> None:
     paths = {name: folder / f"papers_{name}.json" for name in parts}
     all_results = {name: read(paths[name], one) for name, one in parts.items()}
     jobs = find_jobs(parts, all_results)
-    store = Store(paths, all_results)
+    written_at = time.monotonic()
     spawn = multiprocessing.get_context("spawn")
     with (
         Progress(*COLUMNS, console=Console(stderr=True)) as progress,
@@ -139,32 +144,17 @@ def run(parts: dict[str, Measurement], folder: Path, n_workers: int) -> None:
             bars[name] = progress.add_task(name, total=total, completed=n_done)
         try:
             for job, record in play_all(pool, parts, jobs, n_workers):
-                store.add(job, record)
+                records = all_results[job.part]["sets"].setdefault(job.title, {})
+                records[str(job.number)] = record
                 progress.advance(bars[job.part])
+                if time.monotonic() - written_at > FLUSH_S:
+                    write(paths, all_results)
+                    written_at = time.monotonic()
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         finally:
-            store.flush()
-
-
-class Store:
-    """Results in memory, written at most every `FLUSH_S` seconds."""
-
-    def __init__(self, paths: dict[str, Path], results: dict[str, Results]) -> None:
-        self.paths, self.results = paths, results
-        self.written_at = time.monotonic()
-
-    def add(self, job: Job, record: Record) -> None:
-        sets = self.results[job.part]["sets"]
-        sets.setdefault(job.title, {})[str(job.number)] = record
-        if time.monotonic() - self.written_at > FLUSH_S:
-            self.flush()
-
-    def flush(self) -> None:
-        for name, results in self.results.items():
-            write(self.paths[name], results)
-        self.written_at = time.monotonic()
+            write(paths, all_results)
 
 
 def play_all(

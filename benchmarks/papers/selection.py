@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data
-from benchmarks.data import MissingDataError
 from benchmarks.engine import run_out
 from benchmarks.papers import selection_paths as paths
 from benchmarks.papers.runs import Measurement, Record
@@ -52,6 +51,7 @@ PAPER = {
 }
 LACKING = {"artificial": "artificial: the paper doesn't say how it was made"}
 EXTRA = ("led", "led24")
+TITLES = (*PAPER, *EXTRA)
 QUICK_SETS = ("monks3", "led24_even", "echocardiogram", "glass2", "xd6", "hard")
 
 METHODS = {
@@ -98,22 +98,18 @@ QUICK = Plan(max_rounds=50, n_nulls=2)
 def measure(quick: bool) -> Measurement:
     """Every piece of every set that is there."""
     plan = QUICK if quick else WHOLE
-    lacking, repetitions = dict(LACKING), {}
-    for name in QUICK_SETS if quick else (*PAPER, *EXTRA):
-        try:
-            repetitions[name] = count_pieces(name)
-        except MissingDataError as error:
-            lacking[name] = str(error)
+    names = QUICK_SETS if quick else TITLES
+    repetitions, lacking = data.read_each(names, count_pieces)
     settings: dict[str, Any] = {
-        "rounds": plan.rounds,
-        "max_rounds": plan.max_rounds,
-        "n_nulls": plan.n_nulls,
+        **vars(plan),
         "n_neighbours": N_NEIGHBOURS,
         "neighbours": NEIGHBOURS,
         "variants": [one.title for one in VARIANTS],
         "methods": {name: repr(params) for name, params in METHODS.items()},
     }
-    return Measurement(settings, repetitions, partial(play, plan=plan), lacking)
+    return Measurement(
+        settings, repetitions, partial(play, plan=plan), LACKING | lacking
+    )
 
 
 def count_pieces(name: str) -> int:

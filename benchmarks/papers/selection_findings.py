@@ -4,15 +4,16 @@ Credit and Australian are one data set (Australian has its missing values filled
 its categories numbered), so counts and means over data sets leave Australian out.
 """
 
+from collections import ChainMap
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from benchmarks.intervals import percentiles, resamples
-from benchmarks.papers.results import reference
-from benchmarks.papers.runs import Record, Results
-from benchmarks.papers.selection import EXTRA, PAPER
+from benchmarks.papers.results import Sets, pick, reference
+from benchmarks.papers.runs import Record
+from benchmarks.papers.selection import PAPER
 from core.arrays import FloatArray
 
 ONCE, TWICE = "credit_approval", "australian"
@@ -20,27 +21,24 @@ OWN_MAKING = "hard"
 SURE = 0.05
 METHODS = ("sfs", "fs2boost", "all")
 
-
-def merge(results: Results) -> dict[str, Record]:
-    """The pieces of each set as one record, where the first two are there."""
-    stored = {name: results["sets"].get(name, {}) for name in (*PAPER, *EXTRA)}
-    return {
-        name: {key: value for piece in pieces.values() for key, value in piece.items()}
-        for name, pieces in stored.items()
-        if {"0", "1"} <= set(pieces)
-    }
+#: The pieces of each set as one record.
+Merged = dict[str, Record]
 
 
-def table_1(results: Results) -> dict[str, Record]:
-    """The paper's sets that were measured, in its order."""
-    found = merge(results)
-    return {name: found[name] for name in PAPER if name in found}
+def merge(sets: Sets) -> Merged:
+    return {title: dict(ChainMap(*one.records)) for title, one in sets.items()}
 
 
-def counted(sets: dict[str, Record]) -> dict[str, Record]:
+def counted(sets: Merged) -> Merged:
     """Each data set once."""
     left_out = {TWICE} if ONCE in sets else set()
     return {name: one for name, one in sets.items() if name not in left_out}
+
+
+def with_variants(sets: Merged) -> Merged:
+    """Each of the paper's sets on which variants were played."""
+    found = counted(pick(sets, PAPER))
+    return {name: one for name, one in found.items() if "variants" in one}
 
 
 def paper() -> dict[str, list[float]]:
@@ -93,24 +91,18 @@ class Pairs:
         return sum(np.sign(round(one, 2)) == sign for one in self.points.values())
 
 
-def pairs(results: Results, other: str) -> Pairs:
-    """FS2Boost beside `sfs` or `all`, each data set once."""
-    sets = counted(table_1(results))
-    points = {
-        name: accuracy(one, "fs2boost") - accuracy(one, other)
-        for name, one in sets.items()
-    }
-    sure = {name: is_sure(one["beside"][other]) for name, one in sets.items()}
-    return Pairs(points, sure)
+def pairs(sets: Merged, other: str) -> Pairs:
+    """FS2Boost beside `sfs` or `all`, each of the paper's data sets once."""
+    found = counted(pick(sets, PAPER)).items()
+    return Pairs(
+        {name: accuracy(one, "fs2boost") - accuracy(one, other) for name, one in found},
+        {name: is_sure(one["beside"][other]) for name, one in found},
+    )
 
 
-def variant_pairs(results: Results, variant: str) -> Pairs:
+def variant_pairs(sets: Merged, variant: str) -> Pairs:
     """A variant of FS2Boost beside SFS with the same k."""
-    found = {
-        name: one["variants"][variant]
-        for name, one in counted(table_1(results)).items()
-        if "variants" in one
-    }
+    found = {t: one["variants"][variant] for t, one in with_variants(sets).items()}
     return Pairs(
         {name: one["accuracy"] - one["sfs"] for name, one in found.items()},
         {name: is_sure(one["beside_sfs"]) for name, one in found.items()},
@@ -157,7 +149,7 @@ def is_same(found: Record, method: str) -> bool:
     return stable[method]["features"] == stable["fs2boost"]["features"]
 
 
-def saving(sets: dict[str, Record], method: str) -> Saving:
+def saving(sets: Merged, method: str) -> Saving:
     """What a method saves of FS2Boost's rounds."""
     rounds = [
         (one["stable"]["fs2boost"]["rounds"], one["stable"][method]["rounds"])
@@ -167,6 +159,6 @@ def saving(sets: dict[str, Record], method: str) -> Saving:
     return Saving(list(sets), before, after)
 
 
-def with_same_subset(sets: dict[str, Record], method: str) -> dict[str, Record]:
+def with_same_subset(sets: Merged, method: str) -> Merged:
     """The sets where a method keeps the subset of FS2Boost."""
     return {name: one for name, one in sets.items() if is_same(one, method)}

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data
-from benchmarks.data import MICROS, MissingDataError, Table
+from benchmarks.data import MICROS, Table
 from benchmarks.papers.runs import Measurement, Record
 from core.arrays import FloatArray
 from core.table.catalogue import Feature
@@ -77,18 +77,14 @@ def load(title: str) -> Table:
 
 def plan(
     titles: Iterable[str],
-    n_repetitions: int,
     settings: dict[str, Any],
     play: Callable[[str, int], Record],
+    n_repetitions: tuple[int, int],
+    quick: bool,
 ) -> Measurement:
-    """Plan repetitions of those sets that are there."""
-    lacking, n_rows = {}, {}
-    for title in titles:
-        try:
-            n_rows[title] = load(title).n_samples
-        except MissingDataError as error:
-            lacking[title] = str(error)
-    repetitions = dict.fromkeys(n_rows, n_repetitions)
+    """Plan repetitions, in full or of a quick run, of those sets that are there."""
+    n_rows, lacking = data.read_each(titles, lambda title: load(title).n_samples)
+    repetitions = dict.fromkeys(n_rows, n_repetitions[quick])
     return Measurement({"seed": SEED, **settings}, repetitions, play, lacking, n_rows)
 
 
@@ -125,8 +121,8 @@ def draw(title: str, repetition: int, *, uniform_costs: bool = False) -> Draw:
     costs = None if uniform_costs else np.rint(units * MICROS).astype(np.int64)
     training = table.training(order[: paper_set.n_train], costs)
     stop = paper_set.n_train + paper_set.n_test
-    testing = table.testing(order[paper_set.n_train : stop], training)
-    return Draw(training, testing)
+    rows = order[paper_set.n_train : stop]
+    return Draw(training, table.encode(rows, training.catalogue))
 
 
 def with_unit_costs(dataset: Dataset) -> Dataset:

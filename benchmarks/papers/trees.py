@@ -5,6 +5,7 @@ the sequence is measured at once. Rows and costs are those of `huang`'s repetiti
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -12,18 +13,30 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.data import MICROS
-from benchmarks.papers import sets
+from benchmarks.documents import Rows, percent, signed
+from benchmarks.intervals import Interval, rise_at_end, sides
 from benchmarks.papers.huang import BUDGETS
-from benchmarks.papers.runs import Measurement, Record
-from benchmarks.papers.sets import SETS
+from benchmarks.papers.results import (
+    SetResults,
+    Sets,
+    Verdict,
+    count_held,
+    grade,
+    paired,
+)
+from benchmarks.papers.runs import Record
+from benchmarks.papers.sets import SETS, draw, plan
 from core.arrays import FloatArray, IntArray
 from core.table.dataset import Dataset
 
+TITLES = tuple(SETS)
 SIZES = (1, 3, 5, 7, 11, 15, 21, 31, 45, 63, 91, 127, 181, 255, 361)
 N_FOLDS = 5
-N_REPETITIONS = 100
-N_QUICK = 10
+SETTINGS = {"budgets": BUDGETS, "sizes": SIZES, "folds": N_FOLDS}
 LEAF = -1
+
+SHOWN = (3, 7, 15, 31, 63, 127)
+BUDGETS_SHOWN = (2, 6, 40)
 
 
 @dataclass(frozen=True)
@@ -53,19 +66,13 @@ class Tree:
         return reached
 
 
-def measure(quick: bool) -> Measurement:
-    """Figure 3 on every set of Table 1 that is there."""
-    settings = {"budgets": BUDGETS, "sizes": SIZES, "folds": N_FOLDS}
-    return sets.plan(SETS, N_QUICK if quick else N_REPETITIONS, settings, play)
-
-
 def play(title: str, repetition: int) -> Record:
     """Test error by size without a budget, and by budget of two trees.
 
     `sizes`: the largest tree of the pruning sequence with at most so many nodes.
     `full`: the unpruned tree. `pruned`: alpha by cross-validation on training rows.
     """
-    drawn = sets.draw(title, repetition)
+    drawn = draw(title, repetition)
     training, testing = fill(drawn.training), fill(drawn.testing)
     tree = grow(training.values, training.targets, repetition)
     sequence = [tree.prune(alpha) for alpha in steps(tree)]
@@ -167,3 +174,65 @@ def errors(tree: Tree, testing: Dataset, limits: list[int | None]) -> list[float
         nodes = np.where(goes_on, below, nodes)
     wrong = tree.labels[nodes] != testing.targets[:, None]
     return np.round(wrong.mean(axis=0), 4).tolist()
+
+
+def find_rise(found: SetResults) -> tuple[int, Interval]:
+    """Where a set's curve is lowest, and how far above it the whole tree is."""
+    sizes, whole = found.column("sizes"), found.column("full_unlimited")
+    return rise_at_end(np.column_stack((sizes, whole)))
+
+
+def compare(found: SetResults, boosted: SetResults, budget: int) -> Interval:
+    """Error of Smoothed less that of the pruned tree under a budget; paired."""
+    idx = BUDGETS.index(budget)
+    return paired(boosted.column("smoothed")[:, idx], found.column("pruned")[:, idx])
+
+
+def judge_growth(sets: Sets) -> Verdict:
+    """Whether the whole tree surely errs more than its best pruning."""
+    is_sure = {title: find_rise(one)[1].low > 0 for title, one in sets.items()}
+    rest = [title for title, one in is_sure.items() if not one]
+    held = list(is_sure.values())
+    return grade(held), {**count_held(held), "rest": rest}
+
+
+def judge_boosting(sets: Sets) -> Verdict | None:
+    """Smoothed beside the pruned tree under the largest budget and the least."""
+    both = {t: (one, two) for t, one in sets.items() if (two := one.beside("huang"))}
+    late, early = (
+        sides({title: compare(*pair, budget) for title, pair in both.items()})
+        for budget in (BUDGETS[-1], BUDGETS[0])
+    )
+    is_better = not late.more and len(late.less) > len(both) / 2
+    counts = {"n_late": len(late.less), "n_early": len(early.less), "n_all": len(both)}
+    verdict = "reproduced" if is_better else "partly"
+    return (verdict, {**counts, "worse": late.more}) if both else None
+
+
+def write_sizes(sets: Sets) -> Rows:
+    for title, found in sets.items():
+        curve, (lowest, rise) = found.mean("sizes"), find_rise(found)
+        cells = [percent(curve[SIZES.index(size)], 1) for size in SHOWN]
+        whole = percent(float(found.mean("full_unlimited")), 1)
+        nodes = found.mean("n_nodes")[0]
+        best = f"≤ {SIZES[lowest]}" if lowest < len(SIZES) else "whole"
+        yield title, *cells, f"{whole} ({nodes:.0f})", best, signed(rise)
+
+
+def write_budgets(sets: Sets) -> Rows:
+    for title, found in sets.items():
+        cells, boosted = [], found.beside("huang")
+        for budget in BUDGETS_SHOWN:
+            idx = BUDGETS.index(budget)
+            cells += [percent(found.mean(key)[idx], 1) for key in ("full", "pruned")]
+            if boosted:
+                cells.append(percent(boosted.mean("smoothed")[idx], 1))
+                cells.append(signed(compare(found, boosted, budget), 1))
+            else:
+                cells += ["", ""]
+        yield title, *cells
+
+
+measure = partial(plan, TITLES, SETTINGS, play, (100, 10))
+TABLES = {"trees-sizes": write_sizes, "trees-budgets": write_budgets}
+JUDGES = {"growth": judge_growth, "boosting": judge_boosting}

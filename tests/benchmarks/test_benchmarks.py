@@ -38,6 +38,6 @@ def test_every_claim_has_its_judge() -> None:
     lines = command.CLAIMS.read_text(encoding="utf-8").splitlines()
     parts = command.PARTS.items()
 
-    judges = [f"{part} {name}" for part, one in parts for name in one.judges]
+    judges = [f"{part} {name}" for part, one in parts for name in one.shown.JUDGES]
 
     assert sorted(line.split(",")[0] for line in lines[1:]) == sorted(judges)

@@ -91,19 +91,16 @@ def bare_app(settings: Settings) -> FastAPI:
     return app
 
 
-MAKERS: dict[str, Callable[[Settings], FastAPI]] = {
-    "askless": create_app,
-    "bare": bare_app,
-}
+Maker = Callable[[Settings], FastAPI]
 
 
-def serve(maker: str, listener: socket.socket, settings: Settings) -> None:
+def serve(make: Maker, listener: socket.socket, settings: Settings) -> None:
     quiet = {"log_config": None, "access_log": False, "server_header": False}
-    uvicorn.Server(uvicorn.Config(MAKERS[maker](settings), **quiet)).run([listener])
+    uvicorn.Server(uvicorn.Config(make(settings), **quiet)).run([listener])
 
 
 @contextmanager
-def served(maker: str, settings: Settings) -> Iterator[httpx.Client]:
+def served(make: Maker, settings: Settings) -> Iterator[httpx.Client]:
     """Serve in a process of its own, ended afterwards."""
     # With the protocol named, asyncio switches off Nagle's algorithm on what it
     # accepts; without it every answer waits 40 ms for a delayed acknowledgement.
@@ -111,7 +108,7 @@ def served(maker: str, settings: Settings) -> Iterator[httpx.Client]:
     with socket.socket(*kind) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
-        process = CONTEXT.Process(target=serve, args=(maker, listener, settings))
+        process = CONTEXT.Process(target=serve, args=(make, listener, settings))
         process.start()
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         try:
@@ -204,7 +201,7 @@ def answer_of(question: dict[str, Any], generator: np.random.Generator) -> Any:
 
 def measure(settings: Settings, model: str, n_sessions: int) -> dict[str, Any]:
     engine = create_engine(settings.url)
-    with served("askless", settings) as ours, served("bare", settings) as bare:
+    with served(create_app, settings) as ours, served(bare_app, settings) as bare:
         headers = {"Content-Type": "application/json"}
         ours.post("/models", content=model, headers=headers).raise_for_status()
         while ours.get("/readyz").status_code != 200:

@@ -13,24 +13,25 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.bench.accuracy import measure_accuracy
 from benchmarks.bench.doubling import measure_doubling
 from benchmarks.bench.memory import measure_memory
 from benchmarks.bench.pictures import draw
-from benchmarks.bench.runs import pin_threads
+from benchmarks.bench.runs import in_child, pin_threads
 from benchmarks.bench.scale import QUICK, THREADS, Scale
 from benchmarks.bench.search import measure_search
 from benchmarks.bench.sessions import measure_curves, measure_sessions
 from benchmarks.bench.start import measure_start
 from benchmarks.bench.tables import NAMES, write_all
 from benchmarks.bench.targets import judge
-from benchmarks.bench.training import measure_adaboost, measure_binary, measure_numeric
+from benchmarks.bench.training import measure_training
 from benchmarks.data import MissingDataError
-from benchmarks.documents import fill
+from benchmarks.documents import Place, fill
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "docs" / "performance.md"
@@ -38,30 +39,22 @@ __all__ = ["NAMES", "SOURCE", "main"]
 HTTP = ROOT / "benchmarks" / "results" / "http_latency.json"
 PACKAGES = ("numpy", "numba", "scikit-learn", "lightgbm", "xgboost")
 PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
-    "numeric": measure_numeric,
-    "binary": measure_binary,
-    "adaboost": measure_adaboost,
-    "doubling": measure_doubling,
+    "numeric": partial(measure_training, "numeric"),
+    "binary": partial(measure_training, "binary"),
+    "adaboost": partial(measure_training, "numeric", peers=("adaboost",)),
+    "doubling": partial(in_child, measure_doubling),
     "memory": measure_memory,
     "search": measure_search,
-    "sessions": measure_sessions,
-    "curves": measure_curves,
+    "sessions": partial(in_child, measure_sessions),
+    "curves": partial(in_child, measure_curves),
     "start": measure_start,
     "accuracy": measure_accuracy,
 }
 
 
-class Places(NamedTuple):
-    """Where everything is written."""
-
-    results: Path
-    report: Path
-
-
-FULL = Places(ROOT / "benchmarks" / "results.json", SOURCE)
-TRIAL = Places(
-    ROOT / "build" / "bench" / "results.json", ROOT / "build" / "bench" / "trial.md"
-)
+FOLDER = ROOT / "build" / "bench"
+FULL = Place(ROOT / "benchmarks" / "results.json", SOURCE)
+TRIAL = Place(FOLDER / "results.json", FOLDER / "trial.md")
 
 
 def load() -> float:
@@ -98,15 +91,15 @@ def measure(name: str, scale: Scale) -> dict[str, Any]:
     }
 
 
-def write(results: Mapping[str, Any], places: Places) -> None:
-    places.report.parent.mkdir(parents=True, exist_ok=True)
-    places.results.write_text(json.dumps(results, indent=1) + "\n")
+def write(results: Mapping[str, Any], place: Place) -> None:
+    place.document.parent.mkdir(parents=True, exist_ok=True)
+    place.results.write_text(json.dumps(results, indent=1) + "\n")
     http = json.loads(HTTP.read_text()) if HTTP.is_file() else None
     paths = sorted(HTTP.parent.glob("bench_*.json"))
     earlier = [json.loads(path.read_text()) for path in paths]
-    draw(results["parts"], places.report.parent / "figures")
+    draw(results["parts"], place.document.parent / "figures")
     tables = write_all(results, earlier, http)
-    places.report.write_text(fill(SOURCE.read_text(), tables))
+    place.document.write_text(fill(SOURCE.read_text(), tables))
 
 
 def main() -> None:
@@ -119,13 +112,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     pin_threads()
-    scale, places = (QUICK, TRIAL) if arguments.quick else (Scale(), FULL)
+    scale, place = (QUICK, TRIAL) if arguments.quick else (Scale(), FULL)
     stored: dict[str, Any] = {"parts": {}}
-    if places.results.is_file() and (arguments.only or arguments.resume):
-        stored = json.loads(places.results.read_text())
+    if place.results.is_file() and (arguments.only or arguments.resume):
+        stored = json.loads(place.results.read_text())
     if arguments.report:
-        stored = json.loads(places.results.read_text())
-        write(stored | {"targets": judge(stored["parts"])}, places)
+        stored = json.loads(place.results.read_text())
+        write(stored | {"targets": judge(stored["parts"])}, place)
         return
     kept = stored["parts"]
     missing = [name for name in PARTS if name not in kept or not arguments.resume]
@@ -138,7 +131,7 @@ def main() -> None:
             continue
         parts = {one: kept[one] for one in PARTS if one in kept}
         machine = describe_machine()
-        write({"machine": machine, "targets": judge(parts), "parts": parts}, places)
+        write({"machine": machine, "targets": judge(parts), "parts": parts}, place)
         print(f"{name}: {kept[name]['minutes']} min", flush=True)
     for one in judge(kept):
         print(f"{one['verdict']:<12}{one['part']:<10}{one['figure']:>10} {one['what']}")

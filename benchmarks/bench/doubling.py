@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench.parties import Askless
-from benchmarks.bench.runs import in_child, sum_up, take_turns, timed
+from benchmarks.bench.runs import sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale, Shape
 from benchmarks.made import make_table
 
@@ -17,18 +17,14 @@ FACTORS = (0.5, 1.0, 2.0)
 SIZES = {"rows": "both", "features": "both", "rounds": "boosting"}
 
 
-def measure_doubling(scale: Scale) -> dict[str, Any]:
-    result: dict[str, Any] = in_child(run_doubling, scale.training, scale.runs)
-    return result
-
-
 def resize(base: Shape, size: str) -> list[Shape]:
     """Half of a shape, the shape, and twice as much, by one of its sizes."""
     sizes = (int(getattr(base, size) * factor) for factor in FACTORS)
     return [base._replace(**{size: one}) for one in sizes]
 
 
-def run_doubling(base: Shape, n_runs: int) -> dict[str, Any]:
+def measure_doubling(scale: Scale) -> dict[str, Any]:
+    base = scale.training
     shapes = sorted({shape for size in SIZES for shape in resize(base, size)})
     tables = {key: make_table(*key) for key in sorted({one[:2] for one in shapes})}
     kept: dict[Shape, Any] = {}
@@ -48,7 +44,7 @@ def run_doubling(base: Shape, n_runs: int) -> dict[str, Any]:
         party = Askless(tables[shape[:2]], shape.rounds)
         tasks[shape, "binning"] = partial(bin_one, shape, party)
         tasks[shape, "boosting"] = partial(boost_one, shape, party)
-    seconds = take_turns(tasks, n_runs, "doubling")
+    seconds = take_turns(tasks, scale.runs, "doubling")
     result: dict[str, Any] = {}
     for size, part in SIZES.items():
         points = []

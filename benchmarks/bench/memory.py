@@ -5,10 +5,8 @@ import gc
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.bench.parties import Askless
-from benchmarks.bench.runs import in_child
+from benchmarks.bench.runs import in_child, sum_up
 from benchmarks.bench.scale import Scale, Shape
 from benchmarks.made import make_table
 from core.warm import warm_up
@@ -25,12 +23,7 @@ def measure_memory(scale: Scale) -> dict[str, Any]:
     return {
         **shape._asdict(),
         "peak_bytes": max(taken),
-        "bytes_per_cell": {
-            "median": round(float(np.median(per_cell)), 3),
-            "min": round(min(per_cell), 3),
-            "max": round(max(per_cell), 3),
-            "runs": len(per_cell),
-        },
+        "bytes_per_cell": sum_up(per_cell, "", 3),
     }
 
 

@@ -51,12 +51,12 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def sum_up(seconds: list[float]) -> dict[str, float]:
+def sum_up(taken: list[float], unit: str = "_s", digits: int = 6) -> dict[str, float]:
     return {
-        "median_s": round(float(np.median(seconds)), 6),
-        "min_s": round(min(seconds), 6),
-        "max_s": round(max(seconds), 6),
-        "runs": len(seconds),
+        f"median{unit}": round(float(np.median(taken)), digits),
+        f"min{unit}": round(min(taken), digits),
+        f"max{unit}": round(max(taken), digits),
+        "runs": len(taken),
     }
 
 

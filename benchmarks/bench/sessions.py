@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.runs import in_child, sum_up, take_turns, timed
+from benchmarks.bench.runs import sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale
 from benchmarks.engine import train_ensemble
 from benchmarks.made import make_table
@@ -22,16 +22,6 @@ TRAINING_ROWS = 4_000
 MAX_COST = 2.0
 WARM_SESSIONS = 3
 CALLS = ("observe", "next_question", "answer_to_question", "forecast")
-
-
-def measure_sessions(scale: Scale) -> dict[str, Any]:
-    result: dict[str, Any] = in_child(run_sessions, scale)
-    return result
-
-
-def measure_curves(scale: Scale) -> dict[str, Any]:
-    result: dict[str, Any] = in_child(run_curves, scale)
-    return result
 
 
 def make_case(scale: Scale) -> tuple[Ensemble, Dataset]:
@@ -53,7 +43,7 @@ def describe(scale: Scale, ensemble: Ensemble) -> dict[str, Any]:
     }
 
 
-def run_curves(scale: Scale) -> dict[str, Any]:
+def measure_curves(scale: Scale) -> dict[str, Any]:
     ensemble, rows = make_case(scale)
     limits = [budget * MICROS_PER_UNIT for budget in scale.budgets]
     tasks = {
@@ -69,7 +59,7 @@ def run_curves(scale: Scale) -> dict[str, Any]:
     }
 
 
-def run_sessions(scale: Scale) -> dict[str, Any]:
+def measure_sessions(scale: Scale) -> dict[str, Any]:
     ensemble, rows = make_case(scale)
     budget = scale.budgets[-1] * MICROS_PER_UNIT
     calls = {}

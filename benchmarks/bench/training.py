@@ -10,28 +10,17 @@ import numpy as np
 
 from benchmarks.bench.parties import PARTIES, bin_once, boost_once, sit_down
 from benchmarks.bench.runs import make_worker, sum_up, take_turns
-from benchmarks.bench.scale import BINS, Scale, Shape
+from benchmarks.bench.scale import BINS, Scale
 
 # Party, "binning" or "boosting", and the layout or mode.
 Task = tuple[str, str, str]
 HISTOGRAM_PEERS = ("lightgbm", "xgboost")
 
 
-def measure_numeric(scale: Scale) -> dict[str, Any]:
-    return compare(scale.training, HISTOGRAM_PEERS, scale.runs, "numeric")
-
-
-def measure_binary(scale: Scale) -> dict[str, Any]:
-    return compare(scale.training, HISTOGRAM_PEERS, scale.runs, "binary")
-
-
-def measure_adaboost(scale: Scale) -> dict[str, Any]:
-    return compare(scale.adaboost, ("adaboost",), scale.runs, "numeric")
-
-
-def compare(
-    shape: Shape, peers: tuple[str, ...], n_runs: int, kind: str
+def measure_training(
+    kind: str, scale: Scale, *, peers: tuple[str, ...] = HISTOGRAM_PEERS
 ) -> dict[str, Any]:
+    shape = scale.training if peers == HISTOGRAM_PEERS else scale.adaboost
     names = ("askless", *peers)
     with ExitStack() as stack:
         tasks: dict[Task, Callable[[], float]] = {}
@@ -45,7 +34,7 @@ def compare(
             for mode in PARTIES[name].modes:
                 task = (name, "boosting", mode)
                 tasks[task] = partial(ask, worker, boost_once, mode)
-        seconds = take_turns(tasks, n_runs, f"{kind}, beside {', '.join(peers)}")
+        seconds = take_turns(tasks, scale.runs, f"{kind}, beside {', '.join(peers)}")
     parties = {name: gather(name, seconds) for name in names}
     return {
         "kind": kind,

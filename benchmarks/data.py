@@ -4,6 +4,7 @@ They lie outside the repository: in the folder that `ASKLESS_DATA` names, else i
 `shared/data` beside it.
 """
 
+import csv
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +40,11 @@ class MissingDataError(Exception):
 def find_folder() -> Path:
     """Return the folder of the shared data sets."""
     return Path(os.environ.get("ASKLESS_DATA") or FOLDER)
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Read a small table of ours, with a heading, that stands beside a module."""
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def read_each(

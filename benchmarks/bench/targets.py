@@ -1,12 +1,13 @@
 """Whether each target of targets.csv is reached."""
 
-import csv
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.data import read_rows
 
 TARGETS = Path(__file__).with_suffix(".csv")
 
@@ -17,7 +18,7 @@ def judge(parts: Mapping[str, Any]) -> list[dict[str, Any]]:
     A target's path leads to its figure in the part, the greatest where there are more.
     """
     judged = []
-    for row in csv.DictReader(TARGETS.read_text(encoding="utf-8").splitlines()):
+    for row in read_rows(TARGETS):
         if row["part"] not in parts:
             continue
         found = reduce(

@@ -8,13 +8,13 @@ claims.csv. A new part needs its line in `PARTS`, its regions and its claims, no
 """
 
 import argparse
-import csv
 import json
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import plots
+from benchmarks.data import read_rows
 from benchmarks.documents import Place, Rows, fill, listed
 from benchmarks.papers import (
     baselines,
@@ -122,7 +122,7 @@ def write_lacking(all_results: dict[str, Results]) -> Rows:
 
 def write_verdicts(parts: dict[str, Sets]) -> Rows:
     """What became of each claim whose part was measured, in the words of its row."""
-    for row in csv.DictReader(CLAIMS.read_text("utf-8").splitlines()):
+    for row in read_rows(CLAIMS):
         part, name = row["key"].split(" ", 1)
         found = part in parts and PARTS[part].shown.JUDGES[name](parts[part])
         if found:

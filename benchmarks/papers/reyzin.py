@@ -53,7 +53,8 @@ def play(title: str, repetition: int) -> Record:
     full = evaluate(ensemble, testing, (None,), "ordered").errors[0]
     votes, read, by_count = sample_rows(ensemble, testing, repetition, find_marks())
     signs = testing.signs[:, None]
-    margins = full_margins(ensemble, testing)[:, None]
+    whole = hypothesis_votes(ensemble, testing).sum(axis=1)
+    margins = whole[:, None] / ensemble.alpha_sums[-1]
     limits = [count * MICROS for count in COUNTS]
     n_features = sets.count_features(drawn)
     return {
@@ -93,11 +94,6 @@ def hypothesis_votes(ensemble: Ensemble, testing: Dataset) -> FloatArray:
 def stump_features(ensemble: Ensemble) -> IntArray:
     """Feature that each stump reads."""
     return np.array([one.feature_idx for one in ensemble.hypotheses], dtype=np.int64)
-
-
-def full_margins(ensemble: Ensemble, testing: Dataset) -> FloatArray:
-    """Full vote over the sum of alpha, in [-1, 1]."""
-    return hypothesis_votes(ensemble, testing).sum(axis=1) / ensemble.alpha_sums[-1]
 
 
 def top_errors(ensemble: Ensemble, testing: Dataset) -> list[float]:

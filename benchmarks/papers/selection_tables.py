@@ -13,19 +13,10 @@ from benchmarks.documents import Rows, listed, minus, percents
 from benchmarks.papers import selection_findings as findings
 from benchmarks.papers.results import Sets, Verdict, grade, pick
 from benchmarks.papers.runs import Record
-from benchmarks.papers.selection import METHODS, PAPER, VARIANTS
+from benchmarks.papers.selection import METHODS, PAPER, RELEVANT, VARIANTS
 from benchmarks.papers.selection_findings import OWN_MAKING, Merged, counted
 from benchmarks.papers.selection_paths import Variant
 
-RELEVANT = {
-    "monks1": (0, 1, 4),
-    "monks3": (1, 3, 4),
-    "xd6": range(9),
-    "hard": (0, 1),
-    "led24_even": range(7),
-    "led": range(7),
-    "led24": range(7),
-}
 SUBSETS = ("sfs", "fs2boost", "ifs2boost", "fs2boost_stump")
 SAVERS = {"ifs2boost": "iFS²Boost", "ifs2boost_z": "by Z"}
 ALMOST_ALWAYS = 0.8
@@ -104,7 +95,7 @@ def compare_names(found: Record, subset: list[int], wanted: list[int]) -> list[s
 
 def compare_relevant(name: str, found: Record, subset: list[int]) -> str:
     """Which relevant features a subset lacks, and which it has beside them."""
-    cells = compare_names(found, subset, list(RELEVANT[name]))
+    cells = compare_names(found, subset, RELEVANT[name])
     # What is lacking stands first.
     return " ".join(sorted(cells, key=lambda cell: cell[0] == "+")) or "exact"
 
@@ -118,7 +109,7 @@ def write_neighbours(sets: Merged) -> Rows:
 
 def write_relevant(sets: Merged) -> Rows:
     for name, one in sets.items():
-        if name in RELEVANT:
+        if RELEVANT[name]:
             subsets = (one["methods"][method]["features"] for method in SUBSETS)
             yield name, *(compare_relevant(name, one, idxs) for idxs in subsets)
 

@@ -6,7 +6,6 @@ with a cost of its own. That gives exactly their 356 features for ecoli, 11,196 
 sonar and 8,114 for ionosphere, and some 402 of the digits' pixels in 6,000 drawn rows.
 """
 
-import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -48,10 +47,9 @@ class PaperSet:
 
 def read_sets() -> dict[str, PaperSet]:
     """Return the papers' sets, in the order of 001."""
-    text = Path(__file__).with_suffix(".csv").read_text(encoding="utf-8")
     found = {}
-    for row in csv.reader(text.splitlines()[1:]):
-        title, name, *counts, complete, held, note = row
+    for row in data.read_rows(Path(__file__).with_suffix(".csv")):
+        title, name, *counts, complete, held, note = row.values()
         numbers = [int(one) for one in counts]
         whole = (complete == "yes", int(held or 0))
         found[title] = PaperSet(title, name, *numbers, *whole, note)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.parties import Askless
-from benchmarks.bench.runs import sum_up, take_turns, timed
+from benchmarks.bench.parties import Seat
+from benchmarks.bench.runs import sum_up, take_turns
 from benchmarks.bench.scale import Scale, Shape
 from benchmarks.made import make_table
 
@@ -27,23 +27,11 @@ def measure_doubling(scale: Scale) -> dict[str, Any]:
     base = scale.training
     shapes = sorted({shape for size in SIZES for shape in resize(base, size)})
     tables = {key: make_table(*key) for key in sorted({one[:2] for one in shapes})}
-    kept: dict[Shape, Any] = {}
-
-    def bin_one(shape: Shape, party: Askless) -> float:
-        kept.pop(shape, None)
-        seconds, kept[shape] = timed(lambda: party.bin("float64"))
-        return seconds
-
-    def boost_one(shape: Shape, party: Askless) -> float:
-        seconds, n_rounds = timed(lambda: party.boost(kept[shape], "stumps"))
-        assert n_rounds == shape.rounds
-        return seconds
-
     tasks: dict[tuple[Shape, str], Callable[[], float]] = {}
     for shape in shapes:
-        party = Askless(tables[shape[:2]], shape.rounds)
-        tasks[shape, "binning"] = partial(bin_one, shape, party)
-        tasks[shape, "boosting"] = partial(boost_one, shape, party)
+        seat = Seat("askless", tables[shape[:2]], shape.rounds)
+        tasks[shape, "binning"] = partial(seat.bin, "float64")
+        tasks[shape, "boosting"] = partial(seat.boost, "stumps")
     seconds = take_turns(tasks, scale.runs, "doubling")
     result: dict[str, Any] = {}
     for size, part in SIZES.items():

@@ -5,7 +5,7 @@ import gc
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench.parties import Askless
+from benchmarks.bench.parties import Seat
 from benchmarks.bench.runs import in_child, sum_up
 from benchmarks.bench.scale import Scale, Shape
 from benchmarks.made import make_table
@@ -41,8 +41,9 @@ def peak_bytes(shape: Shape) -> int:
 
 
 def train(table: Any, rounds: int) -> None:
-    party = Askless(table, rounds)
-    assert party.boost(party.bin("float64"), "stumps") == rounds
+    seat = Seat("askless", table, rounds)
+    seat.bin("float64")
+    seat.boost("stumps")
 
 
 def forget_peak() -> None:

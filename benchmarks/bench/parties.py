@@ -6,7 +6,7 @@ types that the library likes best.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -145,26 +145,34 @@ PARTIES: Mapping[str, type[Any]] = {
 
 
 class Seat:
-    """A party in a process of its own, with its table and what it binned last."""
+    """A party with its table and what it binned last."""
 
-    party: Any
-    rounds: int
-    binned: Any = None
+    #: The only one of this process.
+    here: ClassVar["Seat"]
+
+    def __init__(self, name: str, table: Dataset, rounds: int) -> None:
+        self.party, self.rounds = PARTIES[name](table, rounds), rounds
+        self.binned: Any = None
+
+    def bin(self, layout: str) -> float:
+        self.binned = None
+        seconds, self.binned = timed(lambda: self.party.bin(layout))
+        return seconds
+
+    def boost(self, mode: str) -> float:
+        seconds, n_rounds = timed(lambda: self.party.boost(self.binned, mode))
+        assert n_rounds == self.rounds, f"{n_rounds} rounds instead of {self.rounds}"
+        return seconds
 
 
 def sit_down(name: str, shape: Shape, is_binary: bool) -> None:
     table = make_table(shape.rows, shape.features, is_binary=is_binary)
-    Seat.party = PARTIES[name](table, shape.rounds)
-    Seat.rounds = shape.rounds
+    Seat.here = Seat(name, table, shape.rounds)
 
 
 def bin_once(layout: str) -> float:
-    Seat.binned = None
-    seconds, Seat.binned = timed(lambda: Seat.party.bin(layout))
-    return seconds
+    return Seat.here.bin(layout)
 
 
 def boost_once(mode: str) -> float:
-    seconds, n_rounds = timed(lambda: Seat.party.boost(Seat.binned, mode))
-    assert n_rounds == Seat.rounds, f"{n_rounds} rounds instead of {Seat.rounds}"
-    return seconds
+    return Seat.here.boost(mode)

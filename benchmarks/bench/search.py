@@ -40,12 +40,8 @@ def measure_search(scale: Scale) -> dict[str, Any]:
         "test_error": {one: round(float(errors[one].mean()), 3) for one in SEARCHES},
         "points_worse": {
             one: {
-                name: round(float(measure(errors[one] - errors["all"])), 3)
-                for name, measure in (
-                    ("mean", np.mean),
-                    ("min", np.min),
-                    ("max", np.max),
-                )
+                name: round(float(getattr(errors[one] - errors["all"], name)()), 3)
+                for name in ("mean", "min", "max")
             }
             for one in SEARCHES[1:]
         },

@@ -6,6 +6,7 @@ types that the library likes best.
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,6 @@ from benchmarks.bench.runs import timed
 from benchmarks.bench.scale import BINS, SEED, THREADS, Shape
 from benchmarks.engine import boost_rounds
 from benchmarks.made import make_table
-from core.arrays import FloatArray
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.training.params import BoostParams
@@ -37,36 +37,36 @@ class Askless:
         return len(list(boost_rounds(self.table, self.params, binned)))
 
 
-def make_inputs(table: Dataset) -> dict[str, FloatArray]:
-    """The table in the types that the peers may be given."""
-    whole = table.values.astype(np.float32)
-    return {
-        "float64": table.values,
-        "float32": whole,
-        "float32 by columns": np.asfortranarray(whole),
-    }
+class Peer:
+    """A library that bins, and the table in the types that it may be given."""
 
-
-class LightGBM:
-    """Layouts are inputs of `Dataset.construct`, modes are those of its histograms."""
-
-    layouts = ("float64", "float32", "float32 by columns", "float32 unbundled")
-    modes = ("col-wise", "row-wise", "col-wise quantized", "row-wise quantized")
+    name: str
 
     def __init__(self, table: Dataset, rounds: int) -> None:
-        import lightgbm
-
-        self.library, self.rounds = lightgbm, rounds
+        self.library, self.rounds = import_module(self.name), rounds
         self.targets = table.targets.astype(np.float32)
-        self.inputs = make_inputs(table)
-        self.params = {
-            "objective": "binary",
-            "num_leaves": 2,
-            "max_bin": BINS,
-            "min_data_in_leaf": 1,
-            "num_threads": THREADS,
-            "verbosity": -1,
+        whole = table.values.astype(np.float32)
+        self.inputs = {
+            "float64": table.values,
+            "float32": whole,
+            "float32 by columns": np.asfortranarray(whole),
         }
+
+
+class LightGBM(Peer):
+    """Layouts are inputs of `Dataset.construct`, modes are those of its histograms."""
+
+    name = "lightgbm"
+    layouts = ("float64", "float32", "float32 by columns", "float32 unbundled")
+    modes = ("col-wise", "row-wise", "col-wise quantized", "row-wise quantized")
+    params: ClassVar = {
+        "objective": "binary",
+        "num_leaves": 2,
+        "max_bin": BINS,
+        "min_data_in_leaf": 1,
+        "num_threads": THREADS,
+        "verbosity": -1,
+    }
 
     def bin(self, layout: str) -> Any:
         params = self.params | {"enable_bundle": "unbundled" not in layout}
@@ -86,18 +86,12 @@ class LightGBM:
         return int(booster.num_trees())
 
 
-class XGBoost:
+class XGBoost(Peer):
     """Layouts are inputs of `QuantileDMatrix`."""
 
+    name = "xgboost"
     layouts = ("float64", "float32", "float32 by columns")
     modes = ("hist",)
-
-    def __init__(self, table: Dataset, rounds: int) -> None:
-        import xgboost
-
-        self.library, self.rounds = xgboost, rounds
-        self.targets = table.targets.astype(np.float32)
-        self.inputs = make_inputs(table)
 
     def bin(self, layout: str) -> Any:
         return self.library.QuantileDMatrix(

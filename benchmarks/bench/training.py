@@ -36,6 +36,7 @@ def measure_training(
                 tasks[task] = partial(ask, worker, boost_once, mode)
         seconds = take_turns(tasks, scale.runs, f"{kind}, beside {', '.join(peers)}")
     parties = {name: gather(name, seconds) for name in names}
+    best = {name: party["best"] for name, party in parties.items()}
     return {
         "kind": kind,
         **shape._asdict(),
@@ -44,7 +45,7 @@ def measure_training(
         **{
             f"times_faster{suffix}": {
                 peer: {
-                    part: times_faster(parties["askless"], parties[peer], part, key)
+                    part: round(best[peer][part][key] / best["askless"][part][key], 2)
                     for part in ("boosting", "both")
                 }
                 for peer in peers
@@ -56,12 +57,6 @@ def measure_training(
 
 def ask(worker: Executor, call: Callable[[str], float], what: str) -> float:
     return worker.submit(call, what).result()
-
-
-def times_faster(
-    ours: Mapping[str, Any], theirs: Mapping[str, Any], part: str, key: str
-) -> float:
-    return round(theirs["best"][part][key] / ours["best"][part][key], 2)
 
 
 def gather(party: str, seconds: Mapping[Task, list[float]]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from app.terminal import selected, show
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters
 from core.pipeline.train import train_spec
-from core.selection import SelectionParams, select
+from core.selection.params import SelectionParams
+from core.selection.search import select
 
 
 def check_spec(data: Data, spec: Spec) -> None:

@@ -6,7 +6,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.wording import money
-from core.selection import Selection, SelectionParams, describe_selection
+from core.selection.card import describe_selection
+from core.selection.params import SelectionParams
+from core.selection.search import Selection
 from core.table.catalogue import Catalogue
 from core.table.prices import Paid, buy, from_micros
 

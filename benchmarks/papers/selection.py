@@ -19,14 +19,10 @@ from benchmarks.engine import run_out
 from benchmarks.papers import selection_paths as paths
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.selection_paths import Variant
-from core.selection import (
-    N_NEIGHBOURS,
-    SelectionParams,
-    loo_accuracy,
-    loo_rights,
-    make_table,
-    select,
-)
+from core.selection.neighbours import loo_accuracy, loo_rights
+from core.selection.params import N_NEIGHBOURS, SelectionParams
+from core.selection.search import select
+from core.selection.table import make_table
 from core.table.dataset import Dataset
 
 # Our sets: those of table 1 in its order, with their names in the reference file, then

@@ -5,16 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core import selection
-from core.selection import (
-    N_NEIGHBOURS,
-    SelectionParams,
-    SelectionStep,
-    boosting,
-    search,
-)
-from core.selection.table import SelectionTable
-from core.selection.tolerances import TIE
+from core.selection import boosting, search
+from core.selection.params import N_NEIGHBOURS, SelectionParams
+from core.selection.search import SelectionStep
+from core.selection.subset import extend, make_empty
+from core.selection.table import TIE, SelectionTable, make_table
 from core.table.dataset import Dataset
 
 
@@ -56,16 +51,14 @@ class Variant:
 
 def walk(table: SelectionTable, params: SelectionParams) -> list[SelectionStep]:
     """All steps until Z falls no more; the first one even if it doesn't fall there."""
-    subset, value = selection.make_empty(table), search.empty_z(table)
+    subset, value = make_empty(table), search.empty_z(table)
     open_idxs = list(range(table.n_features))
     steps: list[SelectionStep] = []
     while open_idxs and (len(steps) < 2 or steps[-1].gain > TIE):
-        trials = [
-            search.measure(selection.extend(subset, idx), params) for idx in open_idxs
-        ]
+        trials = [search.measure(extend(subset, idx), params) for idx in open_idxs]
         steps.append(search.next_step(table, params, steps, value, trials))
         value, idx = steps[-1].value, steps[-1].feature_idx
-        subset = selection.extend(subset, idx)
+        subset = extend(subset, idx)
         subset.settle()
         open_idxs.remove(idx)
     return steps
@@ -87,10 +80,10 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
     Round t of boosting does not depend on T, so one run on a subset gives its Z for
     every T; runs that agree so far are continued together.
     """
-    table = selection.make_table(dataset)
+    table = make_table(dataset)
     fits: dict[frozenset[int], boosting.Fit] = {}
     found: dict[int, list[int]] = {}
-    empty = selection.make_empty(table)
+    empty = make_empty(table)
     z = search.empty_z(table)
     queue = [(empty, dict.fromkeys(range(1, params.rounds + 1), z))]
     while queue:
@@ -99,8 +92,8 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
         for idx in open_idxs:
             key = frozenset((*subset.feature_idxs, idx))
             if key not in fits:
-                candidate = selection.extend(subset, idx)
-                fits[key] = selection.boost_subset(candidate, params)
+                candidate = extend(subset, idx)
+                fits[key] = boosting.boost_subset(candidate, params)
         going: dict[int, dict[int, float]] = {}
         for rounds, value in before.items():
             trials = []
@@ -114,7 +107,7 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
             else:
                 found[rounds] = sorted(subset.feature_idxs)
         for idx, after in going.items():
-            queue.append((selection.extend(subset, idx), after))
+            queue.append((extend(subset, idx), after))
     return found
 
 

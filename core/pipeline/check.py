@@ -2,7 +2,7 @@
 
 from core.errors import Refusal, RefusedError
 from core.pipeline.spec import TrainingSpec
-from core.selection import selection_bytes
+from core.selection.search import selection_bytes
 from core.table.check import Checked, finish_table, gather_table
 from core.table.columns import Columns, refuse_size
 from core.table.dataset import count_outputs

@@ -8,7 +8,7 @@ from annotated_types import Interval
 
 from core.errors import Refusal
 from core.pipeline.choosing import AUTO, AUTO_ROUNDS, USERS, AutoName
-from core.selection import SelectionParams
+from core.selection.params import SelectionParams
 from core.table.spec import TableSpec
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams

@@ -17,7 +17,9 @@ from core.pipeline.choosing import AutoName, tune
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training, pass_on
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import validate
-from core.selection import Selection, SelectionParams, describe_selection, select
+from core.selection.card import describe_selection
+from core.selection.params import SelectionParams
+from core.selection.search import Selection, select
 from core.table.check import Checked
 from core.table.dataset import Dataset
 from core.table.folds import make_folds

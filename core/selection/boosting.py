@@ -1,7 +1,7 @@
 """AdaBoost on a subset, from the weights of the rows or from D of iFS2Boost."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from core.selection.neighbours import Neighbours, find_neighbours
 from core.selection.params import SelectionParams
 from core.selection.stumps import make_stumps
 from core.selection.subset import Groups, Subset, make_groups
-from core.selection.tolerances import MAX_EDGE, MIN_EDGE, TIE
+from core.selection.table import MAX_EDGE, MIN_EDGE, TIE
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,10 @@ class Fit:
     sums: FloatArray
 
 
-class Voter(Protocol):
-    """A weak learner on a subset; what it casts depends on the weights alone."""
-
-    def vote(self, D: FloatArray) -> FloatArray:
-        """Vote on each group by a hypothesis fitted without the row voted on.
-
-        Parameters
-        ----------
-        D : float64 array, shape (n_groups, n_outputs)
-            Weight of a single row of each group.
-
-        Returns
-        -------
-        float64 array, shape (n_groups, n_outputs)
-            From -1 to +1, 0 being a tie.
-        """
+# A weak learner on a subset: from D, the weight of a single row of each group, to votes
+# on each group by a hypothesis fitted without the row voted on, from -1 to +1, 0 a tie.
+# Both are (n_groups, n_outputs). What it casts depends on the weights alone.
+Vote = Callable[[FloatArray], FloatArray]
 
 
 def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
@@ -54,11 +42,6 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
     ----------
     subset : Subset
         Not empty.
-    params : SelectionParams
-
-    Returns
-    -------
-    Fit
 
     Notes
     -----
@@ -76,12 +59,12 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
         D = weigh_clear(D, signs, groups)
         if params.criterion == "z_prime":
             reference = D
-    voter = make_voter(subset, groups, params)
+    vote = make_voter(subset, groups, params)
     sums, zs = np.zeros(D.shape), np.ones(params.rounds)
     is_open = np.ones(table.n_outputs, np.bool_)
     n_hypotheses = np.zeros(params.rounds, np.int64)
     for number in range(params.rounds):
-        votes = voter.vote(D)
+        votes = vote(D)
         n_hypotheses[number:] += is_open.sum()
         edges = (counts * D * signs * votes).sum(axis=0)
         is_open &= edges > MIN_EDGE
@@ -97,12 +80,13 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
     return Fit(zs, n_hypotheses, concentration, sums[groups.of_row])
 
 
-def make_voter(subset: Subset, groups: Groups, params: SelectionParams) -> Voter:
-    """Make the weak learner on a subset."""
+def make_voter(subset: Subset, groups: Groups, params: SelectionParams) -> Vote:
+    """Return how the weak learner votes on a subset."""
     if params.learner == "stump":
-        return make_stumps(subset, groups)
+        return make_stumps(subset, groups).vote
     signs = subset.table.signs[groups.rows]
-    return Neighbours(groups, signs, *find_neighbours(subset, params.n_neighbours))
+    neighbours = find_neighbours(subset, params.n_neighbours)
+    return Neighbours(groups, signs, *neighbours).vote
 
 
 def weigh_clear(D: FloatArray, signs: FloatArray, groups: Groups) -> FloatArray:
@@ -110,9 +94,7 @@ def weigh_clear(D: FloatArray, signs: FloatArray, groups: Groups) -> FloatArray:
 
     Parameters
     ----------
-    D : float64 array, shape (n_groups, n_outputs)
-    signs : float64 array, shape (n_groups, n_outputs)
-    groups : Groups
+    D, signs : float64 array, shape (n_groups, n_outputs)
 
     Returns
     -------

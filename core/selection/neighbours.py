@@ -1,13 +1,16 @@
-"""Nearest neighbours on a subset, and how they vote."""
+"""Nearest neighbours on a subset: how they vote, and how often they are right."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from core.arrays import FloatArray, IntArray
-from core.selection.subset import Groups, Subset
-from core.selection.tolerances import MIN_EDGE, TIE
+from core.selection.params import N_NEIGHBOURS
+from core.selection.subset import Groups, Subset, extend, make_empty
+from core.selection.table import MIN_EDGE, TIE, SelectionTable, make_table
+from core.table.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -67,3 +70,62 @@ def find_neighbours(subset: Subset, n_neighbours: int) -> tuple[IntArray, IntArr
     is_near = distances <= radii[:, None] + TIE
     sizes = is_near.sum(axis=1)
     return np.nonzero(is_near)[1], np.cumsum(sizes) - sizes
+
+
+def empty_accuracy(table: SelectionTable) -> float:
+    """Return the accuracy of no feature at all: the weight of the largest class."""
+    return float(np.bincount(table.dataset.targets, table.weights).max())
+
+
+def neighbour_accuracy(subset: Subset, n_neighbours: int) -> float:
+    """Return the leave-one-out accuracy of k nearest neighbours on a subset.
+
+    Notes
+    -----
+    The yardstick of Sebban and Nock's (1999) table 1. Neighbours vote with their
+    weights in the dataset. A tie among q classes counts as 1/q where the right one is
+    among them. Without a feature the largest class.
+    """
+    return float(subset.table.weights @ neighbour_rights(subset, n_neighbours))
+
+
+def neighbour_rights(subset: Subset, n_neighbours: int) -> FloatArray:
+    """Return 1 where a row's neighbours name its class, 1/q on a tie, else 0."""
+    table = subset.table
+    n_classes = len(table.dataset.classes)
+    own = (table.dataset.targets[:, None] == np.arange(n_classes)).astype(np.float64)
+    own *= table.weights[:, None]
+    if not subset.feature_idxs:
+        return find_rights(table, np.tile(own.sum(axis=0), (len(own), 1)))
+    neighbours, starts = find_neighbours(subset, n_neighbours)
+    by_cell = np.zeros((subset.distances.shape[0], n_classes))
+    np.add.at(by_cell, subset.cells, own)
+    votes = np.add.reduceat(by_cell[neighbours], starts, axis=0)
+    return find_rights(table, votes[subset.cells] - own)
+
+
+def find_rights(table: SelectionTable, scores: FloatArray) -> FloatArray:
+    """Return 1 where a row's class has the highest score, 1/q on a tie, else 0."""
+    tops = scores.max(axis=1, keepdims=True)
+    is_top = scores >= tops - TIE * np.abs(tops)
+    targets = table.dataset.targets
+    is_right = is_top[np.arange(targets.size), targets]
+    rights: FloatArray = is_right / is_top.sum(axis=1)
+    return rights
+
+
+def loo_rights(
+    dataset: Dataset, feature_idxs: Iterable[int], n_neighbours: int = N_NEIGHBOURS
+) -> FloatArray:
+    """Return `neighbour_rights` on some features of a dataset; O(n^2)."""
+    subset = make_empty(make_table(dataset))
+    for idx in feature_idxs:
+        subset = extend(subset, idx)
+    return neighbour_rights(subset, n_neighbours)
+
+
+def loo_accuracy(
+    dataset: Dataset, feature_idxs: Iterable[int], n_neighbours: int = N_NEIGHBOURS
+) -> float:
+    """Return `neighbour_accuracy` on some features of a dataset."""
+    return float(dataset.weights @ loo_rights(dataset, feature_idxs, n_neighbours))

@@ -1,4 +1,7 @@
-"""Step by step: which feature is added next, and whether one is."""
+"""Step by step: which feature is added next, and whether one is.
+
+A generator that yields after every subset it tried; to cancel, stop pulling.
+"""
 
 import math
 from collections.abc import Generator, Iterable, Sequence
@@ -7,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import FloatArray
-from core.selection.accuracy import empty_accuracy, neighbour_accuracy, share_right
 from core.selection.boosting import boost_subset
+from core.selection.neighbours import empty_accuracy, find_rights, neighbour_accuracy
 from core.selection.params import (
     SelectionLearner,
     SelectionMethod,
@@ -16,8 +19,7 @@ from core.selection.params import (
     check_params,
 )
 from core.selection.subset import Subset, extend, make_empty
-from core.selection.table import SelectionTable, make_table
-from core.selection.tolerances import TIE
+from core.selection.table import TIE, SelectionTable, make_table
 from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
 from core.table.prices import Paid, buy
@@ -191,7 +193,7 @@ def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
     if params.method == "sfs":
         is_single = table.n_outputs == 1
         scores = np.hstack((-fit.sums, fit.sums)) if is_single else fit.sums
-        value = share_right(table, scores)
+        value = float(table.weights @ find_rights(table, scores))
     return FeatureScore(
         feature_idx, value, fit.concentration, int(fit.n_hypotheses[-1])
     )
@@ -212,9 +214,10 @@ def next_step(
     else:
         best = trials[find_best(np.maximum(values, table.least_z))]
         n_tests = 2 * len(trials) * table.n_outputs
-        # Under D' a row voted wrongly weighs sum D'^2 on average, which is more.
+        # What is below the least Z counts as that. Under D' a row voted wrongly weighs
+        # sum D'^2 on average, which is more.
         least_z = max(table.least_z, best.concentration)
-        gain = find_fall(value, best.value, least_z)
+        gain = math.log(max(value, least_z) / max(best.value, least_z))
         needed = find_needed(best.concentration, n_tests, params.significance)
     chosen = [step.feature_idx for step in steps]
     before = steps[-1].n_hypotheses if steps else 0
@@ -232,7 +235,7 @@ def next_step(
 
 
 def empty_z(table: SelectionTable) -> float:
-    """Give the Z of no feature at all.
+    """Return the Z of no feature at all.
 
     Notes
     -----
@@ -245,22 +248,17 @@ def empty_z(table: SelectionTable) -> float:
 
 
 def find_cost(catalogue: Catalogue, feature_idxs: Iterable[int]) -> int:
-    """Give what a subset costs in micro-units, fees and bundles included."""
+    """Return what a subset costs in micro-units, fees and bundles included."""
     return buy(catalogue, Paid(), feature_idxs)[0]
 
 
 def find_best(values: FloatArray) -> int:
-    """Give the position of the least value; the first one on a tie."""
+    """Return the position of the least value; the first one on a tie."""
     return int(np.flatnonzero(values <= values.min() + TIE)[0])
 
 
-def find_fall(before: float, after: float, least: float) -> float:
-    """Give ln(Z before / Z after); what is below the least Z counts as that."""
-    return math.log(max(before, least) / max(after, least))
-
-
 def find_needed(concentration: float, n_tests: int, significance: float) -> float:
-    """Give the fall of ln Z that is marked.
+    """Return the fall of ln Z that is marked.
 
     Notes
     -----

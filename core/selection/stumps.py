@@ -6,7 +6,7 @@ import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.selection.subset import Groups, Subset
-from core.selection.tolerances import MIN_EDGE
+from core.selection.table import MIN_EDGE
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,9 @@ class Stumps:
         tops = np.maximum(rising, falling).max(axis=1)
         is_missing = self.codes == n_codes
         abstaining = np.where(is_missing, tops, -np.inf).max(axis=1, initial=-np.inf)
+        leads = plus - minus
         is_heard = np.maximum(plus, minus) > abstaining + MIN_EDGE
-        return np.where(is_heard, sign(plus - minus, MIN_EDGE), 0.0)
+        return np.where(is_heard & (np.abs(leads) > MIN_EDGE), np.sign(leads), 0.0)
 
 
 def make_stumps(subset: Subset, groups: Groups) -> Stumps:
@@ -90,11 +91,3 @@ def best_by_code(below: FloatArray, above: FloatArray) -> FloatArray:
     from_above = np.maximum.accumulate(above[:, ::-1], axis=1)[:, ::-1]
     best[:, :-1] = np.maximum(best[:, :-1], from_above)
     return best
-
-
-def sign(differences: FloatArray, tolerance: FloatArray | float) -> FloatArray:
-    """Give the signs of differences, 0 where they are within a tolerance."""
-    signs: FloatArray = np.where(
-        np.abs(differences) <= tolerance, 0.0, np.sign(differences)
-    )
-    return signs

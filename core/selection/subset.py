@@ -74,7 +74,7 @@ class Groups:
 
 
 def make_empty(table: SelectionTable) -> Subset:
-    """Give the empty subset: one description for all rows."""
+    """Return the empty subset: one description for all rows."""
     cells = np.zeros(table.dataset.n_samples, np.int64)
     return Subset(table, (), cells, np.zeros(1, np.int64))
 

@@ -6,8 +6,18 @@ from functools import cached_property
 import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.selection.tolerances import MIN_Z
 from core.table.dataset import Dataset
+
+# When an edge counts as none, and as whole.
+MIN_EDGE = 1e-12
+MAX_EDGE = 1 - 1e-9
+
+# When a Z counts as 0: more than that of a perfect hypothesis, whose alpha is that of
+# `MAX_EDGE`.
+MIN_Z = 1e-4
+
+# Sums that differ by less are equal: their terms were added in different orders.
+TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -94,12 +104,11 @@ def make_table(dataset: Dataset) -> SelectionTable:
     # Halves, since the difference of two finite numbers may not be finite.
     ranges = np.where(highs > lows, highs / 2 - lows / 2, 1.0)
     ranges = np.where(ranges > 0, ranges, 1.0)
-    n_classes = len(dataset.classes)
-    outputs = np.array([1]) if n_classes == 2 else np.arange(n_classes)
+    has_one_output = len(dataset.classes) == 2
     return SelectionTable(
         dataset=dataset,
         codes=codes,
         scaled=np.where(is_number, (values / 2 - lows / 2) / ranges, codes),
         is_number=is_number,
-        signs=np.where(dataset.targets[:, None] == outputs, 1.0, -1.0),
+        signs=dataset.signs[:, None] if has_one_output else dataset.class_signs,
     )

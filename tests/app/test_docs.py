@@ -14,7 +14,7 @@ from app.problems import KINDS
 from app.settings import Settings
 from core.parameters import Parameter, parameters
 from core.pipeline.spec import AUTO_NAMES
-from core.selection import SelectionParams
+from core.selection.params import SelectionParams
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from app.terminal import selected
-from core.selection import Selection
+from core.selection.search import Selection
 from core.table.catalogue import Catalogue, Feature
 
 ROWS = 120

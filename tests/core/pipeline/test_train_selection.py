@@ -10,12 +10,14 @@ from threadpoolctl import threadpool_limits
 
 from app.documents.model import model_from_json, model_to_json
 from app.documents.spec import read_spec
-from core import selection
 from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.check import check_training
 from core.pipeline.train import train
-from core.selection import SelectionParams, select, selection_bytes
+from core.selection.params import SelectionParams
+from core.selection.search import select, selection_bytes
+from core.selection.subset import extend, make_empty
+from core.selection.table import make_table
 from core.session import machine
 from core.session.simulate import walk
 from core.table.catalogue import Catalogue, Feature, Group
@@ -360,11 +362,11 @@ def test_several_classes_in_one_row_are_refused():
 
 
 def test_distances_of_earlier_subsets_are_let_go():
-    subset = selection.make_empty(selection.make_table(telling()))
+    subset = make_empty(make_table(telling()))
     subsets = [subset]
     for idx in range(3):
-        subsets.append(selection.extend(subsets[-1], idx))
-    expected = selection.extend(subsets[2], 2).distances
+        subsets.append(extend(subsets[-1], idx))
+    expected = extend(subsets[2], 2).distances
 
     subsets[-1].settle()
 

@@ -15,10 +15,19 @@ from hypothesis import strategies as st
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from core import selection
 from core.errors import RefusedError
-from core.selection import Selection, SelectionParams, loo_accuracy, loo_rights, select
-from core.selection.search import FeatureScore, next_step
+from core.selection.boosting import boost_subset, weigh_clear
+from core.selection.neighbours import find_neighbours, loo_accuracy, loo_rights
+from core.selection.params import SelectionParams
+from core.selection.search import (
+    FeatureScore,
+    Selection,
+    find_needed,
+    next_step,
+    select,
+)
+from core.selection.subset import extend, make_empty, make_groups
+from core.selection.table import make_table
 from core.table.catalogue import Catalogue, Feature, Group
 from tests import naive_selection as naive
 from tests.small import finish, table_of
@@ -54,9 +63,9 @@ def make_dataset(columns, targets, kinds=None, n_classes=2):
 
 
 def make_subset(dataset, feature_idxs):
-    subset = selection.make_empty(selection.make_table(dataset))
+    subset = make_empty(make_table(dataset))
     for idx in feature_idxs:
-        subset = selection.extend(subset, idx)
+        subset = extend(subset, idx)
     return subset
 
 
@@ -97,7 +106,7 @@ def test_boosting_is_that_of_the_plain_twin(
     chosen = chosen[: data.draw(st.integers(1, n_features))]
     params = SelectionParams(method, learner, 4, n_neighbours, criterion=criterion)
 
-    fit = selection.boost_subset(make_subset(dataset, chosen), params)
+    fit = boost_subset(make_subset(dataset, chosen), params)
 
     zs, sums = naive.boost(
         rows_of(dataset.values),
@@ -170,7 +179,7 @@ def test_z_of_several_classes_is_the_mean_of_one_against_the_others(learner):
     dataset = make_dataset(columns, targets, n_classes=3)
     params = SelectionParams(learner=learner, rounds=5, n_neighbours=3)
 
-    fit = selection.boost_subset(make_subset(dataset, [0, 1]), params)
+    fit = boost_subset(make_subset(dataset, [0, 1]), params)
 
     zs = [
         naive.boost(
@@ -195,7 +204,7 @@ def test_z_of_several_classes_is_the_mean_of_one_against_the_others(learner):
 def test_all_neighbours_at_the_kth_distance_vote():
     subset = make_subset(make_dataset([[0, 1, 2, 4, 8]], [0, 1, 0, 1, 0]), [0])
 
-    neighbours, starts = selection.find_neighbours(subset, 1)
+    neighbours, starts = find_neighbours(subset, 1)
 
     found = [part.tolist() for part in np.split(neighbours, starts[1:])]
     assert found == [[0, 1], [0, 1, 2], [1, 2], [2, 3], [3, 4]]
@@ -231,10 +240,10 @@ def test_clear_descriptions_gain_weight_and_balanced_ones_lose_it_all():
     columns = [[0, 0, 1, 1, 1, 1, 2, 2]]
     dataset = make_dataset(columns, [1, 1, 1, 1, 1, 0, 0, 1])
     subset = make_subset(dataset, [0])
-    groups = selection.make_groups(subset)
+    groups = make_groups(subset)
     signs = subset.table.signs[groups.rows]
 
-    D = selection.weigh_clear(np.full(signs.shape, 1 / 8), signs, groups)
+    D = weigh_clear(np.full(signs.shape, 1 / 8), signs, groups)
 
     by_row = D[groups.of_row, 0]
     np.testing.assert_allclose(by_row, [1 / 4] * 2 + [1 / 8] * 4 + [0.0] * 2)
@@ -247,16 +256,16 @@ def test_z_prime_is_z_where_every_description_has_one_class(learner):
     plain = SelectionParams("fs2boost", learner, n_neighbours=2)
     primed = SelectionParams("ifs2boost", learner, n_neighbours=2, criterion="z_prime")
 
-    zs = selection.boost_subset(subset, plain).zs
+    zs = boost_subset(subset, plain).zs
 
-    np.testing.assert_allclose(selection.boost_subset(subset, primed).zs, zs)
+    np.testing.assert_allclose(boost_subset(subset, primed).zs, zs)
 
 
 def test_z_prime_is_1_where_no_description_is_clear():
     dataset = make_dataset([[0, 0, 1, 1]], [0, 1, 0, 1])
     params = SelectionParams("ifs2boost", n_neighbours=1, criterion="z_prime")
 
-    fit = selection.boost_subset(make_subset(dataset, [0]), params)
+    fit = boost_subset(make_subset(dataset, [0]), params)
 
     assert fit.zs.tolist() == [1.0] * params.rounds
 
@@ -459,7 +468,7 @@ def test_the_unit_of_a_number_changes_nothing(learner, dataset):
 @given(dataset=datasets(min_rows=3))
 @settings(max_examples=10)
 def test_z_never_exceeds_1_and_falls_from_round_to_round(dataset):
-    fit = selection.boost_subset(make_subset(dataset, [0]), SelectionParams(rounds=6))
+    fit = boost_subset(make_subset(dataset, [0]), SelectionParams(rounds=6))
 
     zs = [1.0, *fit.zs]
     assert all(after <= before + 1e-12 for before, after in pairwise(zs))
@@ -469,7 +478,7 @@ def test_z_never_exceeds_1_and_falls_from_round_to_round(dataset):
 
 
 def test_a_marked_fall_is_the_formulas():
-    needed = selection.find_needed(1 / 1000, 20, 0.05)
+    needed = find_needed(1 / 1000, 20, 0.05)
 
     assert needed == pytest.approx(math.log(20 / 0.05) / 1000)
 
@@ -478,7 +487,7 @@ def test_a_marked_fall_is_the_formulas():
 def test_z_prime_below_one_row_of_its_own_weights_falls_no_further(
     concentration, is_taken
 ):
-    table = selection.make_table(noisy(11, 400))
+    table = make_table(noisy(11, 400))
     trials = [FeatureScore(0, 0.003, concentration, 1)]
 
     step = next_step(table, SelectionParams("ifs2boost"), [], 0.02, trials)

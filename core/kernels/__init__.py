@@ -22,11 +22,10 @@ from core.kernels.paths import (
     tally,
 )
 from core.kernels.plans import find_plan
-from core.kernels.prices import Prices
+from core.kernels.prices import Prices, survey
 from core.kernels.records import Best, Change, Coded, Learnt, Look, Moved
 from core.kernels.sampled_walks import Carried, Draws, walk_sampled
 from core.kernels.scanning import scan, scan_parallel
-from core.kernels.surveys import survey
 from core.kernels.walks import (
     ASKED,
     DONE,
@@ -47,61 +46,3 @@ from core.kernels.weights import (
     move,
     move_parallel,
 )
-
-__all__ = [
-    "ASKED",
-    "CHUNK",
-    "DONE",
-    "FEATURE",
-    "FEW",
-    "GONE",
-    "HERE",
-    "KNOWN",
-    "MAX_LOGIT",
-    "MISSING",
-    "N_COUNTS",
-    "OPEN",
-    "PENDING",
-    "SPENT",
-    "Best",
-    "Carried",
-    "Case",
-    "Change",
-    "Coded",
-    "Draws",
-    "Ends",
-    "Learnt",
-    "Look",
-    "Moved",
-    "Paths",
-    "Prices",
-    "Reach",
-    "Segments",
-    "Stages",
-    "Terms",
-    "add",
-    "add_parallel",
-    "add_votes",
-    "bound_votes",
-    "cast",
-    "count_sides",
-    "count_sides_parallel",
-    "encode",
-    "encode_parallel",
-    "find_asking",
-    "find_plan",
-    "gather",
-    "gather_parallel",
-    "link_votes",
-    "move",
-    "move_parallel",
-    "pack",
-    "pick_best",
-    "scan",
-    "scan_parallel",
-    "survey",
-    "tally",
-    "tally_draws",
-    "walk_ordered",
-    "walk_sampled",
-]

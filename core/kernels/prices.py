@@ -78,10 +78,11 @@ def price_to_vote(node, case, paths, prices):
 
 
 @kernel
-def follow_all(case, paths, prices, out_ends, out_dues):
-    """Where every path has come to, and the price of what its next vote needs.
+def survey(case, paths, prices, out_ends, out_dues, out_waiting_for):
+    """Follow every path; find what its next vote costs, and the open feature it needs.
 
-    out_ends, out_dues: (n_hypotheses,); see `follow` and `price_to_vote`.
+    All int64 (n_hypotheses,): see `follow` and `price_to_vote`; -1 where a path waits
+    for no feature.
     """
     values, status, is_group_paid = case
     roots, nodes, cuts, _, _ = paths
@@ -95,11 +96,13 @@ def follow_all(case, paths, prices, out_ends, out_dues):
         node = follow(values, status, roots[h], nodes, cuts)
         out_ends[h] = node
         out_dues[h] = 0
+        out_waiting_for[h] = -1
         if node >= 0:
             f = nodes[node, FEATURE]
             has_product |= nodes[node, NEXT_FACTOR] >= 0
             if status[f] == OPEN:
                 out_dues[h] = now[f]
+                out_waiting_for[h] = f
     if has_product:
         for h in range(roots.shape[0]):
             if out_ends[h] >= 0:

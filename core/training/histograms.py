@@ -71,15 +71,10 @@ def make_best(n_outputs: int, n_features: int) -> Best:
 
 
 def accumulate(
-    binned: Binned,
-    lanes: IntArray,
-    moved: Moved,
-    sums: IntArray,
-    *,
-    is_parallel: bool = False,
+    binned: Binned, lanes: IntArray, moved: Moved, sums: IntArray
 ) -> None:
     """Add the rows that moved to the sums by code of some lanes, in place."""
-    is_large = is_parallel or (
+    is_large = (
         moved.rows.size * lanes.size >= PARALLEL_CELLS
         and count_listed(moved) * lanes.size >= PARALLEL_CELLS
     )
@@ -105,13 +100,7 @@ def merge(sums_by_shard: Sequence[IntArray]) -> IntArray:
 
 
 def scan(
-    binned: Binned,
-    lanes: IntArray,
-    sums: IntArray,
-    look: Look,
-    best: Best,
-    *,
-    is_parallel: bool = False,
+    binned: Binned, lanes: IntArray, sums: IntArray, look: Look, best: Best
 ) -> None:
     """Find the best stump on every feature of some lanes, blind to costs.
 
@@ -123,8 +112,7 @@ def scan(
     and Busa-Fekete 2009, eq. 6 and 7). Missing values abstain, phi = 0. A class that
     no vote helps is voted against. Of equal cuts on a feature the lowest is taken.
     """
-    is_large = is_parallel or sums.size >= PARALLEL_SUMS
-    kernel = kernels.scan_parallel if is_large else kernels.scan
+    kernel = kernels.scan_parallel if sums.size >= PARALLEL_SUMS else kernels.scan
     kernel(sums, binned.coded, lanes, look, best)
 
 
@@ -148,8 +136,6 @@ def search_anew(
     listed: Sequence[Moved],
     feature_idxs: IntArray,
     look: Look,
-    *,
-    is_parallel: bool = False,
 ) -> Candidates:
     """Find the best stumps on some features, from the rows listed of each shard."""
     n_outputs = look.votes_before.size
@@ -161,7 +147,6 @@ def search_anew(
         some = lanes[first : first + size]
         sums_by_shard = [make_sums(n_outputs, some.size, n_chunks) for _ in tables]
         for binned, moved, sums in zip(tables, listed, sums_by_shard, strict=True):
-            accumulate(binned, some, moved, sums, is_parallel=is_parallel)
-        merged = merge(sums_by_shard)
-        scan(tables[0], some, merged, look, best, is_parallel=is_parallel)
+            accumulate(binned, some, moved, sums)
+        scan(tables[0], some, merge(sums_by_shard), look, best)
     return pick(best, feature_idxs)

@@ -22,35 +22,22 @@ class Shard:
         Initial weight of each row and class times +1 or -1. Not mutated.
     is_split : bool
         Whether unsigned quanta are asked for, not only signed ones.
-    is_parallel : bool
-        Whether all cores take part however little there is to do.
     """
 
     def __init__(
-        self,
-        binned: Binned,
-        signed_weights: FloatArray,
-        *,
-        is_split: bool = True,
-        is_parallel: bool = False,
+        self, binned: Binned, signed_weights: FloatArray, *, is_split: bool = True
     ) -> None:
         self.binned = binned
         self.weights = signed_weights.T.copy()
         self.moved = make_moved(*self.weights.shape)
-        self.is_parallel = is_parallel
         self._is_split = is_split
         self._room: Moved | None = None
-
-    @property
-    def quanta(self) -> int:
-        """Quanta of all rows, also of those that did not move."""
-        return count_quanta(self.moved)
 
     def count_sides(self, ballots: BallotArray) -> IntArray:
         """Return the weights that ballots have wrong and right, then their quanta."""
         n_outputs = self.weights.shape[0]
         sides = np.empty((self.moved.stops.shape[0], n_outputs, 4), dtype=np.int64)
-        is_large = self._is_large(self.weights.size)
+        is_large = self.weights.size >= PARALLEL_ROWS
         count = kernels.count_sides_parallel if is_large else kernels.count_sides
         count(self.weights, ballots, sides)
         totals: IntArray = sides.sum(axis=(0, 1))
@@ -59,7 +46,7 @@ class Shard:
     def move(self, ballots: BallotArray, factors: FloatArray, is_fresh: bool) -> None:
         """Multiply weights by their side's factor, in place; list those that moved."""
         change = Change(factors, is_fresh, self._is_split)
-        is_large = self._is_large(self.weights.size)
+        is_large = self.weights.size >= PARALLEL_ROWS
         move = kernels.move_parallel if is_large else kernels.move
         move(ballots, change, self.weights, self.moved)
 
@@ -69,13 +56,10 @@ class Shard:
             self._room = make_moved(*self.weights.shape)
         n_chunks = -(-rows.size // kernels.CHUNK)
         listed = Moved(*(array[:n_chunks] for array in self._room))
-        is_large = self._is_large(rows.size * weights.shape[0])
+        is_large = rows.size * weights.shape[0] >= PARALLEL_ROWS
         gather = kernels.gather_parallel if is_large else kernels.gather
         gather(weights, rows, self._is_split, listed)
         return listed
-
-    def _is_large(self, n_weights: int) -> bool:
-        return self.is_parallel or n_weights >= PARALLEL_ROWS
 
 
 def count_quanta(moved: Moved) -> int:

@@ -80,7 +80,6 @@ class Weights:
         self.n_outputs = shards[0].weights.shape[0]
         self._is_kept = is_kept
         self._sums = [self._make_sums() for _ in shards if self._is_kept]
-        self._is_parallel = shards[0].is_parallel
         self._is_pending = False
         nobody = [np.zeros(one.weights.shape, dtype=np.int8) for one in shards]
         self._move(nobody, np.full(3, FIRST_SCALE), True)
@@ -208,7 +207,7 @@ class Weights:
         self._is_pending = True
         for shard, votes in zip(self.shards, ballots, strict=True):
             shard.move(votes, factors, self.is_fresh)
-        self.quanta = sum(shard.quanta for shard in self.shards)
+        self.quanta = sum(count_quanta(shard.moved) for shard in self.shards)
 
     def _follow(self) -> IntArray:
         """Bring the kept sums up to date; return those of all shards together."""
@@ -217,7 +216,7 @@ class Weights:
             for shard, sums in zip(self.shards, self._sums, strict=True):
                 if self.is_fresh:
                     sums[:] = 0
-                self._accumulate(shard, lanes, shard.moved, sums)
+                accumulate(shard.binned, lanes, shard.moved, sums)
             self._is_pending = False
         return merge(self._sums)
 
@@ -228,17 +227,12 @@ class Weights:
         for shard, rows in zip(self.shards, rows_by_shard, strict=True):
             sums_by_shard.append(self._make_sums())
             listed = shard.gather(shard.weights, rows)
-            self._accumulate(shard, lanes, listed, sums_by_shard[-1])
+            accumulate(shard.binned, lanes, listed, sums_by_shard[-1])
         return merge(sums_by_shard)
 
     def _make_sums(self) -> IntArray:
         n_chunks = max(shard.moved.stops.shape[0] for shard in self.shards)
         return make_sums(self.n_outputs, self.binned.packing.lanes.size, n_chunks)
-
-    def _accumulate(
-        self, shard: Shard, lanes: IntArray, listed: Moved, sums: IntArray
-    ) -> None:
-        accumulate(shard.binned, lanes, listed, sums, is_parallel=self._is_parallel)
 
     def _look(self, quanta: int, votes_before: IntArray | None = None) -> Look:
         is_leaf = votes_before is not None
@@ -248,14 +242,11 @@ class Weights:
 
     def _scan(self, sums: IntArray, feature_idxs: IntArray, look: Look) -> Candidates:
         best = make_best(self.n_outputs, self.binned.n_codes.size)
-        lanes = self.binned.packing.lanes
-        scan(self.binned, lanes, sums, look, best, is_parallel=self._is_parallel)
+        scan(self.binned, self.binned.packing.lanes, sums, look, best)
         return pick(best, feature_idxs)
 
     def _search(
         self, listed: Sequence[Moved], feature_idxs: IntArray, look: Look
     ) -> Candidates:
         tables = [shard.binned for shard in self.shards]
-        return search_anew(
-            tables, listed, feature_idxs, look, is_parallel=self._is_parallel
-        )
+        return search_anew(tables, listed, feature_idxs, look)

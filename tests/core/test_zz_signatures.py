@@ -119,12 +119,7 @@ def exercise_large(n_outputs: int) -> None:
 
 def public_counts() -> dict[str, int]:
     """How many signatures each public kernel has; nothing where none is compiled."""
-    public = {name: getattr(kernels, name) for name in kernels.__all__}
-    return {
-        name: len(one.signatures)
-        for name, one in public.items()
-        if hasattr(one, "py_func")
-    }
+    return {name: len(one.signatures) for name, one in kernels_of(kernels)}
 
 
 def test_warming_up_compiles_every_public_kernel():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core import kernels
 from core.model.hypotheses import Stump
 from core.table.binning import bin_values
-from core.training import histograms
+from core.training import histograms, shards
 from core.training.ballots import cast_ballots, find_codes
 from core.training.boosting import boost_shards, initial_weights
 from core.training.learners.stump import make_stump
@@ -420,6 +420,13 @@ def test_weights_that_underflow_to_zero_give_no_nan():
 # Cores and shards.
 
 
+def use_all_cores(monkeypatch):
+    """Let all cores take part however little there is to do."""
+    for name in ("PARALLEL_SUMS", "PARALLEL_CELLS"):
+        monkeypatch.setattr(histograms, name, 0)
+    monkeypatch.setattr(shards, "PARALLEL_ROWS", 0)
+
+
 def run_bits(dataset, signed, **kwargs):
     """What the steps of a round come to, as bits."""
     n_outputs = signed.shape[1]
@@ -442,7 +449,7 @@ def run_bits(dataset, signed, **kwargs):
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("n_features", [2, 4, 7, 40])
 def test_parallel_kernels_give_the_same_bits_as_the_serial_ones(
-    n_features, n_outputs, is_split
+    n_features, n_outputs, is_split, monkeypatch
 ):
     dataset = varied_table(31, n_features)
     if not is_split:
@@ -452,23 +459,25 @@ def test_parallel_kernels_give_the_same_bits_as_the_serial_ones(
     signed = np.random.default_rng(2).normal(size=(31, n_outputs))
     signed /= np.abs(signed).sum()
 
-    parallel = run_bits(dataset, signed, is_split=is_split, is_parallel=True)
+    serial = run_bits(dataset, signed, is_split=is_split)
+    use_all_cores(monkeypatch)
 
-    assert parallel == run_bits(dataset, signed, is_split=is_split)
+    assert run_bits(dataset, signed, is_split=is_split) == serial
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="threads belong to compiled kernels")
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_result_is_the_same_bits_whatever_the_number_of_threads(n_outputs):
+def test_result_is_the_same_bits_whatever_the_number_of_threads(n_outputs, monkeypatch):
     dataset = varied_table(9001, 23)
     signed = np.random.default_rng(2).normal(size=(9001, n_outputs))
     signed /= np.abs(signed).sum()
     expected = run_bits(dataset, signed)
+    use_all_cores(monkeypatch)
     most = numba.config.NUMBA_NUM_THREADS
     results = []
     for n_threads in sorted({1, min(2, most), most}):
         numba.set_num_threads(n_threads)
-        results.append(run_bits(dataset, signed, is_parallel=True))
+        results.append(run_bits(dataset, signed))
     numba.set_num_threads(most)
 
     assert all(result == expected for result in results)

@@ -14,13 +14,12 @@ from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
 from core.table.prices import Paid
 from core.training.buying import UNPAID, Buyer
-from core.training.feature_sampling import FeatureSampling, make_sampling
+from core.training.feature_sampling import make_sampling
 from core.training.histograms import MOST_SUMS
-from core.training.learners.choice import MIN_EDGE, Found, Scorer, look_at
+from core.training.learners.choice import MIN_EDGE, Found, Learner, Means, find_stump
 from core.training.learners.product import find_product
-from core.training.learners.stump import find_stump
 from core.training.learners.tree import find_tree
-from core.training.params import BoostParams, LabelWeights
+from core.training.params import BoostParams, LabelWeights, LearnerName
 from core.training.rounds import Round
 from core.training.rules import MAX_EDGE
 from core.training.shards import Shard
@@ -144,7 +143,8 @@ def boost_shards(
         is_repeated = number <= len(done)
         found = None
         if not is_repeated or sampling.has_memory:
-            found = find_hypothesis(weights, params, sampling, buyer.scorer())
+            means = Means(weights, params, sampling, buyer.scorer())
+            found = find_hypothesis(means)
             if found is None:
                 return
         if is_repeated:
@@ -179,21 +179,20 @@ def make_weights(
     )
 
 
-def find_hypothesis(
-    weights: Weights, params: BoostParams, sampling: FeatureSampling, scorer: Scorer
-) -> Found | None:
-    """Find what the rule buys among what the learner makes of the features picked.
+LEARNERS: dict[LearnerName, Learner] = {
+    "stump": find_stump,
+    "tree": find_tree,
+    "product": find_product,
+}
 
-    The sampling learns from every look: at the root and for a factor from edges, in a
-    leaf of a tree from gains.
-    """
-    roots = look_at(sampling, weights.find_stumps)
+
+def find_hypothesis(means: Means) -> Found | None:
+    """Find what the rule buys among what the learner makes of the features picked."""
+    weights, params = means.weights, means.params
+    roots = means.look(weights.find_stumps)
     if params.search != "all" and roots.edges.max(initial=0.0) <= MIN_EDGE:
         roots = weights.find_stumps(np.arange(weights.binned.n_codes.size))
-    return LEARNERS[params.learner](weights, roots, sampling, scorer, params)
-
-
-LEARNERS = {"stump": find_stump, "tree": find_tree, "product": find_product}
+    return LEARNERS[params.learner](means, roots)
 
 
 def is_perfect(added: Round) -> bool:

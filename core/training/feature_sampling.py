@@ -6,7 +6,7 @@ told the edges that were found.
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,58 +15,37 @@ from core.arrays import FloatArray, IntArray
 SearchName = Literal["all", "lazy", "ucb", "ucb_unscaled"]
 
 
-class FeatureSampling(Protocol):
-    """What the boosting loop asks of a sampling of features.
+@dataclass
+class FeatureSampling:
+    """Looks at every feature; what the boosting loop asks of a sampling.
 
     `has_memory`: what it picks depends on the edges found before, so that a run which
     goes on after an interruption must find them again.
     """
 
-    has_memory: bool
+    n_features: int
+    has_memory: ClassVar[bool] = False
 
     def begin(self, number: int) -> None:
         """Begin the round of this number."""
 
     def pick(self) -> IntArray:
         """Choose features to look at; positions, ascending."""
+        return np.arange(self.n_features)
 
     def reward(self, feature_idxs: IntArray, edges: FloatArray) -> None:
         """Take notice of the largest edge found on each."""
 
 
 @dataclass
-class AllFeatures:
-    """Looks at every feature."""
-
-    n_features: int
-    has_memory: bool = False
-
-    def __post_init__(self) -> None:
-        """Make the choice once: it is the same in every round."""
-        self._everything = np.arange(self.n_features)
-
-    def begin(self, number: int) -> None:
-        """Begin a round."""
-
-    def pick(self) -> IntArray:
-        """Choose every feature."""
-        return self._everything
-
-    def reward(self, feature_idxs: IntArray, edges: FloatArray) -> None:
-        """Learn nothing."""
-
-
-@dataclass
-class LazySampling:
+class LazySampling(FeatureSampling):
     """Looks at `size` features drawn at random (LazyBoost; Escudero et al. 2000).
 
     The draws are keyed by the seed and the number of the round.
     """
 
-    n_features: int
     size: int
     seed: int
-    has_memory: bool = False
 
     def begin(self, number: int) -> None:
         """Begin a round: a stream of randomness of its own."""
@@ -79,12 +58,9 @@ class LazySampling:
         picked = self._generator.choice(self.n_features, size, replace=False)
         return np.sort(picked)
 
-    def reward(self, feature_idxs: IntArray, edges: FloatArray) -> None:
-        """Learn nothing."""
-
 
 @dataclass
-class UCBSampling:
+class UCBSampling(FeatureSampling):
     """Looks at the `size` features of largest upper confidence bound.
 
     UCB(k) of Kegl and Busa-Fekete (2009), section 3.1: each feature is an arm with
@@ -110,10 +86,10 @@ class UCBSampling:
     open which edge is meant there.
     """
 
-    n_features: int
+    has_memory: ClassVar[bool] = True
+
     size: int
     is_scaled: bool = True
-    has_memory: bool = True
     counts: FloatArray = field(init=False)
     means: FloatArray = field(init=False)
     n_picks: int = 0
@@ -123,9 +99,6 @@ class UCBSampling:
         """Start without knowledge of any arm."""
         self.counts = np.zeros(self.n_features)
         self.means = np.zeros(self.n_features)
-
-    def begin(self, number: int) -> None:
-        """Begin a round."""
 
     def pick(self) -> IntArray:
         """Choose the largest bounds, an arm never taken before all others."""
@@ -166,4 +139,4 @@ def make_sampling(
         return UCBSampling(n_features, size, is_scaled=name == "ucb")
     if name == "lazy":
         return LazySampling(n_features, size, seed)
-    return AllFeatures(n_features)
+    return FeatureSampling(n_features)

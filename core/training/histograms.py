@@ -70,9 +70,7 @@ def make_best(n_outputs: int, n_features: int) -> Best:
     )
 
 
-def accumulate(
-    binned: Binned, lanes: IntArray, moved: Moved, sums: IntArray
-) -> None:
+def accumulate(binned: Binned, lanes: IntArray, moved: Moved, sums: IntArray) -> None:
     """Add the rows that moved to the sums by code of some lanes, in place."""
     is_large = (
         moved.rows.size * lanes.size >= PARALLEL_CELLS

@@ -1,4 +1,4 @@
-"""What learners share: how candidates are found, and how the rule weighs them."""
+"""What learners share: how stumps are found, and what the rule makes of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,9 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
-from core.model.hypotheses import Hypothesis
+from core.model.hypotheses import Hypothesis, Stump
+from core.table.binning import Binned
 from core.training.feature_sampling import FeatureSampling
 from core.training.histograms import Candidates
+from core.training.params import BoostParams
+from core.training.weights import Weights
 
 MIN_EDGE = 1e-12
 
@@ -33,13 +36,28 @@ class Found:
 Scorer = Callable[[IntArray, FloatArray, FloatArray, tuple[int, ...]], FloatArray]
 
 
-def look_at(
-    sampling: FeatureSampling, find: Callable[[IntArray], Candidates]
-) -> Candidates:
-    """Find the best stumps on the features picked; the sampling learns their edges."""
-    candidates = find(sampling.pick())
-    sampling.reward(candidates.feature_idxs, candidates.edges)
-    return candidates
+@dataclass(frozen=True)
+class Means:
+    """What a learner has to find the hypothesis of a round with."""
+
+    weights: Weights
+    params: BoostParams
+    sampling: FeatureSampling
+    scorer: Scorer
+
+    def look(self, find: Callable[[IntArray], Candidates]) -> Candidates:
+        """Find the best stumps on the features picked.
+
+        The sampling learns from every look: at the root and for a factor from edges, in
+        a leaf of a tree from gains.
+        """
+        candidates = find(self.sampling.pick())
+        self.sampling.reward(candidates.feature_idxs, candidates.edges)
+        return candidates
+
+
+# Finds a hypothesis from the best stumps over all rows; None where there is no stump.
+Learner = Callable[[Means, Candidates], Found | None]
 
 
 def choose(
@@ -53,8 +71,6 @@ def choose(
 
     Parameters
     ----------
-    candidates : Candidates
-    scorer : Scorer
     edge_before : float
         Edge of the tree that a candidate adds its gain to.
     present : float, optional
@@ -86,3 +102,24 @@ def first_best(scores: FloatArray) -> int:
     """Position of the first of the largest scores; rounding doesn't break a tie."""
     most = scores.max()
     return int(np.argmax(scores >= most - SAME * abs(most)))
+
+
+def find_stump(means: Means, roots: Candidates) -> Found | None:
+    """Return the stump that the rule buys."""
+    position, _ = choose(roots, means.scorer)
+    if position < 0:
+        return None
+    stump = make_stump(means.weights.binned, roots, position)
+    edge, present = roots.edges[position], roots.presents[position]
+    return Found(stump, float(edge), float(present), (int(roots.cuts[position]),))
+
+
+def make_stump(binned: Binned, candidates: Candidates, position: int) -> Stump:
+    """Return a candidate in the units of its feature, with its best votes."""
+    feature_idx = int(candidates.feature_idxs[position])
+    return Stump(
+        feature_idx=feature_idx,
+        cut=float(binned.cuts[feature_idx][candidates.cuts[position]]),
+        votes=tuple(candidates.votes[position].tolist()),
+        is_category=bool(binned.is_category[feature_idx]),
+    )

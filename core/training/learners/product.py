@@ -4,38 +4,21 @@ from functools import partial
 
 from core.model.hypotheses import Product, Stump
 from core.training.ballots import cast_ballots
-from core.training.feature_sampling import FeatureSampling
 from core.training.histograms import Candidates
-from core.training.learners.choice import Found, Scorer, choose, is_better, look_at
-from core.training.learners.stump import find_stump, make_stump
-from core.training.params import BoostParams
-from core.training.weights import Weights
+from core.training.learners.choice import (
+    Found,
+    Means,
+    choose,
+    find_stump,
+    is_better,
+    make_stump,
+)
 
 MAX_SWEEPS = 20
 
 
-def find_product(
-    weights: Weights,
-    roots: Candidates,
-    sampling: FeatureSampling,
-    scorer: Scorer,
-    params: BoostParams,
-) -> Found | None:
+def find_product(means: Means, roots: Candidates) -> Found | None:
     """Find a product of at most `params.factors` stumps by what the rule makes of it.
-
-    Parameters
-    ----------
-    weights : Weights
-    roots : Candidates
-        The best stumps over all rows.
-    sampling : FeatureSampling
-    scorer : Scorer
-    params : BoostParams
-
-    Returns
-    -------
-    Found or None
-        None where there is no stump at all.
 
     Notes
     -----
@@ -45,12 +28,12 @@ def find_product(
     can be bettered by the rule, with the edge and the costs of the whole product,
     or for `MAX_SWEEPS` turns. Ties go to the lowest feature.
     """
-    found = find_stump(weights, roots, sampling, scorer, params)
+    weights, n_factors = means.weights, means.params.factors
+    found = find_stump(means, roots)
     if found is None:
         return None
     assert isinstance(found.hypothesis, Stump), "a product begins with one"
-    score = choose(roots, scorer)[1]
-    n_factors = params.factors
+    score = choose(roots, means.scorer)[1]
     factors = {0: (found.hypothesis, found.codes[0])}
     n_idle, turn = 1, 1
     while n_idle < n_factors and turn < MAX_SWEEPS * n_factors:
@@ -61,9 +44,9 @@ def find_product(
             cast_ballots(shard.binned, Product(stumps), codes)
             for shard in weights.shards
         ]
-        candidates = look_at(sampling, partial(weights.find_factors, ballots))
+        candidates = means.look(partial(weights.find_factors, ballots))
         already = Product(stumps).feature_idxs
-        position, best = choose(candidates, scorer, already=already)
+        position, best = choose(candidates, means.scorer, already=already)
         n_idle += 1
         turn += 1
         if is_better(best, score):

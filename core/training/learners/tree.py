@@ -6,19 +6,16 @@ from functools import partial
 import numpy as np
 
 from core.model.hypotheses import LEAF, Stump, Tree
-from core.training.feature_sampling import FeatureSampling
 from core.training.histograms import Candidates
 from core.training.learners.choice import (
     Found,
-    Scorer,
+    Means,
     choose,
     first_best,
     is_better,
-    look_at,
+    make_stump,
 )
-from core.training.learners.stump import make_stump
-from core.training.params import BoostParams
-from core.training.weights import Place, Weights
+from core.training.weights import Place
 
 
 @dataclass(frozen=True)
@@ -34,15 +31,15 @@ class Leaf:
 class GrowingTree:
     """A tree while it grows; `leaves` but for the two newest, below the last stump."""
 
-    def __init__(self, weights: Weights, roots: Candidates, position: int) -> None:
+    def __init__(self, means: Means, roots: Candidates, position: int) -> None:
         self.leaves: list[Leaf] = []
         self.edge = 0.0
         self.present = float(roots.presents[position])
         self.stumps: list[Stump] = []
         self.codes: list[int] = []
         self.children: list[list[int]] = []
-        self._weights = weights
-        self.add(weights.everything(), roots, position)
+        self._means = means
+        self.add(means.weights.everything(), roots, position)
 
     @property
     def feature_idxs(self) -> tuple[int, ...]:
@@ -53,19 +50,18 @@ class GrowingTree:
         """Add a stump in a place."""
         self.place = place
         self.edge += float(candidates.edges[position])
-        self.stumps.append(make_stump(self._weights.binned, candidates, position))
+        self.stumps.append(make_stump(self._means.weights.binned, candidates, position))
         self.codes.append(int(candidates.cuts[position]))
         self.children.append([LEAF, LEAF])
 
-    def look(self, sampling: FeatureSampling) -> None:
+    def look(self) -> None:
         """Find what could split the two newest leaves."""
-        stump, weights = self.stumps[-1], self._weights
+        stump, weights = self.stumps[-1], self._means.weights
         places = weights.split(self.place, stump.feature_idx, self.codes[-1])
         against = tuple(-vote for vote in stump.votes)
         for side, votes in enumerate((stump.votes, against)):
             place = places[side]
-            find = partial(weights.find_in, place, votes)
-            candidates = look_at(sampling, find)
+            candidates = self._means.look(partial(weights.find_in, place, votes))
             self.leaves.append(Leaf(len(self.stumps) - 1, side, place, candidates))
 
     def split(self, leaf: Leaf, position: int) -> None:
@@ -84,28 +80,8 @@ class GrowingTree:
         return Found(tree, self.edge, self.present, codes)
 
 
-def find_tree(
-    weights: Weights,
-    roots: Candidates,
-    sampling: FeatureSampling,
-    scorer: Scorer,
-    params: BoostParams,
-) -> Found | None:
+def find_tree(means: Means, roots: Candidates) -> Found | None:
     """Grow a tree of at most `params.leaves` leaves by what the rule makes of it.
-
-    Parameters
-    ----------
-    weights : Weights
-    roots : Candidates
-        The best stumps over all rows.
-    sampling : FeatureSampling
-    scorer : Scorer
-    params : BoostParams
-
-    Returns
-    -------
-    Found or None
-        None where there is no stump at all.
 
     Notes
     -----
@@ -117,12 +93,13 @@ def find_tree(
     unless no split improves its edge. Ties go to the older leaf (above before
     below), then to the lowest feature.
     """
+    scorer = means.scorer
     position, score = choose(roots, scorer)
     if position < 0:
         return None
-    tree = GrowingTree(weights, roots, position)
-    while len(tree.stumps) + 1 < params.leaves:
-        tree.look(sampling)
+    tree = GrowingTree(means, roots, position)
+    while len(tree.stumps) + 1 < means.params.leaves:
+        tree.look()
         already = tree.feature_idxs
         choices = [
             choose(leaf.candidates, scorer, tree.edge, tree.present, already)

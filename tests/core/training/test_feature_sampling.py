@@ -18,6 +18,7 @@ from core.training.boosting import (
 )
 from core.training.buying import Buyer
 from core.training.feature_sampling import LazySampling, UCBSampling, make_sampling
+from core.training.learners.choice import Means
 from core.training.params import BoostParams
 from tests import naive_hypotheses as naive
 from tests import strategies
@@ -128,7 +129,8 @@ def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
     binned, search = bin_values(dataset), Noted(2, 2)
     params = params_of("tree", "ucb")
     weights = make_weights([(binned, initial_weights(dataset))], params)
-    find_hypothesis(weights, params, search, Buyer(dataset.catalogue, params).scorer())
+    scorer = Buyer(dataset.catalogue, params).scorer()
+    find_hypothesis(Means(weights, params, search, scorer))
 
     root, above, *_ = seen
     assert root == pytest.approx([0.75, 0.0])

@@ -14,7 +14,7 @@ from core.table.binning import bin_values
 from core.training import histograms, shards
 from core.training.ballots import cast_ballots, find_codes
 from core.training.boosting import boost_shards, initial_weights
-from core.training.learners.stump import make_stump
+from core.training.learners.choice import make_stump
 from core.training.params import BoostParams
 from core.training.rules import RULES
 from core.training.shards import Shard

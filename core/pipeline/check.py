@@ -19,7 +19,6 @@ def check_training(
     ----------
     columns : mapping of str to array
         All of one length.
-    spec : TrainingSpec
     memory : int, optional
         Bytes that training may take; None: no limit.
 

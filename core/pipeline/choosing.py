@@ -59,15 +59,10 @@ def tune(
 
     Parameters
     ----------
-    dataset : Dataset
     params : BoostParams
         What is not chosen; `rounds` is the most that are tried.
     auto : frozenset of {"rounds", "tau", "switch"}
         What is chosen. Of no effect where the algorithm doesn't know it.
-
-    Yields
-    ------
-    Tried
 
     Raises
     ------

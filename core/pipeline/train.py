@@ -59,9 +59,6 @@ def train(
 
     Parameters
     ----------
-    dataset : Dataset
-    params : BoostParams
-    name, target : str
     folds : int
         Of the validation, 0 for none. Fewer where classes (or the row groups that stay
         together) have fewer members; see `make_folds`.
@@ -75,10 +72,6 @@ def train(
         Parameters to choose on held-out rows; see `core.pipeline.choosing.tune`.
     done : mapping of int to sequence of Round, optional
         Rounds by part of an interrupted run; the model comes out the same.
-
-    Yields
-    ------
-    Progress
 
     Raises
     ------

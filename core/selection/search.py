@@ -111,7 +111,6 @@ def select(
     ----------
     dataset : Dataset
         Of two or more classes, one per row.
-    params : SelectionParams, optional
 
     Yields
     ------

@@ -23,18 +23,9 @@ def check_answer(feature: Feature, value: object) -> float:
 
     Parameters
     ----------
-    feature : Feature
     value : object
         A finite number, a boolean (or 0 or 1), or a category as text; a category
-        that training did not see is legal.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    AnswerError
+        that training did not see is legal. `AnswerError` is raised for any other.
     """
     if feature.type == "category":
         if not isinstance(value, str) or not value:

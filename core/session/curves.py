@@ -28,7 +28,6 @@ def evaluate(
 
     Parameters
     ----------
-    ensemble : Ensemble
     dataset : Dataset
         With the ensemble's catalogue and classes.
     budgets : sequence of int or None

@@ -42,7 +42,6 @@ def start(
 
     Parameters
     ----------
-    ensemble : Ensemble
     budget : int or None
         Most that may be charged, in micro-units; None: unlimited.
     seed, stream : int
@@ -51,11 +50,6 @@ def start(
         Values known beforehand by feature; free, and they pay no fee.
     policy : str, optional
         One of `POLICIES` that serves the ensemble; by default that of its algorithm.
-    stop : StopRule, optional
-
-    Returns
-    -------
-    State
     """
     values = [math.nan] * len(ensemble.catalogue.features)
     outcomes: list[Outcome | str | None] = [None] * len(values)
@@ -86,15 +80,9 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
 
     Parameters
     ----------
-    ensemble : Ensemble
-    state : State
     answers : sequence of Answer
         What each charges is found here. A value comes with the outcome `value` only;
         as in `Dataset.values`, `UNSEEN` for a category that training did not see.
-
-    Returns
-    -------
-    State
 
     Raises
     ------

@@ -25,7 +25,6 @@ def walk(
 
     Parameters
     ----------
-    ensemble : Ensemble
     values : float64 array, shape (n_rows, n_features)
         As in `Dataset.values`; NaN cells answer `unavailable`.
     budgets : sequence of int or None
@@ -39,10 +38,6 @@ def walk(
         (where they don't matter to anything else, and take long to find).
     streams : sequence of int, optional
         Per row, 0 to 2**64 - 1; 0, 1, 2 and so on by default.
-
-    Returns
-    -------
-    Walks
     """
     limits = np.array([UNLIMITED if b is None else b for b in budgets], np.int64)
     order = np.argsort(limits, kind="stable")

@@ -63,14 +63,6 @@ def bin_values(dataset: Dataset) -> Binned:
     Numbers and booleans with at most 254 distinct values keep them all, one code
     each; others are cut at weighted quantiles. Categories keep theirs. A constant
     feature has one code and an empty one none: no stump can be made of either.
-
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Returns
-    -------
-    Binned
     """
     values = dataset.values
     n_samples, n_features = values.shape
@@ -113,16 +105,11 @@ def find_cuts(
 
     Parameters
     ----------
-    dataset : Dataset
     is_category : bool array, shape (n_features,)
     known : float64 array, shape (n_features, FEW + 1)
         The distinct values of a feature with at most `FEW`, ascending.
     sizes : int64 array, shape (n_features,)
         How many they are; of a feature with more, any number above `FEW`.
-
-    Returns
-    -------
-    list of float64 array
     """
     is_weighted = bool(np.ptp(dataset.weights) > 0)
     middles = find_middles(known[:, :-1], known[:, 1:])

@@ -116,7 +116,6 @@ def rule_costs(
 
     Parameters
     ----------
-    catalogue : Catalogue
     is_group_paid : bool array, shape (n_groups,)
     cost_floor : int, optional
         In micro-units, positive.

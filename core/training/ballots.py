@@ -30,8 +30,6 @@ def cast_ballots(
 
     Parameters
     ----------
-    binned : Binned
-    hypothesis : Hypothesis
     codes : tuple of int
         Code of the cut of each of its stumps.
 

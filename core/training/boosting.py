@@ -74,18 +74,11 @@ def boost(
 
     Parameters
     ----------
-    binned : Binned
     signed_weights : float64 array, shape (n_samples, n_outputs) or (n_samples,)
         Initial weight of each row (and class) times +1 or -1 for its class, the
         absolute values summing to 1; see `initial_weights`. Not mutated.
-    catalogue : Catalogue
-    params : BoostParams
     done, paid
         See `boost_shards`.
-
-    Yields
-    ------
-    Round
     """
     outputs = signed_weights.reshape(signed_weights.shape[0], -1)
     return boost_shards([(binned, outputs)], catalogue, params, done, paid)
@@ -106,8 +99,6 @@ def boost_shards(
     ----------
     shards : sequence of (Binned, float64 array of shape (n_samples, n_outputs))
         Rows of each shard and their signed initial weights; see `boost`.
-    catalogue : Catalogue
-    params : BoostParams
     done : sequence of Round
         Rounds of an interrupted run, to go on after, so that the rest is the same to
         the bit: their reweighting is repeated, and where the sampling of features has

@@ -17,7 +17,6 @@ class Shard:
 
     Parameters
     ----------
-    binned : Binned
     signed_weights : float64 array, shape (n_samples, n_outputs)
         Initial weight of each row and class times +1 or -1. Not mutated.
     is_split : bool

@@ -166,8 +166,6 @@ class Weights:
 
         Parameters
         ----------
-        hypothesis : Hypothesis
-        alpha : float
         codes : tuple of int, optional
             Code of the cut of each of its stumps; looked up where unknown.
 

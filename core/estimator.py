@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.votes import label_votes
-from core.pipeline.choosing import AUTO, AutoName, tune
+from core.pipeline.choosing import AUTO, AUTO_NAMES, tune
 from core.session.curves import evaluate
 from core.session.probability import label_chances
 from core.session.simulate import class_probabilities, class_votes, walk
@@ -154,7 +154,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         """Say what the algorithm can do: missing values, and which classes."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        is_auto = any(str(getattr(self, name)) == AUTO for name in get_args(AutoName))
+        is_auto = any(str(getattr(self, name)) == AUTO for name in AUTO_NAMES)
         tags.classifier_tags.multi_label = str(self.algorithm) in RULES and not is_auto
         algorithm = ALGORITHMS.get(str(self.algorithm))
         tags.classifier_tags.multi_class = not (algorithm and algorithm.is_binary)

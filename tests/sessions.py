@@ -4,6 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.kernels.draws import draw
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.session import machine
@@ -52,6 +56,11 @@ def small_ensemble(
             **fields,
         }
     )
+
+
+def draw_many(ensemble: Ensemble, numbers: FloatArray) -> IntArray:
+    """Hypotheses drawn with probability alpha/sum(alpha), with replacement."""
+    return np.array([draw(number, ensemble.alpha_sums) for number in numbers])
 
 
 def observe(

@@ -8,7 +8,8 @@ from app.documents.fields import Amount, Label, Name, Text, Unit
 from app.documents.shape import FRESH, Shape, mend, refusals_of, shape_of
 from core.errors import Refusal, RefusedError
 from core.parameters import parameters
-from core.pipeline.spec import AUTO_NAMES, TrainingSpec, check_algorithm, part_auto
+from core.pipeline.choosing import AUTO_NAMES
+from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
 from core.selection.params import SelectionParams
 from core.table.catalogue import Feature, FeatureType, Group
 from core.table.spec import (

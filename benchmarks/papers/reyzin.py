@@ -17,7 +17,7 @@ from core.arrays import FloatArray, IntArray
 from core.kernels.jit import kernel
 from core.model.ensemble import Ensemble
 from core.session.curves import evaluate
-from core.session.policies.sample import draw_many, uniforms
+from core.session.policies.sample import uniforms
 from core.table.dataset import Dataset
 from core.training.params import BoostParams
 
@@ -138,9 +138,11 @@ def sample_rows(
     by_count = np.zeros((n_rows, counts.size), np.int64)
     hypothesis_signs = np.sign(hypothesis_votes(ensemble, dataset)).astype(np.int64)
     feature_idxs = stump_features(ensemble)
-    n_features = len(ensemble.catalogue.features)
+    n_features, last = len(ensemble.catalogue.features), len(ensemble.hypotheses)
+    sums = ensemble.alpha_sums
     for row in range(n_rows):
-        drawn = draw_many(ensemble, uniforms(seed, row).random(int(marks[-1])))
+        numbers = uniforms(seed, row).random(int(marks[-1])) * sums[-1]
+        drawn = np.minimum(sums.searchsorted(numbers, side="right"), last) - 1
         is_read = np.zeros(n_features, np.bool_)
         outs = (votes[row], read[row], by_count[row])
         tally(

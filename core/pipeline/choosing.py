@@ -3,24 +3,26 @@
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
 from core.model.votes import hypothesis_votes, raw_votes
 from core.session.curves import evaluate
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.folds import part_rows
+from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.training.rules import RULES
 
 AutoName = Literal["rounds", "tau", "switch"]
+
+AUTO_NAMES: tuple[AutoName, ...] = get_args(AutoName)
 
 # Stands for a parameter to be chosen on held-out rows; of at most so many rounds.
 AUTO = "auto"
@@ -31,9 +33,8 @@ TAUS = (1.0, 0.3, 0.1, 0.03, 0.0)
 SWITCHES = (0.1, 0.3, 0.03)
 N_BUDGETS = 12
 USERS: dict[AutoName, tuple[str, ...]] = {
-    "tau": ("adaboost_bt_smoothed", "hybrid"),
-    "switch": ("hybrid",),
-    "rounds": tuple(RULES),
+    name: tuple(rule for rule, its in RULES.items() if name in its.parameters)
+    for name in AUTO_NAMES
 }
 
 
@@ -104,7 +105,7 @@ def tune(
         if "rounds" in wanted:
             n_rounds = find_rounds(training, held_out, rounds)
             choice, rounds = replace(choice, rounds=n_rounds), rounds[:n_rounds]
-        ensemble = gather(training, rounds, choice)
+        ensemble = make_ensemble(training, choice, rounds)
         if position == 0 and len(choices) > 1 and rounds:
             total = rounds[-1].spent
             budgets = [total * part // N_BUDGETS for part in range(1, N_BUDGETS + 1)]
@@ -128,7 +129,7 @@ def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostP
 
 def find_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -> int:
     """Fewest rounds of least error on held-out rows, at least 1."""
-    ensemble = gather(training, (), BoostParams())
+    ensemble = make_ensemble(training, BoostParams(), ())
     votes: FloatArray = np.zeros((held_out.n_samples, ensemble.n_outputs))
     errors = []
     for added in rounds:
@@ -141,17 +142,3 @@ def find_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -
     if not errors:
         return 1
     return int(np.flatnonzero(np.array(errors) <= min(errors) + 1e-12)[0]) + 1
-
-
-def gather(dataset: Dataset, rounds: Sequence[Round], params: BoostParams) -> Ensemble:
-    """Gather rounds into an ensemble that is only to be measured."""
-    priors = dataset.weights @ (dataset.class_signs > 0)
-    return Ensemble(
-        catalogue=dataset.catalogue,
-        classes=dataset.classes,
-        hypotheses=tuple(added.hypothesis for added in rounds),
-        alphas=tuple(added.alpha for added in rounds),
-        priors=tuple(priors.tolist()),
-        algorithm=params.algorithm,
-        policy="ordered",
-    )

@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, get_args
+from typing import Annotated
 
 from annotated_types import Interval
 
 from core.errors import Refusal
-from core.pipeline.choosing import AUTO, AUTO_ROUNDS, USERS, AutoName
+from core.pipeline.choosing import AUTO, AUTO_NAMES, AUTO_ROUNDS, USERS, AutoName
 from core.selection.params import SelectionParams
 from core.table.spec import TableSpec
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
-
-AUTO_NAMES: tuple[AutoName, ...] = get_args(AutoName)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
 from core.model.votes import hypothesis_votes, raw_votes
-from core.table.dataset import Dataset
+from core.table.dataset import Dataset, count_outputs
 from core.table.folds import make_folds
 from core.table.prices import Paid, buy
 from core.training.foreign import Table, lay_table, to_hypothesis
@@ -102,10 +102,8 @@ def grow_trees(
     params : BoostParams
         `algorithm` names the baseline, `rounds` is the number of trees and `seed`
         decides bootstrap samples and ties.
-    done : sequence of Round
-        Trees of an interrupted run; the rest is the same to the bit.
-    is_strict : bool
-        Of no effect: there is nothing that a tree could miss.
+    done, is_strict
+        As in `core.training.algorithms.grow_ensemble`; a tree can't miss anything.
 
     Yields
     ------
@@ -125,11 +123,9 @@ def grow_trees(
     table = lay_table(dataset)
     if not table.sources.size:
         return
-    n_outputs = 1 if len(dataset.classes) == 2 else len(dataset.classes)
-    spent, paid = 0, Paid()
-    for earlier in done:
-        amount, paid = buy(dataset.catalogue, paid, earlier.hypothesis.feature_idxs)
-        spent += amount
+    n_outputs = count_outputs(len(dataset.classes), is_multilabel=False)
+    read = [idx for earlier in done for idx in earlier.hypothesis.feature_idxs]
+    spent, paid = buy(dataset.catalogue, Paid(), read)
     first = done[-1].number + 1 if done else 1
     for number in range(first, baseline.most_rounds(params) + 1):
         counts = np.ones(dataset.n_samples)

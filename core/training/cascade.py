@@ -37,10 +37,8 @@ def grow_cascade(
         `stages` at most, each of at most `rounds` rounds, of which each must keep
         `detection` of the second class and pass at most `false_alarm` of the first,
         on held-out rows that reached it.
-    done : sequence of Round
-        Rounds of an interrupted run; the rest is the same to the bit.
-    is_strict : bool
-        Whether a stage that misses its rates is refused; else it is the last.
+    done, is_strict
+        As in `core.training.algorithms.grow_ensemble`.
 
     Yields
     ------

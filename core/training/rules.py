@@ -42,13 +42,15 @@ Scores = tuple[FloatArray, Memory]
 class Rule:
     """How an algorithm chooses and weighs, and which general properties it owes.
 
-    `uses_presents`: alpha from the weight of the rows that have the feature.
+    `parameters`: those of its own, and `rounds`. `uses_presents`: alpha from the weight
+    of the rows that have the feature.
     `follows_costs`: choices depend on costs. `ignores_spent`: they depend on nothing
     bought before, but for group fees.
     """
 
     score: Callable[[View], Scores]
     policy: str
+    parameters: tuple[str, ...] = ("rounds",)
     uses_presents: bool = False
     follows_costs: bool = True
     ignores_spent: bool = True
@@ -120,7 +122,9 @@ RULES: dict[str, Rule] = {
     "adaboost_rs": Rule(adaboost, "sample", follows_costs=False),
     "adaboost_bt": Rule(adaboost, "ordered", follows_costs=False),
     "adaboost_bt_greedy": Rule(greedy, "ordered"),
-    "adaboost_bt_smoothed": Rule(smoothed, "ordered", ignores_spent=False),
-    "hybrid": Rule(hybrid, "ordered", ignores_spent=False),
+    "adaboost_bt_smoothed": Rule(
+        smoothed, "ordered", ("rounds", "tau"), ignores_spent=False
+    ),
+    "hybrid": Rule(hybrid, "ordered", ("rounds", "tau", "switch"), ignores_spent=False),
     "speedboost": Rule(speedboost, "ordered", uses_presents=True),
 }

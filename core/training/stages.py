@@ -46,14 +46,7 @@ class Rows:
 
     def take(self, mask: BoolArray) -> "Rows":
         """Return some rows, at the beginning of a stage."""
-        n_rows = int(mask.sum())
-        return Rows(
-            self.values[mask],
-            self.is_second[mask],
-            self.weights[mask],
-            np.zeros(n_rows),
-            np.zeros(n_rows, np.bool_),
-        )
+        return begin(self.values[mask], self.is_second[mask], self.weights[mask])
 
 
 class Stager:
@@ -67,8 +60,10 @@ class Stager:
     def __init__(self, dataset: Dataset, params: BoostParams) -> None:
         self.params = params
         seen, unseen = part_rows(dataset, params.seed)
-        self.training = lay_rows(dataset.take(seen))
-        self.held_out = lay_rows(dataset.take(unseen))
+        self.training, self.held_out = (
+            begin(rows.values, rows.targets == 1, rows.weights * rows.n_samples)
+            for rows in (dataset.take(seen), dataset.take(unseen))
+        )
         self.stages: list[Stage] = []
         self.n_rounds = 0
         self.measured = self.best = UNMEASURED
@@ -152,15 +147,10 @@ class Stager:
         return Cascade(tuple(self.stages), chance)
 
 
-def lay_rows(dataset: Dataset) -> Rows:
-    """Rows at the beginning of a cascade."""
-    return Rows(
-        dataset.values,
-        dataset.targets == 1,
-        dataset.weights * dataset.n_samples,
-        np.zeros(dataset.n_samples),
-        np.zeros(dataset.n_samples, np.bool_),
-    )
+def begin(values: FloatArray, is_second: BoolArray, weights: FloatArray) -> Rows:
+    """Return rows at the beginning of a stage, without any vote."""
+    scores = np.zeros(weights.size)
+    return Rows(values, is_second, weights, scores, scores != 0)
 
 
 def add_vote(rows: Rows, hypothesis: Hypothesis, alpha: float) -> Rows:

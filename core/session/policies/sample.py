@@ -46,15 +46,6 @@ def uniforms(seed: int, stream: int) -> np.random.Generator:
     )
 
 
-def draw_many(ensemble: Ensemble, numbers: FloatArray) -> IntArray:
-    """Hypotheses drawn with probability alpha/sum(alpha), with replacement."""
-    sums = ensemble.alpha_sums
-    drawn = sums.searchsorted(numbers * sums[-1], side="right") - 1
-    last = len(ensemble.hypotheses) - 1
-    idxs: IntArray = np.minimum(drawn, last)
-    return idxs
-
-
 class Sample(Policy):
     """Draw until a hypothesis needs a feature (Reyzin 2010, Algorithm 2).
 

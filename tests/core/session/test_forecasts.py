@@ -20,7 +20,7 @@ from core.session.state import Forecast, State, StopRule
 from core.session.walks import Standing
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests import strategies
-from tests.sessions import NEVER, observe_all, small_ensemble
+from tests.sessions import NEVER, draw_many, observe_all, small_ensemble
 
 MARGINS = st.integers(-16, 16).map(lambda k: k / 16)
 SHARES = st.integers(0, 16).map(lambda k: k / 16)
@@ -116,7 +116,7 @@ def test_margin_of_sample_is_votes_over_draws_that_could_vote():
     ensemble = make_ensemble([(0, 4.0), (1, -2.0), (2, 2.0), (0, -1.0)])
     answers = [(0, "value", 1.0), (1, "unavailable")]
     state = play(ensemble, None, answers, policy="sample", seed=1)
-    drawn = sample.draw_many(ensemble, sample.uniforms(1, 0).random(state.n_draws))
+    drawn = draw_many(ensemble, sample.uniforms(1, 0).random(state.n_draws))
     ballots = [{0: 1, 3: -1}[h] for h in drawn.tolist() if h in (0, 3)]
 
     forecast = machine.forecast(ensemble, state)

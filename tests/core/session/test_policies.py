@@ -12,7 +12,7 @@ from core.session.policies import sample
 from core.session.position import Plan, Position
 from core.session.state import State, StopRule
 from tests import strategies
-from tests.sessions import BUNDLE, FEE, observe, small_ensemble
+from tests.sessions import BUNDLE, FEE, draw_many, observe, small_ensemble
 
 # The 99.9 % point of chi square with 3 degrees of freedom.
 CHI_SQUARE_BOUND = 16.3
@@ -193,22 +193,11 @@ def test_draws_follow_the_proportions_of_alpha():
     ensemble = small_ensemble([1] * 4, list(enumerate(alphas)))
     n_draws = 20_000
 
-    drawn = sample.draw_many(ensemble, sample.uniforms(3, 0).random(n_draws))
+    drawn = draw_many(ensemble, sample.uniforms(3, 0).random(n_draws))
 
     expected = n_draws * np.array(alphas) / sum(alphas)
     counts = np.bincount(drawn, minlength=4)
     assert ((counts - expected) ** 2 / expected).sum() < CHI_SQUARE_BOUND
-
-
-@pytest.mark.parametrize(
-    ("number", "drawn"), [(0.0, 0), (0.249, 0), (0.25, 1), (0.999, 1), (1.0, 1)]
-)
-def test_number_falls_on_the_hypothesis_whose_part_begins_there(number, drawn):
-    ensemble = small_ensemble([1, 1], [(0, 1.0), (1, 3.0)])
-
-    idxs = sample.draw_many(ensemble, np.array([number]))
-
-    assert idxs.tolist() == [drawn]
 
 
 @pytest.mark.parametrize("other", [(8, 5), (7, 6), (5, 7)])
@@ -248,7 +237,7 @@ def test_same_seed_asks_the_same(ensemble, seed):
 
 def test_first_feature_asked_is_that_of_the_first_draw():
     ensemble = small_ensemble([1, 1, 1], [(2, 1.0), (0, 2.0), (1, 1.0)])
-    first = sample.draw_many(ensemble, sample.uniforms(9, 4).random(1))[0]
+    first = draw_many(ensemble, sample.uniforms(9, 4).random(1))[0]
 
     state = machine.start(ensemble, 10, seed=9, stream=4, policy="sample")
 
@@ -258,7 +247,7 @@ def test_first_feature_asked_is_that_of_the_first_draw():
 
 def test_sampling_ends_at_the_first_draw_that_does_not_fit():
     ensemble = small_ensemble([1, 100], [(0, 1.0), (1, 1.0)])
-    drawn = sample.draw_many(ensemble, sample.uniforms(0, 0).random(50)).tolist()
+    drawn = draw_many(ensemble, sample.uniforms(0, 0).random(50)).tolist()
 
     state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
 
@@ -268,7 +257,7 @@ def test_sampling_ends_at_the_first_draw_that_does_not_fit():
 
 def test_draws_before_the_one_that_asks_are_done_with():
     ensemble = small_ensemble([1, 1], [(0, 1.0), (1, 1.0)])
-    drawn = sample.draw_many(ensemble, sample.uniforms(0, 0).random(50)).tolist()
+    drawn = draw_many(ensemble, sample.uniforms(0, 0).random(50)).tolist()
 
     state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
 
@@ -290,14 +279,12 @@ def test_draws_go_on_beyond_one_block():
     seed = next(
         seed
         for seed in range(100)
-        if sample.draw_many(ensemble, sample.uniforms(seed, 0).random(n_drawn)).any()
-        and not sample.draw_many(
+        if draw_many(ensemble, sample.uniforms(seed, 0).random(n_drawn)).any()
+        and not draw_many(
             ensemble, sample.uniforms(seed, 0).random(sample.N_BLOCK)
         ).any()
     )
-    drawn = sample.draw_many(
-        ensemble, sample.uniforms(seed, 0).random(n_drawn)
-    ).tolist()
+    drawn = draw_many(ensemble, sample.uniforms(seed, 0).random(n_drawn)).tolist()
 
     state = machine.start(ensemble, 10, seed=seed, policy="sample", known={0: 1.0})
     after = observe(ensemble, state, 0, "value", 0.0)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from annotated_types import Interval, doc
 
 from core.errors import Refusal, describe
-from core.table.prices import AMOUNT_RULE, to_micros
+from core.table.prices import read_amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,7 @@ class Parameter:
 
 def read_positive(raw: object) -> int:
     """Return an amount above 0 in micro-units."""
-    if isinstance(raw, str):
-        raise ValueError(AMOUNT_RULE)
-    amount = to_micros(raw)
+    amount = read_amount(raw)
     if amount == 0:
         raise ValueError("must be positive")
     return amount

@@ -87,7 +87,7 @@ ARROWS = {
         "app.documents",
         "core",
     ),
-    "app.documents.fields": ("core.table.costs", "core.session.policies"),
+    "app.documents.fields": ("core.table.prices", "core.session.policies"),
     "app.http": (
         *LEAVES,
         "app.http",

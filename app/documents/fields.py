@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from core.session.policies import POLICIES
-from core.table.costs import read_amount
+from core.table.prices import read_amount
 
 MAX_NAME = 200
 MAX_VALUE = 1000

@@ -11,9 +11,7 @@ from core.arrays import BoolArray, Derived, FloatArray, IntArray
 from core.kernels import Paths
 from core.model.hypotheses import Hypothesis, Stump
 from core.model.paths import lay_paths
-from core.table.catalogue import (
-    Catalogue,
-)
+from core.table.catalogue import Catalogue
 from core.table.dataset import ClassLabel, count_outputs
 
 # A calibration's coefficients stand at the shares 0, 1/4, 1/2, 3/4 and 1.

@@ -24,16 +24,7 @@ def is_taken(state: State, answer: Answer) -> bool:
 
 
 def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
-    """Take one answer and charge it.
-
-    Raises
-    ------
-    AnswerError
-        A value without the outcome `value`, or the other way round; or no value for a
-        feature that is known from the start.
-    OverBudgetError
-        The price exceeds what remains.
-    """
+    """Take one answer and charge it; raises as `core.session.machine.observe` does."""
     feature_idx, outcome = answer.feature_idx, answer.outcome
     name = catalogue.features[feature_idx].name
     if (outcome == "value") != (answer.value is not None):

@@ -80,12 +80,6 @@ class Position:
         return state
 
     @cached_property
-    def paid(self) -> Paid:
-        """What the charges have paid for."""
-        charged = [charge.feature_idx for charge in self.state.charges]
-        return pay(self.ensemble.catalogue, Paid(), charged)
-
-    @cached_property
     def case(self) -> kernels.Case:
         """What is known and paid, as kernels read it."""
         state = self.state
@@ -96,7 +90,9 @@ class Position:
             status[(status == kernels.PENDING) & ~np.isnan(values)] = kernels.KNOWN
         is_group_paid = np.zeros(len(self.ensemble.catalogue.groups), np.bool_)
         if is_group_paid.size:
-            is_group_paid[list(self.paid.group_idxs)] = True
+            charged = [charge.feature_idx for charge in state.charges]
+            paid = pay(self.ensemble.catalogue, Paid(), charged)
+            is_group_paid[list(paid.group_idxs)] = True
         return kernels.Case(values, status, is_group_paid)
 
     @cached_property

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.session.charging import bundle_members, take
@@ -69,15 +70,26 @@ class Cases:
     needs_ranks: bool = False
 
 
+def make_ends(ensemble: Ensemble, cases: Cases, n_budgets: int) -> kernels.Ends:
+    """Return room for where the sessions end under the first budgets."""
+    shape = (cases.values.shape[0], n_budgets)
+    return kernels.Ends(
+        votes=np.zeros((*shape, ensemble.n_outputs)),
+        alphas=np.zeros(shape),
+        spent=np.zeros(shape, np.int64),
+        n_asked=np.zeros(shape, np.int64),
+        marks=np.zeros(shape, np.int64),
+        ranks=np.zeros(cases.values.shape, np.int64),
+    )
+
+
 def play_rows(
     ensemble: Ensemble, cases: Cases, policy: str, ask: Ask, stand: Stand
 ) -> Walks:
     """Play sessions one by one; `ask` decides the next feature, `stand` the vote."""
-    shape = (cases.values.shape[0], cases.budgets.size)
-    margins, scores = np.zeros((2, *shape, ensemble.n_outputs))
-    shares, spent, n_asked = np.zeros(shape), *np.zeros((2, *shape), np.int64)
-    marks, ranks = np.zeros(shape, np.int64), np.zeros(cases.values.shape, np.int64)
-    for row, column in np.ndindex(*shape):
+    ends = make_ends(ensemble, cases, cases.budgets.size)
+    margins, ranks = np.zeros(ends.votes.shape), ends.ranks
+    for row, column in np.ndindex(*ends.spent.shape):
         limit = int(cases.budgets[column])
         n_features = len(ensemble.catalogue.features)
         state = State(
@@ -95,10 +107,15 @@ def play_rows(
             state = reveal(ensemble, state, feature_idx, cases.values[row], ranks[row])
             state, feature_idx = ask(state)
         standing = stand(state)
-        margins[row, column], scores[row, column] = standing.margins, standing.scores
-        shares[row, column], marks[row, column] = standing.known_shares, standing.marks
-        spent[row, column], n_asked[row, column] = state.spent, ranks[row].max()
-    return Walks(margins, shares, scores, marks, spent, n_asked, ranks)
+        margins[row, column] = standing.margins
+        ends.votes[row, column] = standing.scores
+        ends.alphas[row, column] = standing.known_shares
+        ends.marks[row, column] = standing.marks
+        ends.spent[row, column] = state.spent
+        ends.n_asked[row, column] = ranks[row].max()
+    return Walks(
+        margins, ends.alphas, ends.votes, ends.marks, ends.spent, ends.n_asked, ranks
+    )
 
 
 def reveal(

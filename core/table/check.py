@@ -24,7 +24,7 @@ from core.table.columns import (
 )
 from core.table.dataset import ClassLabel, Dataset
 from core.table.rows import read_row_groups, read_weights
-from core.table.spec import BUNDLE_RULE, TableSpec
+from core.table.spec import TableSpec, price_columns
 
 MAX_CLASSES = 1000
 
@@ -179,19 +179,12 @@ def choose_features(
         for name in named
         if name not in columns
     ]
-    bundles = {group.name for group in spec.groups if group.is_bundle}
-    features = []
-    for name in names:
-        group = spec.members.get(name)
-        default = 0 if group in bundles else 1_000_000
-        cost = spec.costs.get(name, default)
-        if group in bundles and cost > 0:
-            refusals.append(Refusal(f"costs.{name}", BUNDLE_RULE))
-        features.append(Feature(name, cost=cost, group=group))
+    features, wrong = price_columns(names, spec.costs, spec.groups, spec.members)
+    refusals += wrong
     refusals += [
-        Refusal("groups", "must have a member", repr(group_.name))
-        for group_ in spec.groups
-        if group_.name not in spec.members.values()
+        Refusal("groups", "must have a member", repr(group.name))
+        for group in spec.groups
+        if group.name not in spec.members.values()
     ]
     if not features:
         refusals.append(Refusal("features", "the table must have at least one"))

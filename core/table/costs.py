@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from core.errors import Refusal, RefusedError, describe
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.prices import AMOUNT_RULE, to_micros
-from core.table.spec import BUNDLE_RULE, check_fee, check_member_lists
+from core.table.catalogue import Catalogue, Group
+from core.table.prices import read_amount
+from core.table.spec import check_fee, check_member_lists, price_columns
 
-DEFAULT_COST = 1_000_000
 GROUP_FIELDS = ("name", "fee", "price", "label", "members")
 
 
@@ -144,24 +143,10 @@ def read_catalogue(names: Sequence[str], costs: object, groups: object) -> Catal
     reader = CostReader(names)
     listed, group_of = reader.read_groups(groups)
     given = reader.read_costs(costs)
-    bundles = {group.name for group in listed if group.is_bundle}
-    features = []
-    for name in names:
-        group = group_of.get(name)
-        cost = given.get(name, 0 if group in bundles else DEFAULT_COST)
-        if group in bundles and cost > 0:
-            reader.refuse(f"costs.{name}", BUNDLE_RULE)
-        features.append(Feature(name, cost=cost, group=group))
-    if reader.refusals:
-        raise RefusedError(reader.refusals)
+    features, refusals = price_columns(names, given, listed, group_of)
+    if reader.refusals or refusals:
+        raise RefusedError(reader.refusals + refusals)
     return Catalogue(tuple(features), tuple(listed))
-
-
-def read_amount(raw: object) -> int:
-    """Return an amount in micro-units; text is none, unlike at the command line."""
-    if isinstance(raw, str):
-        raise ValueError(AMOUNT_RULE)
-    return to_micros(raw)
 
 
 def read_budgets(raw: object, where: str) -> list[int | None]:

@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
-from core.table.catalogue import (
-    Catalogue,
-)
+from core.table.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,13 @@ def to_micros(amount: object) -> int:
     return int(decimal.scaleb(6))
 
 
+def read_amount(raw: object) -> int:
+    """Return an amount in micro-units; text is none, unlike at the command line."""
+    if isinstance(raw, str):
+        raise ValueError(AMOUNT_RULE)
+    return to_micros(raw)
+
+
 def from_micros(micros: int) -> float:
     """Give an amount in units; exact as a decimal with 6 places up to 10**9 units."""
     return micros / MICROS_PER_UNIT

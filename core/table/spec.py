@@ -1,12 +1,13 @@
 """What is asked of a table: its columns' roles, what they cost, how classes weigh."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.errors import Refusal
 from core.table.catalogue import Feature, Group
 
 BUNDLE_RULE = "a member of a bundle has no cost of its own"
+DEFAULT_COST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,24 @@ def check_roles(spec: TableSpec) -> Iterator[Refusal]:
         if name in used:
             rule = f"must not name the column that is the {used[name]}"
             yield Refusal("features", rule, repr(name))
+
+
+def price_columns(
+    names: Iterable[str],
+    costs: Mapping[str, int],
+    groups: Sequence[Group],
+    members: Mapping[str, str],
+) -> tuple[list[Feature], list[Refusal]]:
+    """Return columns as features, with the costs and the groups that name them."""
+    bundles = {group.name for group in groups if group.is_bundle}
+    features, refusals = [], []
+    for name in names:
+        group = members.get(name)
+        cost = costs.get(name, 0 if group in bundles else DEFAULT_COST)
+        if group in bundles and cost > 0:
+            refusals.append(Refusal(f"costs.{name}", BUNDLE_RULE))
+        features.append(Feature(name, cost=cost, group=group))
+    return features, refusals
 
 
 def check_fee(where: str, fee: int | None, price: int | None) -> Iterator[Refusal]:

@@ -7,7 +7,7 @@ from core.model.ensemble import Ensemble
 from core.model.votes import TIE, divide
 from core.session.policy import Policy, Step
 from core.session.position import Position
-from core.session.walks import Cases, Walks
+from core.session.walks import Cases, Walks, make_ends
 
 
 class Ordered(Policy):
@@ -41,15 +41,7 @@ class Ordered(Policy):
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
         """Play a session for every row under every budget at once."""
         paths, prices = ensemble.paths, ensemble.catalogue.prices
-        shape = (cases.values.shape[0], cases.budgets.size)
-        ends = kernels.Ends(
-            votes=np.zeros((*shape, ensemble.n_outputs)),
-            alphas=np.zeros(shape),
-            spent=np.zeros(shape, np.int64),
-            n_asked=np.zeros(shape, np.int64),
-            marks=np.zeros(shape, np.int64),
-            ranks=np.zeros(cases.values.shape, np.int64),
-        )
+        ends = make_ends(ensemble, cases, cases.budgets.size)
         terms = kernels.Terms(cases.budgets, paths, prices)
         kernels.walk_ordered(cases.values, terms, self.stages(ensemble), ends)
         return Walks(

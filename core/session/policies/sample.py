@@ -8,14 +8,14 @@ import numpy.typing as npt
 from numpy.random.bit_generator import ISeedSequence
 
 from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray
 from core.model.ensemble import Ensemble
 from core.model.votes import divide, full_votes
 from core.session.policies.ordered import Ordered
 from core.session.policy import Policy, Step
 from core.session.position import Position
 from core.session.probability import probabilities
-from core.session.walks import Cases, Standing, Walks
+from core.session.walks import Cases, Standing, Walks, make_ends
 from core.table.prices import total_cost
 
 N_BLOCK = 1024
@@ -133,17 +133,9 @@ class Sample(Policy):
             return replace(full, marks=full.marks - 1)
         is_free = cases.budgets >= total_cost(ensemble.catalogue)
         n_walked = is_free.size if cases.needs_ranks else int((~is_free).sum())
-        shape = (cases.values.shape[0], n_walked)
-        ends = kernels.Ends(
-            votes=np.zeros((*shape, ensemble.n_outputs)),
-            alphas=np.zeros(shape),
-            spent=np.zeros(shape, np.int64),
-            n_asked=np.zeros(shape, np.int64),
-            marks=np.zeros(shape, np.int64),
-            ranks=np.zeros(cases.values.shape, np.int64),
-        )
+        ends = make_ends(ensemble, cases, n_walked)
         is_known = np.zeros(cases.values.shape, np.bool_)
-        for first in range(0, shape[0] if n_walked else 0, N_ROWS):
+        for first in range(0, len(cases.values) if n_walked else 0, N_ROWS):
             rows = slice(first, first + N_ROWS)
             part = kernels.Ends(*(array[rows] for array in ends))
             is_known[rows] = walk_rows(ensemble, cases, rows, part)

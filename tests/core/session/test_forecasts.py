@@ -13,7 +13,7 @@ from core.model.ensemble import Calibration, Ensemble
 from core.model.hypotheses import Stump
 from core.model.votes import full_votes, raw_votes
 from core.session import machine
-from core.session.forecasts import make_forecast
+from core.session.machine import make_forecast
 from core.session.policies import POLICIES, sample
 from core.session.probability import decide, probabilities
 from core.session.state import Forecast, State, StopRule

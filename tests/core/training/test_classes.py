@@ -16,7 +16,7 @@ from core.model.ensemble import Calibration
 from core.model.votes import full_votes, raw_votes
 from core.pipeline.train import train
 from core.session import curves, machine, simulate
-from core.session.forecasts import make_forecast
+from core.session.machine import make_forecast
 from core.session.policies import POLICIES
 from core.session.probability import decide
 from core.session.walks import Standing

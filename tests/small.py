@@ -5,11 +5,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from core.pipeline.spec import TrainingSpec
+from core.pipeline.train import train as train_checked
 from core.table.catalogue import Catalogue, Feature
+from core.table.check import Checked
 from core.table.dataset import ClassLabel, Dataset
+from core.table.spec import TableSpec
 
 Yielded = TypeVar("Yielded")
 Returned = TypeVar("Returned")
+
+
+def train(dataset, params, *, target="", error_costs=None, done=None, **options):
+    """Train on a dataset by a spec of these options."""
+    spec = TrainingSpec(TableSpec(target), boost=params, **options)
+    return train_checked(Checked(dataset, error_costs, ()), spec, done)
 
 
 def pull(

@@ -40,7 +40,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/service/predictions/__init__.py answer": "A request, its time, version.",
-        "core/pipeline/train.py train": "By name, each with a default; see train_spec.",
         "core/session/machine.py start": "What a session is replayed from, all of it.",
         "core/session/simulate.py walk": "What a walk is replayed from, all of it.",
     },

@@ -14,7 +14,7 @@ from app.cli.options import Data, Spec, output, read_checked
 from app.terminal import selected, show
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters
-from core.pipeline.train import train_spec
+from core.pipeline.train import train
 from core.selection.params import SelectionParams
 from core.selection.search import select
 
@@ -40,7 +40,7 @@ def train_model(
     documents.check_writable(out, "--out")
     wanted = documents.load_spec(spec)
     checked = read_checked(data, wanted)
-    training = train_spec(checked, wanted)
+    training = train(checked, wanted)
     model = show.pull(training, "training")
     documents.write_whole(out, documents.model_text(model))
     output.print(escape(show.model_summary(model)))

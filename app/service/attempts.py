@@ -26,7 +26,7 @@ from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train_spec
+from core.pipeline.train import train
 from core.table.check import Checked
 from core.table.dataset import count_outputs
 from core.training.rounds import Round
@@ -77,7 +77,7 @@ class Run:
     ) -> None:
         self.part = max(done, default=0)
         self.share = share
-        self.progress = train_spec(work.checked, work.spec, done)
+        self.progress = train(work.checked, work.spec, done)
 
     def pull(self, step_s: float) -> TrainedStep:
         """Compute for a while, at least one round or one candidate of a selection."""

@@ -17,7 +17,7 @@ from core.model.model import Model
 from core.pipeline.check import check_training
 from core.pipeline.progress import Training
 from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train_spec
+from core.pipeline.train import train
 from core.session import machine
 from core.session.state import Answer, State
 from core.table.check import Checked
@@ -62,7 +62,7 @@ def load_demo() -> tuple[TrainingSpec, Dataset]:
 
 
 def demo_training(spec: TrainingSpec, dataset: Dataset) -> Training:
-    return train_spec(Checked(dataset, None, ()), spec)
+    return train(Checked(dataset, None, ()), spec)
 
 
 def train_without(row: int) -> tuple[Dataset, Model]:

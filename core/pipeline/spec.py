@@ -18,8 +18,10 @@ from core.training.params import BoostParams
 class TrainingSpec:
     """A training as asked for.
 
-    `auto` are parameters to be chosen on held-out rows. `folds` 0: no validation,
-    hence neither curve nor calibration. `selection` None: every feature may be read.
+    `auto` are parameters to be chosen on held-out rows (`core.pipeline.choosing.tune`).
+    `seed` decides the folds. There are fewer of them where classes, or the row groups
+    that stay together, have fewer members (`make_folds`); 0: no validation, hence
+    neither curve nor calibration. `selection` None: every feature may be read.
     """
 
     table: TableSpec

@@ -13,12 +13,11 @@ import numpy as np
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
-from core.pipeline.choosing import AutoName, tune
+from core.pipeline.choosing import tune
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training, pass_on
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import validate
 from core.selection.card import describe_selection
-from core.selection.params import SelectionParams
 from core.selection.search import Selection, select
 from core.table.check import Checked
 from core.table.dataset import Dataset
@@ -43,33 +42,14 @@ class Trained(NamedTuple):
 
 
 def train(
-    dataset: Dataset,
-    params: BoostParams,
-    *,
-    name: str = "model",
-    target: str = "",
-    folds: int = 5,
-    seed: int = 0,
-    error_costs: tuple[tuple[float, ...], ...] | None = None,
-    selection: SelectionParams | None = None,
-    auto: frozenset[AutoName] = frozenset(),
+    checked: Checked,
+    spec: TrainingSpec,
     done: Mapping[int, Sequence[Round]] | None = None,
 ) -> Training:
-    """Train a model; the generator's return value is the `Model`.
+    """Train on a checked table as a spec asks; the generator returns the `Model`.
 
     Parameters
     ----------
-    folds : int
-        Of the validation, 0 for none. Fewer where classes (or the row groups that stay
-        together) have fewer members; see `make_folds`.
-    seed : int
-        Decides the folds.
-    error_costs : tuple of tuple of float, optional
-        As in `Ensemble`.
-    selection : SelectionParams, optional
-        How to select the features that may be read; without it all of them.
-    auto : frozenset of {"rounds", "tau", "switch"}
-        Parameters to choose on held-out rows; see `core.pipeline.choosing.tune`.
     done : mapping of int to sequence of Round, optional
         Rounds by part of an interrupted run; the model comes out the same.
 
@@ -93,18 +73,19 @@ def train(
     all comes an ensemble without hypotheses, which says the largest class. There is no
     out-of-bag error after a selection, which has seen the rows that trees left out.
     """
-    check_classes(dataset, params)
-    fold_idxs = make_folds(dataset, folds, seed)
+    dataset, seed = checked.dataset, spec.seed
+    check_classes(dataset, spec.boost)
+    fold_idxs = make_folds(dataset, spec.folds, seed)
     room = 1.0 - VALIDATION_SHARE if fold_idxs else 1.0
     parts = [Part(idx, len(fold_idxs) + 1, room) for idx in range(len(fold_idxs) + 1)]
     everything = np.arange(dataset.n_samples)
     ensembles = []
     for part, left_out in zip(parts, [*fold_idxs, everything[:0]], strict=True):
         taken = dataset.take(np.setdiff1d(everything, left_out))
-        trained = yield from train_part(
-            taken, params, selection, auto, done or {}, part
+        trained = yield from train_part(taken, spec, done or {}, part)
+        ensembles.append(
+            make_ensemble(taken, spec.boost, trained.rounds, checked.error_costs)
         )
-        ensembles.append(make_ensemble(taken, params, trained.rounds, error_costs))
     *held_out, whole = ensembles
     curve = None
     if held_out:
@@ -113,11 +94,12 @@ def train(
         curve, calibrations = yield from pass_on(validating, part.validated)
         whole = replace(whole, calibrations=calibrations)
     card = make_card(dataset, whole, len(fold_idxs), seed)
-    if ALGORITHMS[params.algorithm].is_bagged and selection is None:
-        error = out_of_bag_error(dataset, whole, trained.rounds, params.seed)
+    if ALGORITHMS[spec.boost.algorithm].is_bagged and spec.selection is None:
+        error = out_of_bag_error(dataset, whole, trained.rounds, spec.boost.seed)
         card["out_of_bag_error"] = error
-    card |= tell_choices(dataset, selection, auto, trained)
-    return Model(name, whole, target, asdict(trained.params), curve, card)
+    card |= tell_choices(dataset, spec, trained)
+    params = asdict(trained.params)
+    return Model(spec.name, whole, spec.table.target, params, curve, card)
 
 
 def check_classes(dataset: Dataset, params: BoostParams) -> None:
@@ -128,31 +110,9 @@ def check_classes(dataset: Dataset, params: BoostParams) -> None:
         raise RefusedError([Refusal("algorithm", "a cascade has two classes")])
 
 
-def train_spec(
-    checked: Checked,
-    spec: TrainingSpec,
-    done: Mapping[int, Sequence[Round]] | None = None,
-) -> Training:
-    """Train on a checked table as a spec asks; see `train`."""
-    return train(
-        checked.dataset,
-        spec.boost,
-        name=spec.name,
-        target=spec.table.target,
-        folds=spec.folds,
-        seed=spec.seed,
-        error_costs=checked.error_costs,
-        selection=spec.selection,
-        auto=spec.auto,
-        done=done,
-    )
-
-
 def train_part(
     dataset: Dataset,
-    params: BoostParams,
-    selection: SelectionParams | None,
-    auto: frozenset[AutoName],
+    spec: TrainingSpec,
     done: Mapping[int, Sequence[Round]],
     part: Part,
 ) -> Generator[Progress, None, Trained]:
@@ -160,6 +120,7 @@ def train_part(
 
     A fold that is finished selects nothing again; the whole does, for its card.
     """
+    params, selection = spec.boost, spec.selection
     rounds = list(done.get(part.number, ()))
     if not part.is_whole and is_finished(params, done, part.number):
         return Trained(rounds, params, None)
@@ -173,10 +134,10 @@ def train_part(
         if not selected.feature_idxs:
             return Trained(rounds, params, selected)
         dataset = blank(dataset, selected)
-    if auto:
+    if spec.auto:
         start, room = before, TUNING_SHARE * (1.0 - before)
         params = yield from pass_on(
-            tune(dataset, params, auto),
+            tune(dataset, params, spec.auto),
             lambda share: part.progress(start + room * share),
         )
         before += room
@@ -233,18 +194,15 @@ def make_card(
 
 
 def tell_choices(
-    dataset: Dataset,
-    selection: SelectionParams | None,
-    auto: frozenset[AutoName],
-    trained: Trained,
+    dataset: Dataset, spec: TrainingSpec, trained: Trained
 ) -> dict[str, object]:
     """Return what was chosen for the whole, as its card tells it."""
     told: dict[str, object] = {}
-    selected = trained.selection
+    selection, selected = spec.selection, trained.selection
     if selection is not None:
         assert selected is not None, "made anew for the whole"
         told["selection"] = describe_selection(dataset.catalogue, selection, selected)
-    if auto and (selected is None or selected.feature_idxs):
-        chosen = {name: getattr(trained.params, name) for name in sorted(auto)}
-        told["chosen"] = chosen
+    if spec.auto and (selected is None or selected.feature_idxs):
+        names = sorted(spec.auto)
+        told["chosen"] = {name: getattr(trained.params, name) for name in names}
     return told

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.votes import label_votes
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, class_votes, walk
+from core.session.walks import Walks
 from core.table.dataset import Dataset
 
 # Of `evaluate` at a time: 64 MB.
@@ -46,12 +47,12 @@ def evaluate(
     streams = range(dataset.n_samples) if streams is None else streams
     n_margins = max(1, len(budgets) * ensemble.n_outputs)
     n_rows = max(1, MAX_MARGINS // n_margins)
-    starts = range(0, max(1, dataset.n_samples), n_rows)
-    slices = [slice(start, start + n_rows) for start in starts]
-    parts = [
-        judge(ensemble, dataset.take(rows), budgets, policy, seed, streams[rows])
-        for rows in slices
-    ]
+    parts = []
+    for start in range(0, max(1, dataset.n_samples), n_rows):
+        rows = slice(start, start + n_rows)
+        part, keys = dataset.take(rows), streams[rows]
+        walks = walk(ensemble, part.values, budgets, policy, seed, streams=keys)
+        parts.append((*judge(ensemble, part, walks, policy), walks.spent))
     wrong_votes, wrong_labels, spent = map(np.concatenate, zip(*parts, strict=True))
     return Curve(
         budgets=tuple(budgets),
@@ -64,23 +65,16 @@ def evaluate(
 
 
 def judge(
-    ensemble: Ensemble,
-    dataset: Dataset,
-    budgets: Sequence[int | None],
-    policy: str | None,
-    seed: int,
-    streams: Sequence[int],
-) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, IntArray]:
-    """Find where the rows' votes and labels are wrong, and what they spent.
+    ensemble: Ensemble, dataset: Dataset, walks: Walks, policy: str | None
+) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray]:
+    """Find where the rows' votes and labels are wrong; (n_rows, n_budgets).
 
-    All (n_rows, n_budgets); of several labels the share that is wrong.
+    Of several labels the share that is wrong.
     """
-    walks = walk(ensemble, dataset.values, budgets, policy, seed, streams=streams)
     targets = dataset.targets[:, None]
     if ensemble.is_multilabel:
-        is_wrong = label_votes(ensemble, walks.margins) != targets
-        shares = is_wrong.mean(axis=-1)
-        return shares, shares, walks.spent
+        shares = (label_votes(ensemble, walks.margins) != targets).mean(axis=-1)
+        return shares, shares
     votes = class_votes(ensemble, walks, policy)
     labels = decide(ensemble, class_probabilities(ensemble, walks, policy))
-    return votes != targets, labels != targets, walks.spent
+    return votes != targets, labels != targets

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,15 +44,8 @@ class Walks(Standing):
 
     def take(self, budgets: Sequence[int] | IntArray) -> "Walks":
         """Return the walks under some budgets, by their positions."""
-        return Walks(
-            self.margins[:, budgets],
-            self.known_shares[:, budgets],
-            self.scores[:, budgets],
-            self.marks[:, budgets],
-            self.spent[:, budgets],
-            self.n_asked[:, budgets],
-            self.ranks,
-        )
+        names = vars(self).keys() - {"ranks"}
+        return replace(self, **{name: vars(self)[name][:, budgets] for name in names})
 
 
 @dataclass(frozen=True)

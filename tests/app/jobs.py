@@ -23,7 +23,7 @@ from app.store.engine import transaction
 from app.store.tables import checkpoints
 from app.worker import Worker
 from core.pipeline.check import check_training
-from core.pipeline.train import train_spec
+from core.pipeline.train import train
 from tests.small import finish
 
 Spec = dict[str, Any]
@@ -54,7 +54,7 @@ def undisturbed(table: bytes, spec: Spec) -> str:
     """MODEL.json as a training makes it that nothing interrupts."""
     wanted = read_spec(spec)
     columns = read_columns(BytesIO(table), wanted.table.text_columns)
-    return model_text(finish(train_spec(check_training(columns, wanted), wanted)))
+    return model_text(finish(train(check_training(columns, wanted), wanted)))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import core
 from askless import BudgetedBoostingClassifier
 from core.conventions import find_streams
 from core.errors import RefusedError
-from core.pipeline.train import train
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import NO_GROUP
 from core.table.costs import read_catalogue
@@ -20,7 +19,7 @@ from core.table.prices import AMOUNT_RULE, Paid, buy
 from core.training.algorithms import ALGORITHMS
 from core.training.baselines import BASELINES
 from core.training.params import BoostParams
-from tests.small import finish
+from tests.small import finish, train
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ import pytest
 
 from core import kernels
 from core.model.hypotheses import Stump
-from core.pipeline.train import train
 from core.session.machine import start
 from core.session.simulate import walk
 from core.table.binning import Binned, bin_values
@@ -27,7 +26,7 @@ from core.training.params import BoostParams, LearnerName
 from core.training.shards import PARALLEL_ROWS
 from core.warm import warm_up
 from tests.sessions import observe
-from tests.small import finish
+from tests.small import finish, train
 
 LEARNERS = get_args(LearnerName)
 SEARCHES = get_args(SearchName)

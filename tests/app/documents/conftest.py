@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from core.model.model import Model
-from core.pipeline.train import train
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
 from core.training.params import BoostParams
 from core.training.rounds import Round
-from tests.small import pull
+from tests.small import pull, train
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,6 @@ from core.pipeline.calibration import (
     join,
     penalised_loss,
 )
-from core.pipeline.train import train
 from core.pipeline.validation import (
     MAX_BUDGETS,
     MAX_ROWS,
@@ -28,7 +27,7 @@ from core.session.probability import decide
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.training.params import BoostParams
-from tests.small import finish, pull, table_of
+from tests.small import finish, pull, table_of, train
 
 UNIT = 1_000_000
 FOUR = Catalogue(tuple(Feature(name, cost=UNIT) for name in "abcd"))

@@ -19,7 +19,6 @@ from core.pipeline.choosing import (
     list_choices,
     tune,
 )
-from core.pipeline.train import train
 from core.selection.params import SelectionParams
 from core.session.curves import evaluate
 from core.table.binning import bin_values
@@ -30,6 +29,7 @@ from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
+from tests.small import train
 
 UNIT = 1_000_000
 

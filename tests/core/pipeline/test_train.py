@@ -11,7 +11,7 @@ from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
 from core.pipeline.progress import VALIDATION_SHARE
 from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train, train_spec
+from core.pipeline.train import train as train_spec
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import Checked
@@ -21,7 +21,7 @@ from core.table.prices import Paid, buy
 from core.table.spec import TableSpec
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
-from tests.small import finish
+from tests.small import finish, train
 from tests.strategies import datasets, ensembles
 
 UNIT = 1_000_000

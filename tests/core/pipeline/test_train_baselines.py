@@ -17,7 +17,6 @@ from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.model.model import Model
 from core.model.votes import raw_votes
-from core.pipeline.train import train
 from core.session import curves, machine, probability, simulate
 from core.session.state import StopRule
 from core.table.dataset import Dataset
@@ -37,7 +36,7 @@ from tests.baselines import (
     through_json,
 )
 from tests.sessions import observe
-from tests.small import finish
+from tests.small import finish, train
 
 
 def test_algorithms_are_the_rules_a_cascade_and_the_baselines():

@@ -23,7 +23,6 @@ from core.model.ensemble import N_KNOTS
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
 from core.model.votes import full_votes
-from core.pipeline.train import train
 from core.session import machine, simulate
 from core.session.state import StopRule
 from core.table.folds import make_folds
@@ -32,7 +31,7 @@ from tests import strategies_classes as made
 from tests.classes import LEARNERS, in_alphabet, params_of, plain
 from tests.conftest import IS_COMPILED
 from tests.sessions import observe
-from tests.small import finish
+from tests.small import finish, train
 
 
 @pytest.fixture(autouse=True)

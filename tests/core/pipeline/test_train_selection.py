@@ -13,7 +13,6 @@ from app.documents.spec import read_spec
 from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.check import check_training
-from core.pipeline.train import train
 from core.selection.params import SelectionParams
 from core.selection.search import select, selection_bytes
 from core.selection.subset import extend, make_empty
@@ -24,7 +23,7 @@ from core.table.catalogue import Catalogue, Feature, Group
 from core.table.folds import make_folds
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
-from tests.small import finish, pull, table_of
+from tests.small import finish, pull, table_of, train
 
 QUICK = SelectionParams(rounds=5, n_neighbours=5)
 UNIT = 1_000_000

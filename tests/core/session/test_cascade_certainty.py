@@ -15,7 +15,6 @@ from core.errors import RefusedError
 from core.model.ensemble import Cascade, Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Model
-from core.pipeline.train import train
 from core.session import machine
 from core.session.answers import check_policy
 from core.session.probability import stage_chances, stage_votes
@@ -33,7 +32,7 @@ from tests.cascades import (
 )
 from tests.conftest import IS_COMPILED
 from tests.sessions import NEVER, is_certain, observe
-from tests.small import finish
+from tests.small import finish, train
 
 
 @pytest.fixture(scope="module")

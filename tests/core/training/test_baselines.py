@@ -12,7 +12,6 @@ from app.documents.model import model_from_json
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Tree
 from core.model.votes import full_votes, hypothesis_votes, raw_votes
-from core.pipeline.train import train
 from core.session import machine
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset, count_outputs
@@ -36,7 +35,7 @@ from tests.baselines import (
     params_of,
     through_json,
 )
-from tests.small import finish
+from tests.small import finish, train
 
 
 def one_hot(dataset: Dataset) -> np.ndarray:

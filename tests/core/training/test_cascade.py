@@ -11,7 +11,6 @@ from app.documents.spec import read_spec
 from core.errors import RefusedError
 from core.model.votes import hypothesis_votes
 from core.pipeline.check import check_training
-from core.pipeline.train import train
 from core.session import machine
 from core.session.probability import stage_votes
 from core.table.catalogue import Catalogue, Feature, Group
@@ -22,7 +21,7 @@ from core.training.cascade import grow_cascade, lay_cascade
 from core.training.stages import Stager
 from tests import strategies_classes as made
 from tests.cascades import MICROS, grown, judged, params_of, play, rare
-from tests.small import finish
+from tests.small import finish, train
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from app.documents.model import model_from_json, model_to_json
 from askless import BudgetedBoostingClassifier
 from core.model.ensemble import Calibration
 from core.model.votes import full_votes, raw_votes
-from core.pipeline.train import train
 from core.session import curves, machine, simulate
 from core.session.machine import make_forecast
 from core.session.policies import POLICIES
@@ -29,7 +28,7 @@ from tests import strategies_classes as made
 from tests.classes import LEARNERS, in_alphabet, params_of, plain
 from tests.conftest import IS_COMPILED
 from tests.sessions import observe
-from tests.small import finish
+from tests.small import finish, train
 
 
 @pytest.fixture(autouse=True)

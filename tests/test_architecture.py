@@ -143,7 +143,7 @@ ARROWS = {
     "migrations.env": ("app.settings", "app.store.engine", "app.store.tables"),
     "benchmarks": ("benchmarks", "core", "app", "askless"),
     "tests": ("tests", "core", "app", "askless", "migrations"),
-    "tests.benchmarks": ("benchmarks",),
+    "tests.benchmarks": ("benchmarks", "core"),
     "tests.naive": (),
     "tests.naive_sessions": (),
     "tests.naive_hypotheses": ("tests.naive",),

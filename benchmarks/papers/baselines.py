@@ -22,8 +22,11 @@ from benchmarks.papers.results import (
 )
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import draw, plan
+from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.session.curves import evaluate
+from core.table.check import Checked
+from core.table.spec import TableSpec
 from core.training.baselines import BASELINES
 from core.training.params import BoostParams
 
@@ -52,7 +55,8 @@ def play(title: str, repetition: int) -> Record:
     limits = [*(budget * MICROS for budget in BUDGETS), None]
     for name in BASELINES:
         params = BoostParams(name, rounds=TREES, seed=repetition)
-        model = run_out(train(drawn.training, params, folds=0))
+        spec = TrainingSpec(TableSpec(target="y"), boost=params, folds=0)
+        model = run_out(train(Checked(drawn.training, None, ()), spec))
         *within, everything = evaluate(model.ensemble, drawn.testing, limits).errors
         record[name] = np.round(within, 4).tolist()
         record[f"{name}_all"] = round(everything, 6)

@@ -9,11 +9,15 @@ import numpy as np
 
 from benchmarks.documents import Rows, percent
 from benchmarks.engine import boost_rounds
+from benchmarks.papers.corollary3 import (
+    corollary3_bound,
+    margin_distribution,
+    margins,
+)
 from benchmarks.papers.results import Sets, Verdict, count_held, grade
 from benchmarks.papers.reyzin import TITLES, means, sample_rows
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import draw, plan
-from core.model.margins import corollary3_bound, margin_distribution, margins
 from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams
 

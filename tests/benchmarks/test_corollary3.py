@@ -3,13 +3,13 @@ import math
 import numpy as np
 import pytest
 
-from core.model.ensemble import Ensemble
-from core.model.margins import (
+from benchmarks.papers.corollary3 import (
     corollary3_bound,
     margin_distribution,
     margins,
     sampling_term,
 )
+from core.model.ensemble import Ensemble
 
 
 def test_margin_is_the_signed_normalised_vote(ensemble, dataset):
@@ -34,14 +34,6 @@ def test_distribution_counts_margins_up_to_theta():
     assert shares.tolist() == [0, 0.5, 0.75, 1]
 
 
-def test_distribution_respects_weights():
-    shares = margin_distribution(
-        np.array([-0.5, 0.5]), np.array([0.0]), np.array([0.9, 0.1])
-    )
-
-    assert shares.tolist() == [0.9]
-
-
 def test_sampling_term_is_hoeffdings():
     assert sampling_term(8, 0.5) == pytest.approx(math.exp(-1))
 
@@ -62,9 +54,3 @@ def test_bound_is_the_empirical_share_plus_the_sampling_term():
     row_margins = np.array([0.1, 0.6, 0.9, -0.2])
 
     assert corollary3_bound(row_margins, 0.5, 8) == pytest.approx(0.5 + math.exp(-1))
-
-
-@pytest.mark.parametrize(("theta", "n_draws"), [(0, 1), (1.1, 1), (0.5, -1)])
-def test_bound_refuses_what_is_out_of_range(theta, n_draws):
-    with pytest.raises(ValueError, match="theta"):
-        corollary3_bound(np.array([0.1]), theta, n_draws)

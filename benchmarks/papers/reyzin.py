@@ -16,6 +16,7 @@ from benchmarks.papers.runs import Record
 from core.arrays import FloatArray, IntArray
 from core.kernels.jit import kernel
 from core.model.ensemble import Ensemble
+from core.model.votes import hypothesis_votes
 from core.session.curves import evaluate
 from core.session.policies.sample import uniforms
 from core.table.dataset import Dataset
@@ -53,7 +54,7 @@ def play(title: str, repetition: int) -> Record:
     full = evaluate(ensemble, testing, (None,), "ordered").errors[0]
     votes, read, by_count = sample_rows(ensemble, testing, repetition, find_marks())
     signs = testing.signs[:, None]
-    whole = hypothesis_votes(ensemble, testing).sum(axis=1)
+    whole = weighted_votes(ensemble, testing).sum(axis=1)
     margins = whole[:, None] / ensemble.alpha_sums[-1]
     limits = [count * MICROS for count in COUNTS]
     n_features = sets.count_features(drawn)
@@ -83,12 +84,10 @@ def decide(ensemble: Ensemble, votes: FloatArray) -> FloatArray:
     return np.where(votes == 0, majority, np.sign(votes))
 
 
-def hypothesis_votes(ensemble: Ensemble, testing: Dataset) -> FloatArray:
-    """Alpha times vote of each stump; yes-or-no cells, none missing."""
-    cuts = np.array([one.cut for one in ensemble.hypotheses])
-    is_above = testing.values[:, stump_features(ensemble)] > cuts
-    above = np.array([one.votes[0] for one in ensemble.hypotheses])
-    return np.where(is_above, 1.0, -1.0) * above * np.array(ensemble.alphas)
+def weighted_votes(ensemble: Ensemble, testing: Dataset) -> FloatArray:
+    """Alpha times vote of each hypothesis; (n_rows, n_hypotheses)."""
+    votes = [hypothesis_votes(one, testing.values, 1) for one in ensemble.hypotheses]
+    return np.hstack(votes) * np.array(ensemble.alphas)
 
 
 def stump_features(ensemble: Ensemble) -> IntArray:
@@ -98,7 +97,7 @@ def stump_features(ensemble: Ensemble) -> IntArray:
 
 def top_errors(ensemble: Ensemble, testing: Dataset) -> list[float]:
     """Error of all votes on the features of most alpha, by their number."""
-    votes = hypothesis_votes(ensemble, testing)
+    votes = weighted_votes(ensemble, testing)
     alphas = np.zeros(len(testing.catalogue.features))
     feature_idxs = stump_features(ensemble)
     np.add.at(alphas, feature_idxs, ensemble.alphas)
@@ -136,7 +135,7 @@ def sample_rows(
     votes = np.zeros((n_rows, marks.size), np.int64)
     read = np.zeros((n_rows, marks.size), np.int64)
     by_count = np.zeros((n_rows, counts.size), np.int64)
-    hypothesis_signs = np.sign(hypothesis_votes(ensemble, dataset)).astype(np.int64)
+    hypothesis_signs = np.sign(weighted_votes(ensemble, dataset)).astype(np.int64)
     feature_idxs = stump_features(ensemble)
     n_features, last = len(ensemble.catalogue.features), len(ensemble.hypotheses)
     sums = ensemble.alpha_sums

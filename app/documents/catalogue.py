@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.documents.shape import StoredShape
+from app.documents.shape import Many, StoredShape
 from core.errors import Refusal
 from core.table.binning import MAX_CODES
 from core.table.catalogue import Catalogue, Feature, FeatureType, Group
@@ -17,58 +17,26 @@ Micros = Annotated[int, Field(ge=0, le=2**62)]
 class FeatureShape(StoredShape):
     name: str
     type: FeatureType
-    cost_micros: Micros
+    cost: Micros = Field(alias="cost_micros")
     label: str | None = None
     unit: str | None = None
     group: str | None = None
-    categories: Annotated[list[str], Field(max_length=MAX_CODES)]
+    categories: Annotated[Many[str], Field(max_length=MAX_CODES)]
 
 
 class GroupShape(StoredShape):
     name: str
-    fee_micros: Micros
-    price_micros: Micros | None = None
+    fee: Micros = Field(alias="fee_micros")
+    price: Micros | None = Field(default=None, alias="price_micros")
     label: str | None = None
-
-
-def feature_shape(one: Feature) -> FeatureShape:
-    return FeatureShape(
-        name=one.name,
-        type=one.type,
-        cost_micros=one.cost,
-        label=one.label,
-        unit=one.unit,
-        group=one.group,
-        categories=list(one.categories),
-    )
-
-
-def group_shape(one: Group) -> GroupShape:
-    return GroupShape(
-        name=one.name, fee_micros=one.fee, price_micros=one.price, label=one.label
-    )
 
 
 def build_catalogue(
     features: Sequence[FeatureShape], groups: Sequence[GroupShape], unit: str
 ) -> Catalogue:
     return Catalogue(
-        tuple(
-            Feature(
-                name=one.name,
-                type=one.type,
-                cost=one.cost_micros,
-                label=one.label,
-                unit=one.unit,
-                group=one.group,
-                categories=tuple(one.categories),
-            )
-            for one in features
-        ),
-        tuple(
-            Group(one.name, one.fee_micros, one.price_micros, one.label)
-            for one in groups
-        ),
+        tuple(Feature(**dict(one)) for one in features),
+        tuple(Group(**dict(one)) for one in groups),
         unit,
     )
 

@@ -11,7 +11,7 @@ from app.documents.hypotheses import (
     build_hypothesis,
     hypothesis_shape,
 )
-from app.documents.shape import StoredShape, read_shape
+from app.documents.shape import Many, StoredShape, read_shape
 from core.table.catalogue import Catalogue
 from core.training.rounds import Memory, Round
 
@@ -22,28 +22,19 @@ class RoundShape(StoredShape):
     edge: Annotated[float, Field(ge=0, le=1 + 1e-9)]
     alpha: Annotated[float, Field(ge=0, le=1e6)]
     z: Annotated[float, Field(ge=0, le=1e6)]
-    spent_micros: Micros
+    spent: Micros = Field(alias="spent_micros")
     first_quality: Annotated[float, Field(ge=0, le=1e300)]
     is_smoothing: bool
 
 
 class Checkpoint(StoredShape):
-    rounds: Annotated[list[RoundShape], Field(fail_fast=True)]
+    rounds: Annotated[Many[RoundShape], Field(fail_fast=True)]
 
 
 def rounds_to_json(rounds: Sequence[Round]) -> list[dict[str, Any]]:
     """Return rounds of boosting as JSON-able values."""
     shapes = (
-        RoundShape(
-            number=one.number,
-            hypothesis=hypothesis_shape(one.hypothesis),
-            edge=one.edge,
-            alpha=one.alpha,
-            z=one.z,
-            spent_micros=one.spent,
-            first_quality=one.memory.first_quality,
-            is_smoothing=one.memory.is_smoothing,
-        )
+        RoundShape.of(one, one.memory, hypothesis=hypothesis_shape(one.hypothesis))
         for one in rounds
     )
     return [shape.model_dump(exclude_none=True) for shape in shapes]
@@ -66,7 +57,7 @@ def rounds_from_json(
             edge=one.edge,
             alpha=one.alpha,
             z=one.z,
-            spent=one.spent_micros,
+            spent=one.spent,
             memory=Memory(one.first_quality, one.is_smoothing),
         )
         for position, one in enumerate(checkpoint.rounds)

@@ -5,37 +5,37 @@ from typing import Annotated, Literal, NoReturn
 
 from pydantic import Field
 
-from app.documents.shape import StoredShape
+from app.documents.shape import Many, StoredShape
 from core.errors import Refusal, RefusedError
 from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
 from core.table.catalogue import Feature
 
 MAX_STUMPS = 100_000
 
-Votes = list[Annotated[int, Field(ge=-1, le=1)]]
+Votes = Many[Annotated[int, Field(ge=-1, le=1)]]
 Alpha = Annotated[float, Field(ge=1e-300, le=1e6)] | None
 Child = Annotated[int, Field(ge=1)] | None
-Pair = Annotated[list[Child], Field(min_length=2, max_length=2)]
+Pair = Annotated[Many[Child], Field(min_length=2, max_length=2)]
 
 
 class StumpShape(StoredShape):
     kind: Literal["stump"] = "stump"
-    feature: Annotated[int, Field(ge=0)]
+    feature_idx: int = Field(ge=0, alias="feature")
     cut: float
     votes: Votes
     alpha: Alpha = None
 
 
 Stumps = Annotated[
-    list[StumpShape], Field(min_length=1, max_length=MAX_STUMPS, fail_fast=True)
+    Many[StumpShape], Field(min_length=1, max_length=MAX_STUMPS, fail_fast=True)
 ]
 
 
 class TreeShape(StoredShape):
     kind: Literal["tree"] = "tree"
     stumps: Stumps
-    children: Annotated[list[Pair], Field(fail_fast=True)]
-    below_votes: list[Votes] | None = None
+    children: Annotated[Many[Pair], Field(fail_fast=True)]
+    below_votes: Many[Votes] | None = None
     alpha: Alpha = None
 
 
@@ -53,26 +53,13 @@ HypothesisShape = Annotated[
 def hypothesis_shape(one: Hypothesis, alpha: float | None = None) -> HypothesisShape:
     """Return a hypothesis as its document has it, in a model with its alpha."""
     if isinstance(one, Stump):
-        return stump_shape(one, alpha)
-    stumps = [stump_shape(stump) for stump in one.stumps]
+        return StumpShape.of(one, alpha=alpha)
     if isinstance(one, Product):
-        return ProductShape(stumps=stumps, alpha=alpha)
+        return ProductShape.of(one, alpha=alpha)
     children = [
         [None if child == LEAF else child for child in pair] for pair in one.children
     ]
-    below_votes = one.below_votes
-    return TreeShape(
-        stumps=stumps,
-        children=children,
-        below_votes=None if below_votes is None else [list(v) for v in below_votes],
-        alpha=alpha,
-    )
-
-
-def stump_shape(one: Stump, alpha: float | None = None) -> StumpShape:
-    return StumpShape(
-        feature=one.feature_idx, cut=one.cut, votes=list(one.votes), alpha=alpha
-    )
+    return TreeShape.of(one, children=children, alpha=alpha)
 
 
 def build_hypothesis(
@@ -87,15 +74,11 @@ def build_hypothesis(
     )
     if isinstance(shape, ProductShape):
         return Product(stumps)
-    if shape.below_votes is None:
-        return Tree(stumps, build_children(shape, where))
-    if len(shape.below_votes) != len(stumps):
+    if len(shape.below_votes or stumps) != len(stumps):
         refuse_at(f"{where}.below_votes", "must be one for each stump")
-    below_votes = tuple(
-        build_votes(votes, n_outputs, f"{where}.below_votes")
-        for votes in shape.below_votes
-    )
-    return Tree(stumps, build_children(shape, where), below_votes)
+    for votes in shape.below_votes or ():
+        check_votes(votes, n_outputs, f"{where}.below_votes")
+    return Tree(stumps, build_children(shape, where), shape.below_votes)
 
 
 def build_children(shape: TreeShape, where: str) -> tuple[tuple[int, int], ...]:
@@ -120,21 +103,20 @@ def build_stump(
     shape: StumpShape, features: Sequence[Feature], n_outputs: int, where: str
 ) -> Stump:
     """Return a stump whose feature and category exist."""
-    if shape.feature >= len(features):
+    if shape.feature_idx >= len(features):
         refuse_at(f"{where}.feature", f"must be from 0 to {len(features) - 1}")
-    feature = features[shape.feature]
+    feature = features[shape.feature_idx]
     is_category = feature.type == "category"
     if is_category and shape.cut not in range(len(feature.categories)):
         refuse_at(f"{where}.cut", "must be a category's position")
-    votes = build_votes(shape.votes, n_outputs, where)
-    return Stump(shape.feature, shape.cut, votes, is_category)
+    check_votes(shape.votes, n_outputs, where)
+    return Stump(shape.feature_idx, shape.cut, shape.votes, is_category)
 
 
-def build_votes(votes: Votes, n_outputs: int, where: str) -> tuple[int, ...]:
-    """Return one vote per output."""
+def check_votes(votes: Votes, n_outputs: int, where: str) -> None:
+    """Refuse votes that are not one per output."""
     if len(votes) != n_outputs or 0 in votes:
         refuse_at(f"{where}.votes", f"must be {n_outputs} of -1 or 1")
-    return tuple(votes)
 
 
 def refuse_at(where: str, rule: str) -> NoReturn:

@@ -14,8 +14,6 @@ from app.documents.catalogue import (
     GroupShape,
     build_catalogue,
     check_catalogue,
-    feature_shape,
-    group_shape,
 )
 from app.documents.fields import Policy
 from app.documents.hypotheses import (
@@ -31,17 +29,14 @@ from app.documents.parts import (
     Share,
     build_calibration,
     build_cascade,
-    build_curve,
     calibration_shape,
-    cascade_shape,
-    curve_shape,
 )
-from app.documents.shape import StoredShape, read_shape
+from app.documents.shape import Many, StoredShape, read_shape
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.model.model import Model
+from core.model.model import Curve, Model
 from core.pipeline.spec import check_algorithm
-from core.session.policies import POLICIES
+from core.session.policies import POLICIES, served_by
 from core.table.dataset import ClassLabel, count_outputs
 
 
@@ -72,15 +67,15 @@ class ModelDocument(StoredShape):
     policy: Policy
     params: Facts
     cost_unit: str
-    features: Annotated[list[FeatureShape], Field(min_length=1, fail_fast=True)]
-    groups: list[GroupShape]
-    classes: Annotated[list[ClassShape], Field(min_length=2)]
-    priors: list[Share]
-    hypotheses: Annotated[list[HypothesisShape], Field(fail_fast=True)]
+    features: Annotated[Many[FeatureShape], Field(min_length=1, fail_fast=True)]
+    groups: Many[GroupShape]
+    classes: Annotated[Many[ClassShape], Field(min_length=2)]
+    priors: Many[Share]
+    hypotheses: Annotated[Many[HypothesisShape], Field(fail_fast=True)]
     is_multilabel: bool | None = None
     cascade: CascadeShape | None = None
     calibrations: dict[str, CalibrationShape | None]
-    error_costs: list[list[ErrorCost]] | None = None
+    error_costs: Many[Many[ErrorCost]] | None = None
     curve: CurveShape | None = None
     card: Facts
 
@@ -88,33 +83,15 @@ class ModelDocument(StoredShape):
 def model_to_json(model: Model) -> dict[str, Any]:
     """Return a model as JSON-able values."""
     ensemble = model.ensemble
-    catalogue, cascade, curve = ensemble.catalogue, ensemble.cascade, model.curve
-    document = ModelDocument(
+    calibrations = {one: calibration_shape(fit) for one, fit in ensemble.calibrations}
+    document = ModelDocument.of(
+        model,
+        ensemble,
+        ensemble.catalogue,
         format="askless-model",
         version=3,
-        name=model.name,
-        target=model.target,
-        algorithm=ensemble.algorithm,
-        policy=ensemble.policy,
-        params=model.params,
-        cost_unit=catalogue.cost_unit,
-        features=[feature_shape(one) for one in catalogue.features],
-        groups=[group_shape(one) for one in catalogue.groups],
-        classes=[
-            ClassShape(label=one.label, display=one.display) for one in ensemble.classes
-        ],
-        priors=list(ensemble.priors),
         hypotheses=[],
-        is_multilabel=ensemble.is_multilabel,
-        cascade=None if cascade is None else cascade_shape(cascade),
-        calibrations={
-            policy: calibration_shape(one) for policy, one in ensemble.calibrations
-        },
-        error_costs=None
-        if ensemble.error_costs is None
-        else [list(row) for row in ensemble.error_costs],
-        curve=None if curve is None else curve_shape(curve),
-        card=model.card,
+        calibrations=calibrations,
     )
     # What a hypothesis does not have is left out; elsewhere it is null.
     hypotheses = [
@@ -132,7 +109,11 @@ def model_from_json(raw: object) -> Model:
     document = read_shape(ModelDocument, raw, "model")
     ensemble = build_ensemble(document)
     curve = document.curve
-    refusals = [*check_catalogue(ensemble.catalogue, "model"), *check_parts(document)]
+    refusals = [
+        *check_catalogue(ensemble.catalogue, "model"),
+        *check_parts(document),
+        *check_cascade(ensemble),
+    ]
     if refusals:
         raise RefusedError(refusals)
     return Model(
@@ -140,7 +121,7 @@ def model_from_json(raw: object) -> Model:
         ensemble=ensemble,
         target=document.target,
         params=document.params,
-        curve=None if curve is None else build_curve(curve),
+        curve=None if curve is None else Curve(**dict(curve)),
         card=document.card,
     )
 
@@ -150,10 +131,9 @@ def build_ensemble(document: ModelDocument) -> Ensemble:
     is_multilabel = bool(document.is_multilabel)
     catalogue = build_catalogue(document.features, document.groups, document.cost_unit)
     n_outputs = count_outputs(len(document.classes), is_multilabel)
-    costs = document.error_costs
     return Ensemble(
         catalogue=catalogue,
-        classes=tuple(ClassLabel(one.label, one.display) for one in document.classes),
+        classes=tuple(ClassLabel(**dict(one)) for one in document.classes),
         hypotheses=tuple(
             build_hypothesis(
                 one, catalogue.features, n_outputs, f"model.hypotheses[{position}]"
@@ -161,7 +141,7 @@ def build_ensemble(document: ModelDocument) -> Ensemble:
             for position, one in enumerate(document.hypotheses)
         ),
         alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
-        priors=tuple(document.priors),
+        priors=document.priors,
         algorithm=document.algorithm,
         policy=document.policy,
         calibrations=tuple(
@@ -169,7 +149,7 @@ def build_ensemble(document: ModelDocument) -> Ensemble:
             for policy in POLICIES
             if (found := document.calibrations.get(policy)) is not None
         ),
-        error_costs=None if costs is None else tuple(tuple(row) for row in costs),
+        error_costs=document.error_costs,
         is_multilabel=is_multilabel,
         cascade=build_cascade(document.cascade),
     )
@@ -195,26 +175,27 @@ def check_parts(document: ModelDocument) -> Iterator[Refusal]:
             where = f"model.calibrations.{policy}.offsets"
             yield Refusal(where, f"must be rows of {n_outputs}")
     if document.curve is not None:
-        lists = (one for _, one in document.curve if isinstance(one, list))
+        lists = (one for _, one in document.curve if isinstance(one, tuple))
         if len(set(map(len, lists))) > 1:
             yield Refusal("model.curve", "lists must be of one length")
-    yield from check_cascade(document, n_outputs)
 
 
-def check_cascade(document: ModelDocument, n_outputs: int) -> Iterator[Refusal]:
-    """Refuse stages that don't part the hypotheses in order."""
-    if document.cascade is None:
-        if document.policy == "cascade":
-            yield Refusal("model.policy", "must not be cascade where there is none")
+def check_cascade(ensemble: Ensemble) -> Iterator[Refusal]:
+    """Refuse a policy that does not serve, and stages that are out of order."""
+    policies = served_by(ensemble)
+    if ensemble.policy not in policies:
+        rule = f"must be one of {', '.join(policies)} for this model"
+        yield Refusal("model.policy", rule)
+    if ensemble.cascade is None:
         return
-    n_hypotheses = len(document.hypotheses)
-    lengths = [stage.length for stage in document.cascade.stages]
+    n_hypotheses = len(ensemble.hypotheses)
+    lengths = [stage.length for stage in ensemble.cascade.stages]
     for position, length in enumerate(lengths):
         if length > n_hypotheses:
             where = f"model.cascade.stages[{position}].length"
             yield Refusal(where, f"must be at most {n_hypotheses}")
     ends = [n_hypotheses] if n_hypotheses else []
     is_parted = lengths == sorted(set(lengths)) and lengths[-1:] == ends
-    if not is_parted or n_outputs != 1:
+    if not is_parted or ensemble.n_outputs != 1:
         rule = "must end one after the other, the last with the hypotheses"
         yield Refusal("model.cascade.stages", rule)

@@ -5,14 +5,14 @@ from typing import Annotated
 from pydantic import Field
 
 from app.documents.catalogue import Micros
-from app.documents.shape import StoredShape
+from app.documents.shape import Many, StoredShape
 from core.model.ensemble import N_KNOTS, Calibration, Cascade, Stage
-from core.model.model import Curve
 
 # A share that was summed up may exceed 1 by rounding.
 Share = Annotated[float, Field(ge=0, le=1 + 1e-9)]
 Shift = Annotated[float, Field(ge=-1e6, le=1e6)]
 Slope = Annotated[float, Field(ge=0, le=1e6)]
+Spend = Annotated[float, Field(ge=0, le=1e18)]
 
 
 class ClassShape(StoredShape):
@@ -30,7 +30,7 @@ class StageShape(StoredShape):
 
 
 class CascadeShape(StoredShape):
-    stages: list[StageShape]
+    stages: Many[StageShape]
     chance_passed: Annotated[float, Field(ge=0, le=1)]
 
 
@@ -40,36 +40,17 @@ class CalibrationShape(StoredShape):
 
 
 class CurveShape(StoredShape):
-    budgets_micros: list[Micros | None]
-    errors: list[Share]
-    errors_calibrated: list[Share]
-    mean_spends_micros: list[Annotated[float, Field(ge=0, le=1e18)]]
-    max_spends_micros: list[Micros]
-    rows: Annotated[int, Field(ge=0, le=2**53)]
-
-
-def cascade_shape(cascade: Cascade) -> CascadeShape:
-    stages = [
-        StageShape.model_validate(stage, from_attributes=True)
-        for stage in cascade.stages
-    ]
-    return CascadeShape(stages=stages, chance_passed=cascade.chance_passed)
+    budgets: Many[Micros | None] = Field(alias="budgets_micros")
+    errors: Many[Share]
+    errors_calibrated: Many[Share]
+    mean_spends: Many[Spend] = Field(alias="mean_spends_micros")
+    max_spends: Many[Micros] = Field(alias="max_spends_micros")
+    n_samples: Annotated[int, Field(ge=0, le=2**53)] = Field(alias="rows")
 
 
 def calibration_shape(one: Calibration) -> CalibrationShape:
     offsets = [list(knot) for knot in one.offsets]
     return CalibrationShape(offsets=offsets, slopes=list(one.slopes))
-
-
-def curve_shape(curve: Curve) -> CurveShape:
-    return CurveShape(
-        budgets_micros=list(curve.budgets),
-        errors=list(curve.errors),
-        errors_calibrated=list(curve.errors_calibrated),
-        mean_spends_micros=list(curve.mean_spends),
-        max_spends_micros=list(curve.max_spends),
-        rows=curve.n_samples,
-    )
 
 
 def build_calibration(shape: CalibrationShape) -> Calibration:
@@ -81,14 +62,3 @@ def build_cascade(shape: CascadeShape | None) -> Cascade | None:
         return None
     stages = tuple(Stage(**dict(stage)) for stage in shape.stages)
     return Cascade(stages, shape.chance_passed)
-
-
-def build_curve(shape: CurveShape) -> Curve:
-    return Curve(
-        budgets=tuple(shape.budgets_micros),
-        errors=tuple(shape.errors),
-        errors_calibrated=tuple(shape.errors_calibrated),
-        mean_spends=tuple(shape.mean_spends_micros),
-        max_spends=tuple(shape.max_spends_micros),
-        n_samples=shape.rows,
-    )

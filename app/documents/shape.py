@@ -5,7 +5,9 @@ Every broken rule is named at once, by its path, in the words of the document.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from copy import deepcopy
+from dataclasses import fields
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from annotated_types import Interval
 from pydantic import (
@@ -13,12 +15,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
     ValidationError,
     create_model,
 )
 
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import Parameter, parameters
+from core.table.prices import from_micros
 
 # Begins names that nothing has.
 FRESH = "\N{SYMBOL FOR NULL}"
@@ -27,6 +31,7 @@ EXAMPLE_TIME = "2026-11-20T09:30:00Z"
 
 Place = tuple[int | str, ...]
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
+Item = TypeVar("Item")
 # Of a stored document, whose writer was no person.
 MAX_REFUSALS = 20
 # Tags that pydantic puts into a place, and that stand nowhere in the document.
@@ -39,6 +44,10 @@ class Shape(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
+#: An amount in units, made from micro-units.
+Units = Annotated[float, BeforeValidator(from_micros)]
+
+
 class Answer(BaseModel):
     """A body that is sent back, made from values or a record."""
 
@@ -46,9 +55,34 @@ class Answer(BaseModel):
 
 
 class StoredShape(BaseModel):
-    """An object of a file or a database: what a later version added is passed over."""
+    """An object of a file or a database: what a later version added is passed over.
 
-    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+    A field is called as core calls it; where the document has another word for it,
+    that is its alias.
+    """
+
+    model_config = ConfigDict(
+        strict=True, extra="ignore", allow_inf_nan=False, serialize_by_alias=True
+    )
+
+    @classmethod
+    def of(cls, *values: Any, **more: object) -> Self:
+        """Return the shape of core's values, their fields together, and of what more.
+
+        Values inside them become shapes too.
+        """
+        held = {
+            one.name: getattr(value, one.name)
+            for value in values
+            for one in fields(value)
+        }
+        return cls.model_validate(
+            held | more, from_attributes=True, by_alias=False, by_name=True
+        )
+
+
+#: A list of the document, a tuple of core's.
+Many = Annotated[tuple[Item, ...], Strict(False)]
 
 
 def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
@@ -62,7 +96,12 @@ def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
 def refused(error: ValidationError, root: str) -> RefusedError:
     """Return the first of pydantic's errors as refusals."""
     refusals = []
-    for one in error.errors(include_url=False)[:MAX_REFUSALS]:
+    errors = error.errors(include_url=False)[:MAX_REFUSALS]
+    # Whose items are wrong counts as too short besides.
+    holders = {one["loc"][:n] for one in errors for n in range(len(one["loc"]))}
+    for one in errors:
+        if one["type"] == "too_short" and one["loc"] in holders:
+            continue
         found = one["input"]
         is_plain = found is None or isinstance(found, str | int | float)
         shown = "" if one["type"] == "missing" or not is_plain else describe(found)
@@ -75,12 +114,12 @@ def shape_of(
     holder: type, without: Sequence[str] = (), auto: Sequence[str] = ()
 ) -> Any:
     """Return a shape with a dataclass's fields; `auto` ones may also be "auto"."""
-    fields: dict[str, Any] = {
+    typed: dict[str, Any] = {
         one.name: (field_type(one, is_auto=one.name in auto), field_info(one))
         for one in parameters(holder).values()
         if one.name not in without
     }
-    return create_model(holder.__name__, __base__=Shape, **fields)
+    return create_model(holder.__name__, __base__=Shape, **typed)
 
 
 def field_type(one: Parameter, *, is_auto: bool) -> Any:
@@ -136,6 +175,7 @@ def rule_of(kind: str, message: str, context: dict[str, Any]) -> str:
         "model_attributes_type": "must be an object",
         "dict_type": "must be an object",
         "list_type": "must be a list",
+        "tuple_type": "must be a list",
         "string_type": "must be a string",
         "bool_type": "must be true or false",
         "int_type": "must be an integer",
@@ -148,7 +188,7 @@ def rule_of(kind: str, message: str, context: dict[str, Any]) -> str:
         expected = str(context["expected"]).replace("'", "").replace(" or ", ", ")
         return f"must be one of {expected}"
     rule = re.sub(
-        r"^(Input|String|List|Dictionary|Value) (should|must) ", "must ", message
+        r"^(Input|String|List|Tuple|Dictionary|Value) (should|must) ", "must ", message
     )
     return rules.get(kind) or re.sub(r"^Value error, |, not \d+$", "", rule)
 
@@ -187,7 +227,7 @@ def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
 
     What is wrong is left out; a name that is needed becomes one that nothing has.
     """
-    mended = copied(raw)
+    mended = deepcopy(raw)
     surplus: list[tuple[list[Any], int]] = []
     for position, one in enumerate(error.errors(include_url=False)):
         place = tuple(part for part in one["loc"] if part not in TAGS)
@@ -201,8 +241,8 @@ def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
             else:
                 surplus.append((holder, last))
         elif (
-            last in (fields := fields_at(shape, place[:-1]))
-            and fields[str(last)].is_required()
+            last in (known := fields_at(shape, place[:-1]))
+            and known[str(last)].is_required()
         ):
             holder[last] = fresh
         else:
@@ -210,10 +250,3 @@ def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
     for items, position in sorted(surplus, key=lambda one: -one[1]):
         del items[position]
     return mended
-
-
-def copied(raw: Any) -> Any:
-    """Return a copy of a JSON value, lists and objects anew."""
-    if isinstance(raw, dict):
-        return {key: copied(value) for key, value in raw.items()}
-    return [copied(one) for one in raw] if isinstance(raw, list) else raw

@@ -55,13 +55,18 @@ def read_table(source: Source, memory: int | None = None) -> Any:
     One that can't fit `memory`, the bytes that may still be taken, is refused before
     it takes them.
     """
+    rule = "must be readable"
     try:
         content = read_content(source, memory)
-        is_parquet = content[: len(PARQUET_MAGIC)] == PARQUET_MAGIC
-        read = read_parquet if is_parquet else read_csv
-        table = read(content, memory)
-    except MemoryError as error:
-        rule = "reading must fit the memory"
+        if content[: len(PARQUET_MAGIC)] == PARQUET_MAGIC:
+            rule = "must be a whole Parquet file"
+            table = read_parquet(content, memory)
+        else:
+            rule = "must be CSV in UTF-8 with a header, or Parquet"
+            table = read_csv(content, memory)
+    except (pa.ArrowException, csv.Error, OSError, UnicodeError, MemoryError) as error:
+        if isinstance(error, MemoryError):
+            rule = "reading must fit the memory"
         raise RefusedError([Refusal("table", rule, short(error))]) from None
     refuse_names(table.column_names)
     return table
@@ -69,17 +74,12 @@ def read_table(source: Source, memory: int | None = None) -> Any:
 
 def read_content(source: Source, memory: int | None) -> bytes:
     """Read a file or an upload whole; a file may be compressed."""
-    try:
-        if not isinstance(source, Path):
-            return source.read()
-        refuse_unfit(source.stat().st_size, memory)
-        with pa.input_stream(str(source), compression="detect") as stream:
-            content: bytes = stream.read()
-            return content
-    except OSError as error:
-        raise RefusedError(
-            [Refusal("table", "must be readable", short(error))]
-        ) from None
+    if not isinstance(source, Path):
+        return source.read()
+    refuse_unfit(source.stat().st_size, memory)
+    with pa.input_stream(str(source), compression="detect") as stream:
+        content: bytes = stream.read()
+        return content
 
 
 def refuse_unfit(needed: int, memory: int | None) -> None:
@@ -90,17 +90,10 @@ def refuse_unfit(needed: int, memory: int | None) -> None:
 
 
 def read_parquet(content: bytes, memory: int | None) -> Any:
-    """Read a Parquet file."""
-    try:
-        with pyarrow.parquet.ParquetFile(pa.BufferReader(content)) as file:
-            n_cells = file.metadata.num_rows * file.metadata.num_columns
-            refuse_unfit(n_cells * BYTES_PER_CELL, memory)
-            return file.read()
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        rule = "must be a whole Parquet file"
-        raise RefusedError([Refusal("table", rule, short(error))]) from None
+    with pyarrow.parquet.ParquetFile(pa.BufferReader(content)) as file:
+        n_cells = file.metadata.num_rows * file.metadata.num_columns
+        refuse_unfit(n_cells * BYTES_PER_CELL, memory)
+        return file.read()
 
 
 def read_csv(content: bytes, memory: int | None) -> Any:
@@ -113,31 +106,26 @@ def read_csv(content: bytes, memory: int | None) -> Any:
         ragged.append(row)
         return "skip"
 
-    try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(content),
-            # One thread, so that a refused row still has its number. One block, so
-            # that it holds any line; each has a price per column besides.
-            read_options=pyarrow.csv.ReadOptions(
-                use_threads=False, block_size=min(len(content) + 1, MAX_BLOCK)
-            ),
-            parse_options=pyarrow.csv.ParseOptions(
-                newlines_in_values=True, invalid_row_handler=keep_ragged
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                null_values=list(MISSING_WORDS),
-                # Text is neither true nor false, and tables of words cost memory.
-                true_values=[],
-                false_values=[],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-            ),
-        )
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise no_csv(error) from None
+    table = pyarrow.csv.read_csv(
+        pa.BufferReader(content),
+        # One thread, so that a refused row still has its number. One block, so that
+        # it holds any line; each has a price per column besides.
+        read_options=pyarrow.csv.ReadOptions(
+            use_threads=False, block_size=min(len(content) + 1, MAX_BLOCK)
+        ),
+        parse_options=pyarrow.csv.ParseOptions(
+            newlines_in_values=True, invalid_row_handler=keep_ragged
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=list(MISSING_WORDS),
+            # Text is neither true nor false, and tables of words cost memory.
+            true_values=[],
+            false_values=[],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    )
     refuse_ragged(ragged)
     return table
 
@@ -166,15 +154,7 @@ def header_names(content: bytes) -> list[str]:
     Not by pyarrow, which would guess the types of the columns and take 8 kB for each.
     """
     lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
-    try:
-        return next(filter(None, csv.reader(lines)), [])
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise no_csv(error) from None
-
-
-def no_csv(error: Exception) -> RefusedError:
-    rule = "must be CSV in UTF-8 with a header, or Parquet"
-    return RefusedError([Refusal("table", rule, short(error))])
+    return next(filter(None, csv.reader(lines)), [])
 
 
 def refuse_names(names: list[str]) -> None:

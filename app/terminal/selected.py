@@ -3,8 +3,9 @@
 from typing import Any
 
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
+from app.terminal.show import right, titled
 from app.wording import money
 from core.selection.card import describe_selection
 from core.selection.params import SelectionParams
@@ -12,15 +13,15 @@ from core.selection.search import Selection
 from core.table.catalogue import Catalogue
 from core.table.prices import Paid, buy, from_micros
 
+# What a method compares features by.
+VALUES = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}
+
 
 def path_table(catalogue: Catalogue, selection: Selection) -> Table:
     """The best feature of each step, and whether it was taken."""
-    table = Table(title="Steps", title_justify="left")
-    table.add_column("step", justify="right")
-    table.add_column("best feature")
-    for heading in (value_word(selection), "gain", "needed"):
-        table.add_column(heading, justify="right")
-    table.add_column("taken")
+    figures = [right(one) for one in (VALUES[selection.method], "gain", "needed")]
+    best, taken = Column("best feature"), Column("taken")
+    table = titled("Steps", right("step"), best, *figures, taken)
     table.add_row("", "none", f"{selection.empty_value:.4f}", "", "", "")
     for step in selection.steps:
         table.add_row(
@@ -37,9 +38,7 @@ def path_table(catalogue: Catalogue, selection: Selection) -> Table:
 def subset_table(catalogue: Catalogue, selection: Selection) -> Table:
     """The selected features with what each adds to the cost, fees included."""
     unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
-    table = Table(title="Selected", title_justify="left")
-    table.add_column("feature")
-    table.add_column(f"price{unit}", justify="right")
+    table = titled("Selected", Column("feature"), right(f"price{unit}"))
     for name, amount in prices(catalogue, selection):
         table.add_row(escape(name), money(amount))
     return table
@@ -82,8 +81,3 @@ def prices(catalogue: Catalogue, selection: Selection) -> list[tuple[str, int]]:
         amount, paid = buy(catalogue, paid, [idx])
         priced.append((catalogue.features[idx].name, amount))
     return priced
-
-
-def value_word(selection: Selection) -> str:
-    words = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}
-    return words[selection.method]

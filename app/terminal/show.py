@@ -1,15 +1,14 @@
 """Tables, plots and progress in the terminal."""
 
-import contextlib
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import TypeVar
 
 import plotext
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from app.wording import money, percent
 from core.model.model import Curve, Model
@@ -22,16 +21,24 @@ PLOT_WIDTH = 76
 PLOT_HEIGHT = 16
 
 
+def titled(title: str, *columns: Column) -> Table:
+    return Table(*columns, title=title, title_justify="left")
+
+
+def right(heading: str) -> Column:
+    """Return a column of figures."""
+    return Column(heading, justify="right")
+
+
 def curve_table(curve: Curve, unit: str) -> Table:
-    table = Table(title="Error against budget", title_justify="left")
-    for heading in (
-        f"budget{f' ({unit})' if unit else ''}",
-        "error",
-        "error, calibrated",
-        "mean spend",
-        "most spent",
-    ):
-        table.add_column(heading, justify="right")
+    table = titled(
+        "Error against budget",
+        right(f"budget{f' ({unit})' if unit else ''}"),
+        right("error"),
+        right("error, calibrated"),
+        right("mean spend"),
+        right("most spent"),
+    )
     for row in zip(
         curve.budgets,
         curve.errors,
@@ -67,10 +74,12 @@ def curve_plot(curve: Curve, unit: str) -> str:
 
 
 def price_table(catalogue: Catalogue) -> Table:
-    table = Table(title=f"Prices ({catalogue.cost_unit})", title_justify="left")
-    table.add_column("feature")
-    table.add_column("cost", justify="right")
-    table.add_column("group and its fee, paid once")
+    table = titled(
+        f"Prices ({catalogue.cost_unit})",
+        Column("feature"),
+        right("cost"),
+        Column("group and its fee, paid once"),
+    )
     groups = {group.name: group for group in catalogue.groups}
     for feature in catalogue.features:
         group = groups.get(feature.group or "")
@@ -98,19 +107,7 @@ def model_summary(model: Model) -> str:
 
 def pull(work: Generator[Shared, None, T], what: str) -> T:
     """Run a training or a selection to its end with a bar on a terminal's stderr."""
-    with bar(what) as update:
-        while True:
-            try:
-                progress = next(work)
-            except StopIteration as stop:
-                result: T = stop.value
-                return result
-            update(progress.share)
-
-
-@contextlib.contextmanager
-def bar(what: str) -> Iterator["Update"]:
-    progress = Progress(
+    bar = Progress(
         TextColumn(what),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
@@ -119,16 +116,12 @@ def bar(what: str) -> Iterator["Update"]:
         transient=True,
         disable=not sys.stderr.isatty(),
     )
-    with progress:
-        yield Update(progress)
-
-
-class Update:
-    """Moves a progress bar to a share of the whole."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-        self.task = progress.add_task("", total=1.0)
-
-    def __call__(self, share: float) -> None:
-        self.progress.update(self.task, completed=share)
+    with bar:
+        task = bar.add_task("", total=1.0)
+        while True:
+            try:
+                progress = next(work)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            bar.update(task, completed=progress.share)

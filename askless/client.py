@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import httpx
@@ -56,12 +54,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -87,8 +80,7 @@ class Client:
         """Upload a table (CSV or Parquet) and its spec; return the training's id."""
         table = Path(path)
         text = spec_bytes(spec)
-        with ExitStack() as opened:
-            stream = opened.enter_context(table.open("rb"))
+        with table.open("rb") as stream:
 
             def rewound() -> Any:
                 stream.seek(0)

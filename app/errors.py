@@ -1,5 +1,7 @@
 """What the application refuses; `app.http.errors` gives each its status."""
 
+from core.errors import Refusal, RefusedError
+
 
 class AppError(Exception):
     """Whatever the application refuses to do."""
@@ -20,6 +22,13 @@ class ConflictError(AppError):
     def __init__(self, kind: str, detail: str) -> None:
         self.kind = kind
         super().__init__(detail)
+
+
+class NoPageError(RefusedError):
+    """No item has the key after which a page is to begin."""
+
+    def __init__(self) -> None:
+        super().__init__([Refusal("after", "must be the `next` of an earlier page")])
 
 
 class SupersededError(AppError):

@@ -4,7 +4,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from pydantic.json_schema import models_json_schema
@@ -40,9 +40,6 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
-
-
-MODE: Literal["validation"] = "validation"
 
 
 class Askless(FastAPI):

@@ -58,26 +58,21 @@ class TrainingEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredModel:
-    """A stored, versioned model; `document` is its MODEL.json."""
+class ModelHead:
+    """A stored, versioned model without its document, as lists show it."""
 
     id: str
     name: str
     version: int
     training_id: str | None
-    document: str
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class ModelHead:
-    """A stored model without its document, as lists show it."""
+class StoredModel(ModelHead):
+    """A stored, versioned model; `document` is its MODEL.json."""
 
-    id: str
-    name: str
-    version: int
-    training_id: str | None
-    created_at: datetime
+    document: str
 
 
 @dataclass(frozen=True, slots=True)

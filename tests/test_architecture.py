@@ -155,7 +155,7 @@ SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "records", "paths", "prices", "draws", "walks"},
     "app.http": {"deps", "errors", "forms", "watch"},
     "app.service": {"loaded", "paging"},
-    "app.store": {"engine", "tables", "paging", "blobs"},
+    "app.store": {"engine", "tables", "rows", "blobs"},
 }
 
 # Module prefix -> the only modules of core, app and migrations that may import it.
@@ -312,7 +312,7 @@ def test_forbidden_import_is_refused(module: str, source: str) -> None:
         ("core.kernels.scanning", "from core.kernels.jit import kernel"),
         ("core.kernels.jit", "from numba import njit"),
         ("core.estimator", "from sklearn.base import BaseEstimator"),
-        ("app.store.models", "from app.store import tables, paging"),
+        ("app.store.models", "from app.store import tables, rows"),
         ("app.service.models", "from app.store import models, blobs"),
         ("app.http.models", "from app.http.deps import get_db\nimport fastapi"),
         ("app.http.deps", "from app.store.engine import transaction"),

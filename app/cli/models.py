@@ -3,16 +3,14 @@
 import csv
 import io
 import json
-import math
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 from rich.markup import escape
 
-from app import documents
 from app.cli.options import (
     Budget,
     Confidence,
@@ -26,12 +24,13 @@ from app.cli.options import (
     parse_policy,
     read_values,
 )
+from app.documents import files
+from app.documents.bodies import models as bodies
 from app.terminal import show
 from app.terminal.ask import run_session, split_named
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.model.model import Curve
 from core.model.rows import check_targets
 from core.session import machine
 from core.session.answers import parse_answer
@@ -53,8 +52,9 @@ def evaluate_model(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure error and spend against budget on a labelled table."""
-    stored = documents.load_model(model)
+    stored = files.load_model(model)
     ensemble = stored.ensemble
+    unit = ensemble.catalogue.cost_unit
     limits = [parse_budget(one, "--budgets") for one in budgets.split(",")]
     chosen = parse_policy(policy, ensemble)
     columns, values = read_values(data, ensemble, stored.target)
@@ -67,9 +67,10 @@ def evaluate_model(
     )
     curve = evaluate(ensemble, dataset, limits, chosen, seed)
     if as_json:
-        sys.stdout.write(json.dumps(curve_json(curve, chosen)) + "\n")
+        told = bodies.Curve.of(curve, unit).model_dump(exclude={"unit"})
+        sys.stdout.write(json.dumps({"policy": chosen} | told) + "\n")
     else:
-        output.print(show.curve_table(curve, ensemble.catalogue.cost_unit))
+        output.print(show.curve_table(curve, unit))
 
 
 def predict_rows(
@@ -81,15 +82,15 @@ def predict_rows(
     seed: Seed = 0,
 ) -> None:
     """Predict every row of a table under a budget."""
-    documents.check_writable(out, "--out")
-    ensemble = documents.load_model(model).ensemble
+    files.check_writable(out, "--out")
+    ensemble = files.load_model(model).ensemble
     limit = parse_budget(budget, "--budget")
     chosen = parse_policy(policy, ensemble)
     _, values = read_values(data, ensemble)
     walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True)
     chances = class_probabilities(ensemble, walks, chosen)[:, 0]
     labels = decide(ensemble, chances)
-    documents.write_whole(out, predictions_csv(ensemble, walks, chances, labels))
+    files.write_whole(out, predictions_csv(ensemble, walks, chances, labels))
     output.print(f"wrote {len(labels)} rows to {escape(str(out))}")
 
 
@@ -108,7 +109,7 @@ def ask_case(
     ] = False,
 ) -> None:
     """Work through one case in the terminal, or with piped answers."""
-    stored = documents.load_model(model)
+    stored = files.load_model(model)
     ensemble = stored.ensemble
     state = machine.start(
         ensemble,
@@ -163,15 +164,3 @@ def predictions_csv(
             ]
         )
     return text.getvalue()
-
-
-def curve_json(curve: Curve, policy: str) -> dict[str, Any]:
-    return {
-        "policy": policy,
-        "budgets": [None if b is None else from_micros(b) for b in curve.budgets],
-        "error": list(curve.errors),
-        "error_calibrated": list(curve.errors_calibrated),
-        "mean_spend": [from_micros(math.floor(x + 0.5)) for x in curve.mean_spends],
-        "max_spend": [from_micros(spend) for spend in curve.max_spends],
-        "rows": curve.n_samples,
-    }

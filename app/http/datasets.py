@@ -8,7 +8,7 @@ from starlette.datastructures import UploadFile
 
 from app.documents.bodies import datasets as schemas
 from app.http.deps import After, Db, Limit, Now, ReadDb, get_blobs
-from app.http.forms import read_form, required_file
+from app.http.forms import FORM, TABLE, form_of, read_form, required_file
 from app.service import datasets as service
 
 router = APIRouter(prefix="/datasets", tags=["datasets"])
@@ -16,21 +16,7 @@ router = APIRouter(prefix="/datasets", tags=["datasets"])
 UPLOAD_BODY = {
     "requestBody": {
         "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["dataset"],
-                    "properties": {
-                        "dataset": {
-                            "type": "string",
-                            "contentMediaType": "application/octet-stream",
-                            "description": "CSV with a header, or Parquet.",
-                        }
-                    },
-                }
-            }
-        },
+        "content": {FORM: {"schema": form_of(dataset=TABLE)}},
     }
 }
 

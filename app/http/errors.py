@@ -89,17 +89,8 @@ def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
     )
 
 
-def on_closed(request: Request, error: ClosedError) -> Problem:
-    del error
-    return problem(id_of(request), "session-closed")
-
-
 def on_not_found(request: Request, error: NotFoundError) -> Problem:
     return problem(id_of(request), "not-found", f"There is no such {error.noun}.")
-
-
-def on_conflict(request: Request, error: ConflictError) -> Problem:
-    return problem(id_of(request), error.kind, str(error))
 
 
 def on_http(request: Request, error: HTTPException) -> Problem:
@@ -129,9 +120,11 @@ HANDLERS: dict[int | type[Exception], Any] = {
     RefusedError: on_refused,
     RequestValidationError: on_invalid,
     OverBudgetError: on_over_budget,
-    ClosedError: on_closed,
+    ClosedError: lambda request, _: problem(id_of(request), "session-closed"),
     NotFoundError: on_not_found,
-    ConflictError: on_conflict,
+    ConflictError: lambda request, error: problem(
+        id_of(request), error.kind, str(error)
+    ),
     HTTPException: on_http,
     OperationalError: on_unavailable,
     PoolTimeoutError: on_unavailable,

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
@@ -9,6 +10,16 @@ from starlette.datastructures import FormData, Headers, UploadFile
 
 FORM = "multipart/form-data"
 MAX_PART = 1_000_000
+TABLE = {
+    "type": "string",
+    "contentMediaType": "application/octet-stream",
+    "description": "CSV with a header, or Parquet.",
+}
+
+
+def form_of(**parts: dict[str, str]) -> dict[str, Any]:
+    """Return the schema of a form with these parts, which are all required."""
+    return {"type": "object", "required": list(parts), "properties": parts}
 
 
 def media_type(headers: Headers) -> str:

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from starlette.datastructures import UploadFile
 
 from app.documents.bodies import trainings as schemas
-from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import SpecDocument
 from app.http.deps import (
     After,
@@ -23,7 +22,15 @@ from app.http.deps import (
     get_engine,
     reading,
 )
-from app.http.forms import FORM, media_type, missing, read_form, required_file
+from app.http.forms import (
+    FORM,
+    TABLE,
+    form_of,
+    media_type,
+    missing,
+    read_form,
+    required_file,
+)
 from app.http.watch import Events, Watch
 from app.records import StoredTraining
 from app.service import datasets
@@ -40,18 +47,9 @@ START_BODY = {
         "required": True,
         "content": {
             FORM: {
-                "schema": {
-                    "type": "object",
-                    "required": ["dataset", "spec"],
-                    "properties": {
-                        "dataset": {
-                            "type": "string",
-                            "contentMediaType": "application/octet-stream",
-                            "description": "CSV with a header, or Parquet.",
-                        },
-                        "spec": {"$ref": "#/components/schemas/SpecDocument"},
-                    },
-                },
+                "schema": form_of(
+                    dataset=TABLE, spec={"$ref": "#/components/schemas/SpecDocument"}
+                ),
                 "encoding": {"spec": {"contentType": JSON}},
             },
             JSON: {"schema": {"$ref": "#/components/schemas/TrainingOrder"}},
@@ -132,22 +130,9 @@ def validate(
 ) -> schemas.Verdict:
     if sent.upload is None:
         table = service.read_dataset(db, blobs, pop_dataset_id(raw))
-        verdict = service.validate(raw, table)
-    else:
-        upload, refusals = datasets.try_read(sent.upload.filename, sent.upload.file)
-        verdict = service.validate(raw, upload and upload.table, refusals)
-    errors = [BrokenRule(field=one.field, rule=one.rule) for one in verdict.refusals]
-    if verdict.order is None:
-        return schemas.Verdict(valid=False, errors=errors)
-    order = verdict.order
-    return schemas.Verdict(
-        valid=True,
-        errors=errors,
-        warnings=list(order.warnings),
-        rows=order.n_rows,
-        features=list(order.features),
-        classes=list(order.classes),
-    )
+        return service.validate(raw, table)
+    upload, refusals = datasets.try_read(sent.upload.filename, sent.upload.file)
+    return service.validate(raw, upload and upload.table, refusals)
 
 
 def pop_dataset_id(raw: dict[str, Any]) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.documents import model_text
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
+from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.errors import BlobGoneError, SupersededError
 from app.ingest import read_columns
@@ -31,6 +31,9 @@ from core.table.check import Checked
 from core.table.dataset import count_outputs
 from core.training.rounds import Round
 
+beat = trainings.beat
+# Whether there is anything to claim or to sweep: these need no write transaction.
+is_any_queued, is_any_silent = trainings.is_any_queued, trainings.is_any_silent
 LOST = "lost"
 Problem = dict[str, Any]
 
@@ -98,11 +101,6 @@ class Run:
                 return TrainedStep(self.part, added, self.share, None)
 
 
-def is_any_queued(db: Session) -> bool:
-    """Whether there is anything to claim; needs no write transaction."""
-    return trainings.is_any_queued(db)
-
-
 def claim(db: Session, holder: str, now: datetime) -> StoredTraining | None:
     """Begin the next attempt at the oldest training in the queue, if there is one."""
     claimed = trainings.claim(db, holder)
@@ -118,7 +116,7 @@ def claim(db: Session, holder: str, now: datetime) -> StoredTraining | None:
 
 def find_blob(db: Session, training: StoredTraining) -> str | None:
     """Return the blob of a training's dataset; None if that was deleted."""
-    dataset = datasets.get(db, training.dataset_id or "")
+    dataset = datasets.find(db, training.dataset_id or "")
     return None if dataset is None else dataset.blob
 
 
@@ -224,16 +222,6 @@ def hold(
         trainings.end(db, found, "cancelled", now)
         return None
     return found
-
-
-def beat(db: Session, training_id: str, attempt: int) -> bool:
-    """Tell that a worker is alive; False where it is not its training any more."""
-    return trainings.beat(db, training_id, attempt)
-
-
-def is_any_silent(db: Session, timeout_s: float) -> bool:
-    """Whether there is anything to sweep; needs no write transaction."""
-    return trainings.is_any_silent(db, timeout_s)
 
 
 def sweep(

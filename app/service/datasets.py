@@ -12,15 +12,15 @@ from typing import IO, Any
 from sqlalchemy.orm import Session
 
 from app.documents.fields import MAX_NAME, NAME_RULE, is_name
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError
 from app.ingest import read_table
 from app.memory import available_bytes
-from app.records import Page, StoredDataset
-from app.service.paging import require_page
+from app.records import StoredDataset
 from app.store import datasets
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
 
+get, page = datasets.get, datasets.page
 DEFAULT_NAME = "dataset"
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
@@ -87,25 +87,12 @@ def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDat
     return made
 
 
-def page(db: Session, limit: int, after: str | None) -> Page[StoredDataset]:
-    return require_page(datasets.page(db, limit, after))
-
-
-def get(db: Session, dataset_id: str) -> StoredDataset:
-    found = datasets.get(db, dataset_id)
-    if found is None:
-        raise NotFoundError("dataset", dataset_id)
-    return found
-
-
 def delete(db: Session, dataset_id: str) -> StoredDataset:
     """Delete a row that no training in progress uses.
 
     Its blob is for the caller to remove, once this is committed.
     """
     found = datasets.get_locked(db, dataset_id)
-    if found is None:
-        raise NotFoundError("dataset", dataset_id)
     if datasets.is_in_use(db, dataset_id):
         detail = "A training that is queued or running uses this dataset."
         raise ConflictError("dataset-in-use", detail)

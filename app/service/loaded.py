@@ -7,7 +7,6 @@ from threading import Lock
 from sqlalchemy.orm import Session
 
 from app.documents.model import model_from_json
-from app.errors import NotFoundError
 from app.store import models
 from core.model.model import Model
 
@@ -28,7 +27,9 @@ class LoadedModels:
             if model_id in self.models:
                 self.models.move_to_end(model_id)
                 return self.models[model_id]
-        return self.keep(model_id, self.parse(read(db, model_id)))
+        return self.keep(
+            model_id, self.parse(models.get_deleted_too(db, model_id).document)
+        )
 
     def load(self, db: Session, model_id: str) -> bool:
         """Parse a model unless it is here already; False where it is.
@@ -38,7 +39,7 @@ class LoadedModels:
         """
         if model_id in self.models:
             return False
-        document = read(db, model_id)
+        document = models.get_deleted_too(db, model_id).document
         db.rollback()
         self.keep(model_id, self.parse(document))
         return True
@@ -52,10 +53,3 @@ class LoadedModels:
             while len(self.models) > self.most:
                 self.models.popitem(last=False)
         return model
-
-
-def read(db: Session, model_id: str) -> str:
-    stored = models.get(db, model_id, is_deleted_too=True)
-    if stored is None:
-        raise NotFoundError("model", model_id)
-    return stored.document

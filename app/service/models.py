@@ -1,21 +1,21 @@
 """Models: list, show, plan on paper, export, import, delete."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from app.documents import model_text, read_model
 from app.documents.bodies import models as bodies
 from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
+from app.documents.files import model_text, read_model
 from app.errors import ConflictError, NotFoundError
-from app.records import ModelHead, Page, StoredModel
+from app.records import ModelHead
 from app.service.loaded import LoadedModels
-from app.service.paging import require_page
 from app.store import models, sessions
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.model.model import Curve, Model
+from core.model.model import Model
 from core.session import machine
 from core.session.charging import bundle_members
 from core.session.position import Position
@@ -23,26 +23,21 @@ from core.session.state import State, StopRule
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
 
+page = models.page
+# With its document, the MODEL.json of the command line.
+export = models.get
 # So that no sum of prices leaves 64 bits.
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 MAX_TOTAL = 2**62
 
 
-def page(db: Session, limit: int, after: str | None) -> Page[ModelHead]:
-    return require_page(models.page(db, limit, after))
-
-
 def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
-    head = find(db, model_id)
+    head = models.HEADS.get(db, model_id)
     model = loaded.get(db, head.id)
     ensemble = model.ensemble
     is_used = ensemble.is_used
     return bodies.Model(
-        id=head.id,
-        name=head.name,
-        version=head.version,
-        training_id=head.training_id,
-        created_at=head.created_at,
+        **asdict(head),
         target=model.target,
         algorithm=ensemble.algorithm,
         policy=ensemble.policy,
@@ -63,19 +58,24 @@ def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
     )
 
 
+def find(db: Session, loaded: LoadedModels, model_id: str) -> Model:
+    """Return a model that is not deleted."""
+    return loaded.get(db, models.HEADS.get(db, model_id).id)
+
+
 def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
     """Return the curve; a model that was trained without validation has none."""
-    model = loaded.get(db, find(db, model_id).id)
+    model = find(db, loaded, model_id)
     if model.curve is None:
         raise NotFoundError("curve", model_id)
-    return curve_body(model.curve, model.ensemble.catalogue.cost_unit)
+    return bodies.Curve.of(model.curve, model.ensemble.catalogue.cost_unit)
 
 
 def plan(
     db: Session, loaded: LoadedModels, model_id: str, budget: int | None
 ) -> bodies.Plan:
     """Return the order of purchases on paper at a budget in micro-units."""
-    ensemble = loaded.get(db, find(db, model_id).id).ensemble
+    ensemble = find(db, loaded, model_id).ensemble
     state = machine.start(ensemble, budget, stop=StopRule(certain=False))
     length = Position.of(ensemble, state).plan.length
     planned = (idx for one in ensemble.hypotheses[:length] for idx in one.feature_idxs)
@@ -120,14 +120,6 @@ def buy_all(
     return purchases
 
 
-def export(db: Session, model_id: str) -> StoredModel:
-    """Return a model with its document, the MODEL.json of the command line."""
-    stored = models.get(db, model_id)
-    if stored is None:
-        raise NotFoundError("model", model_id)
-    return stored
-
-
 def import_model(db: Session, raw: object, now: datetime) -> ModelHead:
     """Store a MODEL.json as the next version of its name."""
     model = read_model(raw)
@@ -135,10 +127,7 @@ def import_model(db: Session, raw: object, now: datetime) -> ModelHead:
     text = model_text(model)
     if not is_storable(text):
         raise RefusedError([Refusal("model", STORABLE_RULE)])
-    stored = models.insert(
-        db, name=model.name, document=text, training_id=None, now=now
-    )
-    return ModelHead(stored.id, stored.name, stored.version, None, stored.created_at)
+    return models.insert(db, name=model.name, document=text, training_id=None, now=now)
 
 
 def seed(db: Session, model: Model, now: datetime) -> None:
@@ -156,13 +145,6 @@ def delete(db: Session, model_id: str, now: datetime, ttl_s: float) -> None:
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)
     models.delete(db, model_id, now)
-
-
-def find(db: Session, model_id: str) -> ModelHead:
-    head = models.get_head(db, model_id)
-    if head is None:
-        raise NotFoundError("model", model_id)
-    return head
 
 
 def check_bounds(model: Model) -> None:
@@ -218,16 +200,4 @@ def group_body(group: Group) -> bodies.ModelGroup:
         label=group.label,
         fee=None if group.price is not None else from_micros(group.fee),
         price=None if group.price is None else from_micros(group.price),
-    )
-
-
-def curve_body(curve: Curve, unit: str) -> bodies.Curve:
-    return bodies.Curve(
-        unit=unit,
-        budgets=[None if b is None else from_micros(b) for b in curve.budgets],
-        error=list(curve.errors),
-        error_calibrated=list(curve.errors_calibrated),
-        mean_spend=[from_micros(int(x + 0.5)) for x in curve.mean_spends],
-        max_spend=[from_micros(spend) for spend in curve.max_spends],
-        rows=curve.n_samples,
     )

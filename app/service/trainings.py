@@ -11,17 +11,20 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.documents.bodies import trainings as bodies
+from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import read_spec
 from app.documents.text import parse_spec as parse_spec_text
-from app.errors import BlobGoneError, ConflictError, NotFoundError
+from app.errors import BlobGoneError, ConflictError
 from app.ingest import read_table, to_columns
 from app.memory import available_bytes
-from app.records import FINAL_STATES, Page, StoredTraining, TrainingEvent
-from app.service.paging import require_page
+from app.records import FINAL_STATES, StoredTraining
 from app.store import datasets, trainings
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
 from core.pipeline.check import check_training
+
+get, page, events = trainings.get, trainings.page, trainings.events
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,6 @@ class Order:
     n_rows: int
     features: tuple[str, ...]
     classes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a check found; without refusals there is an order."""
-
-    order: Order | None
-    refusals: tuple[Refusal, ...]
 
 
 def parse_spec(text: bytes) -> dict[str, Any]:
@@ -69,18 +64,28 @@ def check(raw: Mapping[str, Any], table: Any) -> Order:
 
 def validate(
     raw: Mapping[str, Any], table: Any | None, refusals: tuple[Refusal, ...] = ()
-) -> Verdict:
+) -> bodies.Verdict:
     """Say all that is wrong with a spec and a table instead of raising it.
 
     `refusals` are those of a table that can't be read.
     """
     try:
-        if table is not None:
-            return Verdict(check(raw, table), refusals)
-        read_spec(raw)
+        if table is None:
+            read_spec(raw)
+        else:
+            order = check(raw, table)
+            return bodies.Verdict(
+                valid=True,
+                errors=[],
+                warnings=list(order.warnings),
+                rows=order.n_rows,
+                features=list(order.features),
+                classes=list(order.classes),
+            )
     except RefusedError as error:
         refusals += error.refusals
-    return Verdict(None, refusals)
+    errors = [BrokenRule(field=one.field, rule=one.rule) for one in refusals]
+    return bodies.Verdict(valid=False, errors=errors)
 
 
 def to_plain(key: str, value: Any) -> Any:
@@ -102,8 +107,6 @@ def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
     dataset = datasets.get(db, dataset_id)
     # On SQLite the one that found it would keep every writer waiting for the parser.
     db.rollback()
-    if dataset is None:
-        raise NotFoundError("dataset", dataset_id)
     try:
         with blobs.open(dataset.blob) as stream:
             return read_table(stream, available_bytes())
@@ -114,8 +117,7 @@ def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
 
 def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTraining:
     """Store a training, which a worker then takes."""
-    if datasets.get_locked(db, dataset_id) is None:
-        raise NotFoundError("dataset", dataset_id)
+    datasets.get_locked(db, dataset_id)
     made = trainings.insert(
         db,
         name=order.name,
@@ -130,29 +132,9 @@ def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTr
     return made
 
 
-def page(db: Session, limit: int, after: str | None) -> Page[StoredTraining]:
-    return require_page(trainings.page(db, limit, after))
-
-
-def get(db: Session, training_id: str) -> StoredTraining:
-    found = trainings.get(db, training_id)
-    if found is None:
-        raise NotFoundError("training", training_id)
-    return found
-
-
-def events(
-    db: Session, numbers: Mapping[str, int]
-) -> dict[str, tuple[TrainingEvent, ...]]:
-    """Return the events of several trainings, each after its own number."""
-    return trainings.events(db, numbers)
-
-
 def cancel(db: Session, training_id: str, now: datetime) -> StoredTraining:
     """Cancel at once what waits; ask the worker to stop what runs."""
     found = trainings.get_locked(db, training_id)
-    if found is None:
-        raise NotFoundError("training", training_id)
     if found.state in FINAL_STATES:
         detail = f"The training has {found.state} and can't be cancelled any more."
         if found.state == "cancelled":

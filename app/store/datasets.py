@@ -1,43 +1,21 @@
 """Datasets: rows in and out; their bytes are blobs."""
 
 import secrets
-from dataclasses import asdict
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.records import FINAL_STATES, Page, StoredDataset
-from app.store.paging import newest
-from app.store.tables import columns_of, datasets, trainings
+from app.records import FINAL_STATES, StoredDataset
+from app.store.rows import StoredRows
+from app.store.tables import datasets, trainings
 
-COLUMNS = columns_of(datasets, StoredDataset)
+ROWS = StoredRows("dataset", datasets, StoredDataset)
+insert, page = ROWS.insert, ROWS.page
+find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
 
 
 def make_id() -> str:
     return f"dat_{secrets.token_hex(12)}"
-
-
-def insert(db: Session, made: StoredDataset) -> None:
-    db.execute(datasets.insert().values(asdict(made)))
-
-
-def get(db: Session, dataset_id: str) -> StoredDataset | None:
-    row = db.execute(sa.select(*COLUMNS).where(datasets.c.id == dataset_id)).first()
-    return None if row is None else read_row(row)
-
-
-def get_locked(db: Session, dataset_id: str) -> StoredDataset | None:
-    """Return a dataset that nobody deletes or begins to use until this one ends."""
-    wanted = sa.select(*COLUMNS).where(datasets.c.id == dataset_id)
-    row = db.execute(wanted.with_for_update()).first()
-    return None if row is None else read_row(row)
-
-
-def page(db: Session, limit: int, after: str | None) -> Page[StoredDataset] | None:
-    """Return some datasets, newest first; None if there is no dataset `after`."""
-    key = (datasets.c.created_at, datasets.c.id)
-    return newest(db, sa.select(*COLUMNS), key, limit, after, read_row)
 
 
 def is_in_use(db: Session, dataset_id: str) -> bool:
@@ -56,8 +34,3 @@ def named_blobs(db: Session, names: list[str]) -> set[str]:
     """Return those of some blobs that a row names."""
     wanted = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
     return set(db.scalars(wanted))
-
-
-def read_row(row: Any) -> StoredDataset:
-    values = row._asdict()
-    return StoredDataset(**values | {"columns": tuple(values["columns"])})

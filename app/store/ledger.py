@@ -2,14 +2,14 @@
 
 from dataclasses import asdict
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.records import LedgerEntry, Page
-from app.store.paging import newest
-from app.store.tables import columns_of, ledger
+from app.records import LedgerEntry
+from app.store.rows import StoredRows
+from app.store.tables import ledger
 
-COLUMNS = columns_of(ledger, LedgerEntry)
+ROWS = StoredRows("entry", ledger, LedgerEntry)
+page = ROWS.page
 APPEND = ledger.insert().inline()
 
 
@@ -25,12 +25,5 @@ def append(db: Session, entry: LedgerEntry) -> None:
 
 def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:
     """Return every entry of a session, oldest first."""
-    wanted = sa.select(*COLUMNS).where(ledger.c.session_id == session_id)
-    rows = db.execute(wanted.order_by(ledger.c.id))
-    return tuple(LedgerEntry(*row) for row in rows)
-
-
-def page(db: Session, limit: int, after: int | None) -> Page[LedgerEntry] | None:
-    """Return some entries of all sessions, newest first."""
-    wanted, key = sa.select(*COLUMNS), (ledger.c.id,)
-    return newest(db, wanted, key, limit, after, lambda row: LedgerEntry(*row))
+    wanted = ROWS.wanted.where(ledger.c.session_id == session_id)
+    return tuple(map(ROWS.read, db.execute(wanted.order_by(ledger.c.id))))

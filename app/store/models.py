@@ -1,19 +1,23 @@
 """Stored models: rows in and out. A deleted one keeps its row, unseen by name."""
 
 import secrets
-from dataclasses import asdict
 from datetime import datetime
 from zlib import crc32
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.records import ModelHead, Page, StoredModel
-from app.store import paging
-from app.store.tables import columns_of, models
+from app.records import ModelHead, StoredModel
+from app.store.rows import StoredRows
+from app.store.tables import models
 
-WHOLE = columns_of(models, StoredModel)
-HEAD = columns_of(models, ModelHead)
+IS_PRESENT = models.c.deleted_at.is_(None)
+# Deleted ones too, for the sessions that they have.
+ALL = StoredRows("model", models, StoredModel)
+WHOLE = StoredRows("model", models, StoredModel, IS_PRESENT)
+HEADS = StoredRows("model", models, ModelHead, IS_PRESENT)
+get, get_deleted_too = WHOLE.get, ALL.get
+get_head, page = HEADS.find, HEADS.page
 # Versions of one name are given out by one transaction at a time.
 VERSION_LOCK = 830_412
 
@@ -36,36 +40,20 @@ def insert(
         document=document,
         created_at=now,
     )
-    db.execute(models.insert().values(asdict(made)))
+    ALL.insert(db, made)
     return made
-
-
-def get(
-    db: Session, model_id: str, *, is_deleted_too: bool = False
-) -> StoredModel | None:
-    """Return a model, or None."""
-    wanted = sa.select(*WHOLE).where(models.c.id == model_id)
-    row = db.execute(wanted if is_deleted_too else wanted.where(is_present())).first()
-    return None if row is None else StoredModel(*row)
 
 
 def newest(db: Session, name: str) -> ModelHead | None:
     """Return the newest version of a name."""
-    wanted = sa.select(*HEAD).where(models.c.name == name, is_present())
+    wanted = HEADS.wanted.where(models.c.name == name)
     row = db.execute(wanted.order_by(models.c.version.desc()).limit(1)).first()
-    return None if row is None else ModelHead(*row)
-
-
-def get_head(db: Session, model_id: str) -> ModelHead | None:
-    """Return a model without its document, or None."""
-    wanted = sa.select(*HEAD).where(models.c.id == model_id, is_present())
-    row = db.execute(wanted).first()
-    return None if row is None else ModelHead(*row)
+    return None if row is None else HEADS.read(row)
 
 
 def lock(db: Session, model_id: str, *, is_shared: bool = False) -> bool:
     """Keep a model from being deleted, or from being used; False if it is not there."""
-    wanted = sa.select(models.c.id).where(models.c.id == model_id, is_present())
+    wanted = sa.select(models.c.id).where(models.c.id == model_id, IS_PRESENT)
     return db.execute(wanted.with_for_update(read=is_shared)).first() is not None
 
 
@@ -75,20 +63,7 @@ def names(db: Session, model_ids: set[str]) -> dict[str, str]:
     return {row.id: row.name for row in db.execute(wanted)}
 
 
-def page(db: Session, limit: int, after: str | None) -> Page[ModelHead] | None:
-    """Return some models, newest first; None if there is no model `after`."""
-    wanted, key = (
-        sa.select(*HEAD).where(is_present()),
-        (models.c.created_at, models.c.id),
-    )
-    return paging.newest(db, wanted, key, limit, after, lambda row: ModelHead(*row))
-
-
 def delete(db: Session, model_id: str, now: datetime) -> None:
     """Mark a locked model as deleted."""
     change = models.update().where(models.c.id == model_id)
     db.execute(change.values(deleted_at=now))
-
-
-def is_present() -> sa.ColumnElement[bool]:
-    return models.c.deleted_at.is_(None)

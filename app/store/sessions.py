@@ -1,23 +1,21 @@
 """Sessions: rows in and out, and the one statement that charges."""
 
 import secrets
-from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.records import Page, PredictSession, SessionState
-from app.store.paging import newest
-from app.store.tables import columns_of, sessions
+from app.records import PredictSession, SessionState
+from app.store.rows import StoredRows
+from app.store.tables import sessions
 
-COLUMNS = columns_of(sessions, PredictSession)
+ROWS = StoredRows("session", sessions, PredictSession)
+insert, page = ROWS.insert, ROWS.page
+get, get_locked = ROWS.get, ROWS.get_locked
 
 # Made once: an answer runs four statements, and to build them takes as long as two.
 IS_IT = sessions.c.id == sa.bindparam("session_id")
-GET = sa.select(*COLUMNS).where(IS_IT)
-LOCK = GET.with_for_update()
 AFTER = sessions.c.spent + sa.bindparam("amount", type_=sa.BigInteger)
 FITS = sa.or_(sessions.c.budget_limit.is_(None), sessions.c.budget_limit >= AFTER)
 CHARGE = (
@@ -32,27 +30,12 @@ SAVE = (
         version=sessions.c.version + 1,
         updated_at=sa.bindparam("updated_at"),
     )
-    .returning(*COLUMNS)
+    .returning(*ROWS.columns)
 )
 
 
 def make_id() -> str:
     return f"ses_{secrets.token_hex(12)}"
-
-
-def insert(db: Session, made: PredictSession) -> None:
-    db.execute(sessions.insert(), asdict(made))
-
-
-def get(db: Session, session_id: str) -> PredictSession | None:
-    row = db.execute(GET, {"session_id": session_id}).first()
-    return None if row is None else read_row(row)
-
-
-def get_locked(db: Session, session_id: str) -> PredictSession | None:
-    """Return a session that no other transaction changes until this one ends."""
-    row = db.execute(LOCK, {"session_id": session_id}).first()
-    return None if row is None else read_row(row)
 
 
 def charge(db: Session, session_id: str, amount: int) -> bool:
@@ -72,13 +55,7 @@ def save(
     """Store how far a locked session has come; its version grows by 1."""
     values = {"state": state, "document": document, "updated_at": now}
     done = db.execute(SAVE, {"session_id": session_id, **values})
-    return read_row(done.one())
-
-
-def page(db: Session, limit: int, after: str | None) -> Page[PredictSession] | None:
-    """Return some sessions, newest first; None if there is no session `after`."""
-    key = (sessions.c.created_at, sessions.c.id)
-    return newest(db, sa.select(*COLUMNS), key, limit, after, read_row)
+    return ROWS.read(done.one())
 
 
 def is_model_in_use(db: Session, model_id: str, idle_since: datetime) -> bool:
@@ -89,7 +66,3 @@ def is_model_in_use(db: Session, model_id: str, idle_since: datetime) -> bool:
         sa.or_(sessions.c.state == "waiting", is_running),
     )
     return db.execute(wanted.limit(1)).first() is not None
-
-
-def read_row(row: Any) -> PredictSession:
-    return PredictSession(*row)

@@ -1,6 +1,5 @@
 """The tables. Money in micro-units, times in UTC, documents as JSON text."""
 
-from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -171,8 +170,3 @@ ledger = sa.Table(
     sa.UniqueConstraint("session_id", "feature", "kind"),
     sqlite_autoincrement=True,
 )
-
-
-def columns_of(table: sa.Table, record: type) -> tuple[sa.Column[Any], ...]:
-    """Return the columns that a record has, in its order."""
-    return tuple(table.c[one.name] for one in fields(record))

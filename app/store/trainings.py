@@ -7,18 +7,18 @@ are written and judged by the database's clock, which all workers share.
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.records import Page, StoredTraining, TrainingEvent, TrainingState
-from app.store.paging import newest
-from app.store.tables import checkpoints, columns_of, training_events, trainings
+from app.records import StoredTraining, TrainingEvent, TrainingState
+from app.store.rows import StoredRows
+from app.store.tables import checkpoints, training_events, trainings
 
-COLUMNS = columns_of(trainings, StoredTraining)
+ROWS = StoredRows("training", trainings, StoredTraining)
+get, get_locked, page = ROWS.get, ROWS.get_locked, ROWS.page
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
@@ -48,33 +48,13 @@ def insert(
         started_at=None,
         finished_at=None,
     )
-    db.execute(trainings.insert().values(asdict(made)))
+    ROWS.insert(db, made)
     return made
 
 
-def get(db: Session, training_id: str) -> StoredTraining | None:
-    row = db.execute(sa.select(*COLUMNS).where(trainings.c.id == training_id)).first()
-    return None if row is None else read_row(row)
-
-
-def get_locked(db: Session, training_id: str) -> StoredTraining | None:
-    """Return a training that no other transaction changes until this one ends."""
-    wanted = sa.select(*COLUMNS).where(trainings.c.id == training_id)
-    row = db.execute(wanted.with_for_update()).first()
-    return None if row is None else read_row(row)
-
-
-def page(db: Session, limit: int, after: str | None) -> Page[StoredTraining] | None:
-    """Return some trainings, newest first; None if there is no training `after`."""
-    key = (trainings.c.created_at, trainings.c.id)
-    return newest(db, sa.select(*COLUMNS), key, limit, after, read_row)
-
-
 def is_any_queued(db: Session) -> bool:
-    return (
-        db.execute(sa.select(trainings.c.id).where(IS_QUEUED).limit(1)).first()
-        is not None
-    )
+    wanted = sa.select(trainings.c.id).where(IS_QUEUED)
+    return db.execute(wanted.limit(1)).first() is not None
 
 
 def claim(db: Session, holder: str) -> StoredTraining | None:
@@ -99,10 +79,10 @@ def claim(db: Session, holder: str) -> StoredTraining | None:
             holder=holder,
             heartbeat_at=now,
             started_at=sa.func.coalesce(trainings.c.started_at, now),
-        ).returning(*COLUMNS)
+        ).returning(*ROWS.columns)
     )
     row = done.first()
-    return None if row is None else read_row(row)
+    return None if row is None else ROWS.read(row)
 
 
 def beat(db: Session, training_id: str, attempt: int) -> bool:
@@ -121,9 +101,9 @@ def is_any_silent(db: Session, timeout_s: float) -> bool:
 
 def lock_silent(db: Session, timeout_s: float) -> list[StoredTraining]:
     """Lock the trainings whose worker is silent, but for those that others lock."""
-    wanted = sa.select(*COLUMNS).where(is_silent(db, timeout_s))
+    wanted = ROWS.wanted.where(is_silent(db, timeout_s))
     rows = db.execute(wanted.with_for_update(skip_locked=True))
-    return [read_row(row) for row in rows]
+    return [ROWS.read(row) for row in rows]
 
 
 def is_silent(db: Session, timeout_s: float) -> sa.ColumnElement[bool]:
@@ -238,8 +218,3 @@ def get_checkpoints(db: Session, training_id: str) -> list[tuple[int, str]]:
         .order_by(checkpoints.c.part, checkpoints.c.first_round)
     )
     return [(part, text) for part, text in db.execute(wanted)]
-
-
-def read_row(row: Any) -> StoredTraining:
-    values = row._asdict()
-    return StoredTraining(**values | {"warnings": tuple(values["warnings"])})

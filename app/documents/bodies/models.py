@@ -1,12 +1,14 @@
 """Schemas of models: cards, curves, plans."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
 from app.documents.fields import Policy
 from app.documents.shape import EXAMPLE_TIME, Answer
+from core.model import model as evaluated
+from core.table.prices import from_micros
 
 MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
 
@@ -81,6 +83,18 @@ class Curve(Answer):
     mean_spend: list[float] = Field(examples=[[0.0, 7.27, 164.2]])
     max_spend: list[float] = Field(examples=[[0.0, 7.27, 246.5]])
     rows: int = Field(examples=[303])
+
+    @classmethod
+    def of(cls, curve: evaluated.Curve, unit: str) -> Self:
+        return cls(
+            unit=unit,
+            budgets=[None if b is None else from_micros(b) for b in curve.budgets],
+            error=list(curve.errors),
+            error_calibrated=list(curve.errors_calibrated),
+            mean_spend=[from_micros(int(x + 0.5)) for x in curve.mean_spends],
+            max_spend=[from_micros(spend) for spend in curve.max_spends],
+            rows=curve.n_samples,
+        )
 
 
 class Purchase(Answer):

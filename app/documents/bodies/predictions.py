@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app.documents.bodies.models import MODEL_ID
 from app.documents.fields import Amount, Key, Policy, Value
-from app.documents.shape import EXAMPLE_TIME, Answer, Shape, shape_of
+from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from core.session.state import Outcome, StopRule
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
@@ -185,11 +185,11 @@ class Session(Answer):
 class LedgerEntry(Answer):
     id: int = Field(examples=[12])
     at: datetime = Field(examples=[EXAMPLE_TIME])
-    session: str = Field(examples=[SESSION_ID])
+    session: str = Field(validation_alias="session_id", examples=[SESSION_ID])
     feature: str = Field(examples=["chol"])
     group: str | None = Field(examples=["blood"])
     kind: Literal["charge", "reversal"] = Field(examples=["charge"])
-    amount: float = Field(examples=[7.27])
+    amount: Units = Field(examples=[7.27])
     unit: str = Field(examples=["CAD"])
 
 

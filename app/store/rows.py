@@ -1,0 +1,81 @@
+"""What the rows of all tables have in common: stored, found, listed as records."""
+
+from dataclasses import fields
+from typing import Any, Generic, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.errors import NoPageError, NotFoundError
+from app.records import Page
+
+T = TypeVar("T")
+
+
+class StoredRows(Generic[T]):
+    """The rows of a table as records, those alone for which all conditions hold.
+
+    A record has the columns that its fields name. `noun` is what a user calls one.
+    """
+
+    def __init__(
+        self,
+        noun: str,
+        table: sa.Table,
+        record: type[T],
+        *conditions: sa.ColumnElement[bool],
+    ) -> None:
+        self.noun = noun
+        self.table = table
+        self.record = record
+        self.columns = [table.c[one.name] for one in fields(record)]  # type: ignore[arg-type]  # records are dataclasses
+        self.wanted = sa.select(*self.columns).where(*conditions)
+        self.by_id = self.wanted.where(table.c.id == sa.bindparam("key"))
+        self.locked = self.by_id.with_for_update()
+        # What lists are ordered by; the last column is the id.
+        self.order = [table.c[k] for k in ("created_at", "id") if k in table.c]
+
+    def insert(self, db: Session, made: T) -> None:
+        values = {column.name: getattr(made, column.name) for column in self.columns}
+        db.execute(self.table.insert(), values)
+
+    def find(self, db: Session, key: str) -> T | None:
+        return self.first(db, self.by_id, key)
+
+    def get(self, db: Session, key: str) -> T:
+        return self.require(self.first(db, self.by_id, key), key)
+
+    def get_locked(self, db: Session, key: str) -> T:
+        """Return what no other transaction changes or locks until this one ends."""
+        return self.require(self.first(db, self.locked, key), key)
+
+    def page(self, db: Session, limit: int, after: str | int | None) -> Page[T]:
+        """Return some rows, newest first, from the one on that follows `after`."""
+        wanted = self.wanted
+        if after is not None:
+            key = sa.select(*self.order).where(self.order[-1] == after)
+            last = db.execute(key).first()
+            if last is None:
+                raise NoPageError
+            start = (
+                sa.literal(value, column.type)
+                for value, column in zip(last, self.order, strict=True)
+            )
+            wanted = wanted.where(sa.tuple_(*self.order) < sa.tuple_(*start))
+        order = (column.desc() for column in self.order)
+        rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
+        items = tuple(self.read(row) for row in rows[:limit])
+        return Page(items, str(rows[limit - 1].id) if len(rows) > limit else None)
+
+    def first(self, db: Session, wanted: sa.Select[Any], key: str) -> T | None:
+        row = db.execute(wanted, {"key": key}).first()
+        return None if row is None else self.read(row)
+
+    def require(self, found: T | None, key: str) -> T:
+        if found is None:
+            raise NotFoundError(self.noun, key)
+        return found
+
+    def read(self, row: sa.Row[Any]) -> T:
+        """Return a row as its record, which is frozen: JSON's lists are tuples."""
+        return self.record(*(tuple(v) if isinstance(v, list) else v for v in row))

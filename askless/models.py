@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.documents import load_model as read_model
+from app.documents.files import load_model as read_model
 from core.arrays import FloatArray
 from core.model.model import Model
 from core.model.rows import check_rows

@@ -29,7 +29,7 @@ import uvicorn
 from fastapi import Depends, FastAPI, Request
 from sqlalchemy.orm import Session
 
-from app.documents import model_text
+from app.documents.files import model_text
 from app.main import create_app
 from app.settings import Settings
 from app.store.engine import create_engine, transaction

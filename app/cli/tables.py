@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app import documents
 from app.cli.options import Data, Spec, output, read_checked
+from app.documents import files
 from app.terminal import selected, show
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters
@@ -21,7 +21,7 @@ from core.selection.search import select
 
 def check_spec(data: Data, spec: Spec) -> None:
     """Check a table and a spec together; write nothing."""
-    wanted = documents.load_spec(spec)
+    wanted = files.load_spec(spec)
     checked = read_checked(data, wanted)
     dataset = checked.dataset
     output.print(
@@ -37,12 +37,12 @@ def train_model(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")],
 ) -> None:
     """Train a model on a table with prices."""
-    documents.check_writable(out, "--out")
-    wanted = documents.load_spec(spec)
+    files.check_writable(out, "--out")
+    wanted = files.load_spec(spec)
     checked = read_checked(data, wanted)
     training = train(checked, wanted)
     model = show.pull(training, "training")
-    documents.write_whole(out, documents.model_text(model))
+    files.write_whole(out, files.model_text(model))
     output.print(escape(show.model_summary(model)))
     if model.curve is not None:
         output.print(show.curve_table(model.curve, wanted.table.cost_unit))
@@ -61,7 +61,7 @@ def select_features(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Select the features that are worth knowing, one by one; write nothing."""
-    wanted = documents.load_spec(spec)
+    wanted = files.load_spec(spec)
     params = parse_selection(wanted.selection or SelectionParams(), method, learner)
     wanted = replace(wanted, selection=params)
     checked = read_checked(data, wanted)

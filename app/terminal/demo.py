@@ -6,7 +6,7 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from app.documents import load_spec
+from app.documents.files import load_spec
 from app.ingest import read_columns
 from app.terminal.show import curve_plot, curve_table, model_summary, price_table, pull
 from app.terminal.transcript import say_end, say_question, say_standing, say_value

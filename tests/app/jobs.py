@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from app.documents import model_text
+from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.ingest import read_columns
 from app.records import StoredTraining, TrainingEvent

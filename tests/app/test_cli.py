@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from app import documents
 from app.cli import models, options
+from app.documents import files
 from app.service import models as service
 from app.settings import Settings
 from app.store.engine import create_engine, transaction
@@ -82,7 +82,7 @@ def test_check_says_that_a_table_is_ready(place, run):
 
 
 def test_train_writes_a_model_that_can_be_read(model):
-    stored = documents.load_model(model)
+    stored = files.load_model(model)
 
     assert stored.name == "small"
     assert stored.target == "y"
@@ -139,7 +139,7 @@ def test_predict_says_what_sessions_and_walks_of_the_model_say(
         *("predict", model, place / "data.csv", "--budget", "4.5", "-o", out),
         *("--policy", policy),
     )
-    ensemble = documents.load_model(model).ensemble
+    ensemble = files.load_model(model).ensemble
     names = [one.name for one in ensemble.catalogue.features]
     values = np.array([read_cells(row, names) for row in read_csv(place / "data.csv")])
 
@@ -379,7 +379,7 @@ def test_new_categories_are_warned_about_and_charged(place, model, run):
 
 
 def test_slip_in_a_category_is_not_charged_on_a_terminal(model):
-    ensemble = documents.load_model(model).ensemble
+    ensemble = files.load_model(model).ensemble
     lines = ["0.7", "purple", "list", "red", "stop"]
 
     state, said = play(ensemble, *lines, is_terminal=True)
@@ -389,7 +389,7 @@ def test_slip_in_a_category_is_not_charged_on_a_terminal(model):
 
 
 def test_new_category_can_be_kept_by_repeating_it(model):
-    ensemble = documents.load_model(model).ensemble
+    ensemble = files.load_model(model).ensemble
 
     state, _ = play(ensemble, "0.7", "purple", "purple", "stop", is_terminal=True)
 

@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from app.documents import model_text
 from app.documents.bodies.predictions import PredictRequest
+from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.errors import ConflictError, NotFoundError
 from app.http.deps import get_now

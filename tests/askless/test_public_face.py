@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import askless
-from app import documents
+from app.documents import files
 from askless import load_model
 from core.errors import RefusedError
 from tests.app.clinic import clinic, model_json
@@ -104,7 +104,7 @@ def test_nothing_is_read_without_a_budget(path: Path) -> None:
 
 def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "MODEL.json"
-    documents.write_whole(path, "{}")
+    files.write_whole(path, "{}")
 
     with pytest.raises(RefusedError):
         load_model(path)

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from app.documents import load_model
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
+from app.documents.files import load_model
 from core.errors import RefusedError
 from core.model.hypotheses import Stump
 from core.table.catalogue import Catalogue, Feature

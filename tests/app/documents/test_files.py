@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.documents import load_model, load_spec, model_text
+from app.documents.files import load_model, load_spec, model_text
 from app.documents.text import parse_spec
 from core.errors import Refusal, RefusedError
 from core.model.model import Model

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.documents import model_text
+from app.documents.files import model_text
 from app.documents.model import model_from_json, model_to_json
 from core.errors import RefusedError
 from core.model.model import Model

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from app.documents import load_model
+from app.documents.files import load_model
 from app.documents.state import (
     has_pending,
     parse_state,

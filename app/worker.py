@@ -161,10 +161,9 @@ class Worker:
                 return "released"
             step = run.pull(self.settings.step_s)
             with transaction(self.engine) as db:
-                if step.result is not None:
-                    is_kept = attempts.save(
-                        db, training_id, attempt, step.result, now()
-                    )
+                if step.document is not None:
+                    document = step.document
+                    is_kept = attempts.save(db, training_id, attempt, document, now())
                     return "succeeded" if is_kept else "cancelled"
                 if not attempts.advance(db, training_id, attempt, step, now()):
                     return "cancelled"

@@ -12,25 +12,9 @@ from starlette.datastructures import UploadFile
 
 from app.documents.bodies import trainings as schemas
 from app.documents.spec import SpecDocument
-from app.http.deps import (
-    After,
-    Db,
-    Limit,
-    Now,
-    ReadDb,
-    get_blobs,
-    get_engine,
-    reading,
-)
-from app.http.forms import (
-    FORM,
-    TABLE,
-    form_of,
-    media_type,
-    missing,
-    read_form,
-    required_file,
-)
+from app.documents.text import parse_spec
+from app.http import forms
+from app.http.deps import After, Db, Limit, Now, ReadDb, get_blobs, get_engine, reading
 from app.http.watch import Events, Watch
 from app.records import StoredTraining
 from app.service import datasets
@@ -46,9 +30,10 @@ START_BODY = {
     "requestBody": {
         "required": True,
         "content": {
-            FORM: {
-                "schema": form_of(
-                    dataset=TABLE, spec={"$ref": "#/components/schemas/SpecDocument"}
+            forms.FORM: {
+                "schema": forms.schema_of(
+                    dataset=forms.TABLE,
+                    spec={"$ref": "#/components/schemas/SpecDocument"},
                 ),
                 "encoding": {"spec": {"contentType": JSON}},
             },
@@ -70,19 +55,17 @@ class Sent:
 
 
 async def read_sent(request: Request) -> AsyncIterator[Sent]:
-    if media_type(request.headers) == FORM:
-        async with read_form(request) as form:
+    if forms.media_type(request.headers) == forms.FORM:
+        async with forms.read_form(request) as form:
             spec = form.get("spec")
-            if isinstance(spec, UploadFile):
-                yield Sent(await spec.read(), required_file(form, "dataset"))
-            elif spec is not None:
-                yield Sent(spec.encode(), required_file(form, "dataset"))
-            else:
-                raise missing("spec", "must be a part of the form")
-    elif media_type(request.headers) == JSON:
+            if spec is None:
+                raise forms.missing("spec", "must be a part of the form")
+            text = await spec.read() if isinstance(spec, UploadFile) else spec.encode()
+            yield Sent(text, forms.required_file(form, "dataset"))
+    elif forms.media_type(request.headers) == JSON:
         yield Sent(await request.body(), None)
     else:
-        accepted = f"{FORM}, {JSON}"
+        accepted = f"{forms.FORM}, {JSON}"
         detail = f"The body must be one of {accepted}."
         raise HTTPException(415, detail, headers={"Accept-Post": accepted})
 
@@ -109,7 +92,7 @@ def start(
     The table is uploaded with the spec (multipart), or was before (JSON with its
     `dataset_id`).
     """
-    raw = service.parse_spec(sent.spec)
+    raw = parse_spec(sent.spec)
     if validate_only:
         response.status_code = 200
         return validate(sent, raw, db, blobs)
@@ -138,7 +121,7 @@ def validate(
 def pop_dataset_id(raw: dict[str, Any]) -> str:
     dataset_id = raw.pop("dataset_id", None)
     if not isinstance(dataset_id, str):
-        raise missing("dataset_id", "must be the id of a dataset")
+        raise forms.missing("dataset_id", "must be the id of a dataset")
     return dataset_id
 
 

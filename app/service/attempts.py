@@ -23,7 +23,6 @@ from app.records import StoredTraining
 from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
 from core.errors import RefusedError
-from core.model.model import Model
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
@@ -47,16 +46,8 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Result:
-    """A model as its document, which is known to be readable."""
-
-    name: str
-    document: str
-
-
-@dataclass(frozen=True)
 class TrainedStep:
-    """Rounds by part since the step before; with the last one comes the result.
+    """Rounds by part since the step before; with the last one comes MODEL.json.
 
     A step inside a selection of features brings no rounds. `part` is where training
     has come to.
@@ -65,7 +56,7 @@ class TrainedStep:
     part: int
     rounds: dict[int, list[Round]]
     share: float
-    result: Result | None
+    document: str | None
 
 
 class Run:
@@ -90,9 +81,7 @@ class Run:
             try:
                 progress = next(self.progress)
             except StopIteration as end:
-                model: Model = end.value
-                result = Result(model.name, model_text(model))
-                return TrainedStep(self.part, added, 1.0, result)
+                return TrainedStep(self.part, added, 1.0, model_text(end.value))
             if progress.added is not None:
                 added.setdefault(progress.part, []).append(progress.added)
             self.part = progress.part
@@ -105,12 +94,8 @@ def claim(db: Session, holder: str, now: datetime) -> StoredTraining | None:
     """Begin the next attempt at the oldest training in the queue, if there is one."""
     claimed = trainings.claim(db, holder)
     if claimed is not None:
-        data = {
-            "state": "running",
-            "progress": claimed.share,
-            "attempt": claimed.attempt,
-        }
-        trainings.add_event(db, claimed.id, "running", data, now)
+        share, attempt = claimed.share, claimed.attempt
+        trainings.add_event(db, claimed.id, "running", now, share, attempt=attempt)
     return claimed
 
 
@@ -155,28 +140,23 @@ def advance(
     for part, added in step.rounds.items():
         text = json.dumps(rounds_to_json(added))
         trainings.add_checkpoint(db, training_id, part, added[0].number, text)
-    data = {
-        "state": "running",
-        "progress": step.share,
-        "attempt": attempt,
-        "part": step.part,
-    }
+    more: dict[str, Any] = {"state": "running", "attempt": attempt, "part": step.part}
     if step.part in step.rounds:
-        data["round"] = step.rounds[step.part][-1].number
-    trainings.add_event(db, training_id, "progress", data, now)
+        more["round"] = step.rounds[step.part][-1].number
+    trainings.add_event(db, training_id, "progress", now, step.share, **more)
     return True
 
 
 def save(
-    db: Session, training_id: str, attempt: int, result: Result, now: datetime
+    db: Session, training_id: str, attempt: int, document: str, now: datetime
 ) -> bool:
-    """Store the result, once; False where the training is cancelled by now."""
+    """Store the model, once; False where the training is cancelled by now."""
     found = hold(db, training_id, attempt, now, is_ended_too=True)
     if found is not None and found.state == "running":
         stored = models.insert(
             db,
-            name=result.name,
-            document=result.document,
+            name=found.name,
+            document=document,
             training_id=training_id,
             now=now,
         )

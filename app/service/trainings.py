@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session
 from app.documents.bodies import trainings as bodies
 from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import read_spec
-from app.documents.text import parse_spec as parse_spec_text
 from app.errors import BlobGoneError, ConflictError
 from app.ingest import read_table, to_columns
 from app.memory import available_bytes
@@ -37,11 +36,6 @@ class Order:
     n_rows: int
     features: tuple[str, ...]
     classes: tuple[str, ...]
-
-
-def parse_spec(text: bytes) -> dict[str, Any]:
-    """Parse a spec as a request has it."""
-    return parse_spec_text(text)
 
 
 def check(raw: Mapping[str, Any], table: Any) -> Order:
@@ -126,9 +120,7 @@ def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTr
         warnings=order.warnings,
         now=now,
     )
-    trainings.add_event(
-        db, made.id, "queued", {"state": "queued", "progress": 0.0}, now
-    )
+    trainings.add_event(db, made.id, "queued", now, made.share)
     return made
 
 
@@ -144,6 +136,5 @@ def cancel(db: Session, training_id: str, now: datetime) -> StoredTraining:
         trainings.end(db, found, "cancelled", now)
     elif found.state == "running":
         trainings.change(db, training_id, state="cancelling")
-        data = {"state": "cancelling", "progress": found.share}
-        trainings.add_event(db, training_id, "cancelling", data, now)
+        trainings.add_event(db, training_id, "cancelling", now, found.share)
     return get(db, training_id)

@@ -127,12 +127,8 @@ def change(db: Session, training_id: str, **values: object) -> None:
 def requeue(db: Session, training: StoredTraining, kind: str, now: datetime) -> None:
     """Put a locked training back into the queue, where it keeps its place."""
     change(db, training.id, state="queued", holder=None, heartbeat_at=None)
-    data = {
-        "state": "queued",
-        "progress": training.share,
-        "attempt": training.attempt,
-    }
-    add_event(db, training.id, kind, data, now)
+    more = {"state": "queued", "attempt": training.attempt}
+    add_event(db, training.id, kind, now, training.share, **more)
 
 
 def end(
@@ -148,12 +144,13 @@ def end(
     db.execute(checkpoints.delete().where(gone))
     share = values.get("share", training.share)
     shown = {key: values[key] for key in ("model_id", "error") if key in values}
-    add_event(db, training.id, state, {"state": state, "progress": share} | shown, now)
+    add_event(db, training.id, state, now, share, **shown)
 
 
 def add_event(
-    db: Session, training_id: str, kind: str, data: dict[str, Any], now: datetime
+    db: Session, training_id: str, kind: str, now: datetime, share: float, **more: Any
 ) -> None:
+    """Tell of a state, which is the kind's name unless `more` has another."""
     number = 1 + (
         db.scalar(
             sa.select(sa.func.max(training_events.c.number)).where(
@@ -162,6 +159,7 @@ def add_event(
         )
         or 0
     )
+    data = {"state": kind, "progress": share} | more
     db.execute(
         training_events.insert().values(
             training_id=training_id, number=number, at=now, type=kind, data=data

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from app.documents.files import model_text
 from app.documents.spec import read_spec
+from app.documents.text import parse_spec
 from app.ingest import read_columns
 from app.records import StoredTraining, TrainingEvent
 from app.service import attempts, datasets, trainings
@@ -67,7 +68,7 @@ class Jobs:
 
     def start(self, table: bytes, spec: Spec) -> StoredTraining:
         upload = datasets.read("table.csv", BytesIO(table))
-        raw = trainings.parse_spec(json.dumps(spec).encode())
+        raw = parse_spec(json.dumps(spec).encode())
         order = trainings.check(raw, upload.table)
         with transaction(self.engine) as db:
             dataset = datasets.store(db, self.blobs, upload, now())

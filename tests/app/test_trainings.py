@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
+from app.documents.text import parse_spec
 from app.errors import ConflictError, NotFoundError, SupersededError
 from app.records import StoredTraining
 from app.service import attempts, datasets, trainings
@@ -106,7 +107,7 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     new = jobs.begin(training.id, 2)
     with pytest.raises(SupersededError):
         jobs.advance(training.id, 1, old)
-    model = old.pull(60.0).result
+    model = old.pull(60.0).document
     assert model is not None
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         attempts.save(db, training.id, 1, model, now())
@@ -175,7 +176,7 @@ def test_worker_with_nothing_to_do_never_waits_for_the_write_lock(jobs: Jobs) ->
 
 def test_saving_twice_changes_nothing(jobs: Jobs, training: StoredTraining) -> None:
     run = jobs.begin(training.id, 1)
-    model = run.pull(60.0).result
+    model = run.pull(60.0).document
     assert model is not None
 
     for _ in range(2):
@@ -223,7 +224,7 @@ def test_running_training_is_cancelled_at_its_next_step(jobs: Jobs) -> None:
 def test_cancelled_while_the_last_step_runs_makes_no_model(
     jobs: Jobs, training: StoredTraining
 ) -> None:
-    model = jobs.begin(training.id, 1).pull(60.0).result
+    model = jobs.begin(training.id, 1).pull(60.0).document
     assert model is not None
     jobs.cancel(training.id)
 
@@ -545,7 +546,7 @@ def test_stored_spec_reads_as_it_was_given(table: bytes) -> None:
                "costs": {"age": 999999999.999999}, "validation": null}"""
 
     upload = datasets.read("table.csv", BytesIO(table))
-    order = trainings.check(trainings.parse_spec(text), upload.table)
+    order = trainings.check(parse_spec(text), upload.table)
 
     assert order.spec["costs"] == {"age": 999999999.999999}
     assert order.spec["params"] == {"rounds": 5, "tau": 0.1}

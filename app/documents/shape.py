@@ -34,8 +34,10 @@ AnyShape = TypeVar("AnyShape", bound=BaseModel)
 Item = TypeVar("Item")
 # Of a stored document, whose writer was no person.
 MAX_REFUSALS = 20
-# Tags that pydantic puts into a place, and that stand nowhere in the document.
-TAGS = ("[key]", "stump", "tree", "product")
+# What pydantic puts into a place, and that stands nowhere in the document: the kind
+# of a hypothesis in stored ones, and that a name is wrong rather than what it names.
+KINDS = ("stump", "tree", "product")
+KEY = "[key]"
 
 
 class Shape(BaseModel):
@@ -106,7 +108,8 @@ def refused(error: ValidationError, root: str) -> RefusedError:
         is_plain = found is None or isinstance(found, str | int | float)
         shown = "" if one["type"] == "missing" or not is_plain else describe(found)
         rule = rule_of(one["type"], one["msg"], one.get("ctx", {}))
-        refusals.append(Refusal(path_of((root, *one["loc"])), rule, shown))
+        place = (part for part in one["loc"] if part not in KINDS)
+        refusals.append(Refusal(path_of((root, *place)), rule, shown))
     return RefusedError(refusals)
 
 
@@ -199,7 +202,7 @@ def path_of(place: Place) -> str:
     for part in place:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif part not in TAGS:
+        elif part != KEY:
             text += f".{part}" if text else part
     return text
 
@@ -230,7 +233,7 @@ def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
     mended = deepcopy(raw)
     surplus: list[tuple[list[Any], int]] = []
     for position, one in enumerate(error.errors(include_url=False)):
-        place = tuple(part for part in one["loc"] if part not in TAGS)
+        place = tuple(part for part in one["loc"] if part != KEY)
         holder: Any = mended
         for part in place[:-1]:
             holder = holder[part]

@@ -84,6 +84,17 @@ def test_another_type_of_body_is_415(
     assert_problem(response, 415, "unsupported-media-type")
 
 
+@pytest.mark.parametrize("name", ["tree", "stump", "age"])
+def test_a_wrong_value_is_refused_by_the_name_of_its_feature(
+    client: TestClient, name: str
+) -> None:
+    body = {"model": "m", "budget": 1, "known": {name: []}}
+
+    problem = assert_problem(client.post("/predict", json=body), 422, "invalid-request")
+
+    assert fields(problem) == [f"known.{name}"]
+
+
 def chunks(n_bytes: int) -> Iterator[bytes]:
     for _ in range(n_bytes // 1000):
         yield b" " * 1000

@@ -154,7 +154,7 @@ ARROWS = {
 SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "records", "paths", "prices", "draws", "walks"},
     "app.http": {"deps", "errors", "forms", "watch"},
-    "app.service": {"loaded", "paging"},
+    "app.service": {"loaded"},
     "app.store": {"engine", "tables", "rows", "blobs"},
 }
 

@@ -27,9 +27,8 @@ class LoadedModels:
             if model_id in self.models:
                 self.models.move_to_end(model_id)
                 return self.models[model_id]
-        return self.keep(
-            model_id, self.parse(models.get_deleted_too(db, model_id).document)
-        )
+        stored = models.get_deleted_too(db, model_id)
+        return self.keep(model_id, self.parse(stored.document))
 
     def load(self, db: Session, model_id: str) -> bool:
         """Parse a model unless it is here already; False where it is.

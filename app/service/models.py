@@ -1,6 +1,6 @@
 """Models: list, show, plan on paper, export, import, delete."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
@@ -20,7 +20,7 @@ from core.session import machine
 from core.session.charging import bundle_members
 from core.session.position import Position
 from core.session.state import State, StopRule
-from core.table.catalogue import Catalogue, Feature, Group
+from core.table.catalogue import Feature, Group
 from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
 
 page = models.page
@@ -32,7 +32,7 @@ MAX_TOTAL = 2**62
 
 
 def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
-    head = models.HEADS.get(db, model_id)
+    head = models.get_head(db, model_id)
     model = loaded.get(db, head.id)
     ensemble = model.ensemble
     is_used = ensemble.is_used
@@ -60,7 +60,7 @@ def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
 
 def find(db: Session, loaded: LoadedModels, model_id: str) -> Model:
     """Return a model that is not deleted."""
-    return loaded.get(db, models.HEADS.get(db, model_id).id)
+    return loaded.get(db, models.get_head(db, model_id).id)
 
 
 def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
@@ -150,9 +150,14 @@ def delete(db: Session, model_id: str, now: datetime, ttl_s: float) -> None:
 def check_bounds(model: Model) -> None:
     """Refuse names and amounts that the tables can't hold."""
     catalogue = model.ensemble.catalogue
+    named = [("name", model.name, 1), ("cost_unit", catalogue.cost_unit, 0)]
+    for idx, feature in enumerate(catalogue.features):
+        named.append((f"features[{idx}].name", feature.name, 1))
+    for idx, group in enumerate(catalogue.groups):
+        named.append((f"groups[{idx}].name", group.name, 1))
     refusals = [
         Refusal(f"model.{where}", NAME_RULE)
-        for where, text, least in named_texts(model, catalogue)
+        for where, text, least in named
         if not is_name(text, least)
     ]
     amounts = [feature.cost for feature in catalogue.features]
@@ -162,22 +167,6 @@ def check_bounds(model: Model) -> None:
         refusals.append(Refusal("model.features", rule))
     if refusals:
         raise RefusedError(refusals)
-
-
-def named_texts(model: Model, catalogue: Catalogue) -> Sequence[tuple[str, str, int]]:
-    """Texts that become columns, each with where it stands and its least length."""
-    return (
-        ("name", model.name, 1),
-        ("cost_unit", catalogue.cost_unit, 0),
-        *(
-            (f"features[{idx}].name", feature.name, 1)
-            for idx, feature in enumerate(catalogue.features)
-        ),
-        *(
-            (f"groups[{idx}].name", group.name, 1)
-            for idx, group in enumerate(catalogue.groups)
-        ),
-    )
 
 
 def feature_body(feature: Feature, *, is_used: bool) -> bodies.ModelFeature:

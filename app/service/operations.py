@@ -5,10 +5,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.store import migrate as migrations
 
-
-def migrate(url: str) -> None:
-    """Bring a database to the present schema; on a current one change nothing."""
-    migrations.migrate(url)
+migrate = migrations.migrate
 
 
 def readiness(engine: sa.Engine, *, is_warm: bool) -> dict[str, bool]:

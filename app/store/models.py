@@ -17,7 +17,7 @@ ALL = StoredRows("model", models, StoredModel)
 WHOLE = StoredRows("model", models, StoredModel, IS_PRESENT)
 HEADS = StoredRows("model", models, ModelHead, IS_PRESENT)
 get, get_deleted_too = WHOLE.get, ALL.get
-get_head, page = HEADS.find, HEADS.page
+find_head, get_head, page = HEADS.find, HEADS.get, HEADS.page
 # Versions of one name are given out by one transaction at a time.
 VERSION_LOCK = 830_412
 
@@ -45,7 +45,6 @@ def insert(
 
 
 def newest(db: Session, name: str) -> ModelHead | None:
-    """Return the newest version of a name."""
     wanted = HEADS.wanted.where(models.c.name == name)
     row = db.execute(wanted.order_by(models.c.version.desc()).limit(1)).first()
     return None if row is None else HEADS.read(row)

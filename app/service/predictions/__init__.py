@@ -16,7 +16,6 @@ from app.documents.state import has_pending, parse_state, write_state
 from app.errors import ConflictError, NotFoundError
 from app.records import LedgerEntry, ModelHead, PredictSession, SessionState
 from app.service.loaded import LoadedModels
-from app.service.paging import require_page
 from app.service.predictions.requests import CheckedAnswer, check_answers, check_known
 from app.service.predictions.views import erased_view, summary_of, view_of
 from app.store import ledger, models, sessions
@@ -90,7 +89,7 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
     One that had to be parsed first, or was deleted just now, is looked up again.
     """
     while True:
-        head = models.get_head(db, key) or models.newest(db, key)
+        head = models.find_head(db, key) or models.newest(db, key)
         if head is None:
             raise NotFoundError("model", key)
         if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
@@ -100,7 +99,7 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
 def page(
     db: Session, limit: int, after: str | None, now: datetime, ttl_s: float
 ) -> bodies.SessionPage:
-    found = require_page(sessions.page(db, limit, after))
+    found = sessions.page(db, limit, after)
     names = models.names(db, {session.model_id for session in found.items})
     items = []
     for session in found.items:
@@ -117,8 +116,6 @@ def get(
 ) -> bodies.Session:
     """Give a session; one that was idle too long is seen as expired."""
     session = sessions.get(db, session_id)
-    if session is None:
-        raise NotFoundError("session", session_id)
     opened = open_session(db, loaded, session, now, ttl_s)
     if opened is None:
         return erased_view(session, loaded.get(db, session.model_id).name)
@@ -176,25 +173,18 @@ def stop(
 
 def erase(db: Session, session_id: str, now: datetime) -> None:
     """Close a session and erase what its answers said; the amounts stay."""
-    session = get_locked(db, session_id)
+    session = sessions.get_locked(db, session_id)
     if session.document is not None:
         sessions.save(db, session_id, state="closed", document=None, now=now)
-
-
-def get_locked(db: Session, session_id: str) -> PredictSession:
-    session = sessions.get_locked(db, session_id)
-    if session is None:
-        raise NotFoundError("session", session_id)
-    return session
 
 
 def lock_open(
     db: Session, loaded: LoadedModels, session_id: str, now: datetime, ttl_s: float
 ) -> Opened | None:
     """Lock and parse a session; one that is due to expire is stored as expired."""
-    session = get_locked(db, session_id)
+    session = sessions.get_locked(db, session_id)
     if session.document is not None and loaded.load(db, session.model_id):
-        session = get_locked(db, session_id)
+        session = sessions.get_locked(db, session_id)
     opened = open_session(db, loaded, session, now, ttl_s)
     if opened is not None and opened.session is not session:
         return save(db, opened, opened.session.updated_at)
@@ -286,7 +276,7 @@ def charge_all(
     for charge in charges:
         feature = catalogue.features[charge.feature_idx]
         if not sessions.charge(db, session.id, charge.amount):
-            found = get_locked(db, session.id)
+            found = sessions.get_locked(db, session.id)
             left = (found.budget_limit or 0) - found.spent
             raise OverBudgetError(feature.name, charge.amount, left)
         entry = LedgerEntry(

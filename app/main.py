@@ -12,15 +12,7 @@ from starlette.types import ASGIApp
 
 from app import logs
 from app.documents.bodies.problems import Problem
-from app.http import (
-    datasets,
-    ledger,
-    models,
-    operations,
-    pages,
-    predictions,
-    trainings,
-)
+from app.http import datasets, ledger, models, operations, pages, predictions, trainings
 from app.http.edge import Edge
 from app.http.errors import HANDLERS, MEDIA_TYPE
 from app.service.loaded import LoadedModels

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 import uvicorn
@@ -56,13 +56,8 @@ def serve(settings: Settings, bound: socket.socket, *, with_worker: bool) -> Non
     # uvicorn raises a signal again once it has shut down: make that an exit.
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: sys.exit(0))
-    with supervised_worker() if with_worker else nothing():
+    with supervised_worker() if with_worker else nullcontext():
         server.run(sockets=[bound])
-
-
-@contextmanager
-def nothing() -> Iterator[None]:
-    yield
 
 
 @contextmanager

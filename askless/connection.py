@@ -80,13 +80,12 @@ class Connection:
             except httpx.TransportError as error:
                 if is_last or not (is_repeatable or isinstance(error, NEVER_ARRIVED)):
                     raise
-                self.wait(tries)
-                continue
-            if response.is_success:
-                return response
-            is_passing = is_repeatable and response.status_code in RETRIED_STATUSES
-            if is_last or not is_passing:
-                raise problem_of(response)
+            else:
+                if response.is_success:
+                    return response
+                is_passing = response.status_code in RETRIED_STATUSES
+                if is_last or not (is_repeatable and is_passing):
+                    raise problem_of(response)
             self.wait(tries)
 
     def pages(self, path: str) -> Iterator[Json]:

@@ -6,11 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.documents.catalogue import Micros
-from app.documents.hypotheses import (
-    HypothesisShape,
-    build_hypothesis,
-    hypothesis_shape,
-)
+from app.documents.hypotheses import HypothesisShape, build_hypothesis, hypothesis_shape
 from app.documents.shape import Many, StoredShape, read_shape
 from core.table.catalogue import Catalogue
 from core.training.rounds import Memory, Round
@@ -45,20 +41,13 @@ def rounds_from_json(
 ) -> tuple[Round, ...]:
     """Read rounds of boosting over a catalogue whose categories are known."""
     checkpoint = read_shape(Checkpoint, {"rounds": raw}, "checkpoint")
-    return tuple(
-        Round(
-            number=one.number,
-            hypothesis=build_hypothesis(
-                one.hypothesis,
-                catalogue.features,
-                n_outputs,
-                f"checkpoint.rounds[{position}].hypothesis",
-            ),
-            edge=one.edge,
-            alpha=one.alpha,
-            z=one.z,
-            spent=one.spent,
-            memory=Memory(one.first_quality, one.is_smoothing),
+    rounds = []
+    for position, one in enumerate(checkpoint.rounds):
+        where = f"checkpoint.rounds[{position}].hypothesis"
+        values = dict(one)
+        memory = Memory(values.pop("first_quality"), values.pop("is_smoothing"))
+        values["hypothesis"] = build_hypothesis(
+            one.hypothesis, catalogue.features, n_outputs, where
         )
-        for position, one in enumerate(checkpoint.rounds)
-    )
+        rounds.append(Round(**values, memory=memory))
+    return tuple(rounds)

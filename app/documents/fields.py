@@ -31,7 +31,6 @@ def is_name(text: str, least: int = 1) -> bool:
 
 
 def check_text(raw: Any, least: int = 1) -> str:
-    """Return a text of reasonable length."""
     if not isinstance(raw, str):
         raise ValueError("must be a string")
     if not least <= len(raw) <= MAX_NAME:
@@ -54,7 +53,6 @@ def read_label(raw: Any) -> str:
 
 
 def read_policy(raw: Any) -> str:
-    """Return the name of a policy."""
     if not isinstance(raw, str) or raw not in POLICIES:
         raise ValueError(f"must be one of {', '.join(POLICIES)}")
     return raw

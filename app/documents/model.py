@@ -16,11 +16,7 @@ from app.documents.catalogue import (
     check_catalogue,
 )
 from app.documents.fields import Policy
-from app.documents.hypotheses import (
-    HypothesisShape,
-    build_hypothesis,
-    hypothesis_shape,
-)
+from app.documents.hypotheses import HypothesisShape, build_hypothesis, hypothesis_shape
 from app.documents.parts import (
     CalibrationShape,
     CascadeShape,

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 from app.documents.fields import Amount, Label, Name, Text, Unit
 from app.documents.shape import FRESH, Shape, mend, refusals_of, shape_of
 from core.errors import Refusal, RefusedError
-from core.parameters import parameters
+from core.parameters import as_number, parameters
 from core.pipeline.choosing import AUTO_NAMES
 from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
 from core.selection.params import SelectionParams
@@ -55,10 +55,7 @@ SPEC_EXAMPLE: dict[str, Any] = {
 
 
 def read_error_cost(raw: Any) -> float:
-    try:
-        value = float(raw) if not isinstance(raw, bool | str) else -1.0
-    except (OverflowError, TypeError, ValueError):
-        value = -1.0
+    value = as_number(raw, float)
     if not 0 <= value <= MAX_ERROR_COST:
         raise ValueError(f"must be a number from 0 to {MAX_ERROR_COST:g}")
     return value
@@ -267,11 +264,5 @@ def build_feature(
     """Return a feature; a member of a bundle costs nothing itself by default."""
     group = one.group or members.get(one.name)
     is_free = group in bundles and "cost" not in one.model_fields_set
-    return Feature(
-        name=one.name,
-        type=one.type or "number",
-        cost=0 if is_free else one.cost,
-        label=one.label,
-        unit=one.unit,
-        group=group,
-    )
+    given = dict(one) | {"type": one.type or "number", "group": group}
+    return Feature(**given | ({"cost": 0} if is_free else {}))

@@ -8,7 +8,7 @@ from starlette.datastructures import UploadFile
 
 from app.documents.bodies import datasets as schemas
 from app.http.deps import After, Db, Limit, Now, ReadDb, get_blobs
-from app.http.forms import FORM, TABLE, form_of, read_form, required_file
+from app.http.forms import FORM, TABLE, read_form, required_file, schema_of
 from app.service import datasets as service
 
 router = APIRouter(prefix="/datasets", tags=["datasets"])
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/datasets", tags=["datasets"])
 UPLOAD_BODY = {
     "requestBody": {
         "required": True,
-        "content": {FORM: {"schema": form_of(dataset=TABLE)}},
+        "content": {FORM: {"schema": schema_of(dataset=TABLE)}},
     }
 }
 

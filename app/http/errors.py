@@ -89,10 +89,6 @@ def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
     )
 
 
-def on_not_found(request: Request, error: NotFoundError) -> Problem:
-    return problem(id_of(request), "not-found", f"There is no such {error.noun}.")
-
-
 def on_http(request: Request, error: HTTPException) -> Problem:
     """Answer what the framework raises by itself, and what routes raise through it."""
     if error.status_code in (400, 422):
@@ -121,7 +117,9 @@ HANDLERS: dict[int | type[Exception], Any] = {
     RequestValidationError: on_invalid,
     OverBudgetError: on_over_budget,
     ClosedError: lambda request, _: problem(id_of(request), "session-closed"),
-    NotFoundError: on_not_found,
+    NotFoundError: lambda request, error: problem(
+        id_of(request), "not-found", f"There is no such {error.noun}."
+    ),
     ConflictError: lambda request, error: problem(
         id_of(request), error.kind, str(error)
     ),

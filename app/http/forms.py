@@ -17,7 +17,7 @@ TABLE = {
 }
 
 
-def form_of(**parts: dict[str, str]) -> dict[str, Any]:
+def schema_of(**parts: dict[str, str]) -> dict[str, Any]:
     """Return the schema of a form with these parts, which are all required."""
     return {"type": "object", "required": list(parts), "properties": parts}
 

@@ -7,16 +7,7 @@ from pydantic import BeforeValidator
 
 from app.documents.bodies import models as schemas
 from app.documents.text import parse_json
-from app.http.deps import (
-    After,
-    Db,
-    Limit,
-    Loaded,
-    Now,
-    ReadDb,
-    Settings,
-    require_json,
-)
+from app.http.deps import After, Db, Limit, Loaded, Now, ReadDb, Settings, require_json
 from app.service import models as service
 from core.table.prices import to_micros
 
@@ -39,14 +30,9 @@ EXPORT: dict[int | str, dict[str, Any]] = {
 }
 
 
-def budget_of(text: Any) -> int:
-    """Return an amount of the query, which knows only text, in micro-units."""
-    return to_micros(str(text))
-
-
+# In micro-units, from the query, which knows only text.
 Budget = Annotated[
-    int,
-    BeforeValidator(budget_of, json_schema_input_type=float),
+    int, BeforeValidator(lambda text: to_micros(text), json_schema_input_type=float)
 ]
 
 

@@ -1,13 +1,14 @@
 """Schemas of models: cards, curves, plans."""
 
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from pydantic import Field
 
 from app.documents.fields import Policy
 from app.documents.shape import EXAMPLE_TIME, Answer
 from core.model import model as evaluated
+from core.table.catalogue import FeatureType
 from core.table.prices import from_micros
 
 MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
@@ -31,7 +32,7 @@ class ModelPage(Answer):
 class ModelFeature(Answer):
     name: str = Field(examples=["chol"])
     label: str = Field(examples=["Serum cholesterol"])
-    type: Literal["number", "boolean", "category"] = Field(examples=["number"])
+    type: FeatureType = Field(examples=["number"])
     unit: str | None = Field(examples=["mg/dL"])
     cost: float = Field(examples=[5.17])
     group: str | None = Field(examples=["blood"])

@@ -8,14 +8,14 @@ from pydantic import Field
 from app.documents.bodies.models import MODEL_ID
 from app.documents.fields import Amount, Key, Policy, Value
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
+from app.records import SessionState
 from core.session.state import Outcome, StopRule
+from core.table.catalogue import FeatureType
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
 # Larger seeds are no exact numbers in the JSON of many languages.
 MAX_SEED = 2**53 - 1
 MAX_ANSWERS = 1000
-
-State = Literal["open", "waiting", "closed"]
 
 
 class StopWish(shape_of(StopRule)):  # type: ignore[misc]  # made of core's fields
@@ -97,7 +97,7 @@ class Question(Answer):
         examples=[["fbs"]], description="All that the price reveals."
     )
     label: str = Field(examples=["Fasting blood sugar above 120 mg/dL"])
-    type: Literal["number", "boolean", "category"] = Field(examples=["boolean"])
+    type: FeatureType = Field(examples=["boolean"])
     unit: str | None = Field(examples=[None])
     categories: list[str] = Field(
         examples=[[]], description="Those that training saw; others are legal."
@@ -145,7 +145,7 @@ class Stop(Answer):
 
 class SessionSummary(Answer):
     id: str = Field(examples=[SESSION_ID])
-    state: State = Field(examples=["open"])
+    state: SessionState = Field(examples=["open"])
     version: int = Field(examples=[5], description="Grows with every change.")
     model: ModelRef
     budget: Budget
@@ -162,7 +162,7 @@ class Session(Answer):
     """A session. With `should_stop`, `question` is what would be asked next anyway."""
 
     id: str = Field(examples=[SESSION_ID])
-    state: State = Field(
+    state: SessionState = Field(
         examples=["open"],
         description="`waiting`: nothing to ask, results that were ordered to come.",
     )

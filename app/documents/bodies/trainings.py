@@ -1,7 +1,7 @@
 """Schemas of trainings."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -9,6 +9,7 @@ from app.documents.bodies.datasets import DATASET_ID
 from app.documents.bodies.problems import BrokenRule
 from app.documents.shape import EXAMPLE_TIME, Answer
 from app.documents.spec import SPEC_EXAMPLE, SpecDocument
+from app.records import TrainingState
 
 TRAINING_ID = "trn_7d1e0f2a3b4c5d6e7f809102"
 
@@ -44,13 +45,10 @@ class Failure(BaseModel):
     errors: list[BrokenRule] | None = None
 
 
-State = Literal["queued", "running", "succeeded", "failed", "cancelling", "cancelled"]
-
-
 class Training(Answer):
     id: str = Field(examples=[TRAINING_ID])
     name: str = Field(examples=["heart-cleveland"])
-    state: State = Field(examples=["running"])
+    state: TrainingState = Field(examples=["running"])
     progress: float = Field(
         validation_alias="share",
         examples=[0.42],
@@ -92,7 +90,7 @@ class Verdict(Answer):
 class TrainingEvent(BaseModel):
     """The data of one event of a stream; its name is the event's type."""
 
-    state: State = Field(examples=["running"])
+    state: TrainingState = Field(examples=["running"])
     progress: float = Field(examples=[0.42])
     at: datetime = Field(examples=[EXAMPLE_TIME])
     attempt: int | None = Field(default=None, examples=[None])

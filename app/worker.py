@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from logging import INFO, WARNING
 from typing import Any
@@ -77,22 +78,16 @@ def act_every(
         ended.wait(pause_s)
 
 
+@dataclass
 class Worker:
     """What one worker process has, and the attempt that it is at."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        engine: sa.Engine,
-        blobs: Blobs,
-        stop: threading.Event,
-    ) -> None:
-        self.settings = settings
-        self.engine = engine
-        self.blobs = blobs
-        self.stop = stop
-        self.holder = f"wrk_{secrets.token_hex(12)}"
-        self.current: tuple[str, int] | None = None
+    settings: Settings
+    engine: sa.Engine
+    blobs: Blobs
+    stop: threading.Event
+    holder: str = field(default_factory=lambda: f"wrk_{secrets.token_hex(12)}")
+    current: tuple[str, int] | None = None
 
     def work(self) -> str | None:
         """Make an attempt at the next training; None where none is queued.

@@ -16,7 +16,6 @@ from app.documents.text import parse_spec
 from app.http import forms
 from app.http.deps import After, Db, Limit, Now, ReadDb, get_blobs, get_engine, reading
 from app.http.watch import Events, Watch
-from app.records import StoredTraining
 from app.service import datasets
 from app.service import trainings as service
 
@@ -105,7 +104,7 @@ def start(
         dataset_id = datasets.store(db, blobs, upload, now).id
     made = service.start(db, order, dataset_id, now)
     response.headers["Location"] = f"/train/{made.id}"
-    return shown(made)
+    return schemas.Training.model_validate(made)
 
 
 def validate(
@@ -125,10 +124,6 @@ def pop_dataset_id(raw: dict[str, Any]) -> str:
     return dataset_id
 
 
-def shown(training: StoredTraining) -> schemas.Training:
-    return schemas.Training.model_validate(training)
-
-
 @router.get("", summary="List trainings, newest first")
 def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.TrainingPage:
     found = service.page(db, limit, after)
@@ -143,7 +138,7 @@ def get(id: str, db: ReadDb) -> schemas.TrainingWithSpec:
 @router.post("/{id}/cancel", summary="Cancel a training")
 def cancel(id: str, db: Db, now: Now) -> schemas.Training:
     """Cancel at once what is queued, within one step what runs."""
-    return shown(service.cancel(db, id, now))
+    return schemas.Training.model_validate(service.cancel(db, id, now))
 
 
 def existing(id: str, engine: Annotated[Any, Depends(get_engine)]) -> str:

@@ -99,19 +99,19 @@ def claim(db: Session, holder: str, now: datetime) -> StoredTraining | None:
     return claimed
 
 
-def find_blob(db: Session, training: StoredTraining) -> str | None:
-    """Return the blob of a training's dataset; None if that was deleted."""
+def find_blob(db: Session, training: StoredTraining) -> str:
+    """Return the blob of a training's dataset; BlobGoneError if that was deleted."""
     dataset = datasets.find(db, training.dataset_id or "")
-    return None if dataset is None else dataset.blob
+    if dataset is None:
+        raise BlobGoneError
+    return dataset.blob
 
 
-def read_work(blobs: Blobs, blob: str | None, training: StoredTraining) -> Work:
+def read_work(blobs: Blobs, blob: str, training: StoredTraining) -> Work:
     """Read what is to be trained on.
 
     Raises RefusedError where it is not fit, BlobGoneError where it is gone.
     """
-    if blob is None:
-        raise BlobGoneError
     spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
         columns = read_columns(stream, spec.table.text_columns, available_bytes())

@@ -12,6 +12,9 @@ from askless.connection import Connection, Json, known_fields, plain
 from askless.problems import TrainingFailed
 from askless.sessions import PredictionSession, Value
 
+# The service closes connections that are silent for 5 s: none may be used just then.
+IDLE_S = 2.0
+
 
 @dataclass(frozen=True)
 class TrainingProgress:
@@ -47,9 +50,13 @@ class Client:
         first_wait_s: float = 0.2,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.connection = Connection(
-            base_url, timeout, retries, first_wait_s, transport
+        http = httpx.Client(
+            base_url=base_url,
+            timeout=timeout,
+            transport=transport,
+            limits=httpx.Limits(keepalive_expiry=IDLE_S),
         )
+        self.connection = Connection(http, timeout, retries, first_wait_s)
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ uploads, imports and the like, which are repeated only if they never arrived.
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import httpx
@@ -19,8 +19,6 @@ Json = dict[str, Any]
 RETRIED_STATUSES = (502, 503, 504)
 NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 LONGEST_WAIT_S = 5.0
-# The service closes connections that are silent for 5 s: none may be used just then.
-IDLE_S = 2.0
 # Open streams say something every 15 s: after this silence the connection is dead.
 STREAM_SILENCE_S = 45.0
 # The answer to an upload comes when the whole table is read and checked.
@@ -29,26 +27,14 @@ FINAL_STATES = ("succeeded", "failed", "cancelled")
 PAGE = 200
 
 
+@dataclass(frozen=True)
 class Connection:
     """The address of a service, and how patiently it is asked."""
 
-    def __init__(
-        self,
-        base_url: str,
-        timeout: float,
-        retries: int,
-        first_wait_s: float,
-        transport: httpx.BaseTransport | None,
-    ) -> None:
-        self.http = httpx.Client(
-            base_url=base_url,
-            timeout=timeout,
-            transport=transport,
-            limits=httpx.Limits(keepalive_expiry=IDLE_S),
-        )
-        self.timeout = timeout
-        self.retries = retries
-        self.first_wait_s = first_wait_s
+    http: httpx.Client
+    timeout: float
+    retries: int
+    first_wait_s: float
 
     def ask(self, method: str, path: str, **more: Any) -> Json:
         """Send a request as `call` does; return the document it is answered with."""

@@ -13,6 +13,7 @@ class Kind:
     meaning: str
 
 
+# Of several with one status the last one is general.
 KINDS = {
     "invalid-request": Kind(
         422,

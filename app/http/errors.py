@@ -18,17 +18,8 @@ from core.errors import ClosedError, OverBudgetError, RefusedError
 from core.table.prices import from_micros
 
 MEDIA_TYPE = "application/problem+json"
-KIND_OF_STATUS = {
-    404: "not-found",
-    405: "method-not-allowed",
-    406: "not-acceptable",
-    409: "conflict",
-    412: "version-mismatch",
-    413: "too-large",
-    415: "unsupported-media-type",
-    500: "internal",
-    503: "unavailable",
-}
+# The last kind of a status is the one that says least.
+KIND_OF_STATUS = {one.status: kind for kind, one in KINDS.items()}
 # What FastAPI says of a body that it can't parse at all.
 MALFORMED = ("body", "must be well-formed, and encoded in UTF-8 where it is JSON")
 MAX_SHOWN = 240

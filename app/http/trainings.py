@@ -111,10 +111,12 @@ def validate(
     sent: Sent, raw: dict[str, Any], db: Session, blobs: Any
 ) -> schemas.Verdict:
     if sent.upload is None:
-        table = service.read_dataset(db, blobs, pop_dataset_id(raw))
-        return service.validate(raw, table)
-    upload, refusals = datasets.try_read(sent.upload.filename, sent.upload.file)
-    return service.validate(raw, upload and upload.table, refusals)
+        dataset_id = pop_dataset_id(raw)
+        return service.validate(
+            raw, lambda: service.read_dataset(db, blobs, dataset_id)
+        )
+    name, stream = sent.upload.filename, sent.upload.file
+    return service.validate(raw, lambda: datasets.read(name, stream).table)
 
 
 def pop_dataset_id(raw: dict[str, Any]) -> str:

@@ -48,16 +48,6 @@ def read(name: str | None, stream: IO[bytes]) -> Upload:
     return Upload(clean(name or ""), stream, table)
 
 
-def try_read(
-    name: str | None, stream: IO[bytes]
-) -> tuple[Upload | None, tuple[Refusal, ...]]:
-    """Read an upload, or say why it is no table."""
-    try:
-        return read(name, stream), ()
-    except RefusedError as error:
-        return None, error.refusals
-
-
 def clean(name: str) -> str:
     """Make a file's name fit to store."""
     shown = "".join(one for one in name if one.isprintable())[:MAX_NAME].strip()

@@ -3,7 +3,7 @@
 What a worker does with them is in `attempts`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -56,13 +56,13 @@ def check(raw: Mapping[str, Any], table: Any) -> Order:
     )
 
 
-def validate(
-    raw: Mapping[str, Any], table: Any | None, refusals: tuple[Refusal, ...] = ()
-) -> bodies.Verdict:
-    """Say all that is wrong with a spec and a table instead of raising it.
-
-    `refusals` are those of a table that can't be read.
-    """
+def validate(raw: Mapping[str, Any], read: Callable[[], Any]) -> bodies.Verdict:
+    """Say all that is wrong with a spec and a table instead of raising it."""
+    table, refusals = None, list[Refusal]()
+    try:
+        table = read()
+    except RefusedError as error:
+        refusals += error.refusals
     try:
         if table is None:
             read_spec(raw)

@@ -231,25 +231,21 @@ def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
     What is wrong is left out; a name that is needed becomes one that nothing has.
     """
     mended = deepcopy(raw)
-    surplus: list[tuple[list[Any], int]] = []
-    for position, one in enumerate(error.errors(include_url=False)):
+    errors = enumerate(error.errors(include_url=False))
+    # From the last one on: what is left out of a list moves only what follows it.
+    for position, one in reversed(list(errors)):
         place = tuple(part for part in one["loc"] if part != KEY)
         holder: Any = mended
         for part in place[:-1]:
             holder = holder[part]
         last, fresh = place[-1], f"{FRESH}{position}"
-        if isinstance(last, int):
-            if fields_at(shape, place):
-                holder[last] = {"name": fresh}
-            else:
-                surplus.append((holder, last))
-        elif (
-            last in (known := fields_at(shape, place[:-1]))
-            and known[str(last)].is_required()
-        ):
+        known = fields_at(shape, place[:-1])
+        if isinstance(last, int) and fields_at(shape, place):
+            holder[last] = {"name": fresh}
+        elif isinstance(last, int):
+            del holder[last]
+        elif last in known and known[last].is_required():
             holder[last] = fresh
         else:
             holder.pop(last, None)
-    for items, position in sorted(surplus, key=lambda one: -one[1]):
-        del items[position]
     return mended

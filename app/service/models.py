@@ -21,7 +21,7 @@ from core.session.charging import bundle_members
 from core.session.position import Position
 from core.session.state import State, StopRule
 from core.table.catalogue import Feature, Group
-from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, from_micros, pay, price
+from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, buy, from_micros
 
 page = models.page
 # With its document, the MODEL.json of the command line.
@@ -100,8 +100,7 @@ def buy_all(
     for idx in feature_idxs:
         if idx in revealed:
             continue
-        amount = price(catalogue, paid, idx)
-        paid = pay(catalogue, paid, [idx])
+        amount, paid = buy(catalogue, paid, [idx])
         total += amount
         bought = (idx, *bundle_members(catalogue, state, idx))
         revealed.update(bought)

@@ -12,7 +12,7 @@ from core.session.position import Position
 from core.session.probability import FULL_VOTE, probabilities
 from core.session.state import State, StopReason
 from core.session.stop_rules import is_vote_certain
-from core.session.walks import Cases, Standing, Walks, play_rows
+from core.session.walks import Cases, Standing, Walks, make_ends, open_session, reveal
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +91,33 @@ class Policy(ABC):
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
         """Play a session for every row under every budget; these ascend."""
+        ends = make_ends(ensemble, cases, cases.budgets.size)
+        margins, ranks = np.zeros(ends.votes.shape), ends.ranks
+        for row, column in np.ndindex(*ends.spent.shape):
+            ranks[row] = 0
+            state = open_session(ensemble, cases, self.name, row, column)
+            end = self.play(ensemble, state, cases.values[row], ranks[row])
+            standing = self.standing(end)
+            margins[row, column] = standing.margins
+            ends.votes[row, column] = standing.scores
+            ends.alphas[row, column] = standing.known_shares
+            ends.marks[row, column] = standing.marks
+            ends.spent[row, column] = end.state.spent
+            ends.n_asked[row, column] = ranks[row].max()
+        spent, n_asked = ends.spent, ends.n_asked
+        return Walks(
+            margins, ends.alphas, ends.votes, ends.marks, spent, n_asked, ranks
+        )
 
-        def ask(state: State) -> tuple[State, int | None]:
+    def play(
+        self, ensemble: Ensemble, state: State, values: FloatArray, out_ranks: IntArray
+    ) -> Position:
+        """Play a session on the values of a row; return where it ends."""
+        while True:
             position = Position.of(ensemble, state)
             step = self.find_next(position)
             is_decided = step.reason == "all_known"
             state = position.decide(n_draws=step.n_draws, is_decided=is_decided)
-            return state, step.feature_idx
-
-        def stand(state: State) -> Standing:
-            return self.standing(Position.of(ensemble, state))
-
-        return play_rows(ensemble, cases, self.name, ask, stand)
+            if step.feature_idx is None:
+                return Position.of(ensemble, state)
+            state = reveal(ensemble, state, step.feature_idx, values, out_ranks)

@@ -1,7 +1,7 @@
 """What many rows' sessions come to, and how to play them one by one."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,9 +12,6 @@ from core.model.ensemble import Ensemble
 from core.session.charging import bundle_members, take
 from core.session.position import UNLIMITED
 from core.session.state import Answer, State, StopRule
-
-Ask = Callable[[State], tuple[State, int | None]]
-Stand = Callable[[State], "Standing"]
 
 
 @dataclass(frozen=True)
@@ -76,38 +73,20 @@ def make_ends(ensemble: Ensemble, cases: Cases, n_budgets: int) -> kernels.Ends:
     )
 
 
-def play_rows(
-    ensemble: Ensemble, cases: Cases, policy: str, ask: Ask, stand: Stand
-) -> Walks:
-    """Play sessions one by one; `ask` decides the next feature, `stand` the vote."""
-    ends = make_ends(ensemble, cases, cases.budgets.size)
-    margins, ranks = np.zeros(ends.votes.shape), ends.ranks
-    for row, column in np.ndindex(*ends.spent.shape):
-        limit = int(cases.budgets[column])
-        n_features = len(ensemble.catalogue.features)
-        state = State(
-            policy=policy,
-            budget=None if limit == UNLIMITED else limit,
-            seed=cases.seed,
-            stream=int(cases.streams[row]),
-            stop=StopRule(certain=False),
-            outcomes=(None,) * n_features,
-            values=(math.nan,) * n_features,
-        )
-        ranks[row] = 0
-        state, feature_idx = ask(state)
-        while feature_idx is not None:
-            state = reveal(ensemble, state, feature_idx, cases.values[row], ranks[row])
-            state, feature_idx = ask(state)
-        standing = stand(state)
-        margins[row, column] = standing.margins
-        ends.votes[row, column] = standing.scores
-        ends.alphas[row, column] = standing.known_shares
-        ends.marks[row, column] = standing.marks
-        ends.spent[row, column] = state.spent
-        ends.n_asked[row, column] = ranks[row].max()
-    return Walks(
-        margins, ends.alphas, ends.votes, ends.marks, ends.spent, ends.n_asked, ranks
+def open_session(
+    ensemble: Ensemble, cases: Cases, policy: str, row: int, column: int
+) -> State:
+    """Return the state in which a row's session under a budget begins."""
+    limit = int(cases.budgets[column])
+    n_features = len(ensemble.catalogue.features)
+    return State(
+        policy=policy,
+        budget=None if limit == UNLIMITED else limit,
+        seed=cases.seed,
+        stream=int(cases.streams[row]),
+        stop=StopRule(certain=False),
+        outcomes=(None,) * n_features,
+        values=(math.nan,) * n_features,
     )
 
 

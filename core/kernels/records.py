@@ -46,7 +46,8 @@ class Change(NamedTuple):
 
     `factors` are those of the rows that a vote has wrong, abstains on, and has right.
     With `is_fresh` every row counts as moved, from no weight at all. With `is_split`
-    rows are listed by class, else all as of the positive class.
+    the changes are of unsigned quanta, listed by class; else all are listed as of the
+    positive class, those of the negative one with their sign.
     """
 
     factors: FloatArray

@@ -152,10 +152,8 @@ def move_chunk(task, ballots, change, out_weights, out_moved):
 def move_chunks(ballots, change, out_weights, out_moved):
     """Multiply every weight by its side's factor and list the rows that moved.
 
-    ballots: int8 (n_outputs, n_samples). With change.is_split the changes are of
-    unsigned quanta, listed by class; else all are listed as of one class, those of the
-    negative one with their sign. out_weights: signed, (n_outputs, n_samples), in
-    place; out_moved: a chunk for each `CHUNK` rows.
+    ballots: int8 (n_outputs, n_samples); change: a `Change`. out_weights: signed,
+    (n_outputs, n_samples), in place; out_moved: a chunk for each `CHUNK` rows.
     """
     n_chunks, n_outputs = out_moved.stops.shape[:2]
     for task in prange(n_chunks * n_outputs):

@@ -64,12 +64,8 @@ def full_votes(
 ) -> tuple[FloatArray, FloatArray]:
     """Votes of every row by the first hypotheses, all by default.
 
-    Returns
-    -------
-    votes : float64 array, shape (n_rows, n_outputs)
-        sum(alpha h(x)).
-    alphas : float64 array, shape (n_rows,)
-        Sum of the alphas that voted.
+    Returns sum(alpha h(x)), (n_rows, n_outputs), and the sum of the alphas that voted,
+    (n_rows,).
     """
     votes = np.zeros((values.shape[0], ensemble.n_outputs))
     alphas = np.zeros(values.shape[0])

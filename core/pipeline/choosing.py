@@ -1,5 +1,6 @@
 """Parameters that nobody should have to guess, chosen on rows held out for it."""
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -45,14 +46,6 @@ class Tried:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What one choice of parameters comes to on the held-out rows."""
-
-    params: BoostParams
-    error: float
-
-
 def tune(
     dataset: Dataset, params: BoostParams, auto: frozenset[AutoName]
 ) -> Generator[Tried, None, BoostParams]:
@@ -95,7 +88,7 @@ def tune(
     binned = bin_values(training)
     weights = initial_weights(training, params.label_weights)
     budgets: Sequence[int | None] = (None,)
-    best: Trial | None = None
+    best, least = params, math.inf
     for position, choice in enumerate(choices):
         rounds: list[Round] = []
         for added in boost(binned, weights, training.catalogue, choice):
@@ -110,11 +103,9 @@ def tune(
             total = rounds[-1].spent
             budgets = [total * part // N_BUDGETS for part in range(1, N_BUDGETS + 1)]
         errors = evaluate(ensemble, held_out, budgets, "ordered").errors
-        trial = Trial(choice, float(np.mean(errors)))
-        if best is None or trial.error < best.error - 1e-12:
-            best = trial
-    assert best is not None, "there is a choice"
-    return best.params
+        if np.mean(errors) < least - 1e-12:
+            best, least = choice, float(np.mean(errors))
+    return best
 
 
 def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostParams]:

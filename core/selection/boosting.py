@@ -38,10 +38,7 @@ Vote = Callable[[FloatArray], FloatArray]
 def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
     """Boost the learner on a subset, all outputs side by side.
 
-    Parameters
-    ----------
-    subset : Subset
-        Not empty.
+    The subset must not be empty.
 
     Notes
     -----
@@ -92,14 +89,8 @@ def make_voter(subset: Subset, groups: Groups, params: SelectionParams) -> Vote:
 def weigh_clear(D: FloatArray, signs: FloatArray, groups: Groups) -> FloatArray:
     """Favour the rows whose description has a clear class: D' of iFS2Boost.
 
-    Parameters
-    ----------
-    D, signs : float64 array, shape (n_groups, n_outputs)
-
-    Returns
-    -------
-    float64 array, shape (n_groups, n_outputs)
-        Sums to 1 over rows; D itself where no description has a clear class.
+    D, `signs` and what is returned are (n_groups, n_outputs). D' sums to 1 over rows;
+    it is D itself where no description has a clear class.
 
     Notes
     -----

@@ -51,12 +51,8 @@ def find_neighbours(subset: Subset, n_neighbours: int) -> tuple[IntArray, IntArr
     Every row as near as the k-th nearest *other* row votes, so ties need no order.
     Rows of one description have the same neighbours but for themselves.
 
-    Returns
-    -------
-    neighbours : int64 array
-        Descriptions, those of the first description first.
-    starts : int64 array, shape (n_descriptions,)
-        Where those of each description begin.
+    Returns descriptions, those of the first description first, and where those of each
+    description begin, (n_descriptions,).
     """
     cells, distances = subset.cells, subset.distances
     counts = np.bincount(cells)

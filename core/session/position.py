@@ -183,20 +183,13 @@ class Position:
     def tally(self, length: int | None) -> Tally:
         """Count the votes of the first hypotheses; without a length of all in reach."""
         if length not in self._tallies:
-            self._tallies[length] = self._count(length)
+            paths, votes = self.ensemble.paths, np.zeros(self.ensemble.n_outputs)
+            is_counted, n_counted = self.is_payable, paths.roots.size
+            if length is not None:
+                is_counted, n_counted = np.ones(paths.roots.size, np.bool_), length
+            found = kernels.tally(self.ends, is_counted, n_counted, paths, votes)
+            self._tallies[length] = Tally(votes, *found)
         return self._tallies[length]
-
-    def _count(self, length: int | None) -> Tally:
-        n_hypotheses = len(self.ensemble.hypotheses)
-        if length is None:
-            is_counted, length = self.is_payable, n_hypotheses
-        else:
-            is_counted = np.ones(n_hypotheses, np.bool_)
-        votes = np.zeros(self.ensemble.n_outputs)
-        known, planned = kernels.tally(
-            self.ends, is_counted, length, self.ensemble.paths, votes
-        )
-        return Tally(votes, known, planned)
 
     def bound(self, scores: FloatArray, length: int | None) -> tuple[float, float]:
         """Least and greatest sum of what votes count for, (n_votes,).

@@ -103,13 +103,8 @@ def find_cuts(
 ) -> list[FloatArray]:
     """Cuts of every feature, as in `Binned`.
 
-    Parameters
-    ----------
-    is_category : bool array, shape (n_features,)
-    known : float64 array, shape (n_features, FEW + 1)
-        The distinct values of a feature with at most `FEW`, ascending.
-    sizes : int64 array, shape (n_features,)
-        How many they are; of a feature with more, any number above `FEW`.
+    `is_category` (n_features,); `known` and `sizes` as in `core.kernels.Learnt`, of a
+    feature with more than `FEW` values any number above it.
     """
     is_weighted = bool(np.ptp(dataset.weights) > 0)
     middles = find_middles(known[:, :-1], known[:, 1:])

@@ -16,9 +16,7 @@ N_JOINT = 256
 class Packing:
     """Lanes of codes, each of one feature or of several with few codes.
 
-    A lane joins the features `members[starts[l]]` to `members[starts[l + 1]]`. The
-    first lanes are `codes`, (n_packed, n_samples), the digits of each code being its
-    features' codes, the lowest first; each of the others is one feature as it is.
+    As in `core.kernels.Coded`, where `codes` are called `packed`.
     """
 
     codes: CodeArray
@@ -47,18 +45,9 @@ class Packing:
 def find_packing(
     codes: CodeArray, n_codes: IntArray, has_missing: BoolArray
 ) -> Packing:
-    """Join features with few codes.
+    """Join features with few codes: each lane is filled up with those of fewest.
 
-    Parameters
-    ----------
-    codes : uint8 array, shape (n_features, n_samples)
-    n_codes : int64 array, shape (n_features,)
-    has_missing : bool array, shape (n_features,)
-
-    Returns
-    -------
-    Packing
-        Each lane is filled up with the features of fewest codes.
+    `codes` (n_features, n_samples); `n_codes` and `has_missing` (n_features,).
     """
     radixes = (n_codes + has_missing).tolist()
     left = deque(sorted(range(len(radixes)), key=radixes.__getitem__))

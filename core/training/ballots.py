@@ -28,15 +28,8 @@ def cast_ballots(
 ) -> BallotArray:
     """Return the votes of a boosted hypothesis on every row.
 
-    Parameters
-    ----------
-    codes : tuple of int
-        Code of the cut of each of its stumps.
-
-    Returns
-    -------
-    int8 array, shape (n_outputs, n_samples)
-        +1, -1 or 0: it abstains.
+    `codes` are those of the cuts of its stumps. The votes are (n_outputs, n_samples),
+    +1, -1 or 0: it abstains.
     """
     if isinstance(hypothesis, Tree):
         return cast_tree(binned, hypothesis, codes)

@@ -4,7 +4,7 @@ scikit-learn grows the trees; here they become hypotheses, so that sessions, cur
 documents treat them as any other ensemble. They know nothing of costs.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +26,25 @@ PRUNING_FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """How a baseline's trees are grown: on which rows, and by which estimator."""
+    """How a baseline's trees are grown: one, pruned, or to the end on samples of rows.
 
-    estimator: Callable[[Dataset, Table, int], DecisionTreeClassifier]
+    `max_features`: how many columns a node looks at; None: all.
+    """
+
     is_bagged: bool
+    max_features: str | None = None
 
     def most_rounds(self, params: BoostParams) -> int:
         """Return the most rounds that are trained: trees, or one."""
         return params.rounds if self.is_bagged else 1
+
+
+BASELINES = {
+    "decision_tree": Baseline(is_bagged=False),
+    # Breiman (1996) and (2001).
+    "bagging": Baseline(is_bagged=True),
+    "random_forest": Baseline(is_bagged=True, max_features="sqrt"),
+}
 
 
 def pruned(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
@@ -66,25 +77,6 @@ def pruned(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
             errors[position] += table.weights[unseen] @ is_wrong
     best = np.flatnonzero(errors <= errors.min() + 1e-12)[-1]
     return DecisionTreeClassifier(random_state=seed, ccp_alpha=alphas[best])
-
-
-def whole(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
-    """Grow a tree to the end (bagging; Breiman 1996)."""
-    del dataset, table
-    return DecisionTreeClassifier(random_state=seed)
-
-
-def random_tree(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
-    """Grow a tree that looks at sqrt(d) columns at each node (Breiman 2001)."""
-    del dataset, table
-    return DecisionTreeClassifier(random_state=seed, max_features="sqrt")
-
-
-BASELINES = {
-    "decision_tree": Baseline(pruned, is_bagged=False),
-    "bagging": Baseline(whole, is_bagged=True),
-    "random_forest": Baseline(random_tree, is_bagged=True),
-}
 
 
 def grow_trees(
@@ -128,11 +120,15 @@ def grow_trees(
     spent, paid = buy(dataset.catalogue, Paid(), read)
     first = done[-1].number + 1 if done else 1
     for number in range(first, baseline.most_rounds(params) + 1):
-        counts = np.ones(dataset.n_samples)
+        seed, weights = tree_seed(params.seed, number), table.weights
         if baseline.is_bagged:
-            counts = bootstrap(dataset, params.seed, number)
-        estimator = baseline.estimator(dataset, table, tree_seed(params.seed, number))
-        fitted = estimator.fit(table.columns, table.targets, table.weights * counts)
+            weights = weights * bootstrap(dataset, params.seed, number)
+            estimator = DecisionTreeClassifier(
+                random_state=seed, max_features=baseline.max_features
+            )
+        else:
+            estimator = pruned(dataset, table, seed)
+        fitted = estimator.fit(table.columns, table.targets, weights)
         tree = to_hypothesis(fitted, table, n_outputs)
         if tree is None:
             continue

@@ -30,10 +30,8 @@ MOST_SUMS = 2**16
 class Candidates:
     """The best stump on each of some features; all arrays (n_candidates, ...).
 
-    `edges` are gamma >= 0 (both polarities are searched), 0 where a feature has no
-    stump; in a tree the gain over the vote so far. `cuts` are codes. `presents` is
-    the weight of the rows where the feature is not missing. `votes`, above the cut,
-    are (n_candidates, n_outputs).
+    As in `core.kernels.Best`. `edges` are gamma >= 0 (both polarities are searched), 0
+    where a feature has no stump; in a tree the gain over the vote so far.
     """
 
     feature_idxs: IntArray

@@ -73,15 +73,11 @@ class Parameter:
             return raw
         value = as_number(raw, self.kind)
         is_above = self.above is None or value > self.above
-        is_within = value >= self.lowest and (self.most is None or value <= self.most)
+        least = -math.inf if self.least is None else self.least
+        is_within = value >= least and (self.most is None or value <= self.most)
         if not (is_above and is_within):
             raise ValueError(self.rule)
         return value
-
-    @property
-    def lowest(self) -> float:
-        """The least value, where there is one."""
-        return -math.inf if self.least is None else self.least
 
 
 def read_positive(raw: object) -> int:

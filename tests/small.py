@@ -22,6 +22,12 @@ def train(dataset, params, *, target="", error_costs=None, done=None, **options)
     return train_checked(Checked(dataset, error_costs, ()), spec, done)
 
 
+def signed_of(weights):
+    """Weight of each row and class times +1 or -1; (n_samples, n_outputs)."""
+    parts = [shard.weights for shard in weights.shards]
+    return np.concatenate(parts, axis=1).T / weights.quanta
+
+
 def pull(
     work: Generator[Yielded, None, Returned],
 ) -> tuple[list[Yielded], Returned]:

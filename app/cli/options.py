@@ -16,8 +16,7 @@ from core.model.ensemble import Ensemble
 from core.model.rows import check_rows
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
-from core.session.answers import check_policy
-from core.session.policies import POLICIES
+from core.session.policies import POLICIES, check_policy
 from core.table.check import Checked
 from core.table.columns import Columns, parse_number
 from core.table.prices import to_micros

@@ -17,7 +17,7 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine
-from core.session.charging import bundle_members
+from core.session.answers import bundle_members
 from core.session.position import Position
 from core.session.state import State, StopRule
 from core.table.catalogue import Feature, Group

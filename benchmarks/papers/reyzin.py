@@ -80,7 +80,7 @@ def means(values: FloatArray) -> list[float]:
 
 def decide(ensemble: Ensemble, votes: FloatArray) -> FloatArray:
     """-1 or +1; a tie goes to the majority class of training, as in the service."""
-    majority = 2 * ensemble.majority - 1
+    majority = 2 * int(ensemble.preference[0]) - 1
     return np.where(votes == 0, majority, np.sign(votes))
 
 

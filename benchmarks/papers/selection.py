@@ -6,7 +6,7 @@ choice under other tests, k and Z of no feature; choices where classes are shuff
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,11 @@ from benchmarks.engine import run_out
 from benchmarks.papers import selection_paths as paths
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.selection_paths import Variant
-from core.selection.neighbours import loo_accuracy, loo_rights
+from core.arrays import FloatArray
+from core.selection.neighbours import neighbour_rights
 from core.selection.params import N_NEIGHBOURS, SelectionParams
 from core.selection.search import select
+from core.selection.subset import make_subset
 from core.selection.table import make_table
 from core.table.dataset import Dataset
 
@@ -171,6 +173,20 @@ def settle(name: str, plan: Plan) -> Record:
         for method in SWEPT
     }
     return {"stable": stable}
+
+
+def loo_rights(
+    dataset: Dataset, features: Iterable[int], k: int = N_NEIGHBOURS
+) -> FloatArray:
+    """Where k nearest neighbours on some features are right, the row left out."""
+    return neighbour_rights(make_subset(make_table(dataset), features), k)
+
+
+def loo_accuracy(
+    dataset: Dataset, features: Iterable[int], k: int = N_NEIGHBOURS
+) -> float:
+    """How often they are, by the weights of the rows."""
+    return float(dataset.weights @ loo_rights(dataset, features, k))
 
 
 def vary(name: str, plan: Plan) -> Record:

@@ -8,7 +8,7 @@ from typing import Any
 from core.selection import boosting, search
 from core.selection.params import N_NEIGHBOURS, SelectionParams
 from core.selection.search import SelectionStep
-from core.selection.subset import extend, make_empty
+from core.selection.subset import extend, make_subset
 from core.selection.table import TIE, SelectionTable, make_table
 from core.table.dataset import Dataset
 
@@ -51,7 +51,7 @@ class Variant:
 
 def walk(table: SelectionTable, params: SelectionParams) -> list[SelectionStep]:
     """All steps until Z falls no more; the first one even if it doesn't fall there."""
-    subset, value = make_empty(table), search.empty_z(table)
+    subset, value = make_subset(table), search.empty_z(table)
     open_idxs = list(range(table.n_features))
     steps: list[SelectionStep] = []
     while open_idxs and (len(steps) < 2 or steps[-1].gain > TIE):
@@ -83,7 +83,7 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
     table = make_table(dataset)
     fits: dict[frozenset[int], boosting.Fit] = {}
     found: dict[int, list[int]] = {}
-    empty = make_empty(table)
+    empty = make_subset(table)
     z = search.empty_z(table)
     queue = [(empty, dict.fromkeys(range(1, params.rounds + 1), z))]
     while queue:

@@ -185,8 +185,3 @@ class Ensemble(Derived):
         """Class positions as ties prefer them: larger prior, then higher position."""
         priors = self.class_priors
         return np.lexsort((np.arange(priors.size), priors))[::-1].copy()
-
-    @property
-    def majority(self) -> int:
-        """Position of the majority class of training; on a tie the last of them."""
-        return int(self.preference[0])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import FloatArray
 from core.selection.neighbours import Neighbours, find_neighbours
 from core.selection.params import SelectionParams
 from core.selection.stumps import make_stumps
@@ -17,14 +17,13 @@ from core.selection.table import MAX_EDGE, MIN_EDGE, TIE
 class Fit:
     """What boosting on a subset came to.
 
-    `zs` and `n_hypotheses` (rounds,): Z (or Z') after each round, and the weak
-    hypotheses fitted up to it. `concentration` is the largest sum of squared initial
-    weights of an output: 1/n_samples where they are equal. `sums` (n_samples,
-    n_outputs) is F.
+    `zs` (rounds,): Z (or Z') after each round. `concentration` is the largest sum of
+    squared initial weights of an output: 1/n_samples where they are equal. `sums`
+    (n_samples, n_outputs) is F.
     """
 
     zs: FloatArray
-    n_hypotheses: IntArray
+    n_hypotheses: int
     concentration: float
     sums: FloatArray
 
@@ -59,10 +58,10 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
     vote = make_voter(subset, groups, params)
     sums, zs = np.zeros(D.shape), np.ones(params.rounds)
     is_open = np.ones(table.n_outputs, np.bool_)
-    n_hypotheses = np.zeros(params.rounds, np.int64)
+    n_hypotheses = 0
     for number in range(params.rounds):
         votes = vote(D)
-        n_hypotheses[number:] += is_open.sum()
+        n_hypotheses += int(is_open.sum())
         edges = (counts * D * signs * votes).sum(axis=0)
         is_open &= edges > MIN_EDGE
         alphas = np.arctanh(np.where(is_open, np.minimum(edges, MAX_EDGE), 0.0))

@@ -1,16 +1,13 @@
 """Nearest neighbours on a subset: how they vote, and how often they are right."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from core.arrays import FloatArray, IntArray
-from core.selection.params import N_NEIGHBOURS
-from core.selection.subset import Groups, Subset, extend, make_empty
-from core.selection.table import MIN_EDGE, TIE, SelectionTable, make_table
-from core.table.dataset import Dataset
+from core.selection.subset import Groups, Subset
+from core.selection.table import MIN_EDGE, TIE, SelectionTable
 
 
 @dataclass(frozen=True)
@@ -108,20 +105,3 @@ def find_rights(table: SelectionTable, scores: FloatArray) -> FloatArray:
     is_right = is_top[np.arange(targets.size), targets]
     rights: FloatArray = is_right / is_top.sum(axis=1)
     return rights
-
-
-def loo_rights(
-    dataset: Dataset, feature_idxs: Iterable[int], n_neighbours: int = N_NEIGHBOURS
-) -> FloatArray:
-    """Return `neighbour_rights` on some features of a dataset; O(n^2)."""
-    subset = make_empty(make_table(dataset))
-    for idx in feature_idxs:
-        subset = extend(subset, idx)
-    return neighbour_rights(subset, n_neighbours)
-
-
-def loo_accuracy(
-    dataset: Dataset, feature_idxs: Iterable[int], n_neighbours: int = N_NEIGHBOURS
-) -> float:
-    """Return `neighbour_accuracy` on some features of a dataset."""
-    return float(dataset.weights @ loo_rights(dataset, feature_idxs, n_neighbours))

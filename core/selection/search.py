@@ -18,7 +18,7 @@ from core.selection.params import (
     SelectionParams,
     check_params,
 )
-from core.selection.subset import Subset, extend, make_empty
+from core.selection.subset import Subset, extend, make_subset
 from core.selection.table import TIE, SelectionTable, make_table
 from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
@@ -146,7 +146,7 @@ def select(
     params = params or SelectionParams()
     check_params(dataset, params)
     table = make_table(dataset)
-    subset = make_empty(table)
+    subset = make_subset(table)
     is_sfs = params.method == "sfs"
     empty_value = value = empty_accuracy(table) if is_sfs else empty_z(table)
     open_idxs = list(range(table.n_features))
@@ -193,9 +193,7 @@ def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
         is_single = table.n_outputs == 1
         scores = np.hstack((-fit.sums, fit.sums)) if is_single else fit.sums
         value = float(table.weights @ find_rights(table, scores))
-    return FeatureScore(
-        feature_idx, value, fit.concentration, int(fit.n_hypotheses[-1])
-    )
+    return FeatureScore(feature_idx, value, fit.concentration, fit.n_hypotheses)
 
 
 def next_step(

@@ -1,5 +1,6 @@
 """Subsets of the features: which rows they tell apart, and how far apart."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -73,10 +74,13 @@ class Groups:
     starts: IntArray
 
 
-def make_empty(table: SelectionTable) -> Subset:
-    """Return the empty subset: one description for all rows."""
+def make_subset(table: SelectionTable, feature_idxs: Iterable[int] = ()) -> Subset:
+    """Return some features; without any there is one description for all rows."""
     cells = np.zeros(table.dataset.n_samples, np.int64)
-    return Subset(table, (), cells, np.zeros(1, np.int64))
+    subset = Subset(table, (), cells, np.zeros(1, np.int64))
+    for feature_idx in feature_idxs:
+        subset = extend(subset, feature_idx)
+    return subset
 
 
 def extend(subset: Subset, feature_idx: int) -> Subset:

@@ -1,21 +1,17 @@
-"""What a caller says in a session, checked: an answer, or the policy to ask by."""
+"""Answers to a session: read as values, and charged before the next question."""
 
 import math
+from dataclasses import replace
 
-from core.errors import AnswerError, Refusal, RefusedError, describe
-from core.model.ensemble import Ensemble
-from core.session.policies import served_by
-from core.table.catalogue import UNSEEN, Feature
+import numpy as np
+
+from core.errors import AnswerError, OverBudgetError, Refusal, describe
+from core.session.state import Answer, Charge, State
+from core.table.catalogue import NO_GROUP, UNSEEN, Catalogue, Feature
 from core.table.columns import parse_boolean, parse_number
+from core.table.prices import Paid, pay, price
 
-
-def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
-    """Refuse a policy that there is not, or not for this ensemble."""
-    policies = served_by(ensemble)
-    if name in policies:
-        return name
-    rule = f"must be one of {', '.join(policies)} for this model"
-    raise RefusedError([Refusal(where, rule, repr(name))])
+CHARGED_OUTCOMES = ("value", "ordered")
 
 
 def check_answer(feature: Feature, value: object) -> float:
@@ -59,3 +55,78 @@ def parse_answer(feature: Feature, text: str) -> float:
     parse = parse_number if feature.type == "number" else parse_boolean
     value = parse(text)
     return check_answer(feature, text if value is None else value)
+
+
+def is_taken(state: State, answer: Answer) -> bool:
+    """Return whether a session has this very answer already."""
+    before = state.outcomes[answer.feature_idx]
+    is_same_outcome = before == answer.outcome or (
+        before == "known" and answer.outcome == "value"
+    )
+    is_same_value = answer.value in (None, state.values[answer.feature_idx])
+    return is_same_outcome and is_same_value
+
+
+def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
+    """Take one answer and charge it; raises as `core.session.machine.observe` does."""
+    feature_idx, outcome = answer.feature_idx, answer.outcome
+    name = catalogue.features[feature_idx].name
+    if (outcome == "value") != (answer.value is not None):
+        rule = "a value is given exactly when the outcome is value"
+        raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
+    before = state.outcomes[feature_idx]
+    if before == "known" and outcome not in CHARGED_OUTCOMES:
+        rule = "is known from the start: it can be corrected or ordered"
+        raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
+    charges = find_charges(catalogue, state, answer)
+    amount = charges[0].amount if charges else 0
+    if state.remaining is not None and amount > state.remaining:
+        raise OverBudgetError(name, amount, state.remaining)
+    outcomes, values = list(state.outcomes), list(state.values)
+    is_kept = before in ("known", "ordered") and not math.isnan(values[feature_idx])
+    if is_kept and outcome != "value":
+        # A value known at the start counts until a result comes, or for good.
+        outcomes[feature_idx] = "ordered" if outcome == "ordered" else "known"
+    else:
+        outcomes[feature_idx] = outcome
+        values[feature_idx] = math.nan if answer.value is None else answer.value
+    for charge in charges[1:]:
+        outcomes[charge.feature_idx] = "ordered"
+    return replace(
+        state,
+        outcomes=tuple(outcomes),
+        values=tuple(values),
+        charges=state.charges + charges,
+        history=(*state.history, replace(answer, charged=amount)),
+    )
+
+
+def find_charges(
+    catalogue: Catalogue, state: State, answer: Answer
+) -> tuple[Charge, ...]:
+    """Find what an answer charges: the feature first, then what its bundle reveals.
+
+    A feature known at the start is charged only when it is ordered.
+    """
+    feature_idx = answer.feature_idx
+    charged = [charge.feature_idx for charge in state.charges]
+    is_free = feature_idx in state.known and answer.outcome != "ordered"
+    if answer.outcome not in CHARGED_OUTCOMES or feature_idx in charged or is_free:
+        return ()
+    paid = pay(catalogue, Paid(), charged)
+    own = Charge(feature_idx, price(catalogue, paid, feature_idx))
+    others = bundle_members(catalogue, state, feature_idx)
+    return (own, *(Charge(idx, 0) for idx in others))
+
+
+def bundle_members(
+    catalogue: Catalogue, state: State, feature_idx: int
+) -> tuple[int, ...]:
+    """Other members of the feature's bundle that have no answer yet."""
+    group_idx = int(catalogue.group_idxs[feature_idx])
+    if group_idx == NO_GROUP or not catalogue.is_bundle[group_idx]:
+        return ()
+    members = np.flatnonzero(catalogue.group_idxs == group_idx).tolist()
+    return tuple(
+        idx for idx in members if idx != feature_idx and state.outcomes[idx] is None
+    )

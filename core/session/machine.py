@@ -12,7 +12,7 @@ import numpy as np
 from core.arrays import FloatArray
 from core.errors import ClosedError
 from core.model.ensemble import Ensemble
-from core.session.charging import bundle_members, is_taken, take
+from core.session.answers import bundle_members, is_taken, take
 from core.session.policies import POLICIES
 from core.session.policy import Policy
 from core.session.position import Position

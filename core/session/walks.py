@@ -9,7 +9,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.session.charging import bundle_members, take
+from core.session.answers import bundle_members, take
 from core.session.position import UNLIMITED
 from core.session.state import Answer, State, StopRule
 

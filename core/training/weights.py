@@ -84,12 +84,6 @@ class Weights:
         nobody = [np.zeros(one.weights.shape, dtype=np.int8) for one in shards]
         self._move(nobody, np.full(3, FIRST_SCALE), True)
 
-    @property
-    def signed(self) -> FloatArray:
-        """Weight of each row and class times +1 or -1; (n_samples, n_outputs)."""
-        weights = np.concatenate([shard.weights for shard in self.shards], axis=1)
-        return weights.T / self.quanta
-
     def find_stumps(self, feature_idxs: IntArray) -> Candidates:
         """Find, on some features, the stumps of largest edge over all rows."""
         look = self._look(self.quanta)

@@ -22,7 +22,7 @@ from app.store import ledger, models, sessions
 from core.errors import ClosedError, OverBudgetError
 from core.model.model import Model
 from core.session import machine
-from core.session.answers import check_policy
+from core.session.policies import check_policy
 from core.session.state import Answer, Charge, State, StopRule
 
 __all__ = ["Changed", "answer", "erase", "get", "page", "start", "stop"]

@@ -1,5 +1,6 @@
 """Which feature to ask next: one file per policy, and the table `POLICIES`."""
 
+from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.policies.cascade import Staged
 from core.session.policies.ordered import Ordered
@@ -16,4 +17,10 @@ def served_by(ensemble: Ensemble) -> list[str]:
     return [name for name, policy in POLICIES.items() if policy.serves(ensemble)]
 
 
-__all__ = ["POLICIES", "served_by"]
+def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
+    """Refuse a policy that there is not, or not for this ensemble."""
+    policies = served_by(ensemble)
+    if name in policies:
+        return name
+    rule = f"must be one of {', '.join(policies)} for this model"
+    raise RefusedError([Refusal(where, rule, repr(name))])

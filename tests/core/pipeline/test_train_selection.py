@@ -15,7 +15,7 @@ from core.model.model import Model
 from core.pipeline.check import check_training
 from core.selection.params import SelectionParams
 from core.selection.search import select, selection_bytes
-from core.selection.subset import extend, make_empty
+from core.selection.subset import extend, make_subset
 from core.selection.table import make_table
 from core.session import machine
 from core.session.simulate import walk
@@ -361,7 +361,7 @@ def test_several_classes_in_one_row_are_refused():
 
 
 def test_distances_of_earlier_subsets_are_let_go():
-    subset = make_empty(make_table(telling()))
+    subset = make_subset(make_table(telling()))
     subsets = [subset]
     for idx in range(3):
         subsets.append(extend(subsets[-1], idx))

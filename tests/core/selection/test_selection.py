@@ -17,7 +17,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from core.errors import RefusedError
 from core.selection.boosting import boost_subset, weigh_clear
-from core.selection.neighbours import find_neighbours, loo_accuracy, loo_rights
+from core.selection.neighbours import (
+    find_neighbours,
+    neighbour_accuracy,
+    neighbour_rights,
+)
 from core.selection.params import SelectionParams
 from core.selection.search import (
     FeatureScore,
@@ -26,7 +30,7 @@ from core.selection.search import (
     next_step,
     select,
 )
-from core.selection.subset import extend, make_empty, make_groups
+from core.selection.subset import make_groups, make_subset
 from core.selection.table import make_table
 from core.table.catalogue import Catalogue, Feature, Group
 from tests import naive_selection as naive
@@ -62,11 +66,8 @@ def make_dataset(columns, targets, kinds=None, n_classes=2):
     return table_of(columns, targets, Catalogue(features), n_classes)
 
 
-def make_subset(dataset, feature_idxs):
-    subset = make_empty(make_table(dataset))
-    for idx in feature_idxs:
-        subset = extend(subset, idx)
-    return subset
+def subset_of(dataset, feature_idxs):
+    return make_subset(make_table(dataset), feature_idxs)
 
 
 def kinds_of(dataset):
@@ -106,7 +107,7 @@ def test_boosting_is_that_of_the_plain_twin(
     chosen = chosen[: data.draw(st.integers(1, n_features))]
     params = SelectionParams(method, learner, 4, n_neighbours, criterion=criterion)
 
-    fit = boost_subset(make_subset(dataset, chosen), params)
+    fit = boost_subset(subset_of(dataset, chosen), params)
 
     zs, sums = naive.boost(
         rows_of(dataset.values),
@@ -128,7 +129,7 @@ def test_boosting_is_that_of_the_plain_twin(
 def test_accuracy_is_that_of_the_plain_twin(dataset, n_neighbours):
     everything = range(dataset.values.shape[1])
 
-    accuracy = loo_accuracy(dataset, everything, n_neighbours)
+    accuracy = neighbour_accuracy(subset_of(dataset, everything), n_neighbours)
 
     assert accuracy == pytest.approx(
         naive.knn_accuracy(
@@ -146,9 +147,9 @@ def test_accuracy_is_that_of_the_plain_twin(dataset, n_neighbours):
 def test_accuracy_is_the_weight_of_the_rows_that_are_right(dataset, n_neighbours):
     everything = range(dataset.values.shape[1])
 
-    rights = loo_rights(dataset, everything, n_neighbours)
+    rights = neighbour_rights(subset_of(dataset, everything), n_neighbours)
 
-    accuracy = loo_accuracy(dataset, everything, n_neighbours)
+    accuracy = neighbour_accuracy(subset_of(dataset, everything), n_neighbours)
     assert rights @ dataset.weights == pytest.approx(accuracy)
     assert set(rights.tolist()) <= {0.0, 0.5, 1.0}
 
@@ -156,7 +157,7 @@ def test_accuracy_is_the_weight_of_the_rows_that_are_right(dataset, n_neighbours
 def test_without_a_feature_the_rows_of_the_largest_class_are_right():
     dataset = make_dataset([[0, 1, 2]], [0, 1, 1])
 
-    assert loo_rights(dataset, ()).tolist() == [0.0, 1.0, 1.0]
+    assert neighbour_rights(subset_of(dataset, ()), 1).tolist() == [0.0, 1.0, 1.0]
 
 
 def test_accuracy_is_scikit_learns_where_nothing_is_tied():
@@ -165,7 +166,7 @@ def test_accuracy_is_scikit_learns_where_nothing_is_tied():
     scaled /= scaled.max(axis=0)
     oracle = KNeighborsClassifier(5)
 
-    accuracy = loo_accuracy(dataset, [0, 1, 2], 5)
+    accuracy = neighbour_accuracy(subset_of(dataset, [0, 1, 2]), 5)
 
     expected = cross_val_score(oracle, scaled[:, :3], dataset.targets, cv=LeaveOneOut())
     assert accuracy == pytest.approx(expected.mean())
@@ -179,7 +180,7 @@ def test_z_of_several_classes_is_the_mean_of_one_against_the_others(learner):
     dataset = make_dataset(columns, targets, n_classes=3)
     params = SelectionParams(learner=learner, rounds=5, n_neighbours=3)
 
-    fit = boost_subset(make_subset(dataset, [0, 1]), params)
+    fit = boost_subset(subset_of(dataset, [0, 1]), params)
 
     zs = [
         naive.boost(
@@ -202,7 +203,7 @@ def test_z_of_several_classes_is_the_mean_of_one_against_the_others(learner):
 
 
 def test_all_neighbours_at_the_kth_distance_vote():
-    subset = make_subset(make_dataset([[0, 1, 2, 4, 8]], [0, 1, 0, 1, 0]), [0])
+    subset = subset_of(make_dataset([[0, 1, 2, 4, 8]], [0, 1, 0, 1, 0]), [0])
 
     neighbours, starts = find_neighbours(subset, 1)
 
@@ -215,7 +216,7 @@ def test_a_missing_cell_is_a_value_of_its_own():
     columns = [[0.0, 10.0, 5.0, nan, nan], [0.0, 0.0, 1.0, nan, 1.0]]
     dataset = make_dataset(columns, [0, 1, 0, 1, 0], ["number", "category"])
 
-    subset = make_subset(dataset, [0, 1])
+    subset = subset_of(dataset, [0, 1])
 
     between_rows = subset.distances[np.ix_(subset.cells, subset.cells)]
     assert between_rows.tolist() == [
@@ -228,7 +229,7 @@ def test_a_missing_cell_is_a_value_of_its_own():
 
 
 def test_a_range_that_overflows_is_scaled():
-    subset = make_subset(make_dataset([[-1.7e308, 0.0, 1.7e308]], [0, 1, 0]), [0])
+    subset = subset_of(make_dataset([[-1.7e308, 0.0, 1.7e308]], [0, 1, 0]), [0])
 
     assert subset.distances[0].tolist() == [0.0, 0.25, 1.0]
 
@@ -239,7 +240,7 @@ def test_a_range_that_overflows_is_scaled():
 def test_clear_descriptions_gain_weight_and_balanced_ones_lose_it_all():
     columns = [[0, 0, 1, 1, 1, 1, 2, 2]]
     dataset = make_dataset(columns, [1, 1, 1, 1, 1, 0, 0, 1])
-    subset = make_subset(dataset, [0])
+    subset = subset_of(dataset, [0])
     groups = make_groups(subset)
     signs = subset.table.signs[groups.rows]
 
@@ -252,7 +253,7 @@ def test_clear_descriptions_gain_weight_and_balanced_ones_lose_it_all():
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_z_prime_is_z_where_every_description_has_one_class(learner):
     dataset = make_dataset([range(12)], [0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1])
-    subset = make_subset(dataset, [0])
+    subset = subset_of(dataset, [0])
     plain = SelectionParams("fs2boost", learner, n_neighbours=2)
     primed = SelectionParams("ifs2boost", learner, n_neighbours=2, criterion="z_prime")
 
@@ -265,7 +266,7 @@ def test_z_prime_is_1_where_no_description_is_clear():
     dataset = make_dataset([[0, 0, 1, 1]], [0, 1, 0, 1])
     params = SelectionParams("ifs2boost", n_neighbours=1, criterion="z_prime")
 
-    fit = boost_subset(make_subset(dataset, [0]), params)
+    fit = boost_subset(subset_of(dataset, [0]), params)
 
     assert fit.zs.tolist() == [1.0] * params.rounds
 
@@ -468,7 +469,7 @@ def test_the_unit_of_a_number_changes_nothing(learner, dataset):
 @given(dataset=datasets(min_rows=3))
 @settings(max_examples=10)
 def test_z_never_exceeds_1_and_falls_from_round_to_round(dataset):
-    fit = boost_subset(make_subset(dataset, [0]), SelectionParams(rounds=6))
+    fit = boost_subset(subset_of(dataset, [0]), SelectionParams(rounds=6))
 
     zs = [1.0, *fit.zs]
     assert all(after <= before + 1e-12 for before, after in pairwise(zs))

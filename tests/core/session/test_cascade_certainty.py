@@ -16,7 +16,7 @@ from core.model.ensemble import Cascade, Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Model
 from core.session import machine
-from core.session.answers import check_policy
+from core.session.policies import check_policy
 from core.session.probability import stage_chances, stage_votes
 from tests import strategies
 from tests import strategies_classes as made

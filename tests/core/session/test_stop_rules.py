@@ -118,7 +118,7 @@ def test_certain_without_budget_is_when_all_completions_vote_alike(kind, data):
 
 
 def sign(ensemble: Ensemble, vote: float) -> int:
-    return ensemble.majority if vote == 0 else int(vote > 0)
+    return int(ensemble.preference[0]) if vote == 0 else int(vote > 0)
 
 
 # Few sessions become certain before they end, so more of them than elsewhere.

@@ -20,6 +20,7 @@ from core.training.boosting import boost, initial_weights, make_weights
 from core.training.params import BoostParams
 from core.training.rules import MAX_EDGE, RULES
 from tests import naive_hypotheses as naive
+from tests.small import signed_of
 from tests.strategies import datasets, plain_stump, rows_of, shop_of
 from tests.strategies_classes import to_naive
 
@@ -157,7 +158,10 @@ def test_bought_stump_has_no_edge_left_on_the_new_weights(rule):
     for added in run(dataset, rule, rounds=5):
         weights.apply(added.hypothesis, added.alpha)
 
-        moduli, signs = np.abs(weights.signed).tolist(), dataset.signs[:, None].tolist()
+        moduli, signs = (
+            np.abs(signed_of(weights)).tolist(),
+            dataset.signs[:, None].tolist(),
+        )
         stump = to_naive(added.hypothesis)
         edge = naive.edge_of(stump, rows_of(values), moduli, signs)
         assert edge == pytest.approx(0.0, abs=1e-12)

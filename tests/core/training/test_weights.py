@@ -23,6 +23,7 @@ from tests import naive_hypotheses as naive
 from tests import strategies
 from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.small import signed_of
 from tests.ugly import UGLY, random_table, table_of
 
 NAN = float("nan")
@@ -246,7 +247,7 @@ def test_edges_are_those_of_plain_sums_from_round_to_round(
         found = weights.find_stumps(all_features(dataset))
         some = weights.find_stumps(np.arange(0, n_features, 3))
 
-        edges, presents = plain_edges(weights.binned, weights.signed)
+        edges, presents = plain_edges(weights.binned, signed_of(weights))
         np.testing.assert_allclose(found.edges, edges, rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.presents, presents, rtol=0, atol=1e-12)
         assert some.edges.tolist() == found.edges[::3].tolist()
@@ -254,13 +255,13 @@ def test_edges_are_those_of_plain_sums_from_round_to_round(
             stump = make_stump(weights.binned, found, int(position))
             code = (int(found.cuts[position]),)
             ballots = cast_ballots(weights.binned, stump, code)
-            edge = (ballots.T * weights.signed).sum()
+            edge = (ballots.T * signed_of(weights)).sum()
             assert edge == pytest.approx(found.edges[position], rel=0, abs=1e-12)
         best = int(np.argmax(found.edges))
         stump = make_stump(weights.binned, found, best)
         votes = [cast_ballots(weights.binned, stump, (int(found.cuts[best]),))]
         factors = weights.find_factors(votes, all_features(dataset))
-        edges, presents = plain_edges(weights.binned, weights.signed * votes[0].T)
+        edges, presents = plain_edges(weights.binned, signed_of(weights) * votes[0].T)
         np.testing.assert_allclose(factors.edges, edges, rtol=0, atol=1e-12)
         np.testing.assert_allclose(factors.presents, presents, rtol=0, atol=1e-12)
         weights.apply(stump, 0.7)
@@ -315,7 +316,7 @@ def test_reweighting_is_the_naive_one(data, n_outputs, alpha):
     )
     expected = signed * np.exp(-alpha * np.sign(signed) * votes)
     assert z == pytest.approx(np.abs(expected).sum())
-    np.testing.assert_allclose(weights.signed, expected / z, atol=1e-15)
+    np.testing.assert_allclose(signed_of(weights), expected / z, atol=1e-15)
     assert signed.tolist() == before.tolist()
     codes = find_codes(binned, hypothesis)
     assert cast_ballots(binned, hypothesis, codes).T.tolist() == votes.tolist()
@@ -393,12 +394,12 @@ def separated(n_samples=40):
 
 def test_weights_survive_ten_thousand_rounds_of_perfect_separation():
     weights = hold_initial(separated())
-    before = weights.signed
+    before = signed_of(weights)
     for _ in range(10_000 if IS_COMPILED else 200):
         z = weights.apply(Stump(0, 0.5, (1,)), 10.7)
 
     assert z == pytest.approx(math.exp(-10.7))
-    assert weights.signed.tolist() == before.tolist()
+    assert signed_of(weights).tolist() == before.tolist()
 
 
 def test_weights_that_underflow_to_zero_give_no_nan():
@@ -409,7 +410,7 @@ def test_weights_that_underflow_to_zero_give_no_nan():
             found = weights.find_stumps(np.arange(5))
 
     # In the end only the rows that are always wrong weigh anything.
-    moduli = np.abs(weights.signed[:, 0])
+    moduli = np.abs(signed_of(weights)[:, 0])
     assert z == pytest.approx(math.exp(10.7))
     assert (moduli[7:] == 0.0).all()
     assert moduli.sum() == pytest.approx(1.0)

@@ -19,7 +19,8 @@ def boost_rounds(
 ) -> Iterator[Round]:
     """Yield the rounds of a training, whose table may be binned already."""
     binned = bin_values(training) if binned is None else binned
-    return boost(binned, initial_weights(training), training.catalogue, params)
+    shards = [(binned, initial_weights(training))]
+    return boost(shards, training.catalogue, params)
 
 
 def train_ensemble(training: Dataset, params: BoostParams) -> Ensemble:

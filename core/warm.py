@@ -28,9 +28,9 @@ def warm_up() -> None:
     """
     for n_classes in (2, 3):
         rows = make_rows(12, n_classes)
-        binned, weights = bin_values(rows), initial_weights(rows)
+        shards = [(bin_values(rows), initial_weights(rows))]
         for params in PARAMS:
-            rounds = list(boost(binned, weights, rows.catalogue, params))
+            rounds = list(boost(shards, rows.catalogue, params))
             ensemble = make_ensemble(rows, params, rounds)
             for policy in served_by(ensemble):
                 evaluate(ensemble, rows, [1_000_000, None], policy)
@@ -38,7 +38,8 @@ def warm_up() -> None:
                 machine.forecast(ensemble, state)
     rows = make_rows(*LARGE)
     params = BoostParams(rounds=1, learner="product", factors=2)
-    list(boost(bin_values(rows), initial_weights(rows), rows.catalogue, params))
+    shards = [(bin_values(rows), initial_weights(rows))]
+    list(boost(shards, rows.catalogue, params))
 
 
 def make_rows(n_samples: int, n_classes: int) -> Dataset:

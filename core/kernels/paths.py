@@ -109,8 +109,8 @@ def find_vote(values, node, nodes, cuts):
 
 
 @kernel
-def add_votes(values, length, paths, out_votes, out_alphas):
-    """Full vote of every row by the first hypotheses.
+def add_votes(values, paths, out_votes, out_alphas):
+    """Full vote of every row.
 
     values: (n_rows, n_features). out_votes: (n_rows, n_outputs) and out_alphas:
     (n_rows,), the alpha that voted; both 0 before.
@@ -118,7 +118,7 @@ def add_votes(values, length, paths, out_votes, out_alphas):
     roots, nodes, cuts, votes, alphas = paths
     for row in range(values.shape[0]):
         row_values = values[row]
-        for h in range(length):
+        for h in range(roots.shape[0]):
             vote = find_vote(row_values, roots[h], nodes, cuts)
             out_alphas[row] += alphas[h] if vote > 0 else 0.0
             for output in range(votes.shape[1]):

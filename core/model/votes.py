@@ -49,7 +49,7 @@ def hypothesis_votes(
     """Votes of one hypothesis, +1, -1 or 0, on every row; (n_rows, n_outputs)."""
     paths = lay_paths([hypothesis], n_outputs)
     votes, alphas = np.zeros((values.shape[0], n_outputs)), np.zeros(values.shape[0])
-    kernels.add_votes(values, 1, paths, votes, alphas)
+    kernels.add_votes(values, paths, votes, alphas)
     return votes
 
 
@@ -60,15 +60,14 @@ def divide(votes: FloatArray | IntArray, totals: FloatArray | IntArray) -> Float
 
 
 def full_votes(
-    ensemble: Ensemble, values: FloatArray, length: int | None = None
+    ensemble: Ensemble, values: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Votes of every row by the first hypotheses, all by default.
+    """Votes of every row by all hypotheses.
 
     Returns sum(alpha h(x)), (n_rows, n_outputs), and the sum of the alphas that voted,
     (n_rows,).
     """
     votes = np.zeros((values.shape[0], ensemble.n_outputs))
     alphas = np.zeros(values.shape[0])
-    n_first = len(ensemble.hypotheses) if length is None else length
-    kernels.add_votes(values, n_first, ensemble.paths, votes, alphas)
+    kernels.add_votes(values, ensemble.paths, votes, alphas)
     return votes, alphas

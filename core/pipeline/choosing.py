@@ -85,13 +85,12 @@ def tune(
     training, held_out = dataset.take(seen), dataset.take(unseen)
     choices = list_choices(params, wanted)
     # No choice touches the codes or the weights that a run begins with.
-    binned = bin_values(training)
-    weights = initial_weights(training, params.label_weights)
+    shards = [(bin_values(training), initial_weights(training, params.label_weights))]
     budgets: Sequence[int | None] = (None,)
     best, least = params, math.inf
     for position, choice in enumerate(choices):
         rounds: list[Round] = []
-        for added in boost(binned, weights, training.catalogue, choice):
+        for added in boost(shards, training.catalogue, choice):
             rounds.append(added)
             share = added.number / choice.rounds
             yield Tried((position + share) / len(choices))

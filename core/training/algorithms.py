@@ -37,8 +37,8 @@ def grow_boosted(
 ) -> Iterator[Round]:
     """Boost by the rule of the algorithm's name."""
     del is_strict
-    weights = initial_weights(dataset, params.label_weights)
-    return boost(bin_values(dataset), weights, dataset.catalogue, params, done)
+    table = bin_values(dataset), initial_weights(dataset, params.label_weights)
+    return boost([table], dataset.catalogue, params, done)
 
 
 ALGORITHMS = {

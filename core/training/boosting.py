@@ -25,6 +25,8 @@ from core.training.rules import MAX_EDGE
 from core.training.shards import Shard
 from core.training.weights import Weights
 
+Shards = Sequence[tuple[Binned, FloatArray]]
+
 
 def initial_weights(
     dataset: Dataset, label_weights: LabelWeights = "balanced"
@@ -63,42 +65,23 @@ def training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:
 
 
 def boost(
-    binned: Binned,
-    signed_weights: FloatArray,
+    shards: Shards,
     catalogue: Catalogue,
     params: BoostParams,
     done: Sequence[Round] = (),
     paid: Paid = UNPAID,
 ) -> Iterator[Round]:
-    """Boost weak hypotheses on a table in memory, one round at a time.
+    """Boost weak hypotheses on a table, one round at a time.
 
-    Parameters
-    ----------
-    signed_weights : float64 array, shape (n_samples, n_outputs) or (n_samples,)
-        Initial weight of each row (and class) times +1 or -1 for its class, the
-        absolute values summing to 1; see `initial_weights`. Not mutated.
-    done, paid
-        See `boost_shards`.
-    """
-    outputs = signed_weights.reshape(signed_weights.shape[0], -1)
-    return boost_shards([(binned, outputs)], catalogue, params, done, paid)
-
-
-def boost_shards(
-    shards: Sequence[tuple[Binned, FloatArray]],
-    catalogue: Catalogue,
-    params: BoostParams,
-    done: Sequence[Round] = (),
-    paid: Paid = UNPAID,
-) -> Iterator[Round]:
-    """Boost weak hypotheses on shards of a table, one round at a time.
-
-    The rounds are the same to the bit however the rows lie in shards.
+    The rounds are the same to the bit however the rows lie in shards; a table in memory
+    is one.
 
     Parameters
     ----------
     shards : sequence of (Binned, float64 array of shape (n_samples, n_outputs))
-        Rows of each shard and their signed initial weights; see `boost`.
+        Rows of each shard and the initial weight of each row and output times +1 or -1
+        for its class, all absolute values summing to 1; see `initial_weights`. Not
+        mutated.
     done : sequence of Round
         Rounds of an interrupted run, to go on after, so that the rest is the same to
         the bit: their reweighting is repeated, and where the sampling of features has
@@ -154,9 +137,7 @@ def boost_shards(
             return
 
 
-def make_weights(
-    shards: Sequence[tuple[Binned, FloatArray]], params: BoostParams
-) -> Weights:
+def make_weights(shards: Shards, params: BoostParams) -> Weights:
     """Return the weights of a run; they are copied."""
     has_missing = bool(shards[0][0].has_missing.any())
     # Unsigned sums tell the weight of missing values, and whether a cut parts a leaf.

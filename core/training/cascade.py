@@ -13,7 +13,7 @@ from core.model.ensemble import Cascade
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.prices import Paid, pay
-from core.training.boosting import boost
+from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.training.stages import Rows, Stager
@@ -84,10 +84,9 @@ def grow_cascade(
         if has_ended:
             continue
         table = stage_table(dataset, rows)
-        signed = table.signs * table.weights
-        binned = bin_values(table)
+        shards = [(bin_values(table), initial_weights(table))]
         for added in boost(
-            binned, signed, table.catalogue, stage_params, repeated, paid_before
+            shards, table.catalogue, stage_params, repeated, paid_before
         ):
             paid = pay(dataset.catalogue, paid, added.hypothesis.feature_idxs)
             has_ended = stager.feed(added.hypothesis, added.alpha)

@@ -77,9 +77,9 @@ def exercise(dataset: Dataset) -> None:
 
 def run(table: Dataset, params: BoostParams) -> None:
     """Boost, and go on after the first round."""
-    binned, weights = bin_values(table), initial_weights(table)
-    rounds = list(boost(binned, weights, table.catalogue, params))
-    list(boost(binned, weights, table.catalogue, params, rounds[:1]))
+    shards = [(bin_values(table), initial_weights(table))]
+    rounds = list(boost(shards, table.catalogue, params))
+    list(boost(shards, table.catalogue, params, rounds[:1]))
 
 
 def play(

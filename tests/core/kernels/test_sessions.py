@@ -110,12 +110,11 @@ def test_vote_of_a_stump(value, cut, is_category, expected):
 @given(strategies.ensembles(), st.data())
 def test_add_votes_sums_every_stump(ensemble, data):
     values = data.draw(strategies.tables(ensemble.catalogue, has_unseen=True))
-    length = data.draw(st.integers(0, len(ensemble.hypotheses)))
     votes, alphas = np.zeros((values.shape[0], 1)), np.zeros(values.shape[0])
 
-    kernels.add_votes(values, length, ensemble.paths, votes, alphas)
+    kernels.add_votes(values, ensemble.paths, votes, alphas)
 
-    stumps = plain_stumps(ensemble)[:length]
+    stumps = plain_stumps(ensemble)
     rows = values.tolist()
     assert votes[:, 0].tolist() == [naive_sessions.full_vote(stumps, r) for r in rows]
     assert alphas.tolist() == [naive_sessions.voted_alpha(stumps, r) for r in rows]
@@ -125,7 +124,7 @@ def test_no_stumps_vote_zero(ensemble):
     none = replace(ensemble, hypotheses=(), alphas=())
     votes, alphas = np.zeros((2, 1)), np.zeros(2)
 
-    kernels.add_votes(np.zeros((2, 2)), 0, none.paths, votes, alphas)
+    kernels.add_votes(np.zeros((2, 2)), none.paths, votes, alphas)
 
     assert votes.tolist() == [[0.0], [0.0]]
     assert alphas.tolist() == [0.0, 0.0]

@@ -64,11 +64,8 @@ def held_out_errors(dataset, params, budgets):
     """Errors of one choice on the rows that tuning holds out."""
     seen, unseen = part_rows(dataset, params.seed)
     training = dataset.take(seen)
-    rounds = list(
-        boost(
-            bin_values(training), initial_weights(training), dataset.catalogue, params
-        )
-    )
+    shards = [(bin_values(training), initial_weights(training))]
+    rounds = list(boost(shards, dataset.catalogue, params))
     ensemble = make_ensemble(training, params, rounds)
     return [
         evaluate(

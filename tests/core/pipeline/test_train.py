@@ -234,8 +234,8 @@ def test_ensemble_is_that_of_boosting_on_every_row():
     dataset = noisy_table()
     model = trained(dataset)
 
-    signed = initial_weights(dataset)
-    rounds = list(boost(bin_values(dataset), signed, CATALOGUE, BoostParams(rounds=6)))
+    shards = [(bin_values(dataset), initial_weights(dataset))]
+    rounds = list(boost(shards, CATALOGUE, BoostParams(rounds=6)))
     assert model.ensemble.hypotheses == tuple(added.hypothesis for added in rounds)
     assert model.ensemble.alphas == tuple(added.alpha for added in rounds)
 

@@ -13,7 +13,7 @@ from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import make_ensemble
-from core.training.boosting import boost
+from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rules import RULES
 
@@ -53,14 +53,8 @@ def dataset(catalogue, values, targets):
 
 
 def curve_of(data, algorithm, policy, budgets):
-    rounds = list(
-        boost(
-            bin_values(data),
-            data.signs * data.weights,
-            data.catalogue,
-            BoostParams(algorithm, rounds=40),
-        )
-    )
+    shards = [(bin_values(data), initial_weights(data))]
+    rounds = list(boost(shards, data.catalogue, BoostParams(algorithm, rounds=40)))
     ensemble = make_ensemble(data, BoostParams(algorithm), rounds)
     return evaluate(ensemble, data, budgets, policy, seed=3)
 

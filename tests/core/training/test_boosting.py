@@ -39,9 +39,8 @@ every_score = pytest.mark.parametrize(
 
 
 def run(dataset, rule="adaboost", done=(), **params):
-    signed = dataset.signs * dataset.weights
-    chosen = BoostParams(rule, **params)
-    return list(boost(bin_values(dataset), signed, dataset.catalogue, chosen, done))
+    shards = [(bin_values(dataset), initial_weights(dataset))]
+    return list(boost(shards, dataset.catalogue, BoostParams(rule, **params), done))
 
 
 def run_naive(dataset, rule, **params):
@@ -258,9 +257,9 @@ def chunky_table(n_classes):
 def run_learner(learner, n_classes, done=()):
     """Twelve rounds over all rows and features, or what is left of them."""
     dataset = chunky_table(n_classes)
-    binned, weights = bin_values(dataset), initial_weights(dataset)
+    shards = [(bin_values(dataset), initial_weights(dataset))]
     params = BoostParams("speedboost", rounds=12, learner=learner, leaves=4, factors=2)
-    rounds = list(boost(binned, weights, dataset.catalogue, params, done))
+    rounds = list(boost(shards, dataset.catalogue, params, done))
     assert len(rounds) == 12 - len(done)
     return rounds
 
@@ -299,10 +298,11 @@ def test_rounds_are_the_same_to_the_bit_whatever_the_number_of_threads(
 
 def test_weights_given_are_not_changed():
     dataset = shop_table()
-    signed = dataset.signs * dataset.weights
+    signed = initial_weights(dataset)
     before = signed.copy()
 
-    list(boost(bin_values(dataset), signed, dataset.catalogue, BoostParams(rounds=2)))
+    shards = [(bin_values(dataset), signed)]
+    list(boost(shards, dataset.catalogue, BoostParams(rounds=2)))
 
     assert signed.tolist() == before.tolist()
 

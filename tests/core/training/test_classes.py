@@ -40,7 +40,7 @@ def one_thread():
 
 def run(dataset, params, weights=None):
     weights = initial_weights(dataset) if weights is None else weights
-    return list(boost(bin_values(dataset), weights, dataset.catalogue, params))
+    return list(boost([(bin_values(dataset), weights)], dataset.catalogue, params))
 
 
 def fit(dataset, params):

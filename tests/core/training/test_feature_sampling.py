@@ -45,7 +45,9 @@ def params_of(learner, search, algorithm="adaboost", rounds=10, **kwargs):
 
 def run(dataset, params, done=()):
     weights = initial_weights(dataset)
-    return list(boost(bin_values(dataset), weights, dataset.catalogue, params, done))
+    return list(
+        boost([(bin_values(dataset), weights)], dataset.catalogue, params, done)
+    )
 
 
 # Arms.

@@ -45,7 +45,9 @@ def params_of(learner, algorithm="adaboost", rounds=6, size=4, **kwargs):
 
 def run(dataset, params, done=()):
     weights = initial_weights(dataset, params.label_weights)
-    return list(boost(bin_values(dataset), weights, dataset.catalogue, params, done))
+    return list(
+        boost([(bin_values(dataset), weights)], dataset.catalogue, params, done)
+    )
 
 
 def naive_weights(dataset, kind="balanced"):
@@ -192,7 +194,7 @@ def test_edge_is_never_below_that_of_the_stump(learner, kind):
         dataset = datasets_of(kind, seed)
         signed = initial_weights(dataset)
         edges = [
-            next(boost(bin_values(dataset), signed, dataset.catalogue, params)).edge
+            next(boost([(bin_values(dataset), signed)], dataset.catalogue, params)).edge
             for params in (params_of(learner, size=6), params_of("stump"))
         ]
         assert edges[0] >= edges[1]

@@ -8,7 +8,7 @@ import pytest
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
-from core.training.boosting import boost
+from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Memory
 from core.training.rules import (
@@ -186,9 +186,8 @@ def with_costs(catalogue, change):
 
 def run(rule, dataset, done=(), **params):
     chosen = BoostParams(rule, **{"rounds": 12, **params})
-    signed = dataset.signs * dataset.weights
-    rounds = boost(bin_values(dataset), signed, dataset.catalogue, chosen, done)
-    return [*done, *rounds]
+    shards = [(bin_values(dataset), initial_weights(dataset))]
+    return [*done, *boost(shards, dataset.catalogue, chosen, done)]
 
 
 def stumps_of(rounds):

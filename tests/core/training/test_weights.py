@@ -13,7 +13,7 @@ from core.model.hypotheses import Stump
 from core.table.binning import bin_values
 from core.training import histograms, shards
 from core.training.ballots import cast_ballots, find_codes
-from core.training.boosting import boost_shards, initial_weights
+from core.training.boosting import boost, initial_weights
 from core.training.learners.choice import make_stump
 from core.training.params import BoostParams
 from core.training.rules import RULES
@@ -487,7 +487,7 @@ def test_result_is_the_same_bits_whatever_the_number_of_threads(n_outputs, monke
 def run_in_parts(dataset, params, parts):
     binned, signed = bin_values(dataset), initial_weights(dataset)
     shards = [(binned.take(rows), signed[rows]) for rows in parts]
-    return list(boost_shards(shards, dataset.catalogue, params))
+    return list(boost(shards, dataset.catalogue, params))
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -13,9 +13,9 @@ from core.parameters import check_parameters, parameters
 from core.pipeline.choosing import AUTO, AutoName, Tried
 from core.pipeline.spec import check_algorithm, part_auto
 from core.table.catalogue import Catalogue
+from core.table.columns import scale_weights
 from core.table.costs import plain
 from core.table.dataset import ClassLabel, Dataset
-from core.table.rows import scale_weights
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 from core.training.rules import RULES

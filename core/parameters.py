@@ -145,12 +145,7 @@ def check_parameters(
 ) -> tuple[dict[str, Any], list[Refusal]]:
     """Check values of a dataclass's fields.
 
-    Returns
-    -------
-    values : dict
-        Those that keep their rules.
-    refusals : list of Refusal
-        For the others, each by its path.
+    Returns those that keep their rules, and refusals of the others, each by its path.
     """
     values, refusals = {}, []
     for name, one in parameters(holder).items():

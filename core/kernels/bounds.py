@@ -100,11 +100,8 @@ def bound_each(case, paths, reach, segments, scores, is_plan):
     lows, highs = np.zeros(starts.shape[0]), np.zeros(starts.shape[0])
     low_moves, high_moves = np.zeros(roots.shape[0]), np.zeros(roots.shape[0])
     may_come = reach.is_coming.copy()
-    stack, seen_for = (
-        np.empty(nodes.shape[0] + 1, np.int64),
-        np.full(nodes.shape[0], -1),
-    )
-    search = Search(stack, seen_for, may_come)
+    n_nodes = nodes.shape[0]
+    search = Search(np.empty(n_nodes + 1, np.int64), np.full(n_nodes, -1), may_come)
     for h in range(roots.shape[0]):
         node = reach.ends[h]
         low_moves[h] = high_moves[h] = scores[vote_at(node, nodes)]

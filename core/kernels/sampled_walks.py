@@ -155,11 +155,8 @@ def walk_sampled(values, terms, draws, out_carried, out_has_ended, out_ends):
     """
     for row in range(values.shape[0]):
         if not out_has_ended[row]:
-            status, is_group_paid = (
-                out_carried.status[row],
-                out_carried.is_group_paid[row],
-            )
-            case = Case(values[row], status, is_group_paid)
+            status, is_paid = out_carried.status[row], out_carried.is_group_paid[row]
+            case = Case(values[row], status, is_paid)
             out_has_ended[row] = sample_row(
                 row, case, terms, draws, out_carried, out_ends
             )

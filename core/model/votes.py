@@ -59,9 +59,7 @@ def divide(votes: FloatArray | IntArray, totals: FloatArray | IntArray) -> Float
     return np.divide(votes, totals, out=np.zeros(votes.shape), where=totals > 0)
 
 
-def full_votes(
-    ensemble: Ensemble, values: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def full_votes(ensemble: Ensemble, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Votes of every row by all hypotheses.
 
     Returns sum(alpha h(x)), (n_rows, n_outputs), and the sum of the alphas that voted,

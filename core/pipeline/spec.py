@@ -45,13 +45,8 @@ def part_auto(
 ) -> tuple[dict[str, object], frozenset[AutoName], list[Refusal]]:
     """Part parameters that are given from those to be chosen.
 
-    Returns
-    -------
-    given : dict
-        Those that are no "auto"; `rounds`, where it is, as the most that are tried.
-    auto : frozenset of {"rounds", "tau", "switch"}
-    refusals : list of Refusal
-        For those that the algorithm doesn't know.
+    Returns those that are no "auto" (`rounds`, where it is, as the most that are
+    tried), those that are, and refusals of what the algorithm doesn't know.
     """
     auto = frozenset(name for name in AUTO_NAMES if given.get(name) == AUTO)
     refusals = [

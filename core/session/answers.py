@@ -24,28 +24,24 @@ def check_answer(feature: Feature, value: object) -> float:
         that training did not see is legal. `AnswerError` is raised for any other.
     """
     if feature.type == "category":
-        if not isinstance(value, str) or not value:
-            raise AnswerError(
-                [Refusal(feature.name, "must be a text", describe(value))]
-            )
-        try:
-            return float(feature.categories.index(value))
-        except ValueError:
-            return UNSEEN
-    if feature.type == "boolean":
+        if isinstance(value, str) and value:
+            is_seen = value in feature.categories
+            return float(feature.categories.index(value)) if is_seen else UNSEEN
+        rule = "must be a text"
+    elif feature.type == "boolean":
         if isinstance(value, bool) or value in (0, 1):
             return float(bool(value))
         rule = "must be true or false"
-        raise AnswerError([Refusal(feature.name, rule, describe(value))])
-    try:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        number = float(value) if is_number else math.nan  # type: ignore[arg-type]  # a number by then
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
+    else:
+        try:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            number = float(value) if is_number else math.nan  # type: ignore[arg-type]  # a number by then
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
         rule = "must be a finite number"
-        raise AnswerError([Refusal(feature.name, rule, describe(value))])
-    return number
+    raise AnswerError([Refusal(feature.name, rule, describe(value))])
 
 
 def parse_answer(feature: Feature, text: str) -> float:

@@ -144,19 +144,10 @@ def sort_cuts(
 def find_thresholds(ordered: FloatArray, weights: FloatArray | None) -> FloatArray:
     """Thresholds that part the present values into at most `MAX_CODES` codes.
 
-    Parameters
-    ----------
-    ordered : float64 array, shape (n_present,)
-        Finite values, ascending.
-    weights : float64 array, shape (n_present,), or None
-        None where all are equal.
-
-    Returns
-    -------
-    float64 array
-        Ascending; each lies strictly between two neighbouring present values, or on
-        the lower one where no double lies between. A value equal to a threshold is
-        below it.
+    `ordered` (n_present,) are finite and ascending, as is what is returned; `weights`
+    None: all are equal. Each threshold lies strictly between two neighbouring present
+    values, or on the lower one where no double lies between. A value equal to a
+    threshold is below it.
     """
     is_lower = ordered[1:] > ordered[:-1]
     if np.count_nonzero(is_lower) < MAX_CODES:

@@ -20,10 +20,11 @@ from core.table.columns import (
     column_warnings,
     infer_type,
     read_feature,
+    read_row_groups,
+    read_weights,
     unknown_column,
 )
 from core.table.dataset import ClassLabel, Dataset
-from core.table.rows import read_row_groups, read_weights
 from core.table.spec import TableSpec, price_columns
 
 MAX_CLASSES = 1000
@@ -69,12 +70,7 @@ def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
     Rows are numbered from 1, the header not counted. Refused are a missing or
     one-class target, unknown features, cells that are not of their feature's type,
     infinities, more than 254 categories, weights or groups that are missing or
-    negative.
-
-    Raises
-    ------
-    RefusedError
-        Where there is no row.
+    negative. Raises `RefusedError` where there is no row.
     """
     refusals = [
         unknown_column(role, name, columns)
@@ -138,10 +134,7 @@ def read_features(
 def finish_table(read: GatheredTable, columns: Columns, spec: TableSpec) -> Checked:
     """Return the dataset of a table in which nothing was refused.
 
-    Raises
-    ------
-    RefusedError
-        Where the rows of positive weight are of one class.
+    Raises `RefusedError` where the rows of positive weight are of one class.
     """
     warnings = list(read.warnings)
     used = {*spec.roles.values(), *(feature.name for feature in read.features)}
@@ -242,12 +235,9 @@ def lay_error_costs(
         *spec.error_costs,
         *(said for row in spec.error_costs.values() for said in row),
     }
-    refusals = [
-        Refusal(
-            "error_costs", f"must name the classes {', '.join(labels)}", repr(label)
-        )
-        for label in sorted(named - set(labels))
-    ]
+    rule = f"must name the classes {', '.join(labels)}"
+    wrong = sorted(named - set(labels))
+    refusals = [Refusal("error_costs", rule, repr(label)) for label in wrong]
     rows = [spec.error_costs.get(true, {}) for true in labels]
     return tuple(
         tuple(float(row.get(said, 0.0)) for said in labels) for row in rows

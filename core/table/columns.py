@@ -1,4 +1,4 @@
-"""Columns of an outside table as values of features, or what is wrong with them.
+"""Columns of an outside table as values, weights and row groups, or what is wrong.
 
 Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 """
@@ -11,10 +11,11 @@ from difflib import get_close_matches
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import FloatArray
+from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, describe
 from core.table.binning import MAX_CODES
 from core.table.catalogue import UNSEEN, Feature, FeatureType
+from core.table.spec import TableSpec
 
 Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Columns = Mapping[str, Column]
@@ -82,30 +83,26 @@ def read_feature(
     """Read a column by its feature's type; a category's values are learnt once."""
     if feature.type == "category":
         return read_category(feature, as_text(column))
+    is_boolean = feature.type == "boolean"
     if column.dtype == np.object_:
-        parse = parse_boolean if feature.type == "boolean" else parse_number
+        parse = parse_boolean if is_boolean else parse_number
         parsed = [parse(cell) for cell in column]
         wrong = [row for row, value in enumerate(parsed) if value is None]
         values = np.array([math.nan if v is None else v for v in parsed], np.float64)
     else:
         values = np.asarray(column, np.float64)
         is_wrong = np.zeros(values.size, np.bool_)
-        if feature.type == "boolean":
+        if is_boolean:
             is_wrong = ~np.isnan(values) & (values != 0) & (values != 1)
         wrong = np.flatnonzero(is_wrong).tolist()
     refusals = []
     if wrong:
-        rule = (
-            "must be a number" if feature.type == "number" else "must be true or false"
-        )
+        rule = "must be true or false" if is_boolean else "must be a number"
         refusals.append(cell_refusal(feature.name, rule, wrong, as_text(column)))
     infinite = np.flatnonzero(np.isinf(values)).tolist()
     if infinite:
-        refusals.append(
-            cell_refusal(
-                feature.name, "must be finite", infinite, [str(v) for v in values]
-            )
-        )
+        shown: list[str | None] = [str(value) for value in values]
+        refusals.append(cell_refusal(feature.name, "must be finite", infinite, shown))
     return feature, values, refusals
 
 
@@ -160,3 +157,46 @@ def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     if n_distinct == values.size > 20 and (is_whole or feature.type == "category"):
         return [f"{feature.name}: looks like an identifier, each row has its own value"]
     return []
+
+
+def read_weights(
+    columns: Columns, spec: TableSpec, n_rows: int
+) -> tuple[FloatArray, list[Refusal]]:
+    """Read the weights of the rows, scaled to sum to 1; equal without a column."""
+    ones = scale_weights(np.ones(n_rows))
+    if spec.weight is None or spec.weight not in columns:
+        return ones, []
+    feature = Feature(spec.weight)
+    _, values, refusals = read_feature(feature, columns[spec.weight])
+    wrong = np.flatnonzero(~(values >= 0)).tolist()
+    if wrong and not refusals:
+        rule = "must be a number of at least 0"
+        shown: list[str | None] = [str(value) for value in values]
+        refusals.append(cell_refusal(spec.weight, rule, wrong, shown))
+    if not refusals and not values.any():
+        refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
+    return (ones if refusals else scale_weights(values)), refusals
+
+
+def scale_weights(weights: FloatArray) -> FloatArray:
+    """Scale weights to sum to 1, also those whose sum no double holds.
+
+    Beside the largest the smallest may become 0.
+    """
+    # By a power of 2 first, which changes no digit.
+    bounded = np.ldexp(weights, -np.frexp(weights.max())[1])
+    scaled: FloatArray = bounded / bounded.sum()
+    return scaled
+
+
+def read_row_groups(
+    columns: Columns, spec: TableSpec
+) -> tuple[IntArray | None, list[Refusal]]:
+    """Give rows that belong together one number."""
+    if spec.group_by is None or spec.group_by not in columns:
+        return None, []
+    cells = as_text(columns[spec.group_by])
+    missing = [row for row, cell in enumerate(cells) if cell is None]
+    if missing:
+        return None, [cell_refusal(spec.group_by, "must not be empty", missing, cells)]
+    return np.unique(np.array(cells, dtype=str), return_inverse=True)[1], []

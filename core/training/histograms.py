@@ -114,16 +114,15 @@ def scan(
 
 def pick(best: Best, feature_idxs: IntArray) -> Candidates:
     """Return the best stumps on some features, their positions ascending."""
-    if feature_idxs.size == best.edges.size:
-        return Candidates(
-            feature_idxs, best.edges, best.cuts, best.presents, best.votes
-        )
+    # Of all features nothing is copied.
+    is_all = feature_idxs.size == best.edges.size
+    some: IntArray | slice = slice(None) if is_all else feature_idxs
     return Candidates(
         feature_idxs,
-        best.edges[feature_idxs],
-        best.cuts[feature_idxs],
-        best.presents[feature_idxs],
-        best.votes[feature_idxs],
+        best.edges[some],
+        best.cuts[some],
+        best.presents[some],
+        best.votes[some],
     )
 
 

@@ -156,17 +156,9 @@ class Weights:
     def apply(
         self, hypothesis: Hypothesis, alpha: float, codes: tuple[int, ...] | None = None
     ) -> float:
-        """Multiply the weights by exp(-alpha y h(x)) and normalise them.
+        """Multiply the weights by exp(-alpha y h(x)) and normalise them; return Z.
 
-        Parameters
-        ----------
-        codes : tuple of int, optional
-            Code of the cut of each of its stumps; looked up where unknown.
-
-        Returns
-        -------
-        float
-            The normaliser Z.
+        `codes` are those of the cuts of its stumps; looked up where unknown.
         """
         codes = codes or find_codes(self.binned, hypothesis)
         ballots = [

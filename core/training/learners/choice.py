@@ -69,14 +69,9 @@ def choose(
 ) -> tuple[int, float]:
     """Position and score of the candidate to buy; (-1, -inf) where there is none.
 
-    Parameters
-    ----------
-    edge_before : float
-        Edge of the tree that a candidate adds its gain to.
-    present : float, optional
-        Weight on which that tree votes; that of the candidate by default.
-    already : tuple of int
-        Features that the hypothesis reads besides.
+    A tree that a candidate adds its gain to has the edge `edge_before`, and votes on
+    the weight `present`, by default that of the candidate. `already` are features that
+    the hypothesis reads besides.
     """
     if candidates.edges.size == 0:
         return -1, -np.inf

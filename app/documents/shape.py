@@ -3,7 +3,6 @@
 Every broken rule is named at once, by its path, in the words of the document.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import fields
@@ -38,6 +37,34 @@ MAX_REFUSALS = 20
 # of a hypothesis in stored ones, and that a name is wrong rather than what it names.
 KINDS = ("stump", "tree", "product")
 KEY = "[key]"
+# By pydantic's kinds of error, whose own messages may repeat what was found.
+RULES = {
+    **dict.fromkeys(("missing", "union_tag_not_found"), "is required"),
+    **dict.fromkeys(
+        ("model_type", "model_attributes_type", "dict_type"), "must be an object"
+    ),
+    **dict.fromkeys(("list_type", "tuple_type"), "must be a list"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_parsing_size", "int_from_float"),
+        "must be an integer",
+    ),
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_type": "must be a string",
+    "string_unicode": "must have no halves of characters",
+    "string_pattern_mismatch": "must match {pattern}",
+    "string_too_short": "must have {min_length} or more characters",
+    "string_too_long": "must have {max_length} or fewer characters",
+    "too_short": "must have {min_length} or more items",
+    "too_long": "must have {max_length} or fewer items",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be one of {expected}",
+    "union_tag_invalid": "must be one of {expected_tags}",
+    "extra_forbidden": "is no field of this request",
+    "value_error": "{error}",
+}
 
 
 class Shape(BaseModel):
@@ -107,8 +134,11 @@ def refused(error: ValidationError, root: str) -> RefusedError:
         found = one["input"]
         is_plain = found is None or isinstance(found, str | int | float)
         shown = "" if one["type"] == "missing" or not is_plain else describe(found)
-        rule = rule_of(one["type"], one["msg"], one.get("ctx", {}))
-        place = (part for part in one["loc"] if part not in KINDS)
+        place = [part for part in one["loc"] if part not in KINDS]
+        context = one.get("ctx", {})
+        if one["type"].startswith("union_tag"):
+            place.append("kind")
+        rule = rule_of(one["type"], context)
         refusals.append(Refusal(path_of((root, *place)), rule, shown))
     return RefusedError(refusals)
 
@@ -165,35 +195,16 @@ def refusals_of(
             where = place if len(place) > 1 else (root, *place)
             yield Refusal(path_of(where), "is required")
         else:
-            rule = rule_of(kind, one["msg"], one.get("ctx", {}))
+            rule = rule_of(kind, one.get("ctx", {}))
             yield Refusal(path_of(place) or root, rule, describe(one["input"]))
 
 
-def rule_of(kind: str, message: str, context: dict[str, Any]) -> str:
-    """Put the rule that was broken as a refusal says it."""
-    rules = {
-        "missing": "is required",
-        "extra_forbidden": "is no field of this request",
-        "model_type": "must be an object",
-        "model_attributes_type": "must be an object",
-        "dict_type": "must be an object",
-        "list_type": "must be a list",
-        "tuple_type": "must be a list",
-        "string_type": "must be a string",
-        "bool_type": "must be true or false",
-        "int_type": "must be an integer",
-        "float_type": "must be a number",
-        "finite_number": "must be a finite number",
-        "greater_than_equal": f"must be at least {context.get('ge')}",
-        "less_than_equal": f"must be at most {context.get('le')}",
-    }
-    if kind == "literal_error":
-        expected = str(context["expected"]).replace("'", "").replace(" or ", ", ")
-        return f"must be one of {expected}"
-    rule = re.sub(
-        r"^(Input|String|List|Tuple|Dictionary|Value) (should|must) ", "must ", message
-    )
-    return rules.get(kind) or re.sub(r"^Value error, |, not \d+$", "", rule)
+def rule_of(kind: str, context: dict[str, Any]) -> str:
+    """Put the rule that was broken as a refusal says it; never what was found."""
+    words = {name: str(one) for name, one in context.items()}
+    for choices in words.keys() & {"expected", "expected_tags"}:
+        words[choices] = words[choices].replace("'", "").replace(" or ", ", ")
+    return RULES.get(kind, "is not valid here").format_map(words)
 
 
 def path_of(place: Place) -> str:

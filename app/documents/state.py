@@ -15,7 +15,7 @@ from core.table.catalogue import Catalogue
 
 # Categories that training did not see have no code: their texts stand beside the state.
 Texts = dict[str, str]
-Key = Annotated[int, Field(ge=0, lt=2**64)]
+Key = Annotated[int, Field(ge=0, le=2**64 - 1)]
 
 
 class StopShape(StoredShape):

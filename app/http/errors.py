@@ -126,8 +126,7 @@ def said(error: Mapping[str, Any]) -> tuple[str, str]:
     kind = str(error["type"])
     if kind == "json_invalid":
         return MALFORMED
-    rule = rule_of(kind, str(error["msg"]), error.get("ctx", {}))
-    return field_of(list(error["loc"])), rule
+    return field_of(list(error["loc"])), rule_of(kind, error.get("ctx", {}))
 
 
 def field_of(place: list[Any]) -> str:

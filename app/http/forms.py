@@ -48,5 +48,5 @@ def required_file(form: FormData, name: str) -> UploadFile:
 
 def missing(name: str, rule: str) -> RequestValidationError:
     return RequestValidationError(
-        [{"type": "value_error", "loc": ("body", name), "msg": rule, "input": None}]
+        [{"type": "value_error", "loc": ("body", name), "ctx": {"error": rule}}]
     )

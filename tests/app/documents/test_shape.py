@@ -1,0 +1,71 @@
+"""Every refusal is in words of ours: pydantic's may repeat what was found."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from app.documents.bodies.predictions import AnswersRequest, PredictRequest
+from app.documents.checkpoint import Checkpoint
+from app.documents.model import ModelDocument
+from app.documents.shape import RULES, rule_of
+from app.documents.spec import SpecDocument
+from app.documents.state import StateDocument
+
+SHAPES = (ModelDocument, Checkpoint, StateDocument, SpecDocument)
+BODIES = (PredictRequest, AnswersRequest)
+# By pydantic's types of schema and their constraints: the kinds of error they raise.
+KINDS: dict[str, tuple[str, ...]] = {
+    "model": ("model_type", "model_attributes_type", "missing"),
+    "dict": ("dict_type",),
+    "list": ("list_type", "too_short", "too_long"),
+    "tuple": ("tuple_type", "too_short", "too_long"),
+    "str": ("string_type", "string_unicode", "string_too_short", "string_too_long"),
+    "pattern": ("string_pattern_mismatch",),
+    "bool": ("bool_type",),
+    "int": ("int_type", "int_from_float", "int_parsing_size"),
+    "float": ("float_type", "finite_number"),
+    "ge": ("greater_than_equal",),
+    "le": ("less_than_equal",),
+    "literal": ("literal_error",),
+    "tagged-union": ("union_tag_invalid", "union_tag_not_found"),
+    "function-before": ("value_error",),
+    "function-after": ("value_error",),
+    "function-wrap": ("value_error",),
+    "extra_behavior": ("extra_forbidden",),
+}
+CONSTRAINTS = {"extra_behavior", "ge", "gt", "le", "lt", "multiple_of", "pattern"}
+UNCHECKED = {"json_schema_input_schema", "metadata", "serialization"}
+SILENT = {"any", "default", "definition-ref", "definitions", "model-field"}
+SILENT |= {"model-fields", "no-info", "nullable", "union"}
+
+
+def words(schema: Any) -> Iterator[str]:
+    """The types and constraints that a schema of pydantic's is made of."""
+    if isinstance(schema, dict):
+        if isinstance(kind := schema.get("type"), str):
+            yield kind
+        yield from schema.keys() & CONSTRAINTS
+        for name, value in schema.items():
+            if name not in UNCHECKED:
+                yield from words(value)
+    elif isinstance(schema, list | tuple):
+        for value in schema:
+            yield from words(value)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, *BODIES])
+def test_each_kind_of_error_that_a_shape_can_raise_has_its_rule(
+    shape: type[BaseModel],
+) -> None:
+    found = set(words(shape.__pydantic_core_schema__)) - SILENT
+
+    raised = {kind for word in found for kind in KINDS[word]}
+
+    assert "model" in found
+    assert raised - RULES.keys() == set()
+
+
+def test_another_kind_of_error_repeats_nothing() -> None:
+    assert rule_of("date_parsing", {"error": "SECRET"}) == "is not valid here"

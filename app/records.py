@@ -34,17 +34,17 @@ class StoredTraining:
 
     id: str
     name: str
-    state: TrainingState
     dataset_id: str | None
     spec: dict[str, Any]
     warnings: tuple[str, ...]
-    share: float
-    attempt: int
-    model_id: str | None
-    error: dict[str, Any] | None
     created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
+    state: TrainingState = "queued"
+    share: float = 0.0
+    attempt: int = 0
+    model_id: str | None = None
+    error: dict[str, Any] | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,14 +112,15 @@ def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
 def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTraining:
     """Store a training, which a worker then takes."""
     datasets.get_locked(db, dataset_id)
-    made = trainings.insert(
-        db,
+    made = StoredTraining(
+        id=trainings.make_id(),
         name=order.name,
         dataset_id=dataset_id,
         spec=order.spec,
         warnings=order.warnings,
-        now=now,
+        created_at=now,
     )
+    trainings.insert(db, made)
     trainings.add_event(db, made.id, "queued", now, made.share)
     return made
 

@@ -6,7 +6,7 @@ are written and judged by the database's clock, which all workers share.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,38 +18,15 @@ from app.store.rows import StoredRows
 from app.store.tables import checkpoints, training_events, trainings
 
 ROWS = StoredRows("training", trainings, StoredTraining)
+# A training that is stored is in the queue.
+insert = ROWS.insert
 get, get_locked, page = ROWS.get, ROWS.get_locked, ROWS.page
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
 
-def insert(
-    db: Session,
-    *,
-    name: str,
-    dataset_id: str,
-    spec: dict[str, Any],
-    warnings: Sequence[str],
-    now: datetime,
-) -> StoredTraining:
-    """Store a training, and so put it into the queue."""
-    made = StoredTraining(
-        id=f"trn_{secrets.token_hex(12)}",
-        name=name,
-        state="queued",
-        dataset_id=dataset_id,
-        spec=spec,
-        warnings=tuple(warnings),
-        share=0.0,
-        attempt=0,
-        model_id=None,
-        error=None,
-        created_at=now,
-        started_at=None,
-        finished_at=None,
-    )
-    ROWS.insert(db, made)
-    return made
+def make_id() -> str:
+    return f"trn_{secrets.token_hex(12)}"
 
 
 def is_any_queued(db: Session) -> bool:

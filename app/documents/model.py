@@ -3,6 +3,7 @@
 Versions 2 and 3 are read, 3 is written. Amounts of money in micro-units.
 """
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
@@ -38,15 +39,10 @@ from core.table.dataset import ClassLabel, count_outputs
 
 def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
     """Refuse numbers that no JSON holds, however deep they stand."""
-    rest: list[object] = [raw]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, Mapping):
-            rest.extend(value.values())
-        elif isinstance(value, list):
-            rest.extend(value)
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise ValueError("must have finite numbers only")
+    try:
+        json.dumps(raw, allow_nan=False)
+    except ValueError:
+        raise ValueError("must have finite numbers only") from None
     return raw
 
 

@@ -19,16 +19,8 @@ def check_rows(columns: Columns, ensemble: Ensemble) -> tuple[FloatArray, list[s
     """Turn a table into values for an ensemble that is already trained.
 
     A category that training did not see is `UNSEEN`. A column may be absent if no
-    hypothesis reads it.
-
-    Returns
-    -------
-    values : float64 array, shape (n_rows, n_features)
-    warnings : list of str
-
-    Raises
-    ------
-    RefusedError
+    hypothesis reads it. Returns the values, (n_rows, n_features), and warnings; raises
+    `RefusedError` with every broken rule.
     """
     refusals: list[Refusal] = []
     warnings: list[str] = []

@@ -34,9 +34,10 @@ def check_training(
     if ALGORITHMS[spec.boost.algorithm].is_binary and n_classes > 2:
         refusals.append(Refusal("algorithm", "a cascade has two classes"))
     n_outputs = count_outputs(n_classes, is_multilabel=False)
-    needed = training_bytes(read.n_rows, len(read.features), n_outputs)
+    n_rows = int(read.targets.size)
+    needed = training_bytes(n_rows, len(read.features), n_outputs)
     if spec.selection is not None:
-        needed = max(needed, selection_bytes(read.n_rows))
+        needed = max(needed, selection_bytes(n_rows))
     refusals += refuse_size("training", needed, memory)
     if refusals:
         raise RefusedError(refusals)

@@ -155,10 +155,8 @@ def is_finished(
     """Whether a part has all its rounds already; parts are trained in order."""
     if part < max(done, default=0):
         return True
-    rounds = done.get(part, ())
-    return bool(rounds) and rounds[-1].number >= ALGORITHMS[
-        params.algorithm
-    ].most_rounds(params)
+    rounds, most = done.get(part, ()), ALGORITHMS[params.algorithm].most_rounds(params)
+    return bool(rounds) and rounds[-1].number >= most
 
 
 def blank(dataset: Dataset, selection: Selection) -> Dataset:
@@ -174,7 +172,7 @@ def make_card(
 ) -> dict[str, object]:
     """Facts about a training that a reader of the model should know."""
     counts = np.bincount(dataset.targets, minlength=len(dataset.classes))
-    features = dataset.catalogue.features
+    features, used = dataset.catalogue.features, np.flatnonzero(ensemble.is_used)
     return {
         "rows": dataset.n_samples,
         "rows_by_class": {
@@ -183,11 +181,7 @@ def make_card(
         },
         "missing_cells": int(np.isnan(dataset.values).sum()),
         "hypotheses": len(ensemble.hypotheses),
-        "features_used": [
-            feature.name
-            for feature, is_used in zip(features, ensemble.is_used, strict=True)
-            if is_used
-        ],
+        "features_used": [features[idx].name for idx in used],
         "folds": n_folds,
         "seed": seed,
     }

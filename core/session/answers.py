@@ -7,7 +7,7 @@ import numpy as np
 
 from core.errors import AnswerError, OverBudgetError, Refusal, describe
 from core.session.state import Answer, Charge, State
-from core.table.catalogue import NO_GROUP, UNSEEN, Catalogue, Feature
+from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.columns import parse_boolean, parse_number
 from core.table.prices import Paid, pay, price
 
@@ -119,10 +119,10 @@ def bundle_members(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> tuple[int, ...]:
     """Other members of the feature's bundle that have no answer yet."""
-    group_idx = int(catalogue.group_idxs[feature_idx])
-    if group_idx == NO_GROUP or not catalogue.is_bundle[group_idx]:
+    if not catalogue.is_bundled[feature_idx]:
         return ()
-    members = np.flatnonzero(catalogue.group_idxs == group_idx).tolist()
+    group_idxs = catalogue.group_idxs
+    members = np.flatnonzero(group_idxs == group_idxs[feature_idx]).tolist()
     return tuple(
         idx for idx in members if idx != feature_idx and state.outcomes[idx] is None
     )

@@ -132,13 +132,12 @@ def is_closed(state: State) -> bool:
 
 def count_questions(ensemble: Ensemble, state: State) -> int:
     """How many questions were answered; the members of a bundle are one question."""
-    group_idxs = ensemble.catalogue.group_idxs.tolist()
-    is_bundle = ensemble.catalogue.is_bundle.tolist()
+    catalogue = ensemble.catalogue
     asked = set()
     for answer in state.history:
-        group_idx = group_idxs[answer.feature_idx]
-        is_member = group_idx != NO_GROUP and is_bundle[group_idx]
-        asked.add(("group", group_idx) if is_member else ("", answer.feature_idx))
+        idx = answer.feature_idx
+        is_member = bool(catalogue.is_bundled[idx])
+        asked.add((is_member, int(catalogue.group_idxs[idx]) if is_member else idx))
     return len(asked)
 
 
@@ -181,14 +180,11 @@ def forecast(ensemble: Ensemble, state: State) -> Forecast:
 def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> Forecast:
     """Return what a policy predicts from the vote so far of one session.
 
-    Returns
-    -------
-    Forecast
-        With nothing known or a tie: the majority class, and with nothing known (of
-        two classes also on a tie) the priors. `hoeffding_p` = exp(-N m^2/2) for N
-        draws (Reyzin 2010, Corollary 3, one-sided), times K - 1 for K classes (union
-        bound): for fixed N a bound on the chance of such a lead if the full vote
-        pointed elsewhere; not a probability of error.
+    With nothing known or a tie: the majority class, and with nothing known (of two
+    classes also on a tie) the priors. `hoeffding_p` = exp(-N m^2/2) for N draws (Reyzin
+    2010, Corollary 3, one-sided), times K - 1 for K classes (union bound): for fixed N
+    a bound on the chance of such a lead if the full vote pointed elsewhere; not a
+    probability of error.
     """
     chances = policy.chances(ensemble, standing)
     lead, n_draws = find_lead(standing.margins), policy.n_draws(standing)

@@ -58,11 +58,6 @@ class GatheredTable:
     warnings: tuple[str, ...]
     refusals: tuple[Refusal, ...]
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.targets.size)
-
 
 def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
     """Read a table as a spec wants it; what is wrong is gathered.

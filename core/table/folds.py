@@ -10,12 +10,8 @@ def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
     """Part the rows into folds, each class spread evenly, row groups kept whole.
 
     There are fewer folds where the second largest class has fewer rows (or groups), so
-    that at least two classes are always left to train on.
-
-    Returns
-    -------
-    list of int64 array
-        Row positions of each fold, ascending; empty where fewer than 2 are possible.
+    that at least two classes are always left to train on. Returns the row positions of
+    each fold, ascending; no fold where fewer than 2 are possible.
     """
     generator = np.random.default_rng(seed)
     n_classes = len(dataset.classes)

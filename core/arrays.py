@@ -6,13 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
-
 IntArray = npt.NDArray[np.int64]
-
 CodeArray = npt.NDArray[np.uint8]
-
 BallotArray = npt.NDArray[np.int8]
-
 BoolArray = npt.NDArray[np.bool_]
 
 

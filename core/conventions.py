@@ -43,10 +43,7 @@ def read_params(
 
 
 def require_classes(
-    algorithm: str,
-    y: npt.NDArray[np.int64],
-    n_classes: int,
-    auto: frozenset[AutoName],
+    algorithm: str, y: npt.NDArray[np.int64], n_classes: int, auto: frozenset[AutoName]
 ) -> None:
     """Refuse classes that the algorithm or "auto" can't deal with."""
     if y.ndim == 2 and algorithm not in RULES:

@@ -65,7 +65,10 @@ class Parameter:
         if raw is None and self.is_optional:
             return None
         if self.is_amount:
-            return read_positive(raw)
+            amount = read_amount(raw)
+            if amount == 0:
+                raise ValueError("must be positive")
+            return amount
         if self.choices or self.kind is bool:
             allowed = self.choices or (True, False)
             if type(raw) not in (str, bool) or raw not in allowed:
@@ -78,14 +81,6 @@ class Parameter:
         if not (is_above and is_within):
             raise ValueError(self.rule)
         return value
-
-
-def read_positive(raw: object) -> int:
-    """Return an amount above 0 in micro-units."""
-    amount = read_amount(raw)
-    if amount == 0:
-        raise ValueError("must be positive")
-    return amount
 
 
 def as_number(raw: object, kind: type) -> float:

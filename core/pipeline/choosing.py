@@ -22,7 +22,6 @@ from core.training.rounds import Round
 from core.training.rules import RULES
 
 AutoName = Literal["rounds", "tau", "switch"]
-
 AUTO_NAMES: tuple[AutoName, ...] = get_args(AutoName)
 
 # Stands for a parameter to be chosen on held-out rows; of at most so many rounds.

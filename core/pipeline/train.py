@@ -29,7 +29,6 @@ from core.training.rounds import Round
 
 # Of each part, or of what a selection leaves of it; guesses, for progress bars only.
 SELECTION_SHARE = 0.5
-
 TUNING_SHARE = 0.7
 
 

@@ -1,13 +1,9 @@
-"""How to select, and what is refused."""
+"""How to select."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from annotated_types import Interval, doc
-
-from core.errors import Refusal, RefusedError
-from core.parameters import check_parameters
-from core.table.dataset import Dataset
 
 SelectionMethod = Literal["fs2boost", "ifs2boost", "sfs"]
 SelectionLearner = Literal["knn", "stump"]
@@ -34,8 +30,7 @@ class SelectionParams:
         ),
     ] = "fs2boost"
     learner: Annotated[
-        SelectionLearner,
-        doc("What judges a subset: nearest neighbours or stumps."),
+        SelectionLearner, doc("What judges a subset: nearest neighbours or stumps.")
     ] = "knn"
     rounds: Annotated[
         int, Interval(ge=1, le=10_000), doc("Rounds of boosting on a subset.")
@@ -47,12 +42,3 @@ class SelectionParams:
         float, Interval(ge=1e-6, le=1 - 1e-6), doc("The smaller, the fewer features.")
     ] = 0.05
     criterion: SelectionCriterion = "z_prime"
-
-
-def check_params(dataset: Dataset, params: SelectionParams) -> None:
-    """Raise `RefusedError` with every parameter that is out of range."""
-    _, refusals = check_parameters(SelectionParams, asdict(params), "selection")
-    if dataset.targets.ndim > 1:
-        refusals.append(Refusal("target", "must give one class to each row"))
-    if refusals:
-        raise RefusedError(refusals)

@@ -4,23 +4,19 @@ A generator that yields after every subset it tried; to cancel, stop pulling.
 """
 
 import math
-from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from core.arrays import FloatArray
+from core.errors import Refusal, RefusedError
+from core.parameters import check_parameters
 from core.selection.boosting import boost_subset
 from core.selection.neighbours import empty_accuracy, find_rights, neighbour_accuracy
-from core.selection.params import (
-    SelectionLearner,
-    SelectionMethod,
-    SelectionParams,
-    check_params,
-)
+from core.selection.params import SelectionLearner, SelectionMethod, SelectionParams
 from core.selection.subset import Subset, extend, make_subset
 from core.selection.table import TIE, SelectionTable, make_table
-from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
 from core.table.prices import Paid, buy
 
@@ -107,10 +103,7 @@ def select(
 ) -> Generator[SelectionProgress, None, Selection]:
     """Select features one by one; the generator's return value is the `Selection`.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Of two or more classes, one per row.
+    The dataset has two or more classes, one per row.
 
     Yields
     ------
@@ -144,7 +137,11 @@ def select(
     category). Memory is O(n^2) (`selection_bytes`).
     """
     params = params or SelectionParams()
-    check_params(dataset, params)
+    _, refusals = check_parameters(SelectionParams, asdict(params), "selection")
+    if dataset.targets.ndim > 1:
+        refusals.append(Refusal("target", "must give one class to each row"))
+    if refusals:
+        raise RefusedError(refusals)
     table = make_table(dataset)
     subset = make_subset(table)
     is_sfs = params.method == "sfs"
@@ -168,7 +165,7 @@ def select(
         method=params.method,
         learner=params.learner,
         feature_idxs=subset.feature_idxs,
-        cost=find_cost(dataset.catalogue, subset.feature_idxs),
+        cost=buy(dataset.catalogue, Paid(), subset.feature_idxs)[0],
         empty_value=empty_value,
         steps=tuple(steps),
         accuracy=neighbour_accuracy(subset, params.n_neighbours),
@@ -216,7 +213,7 @@ def next_step(
         least_z = max(table.least_z, best.concentration)
         gain = math.log(max(value, least_z) / max(best.value, least_z))
         needed = find_needed(best.concentration, n_tests, params.significance)
-    chosen = [step.feature_idx for step in steps]
+    chosen = [*(step.feature_idx for step in steps), best.feature_idx]
     before = steps[-1].n_hypotheses if steps else 0
     return SelectionStep(
         number=len(steps) + 1,
@@ -226,7 +223,7 @@ def next_step(
         needed=needed,
         is_taken=gain > needed,
         candidates=tuple((trial.feature_idx, trial.value) for trial in trials),
-        cost=find_cost(table.dataset.catalogue, [*chosen, best.feature_idx]),
+        cost=buy(table.dataset.catalogue, Paid(), chosen)[0],
         n_hypotheses=before + sum(trial.n_hypotheses for trial in trials),
     )
 
@@ -242,11 +239,6 @@ def empty_z(table: SelectionTable) -> float:
     """
     shares = np.clip(table.weights @ (table.signs > 0), 0.0, 1.0)
     return float((2 * np.sqrt(shares * (1 - shares))).mean())
-
-
-def find_cost(catalogue: Catalogue, feature_idxs: Iterable[int]) -> int:
-    """Return what a subset costs in micro-units, fees and bundles included."""
-    return buy(catalogue, Paid(), feature_idxs)[0]
 
 
 def find_best(values: FloatArray) -> int:

@@ -17,11 +17,8 @@ CHARGED_OUTCOMES = ("value", "ordered")
 def check_answer(feature: Feature, value: object) -> float:
     """Turn one answer into a value as in `Dataset.values`.
 
-    Parameters
-    ----------
-    value : object
-        A finite number, a boolean (or 0 or 1), or a category as text; a category
-        that training did not see is legal. `AnswerError` is raised for any other.
+    A finite number, a boolean (or 0 or 1), or a category as text; a category that
+    training did not see is legal. `AnswerError` is raised for any other.
     """
     if feature.type == "category":
         if isinstance(value, str) and value:

@@ -121,18 +121,9 @@ def rule_costs(
     as the catalogue's smallest positive cost (Huang et al. leave zero costs open:
     they would win every round).
 
-    Parameters
-    ----------
-    is_group_paid : bool array, shape (n_groups,)
-    cost_floor : int, optional
-        In micro-units, positive.
-    already : sequence of int
-        Features that the hypothesis reads besides (trees and products).
-
-    Returns
-    -------
-    float64 array, shape (n_features,)
-        In micro-units; all zero where every cost of the catalogue is zero.
+    `is_group_paid` (n_groups,); `cost_floor` in micro-units, positive; `already` are
+    features that the hypothesis reads besides (trees and products). What is returned,
+    (n_features,), is in micro-units, all zero where every cost of the catalogue is.
     """
     costs = catalogue.costs.astype(np.float64)
     read = list(already)

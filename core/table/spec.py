@@ -47,11 +47,7 @@ class TableSpec:
     @property
     def roles(self) -> dict[str, str | None]:
         """The column of each role but that of a feature."""
-        return {
-            "target": self.target,
-            "weight": self.weight,
-            "group_by": self.group_by,
-        }
+        return {"target": self.target, "weight": self.weight, "group_by": self.group_by}
 
 
 def check_roles(spec: TableSpec) -> Iterator[Refusal]:

@@ -31,17 +31,13 @@ Shards = Sequence[tuple[Binned, FloatArray]]
 def initial_weights(
     dataset: Dataset, label_weights: LabelWeights = "balanced"
 ) -> FloatArray:
-    """Signed weights before the first round.
+    """Signed weights before the first round; (n_samples, n_outputs).
 
-    Returns
-    -------
-    float64 array, shape (n_samples, n_outputs)
-        Of two classes D(i) y(i). Of K classes, `balanced` gives half of D(i) to the
-        class of the row and shares the other half among the others (Kegl and
-        Busa-Fekete 2009, eq. 2); `uniform` gives D(i)/K to each, and so does a
-        multi-label dataset always. Times +1 where the row is of the class, else -1.
-        For K = 2 both would give each output the mirrored weights of the other, so
-        one output says it all.
+    Of two classes D(i) y(i). Of K classes, `balanced` gives half of D(i) to the class
+    of the row and shares the other half among the others (Kegl and Busa-Fekete 2009,
+    eq. 2); `uniform` gives D(i)/K to each, and so does a multi-label dataset always.
+    Times +1 where the row is of the class, else -1. For K = 2 both would give each
+    output the mirrored weights of the other, so one output says it all.
     """
     weights = dataset.weights[:, None]
     n_classes = len(dataset.classes)

@@ -36,9 +36,7 @@ class Buyer:
         # Without groups the costs of stumps never change.
         self._costs: FloatArray | None = None
         if not catalogue.groups:
-            self._costs = rule_costs(
-                catalogue, np.zeros(0, np.bool_), params.cost_floor
-            )
+            self._costs = rule_costs(catalogue, self.is_group_paid, params.cost_floor)
 
     def scorer(self) -> Scorer:
         """Return the rule's scores for the candidates of one round."""

@@ -9,9 +9,7 @@ from core.parameters import Amount
 from core.training.feature_sampling import SearchName
 
 LearnerName = Literal["stump", "tree", "product"]
-
 LabelWeights = Literal["balanced", "uniform"]
-
 Share = Annotated[float, Interval(ge=0, le=1)]
 
 

@@ -15,12 +15,8 @@ PARALLEL_ROWS = 100_000
 class Shard:
     """Some rows of a table with their weights, and a list of the rows that moved.
 
-    Parameters
-    ----------
-    signed_weights : float64 array, shape (n_samples, n_outputs)
-        Initial weight of each row and class times +1 or -1. Not mutated.
-    is_split : bool
-        Whether unsigned quanta are asked for, not only signed ones.
+    `signed_weights` (n_samples, n_outputs): initial weight of each row and class times
+    +1 or -1; not mutated. `is_split`: unsigned quanta are asked for, not only signed.
     """
 
     def __init__(

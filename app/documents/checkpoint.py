@@ -6,8 +6,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.documents.catalogue import Micros
-from app.documents.hypotheses import HypothesisShape, build_hypothesis, hypothesis_shape
+from app.documents.hypotheses import (
+    HypothesisShape,
+    build_hypothesis,
+    check_hypothesis,
+    hypothesis_shape,
+)
 from app.documents.shape import Many, StoredShape, read_shape
+from core.errors import Refusal, RefusedError
 from core.table.catalogue import Catalogue
 from core.training.rounds import Memory, Round
 
@@ -24,7 +30,7 @@ class RoundShape(StoredShape):
 
 
 class Checkpoint(StoredShape):
-    rounds: Annotated[Many[RoundShape], Field(fail_fast=True)]
+    rounds: Many[RoundShape]
 
 
 def rounds_to_json(rounds: Sequence[Round]) -> list[dict[str, Any]]:
@@ -41,13 +47,19 @@ def rounds_from_json(
 ) -> tuple[Round, ...]:
     """Read rounds of boosting over a catalogue whose categories are known."""
     checkpoint = read_shape(Checkpoint, {"rounds": raw}, "checkpoint")
+    refusals = [
+        Refusal(f"checkpoint.rounds[{position}].hypothesis{place}", rule)
+        for position, one in enumerate(checkpoint.rounds)
+        for place, rule in check_hypothesis(
+            one.hypothesis, catalogue.features, n_outputs
+        )
+    ]
+    if refusals:
+        raise RefusedError(refusals)
     rounds = []
-    for position, one in enumerate(checkpoint.rounds):
-        where = f"checkpoint.rounds[{position}].hypothesis"
+    for one in checkpoint.rounds:
         values = dict(one)
         memory = Memory(values.pop("first_quality"), values.pop("is_smoothing"))
-        values["hypothesis"] = build_hypothesis(
-            one.hypothesis, catalogue.features, n_outputs, where
-        )
+        values["hypothesis"] = build_hypothesis(one.hypothesis, catalogue.features)
         rounds.append(Round(**values, memory=memory))
     return tuple(rounds)

@@ -1,12 +1,11 @@
 """Weak hypotheses of a stored document; children as positions or null."""
 
-from collections.abc import Sequence
-from typing import Annotated, Literal, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from app.documents.shape import Many, StoredShape
-from core.errors import Refusal, RefusedError
 from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
 from core.table.catalogue import Feature
 
@@ -26,15 +25,13 @@ class StumpShape(StoredShape):
     alpha: Alpha = None
 
 
-Stumps = Annotated[
-    Many[StumpShape], Field(min_length=1, max_length=MAX_STUMPS, fail_fast=True)
-]
+Stumps = Annotated[Many[StumpShape], Field(min_length=1, max_length=MAX_STUMPS)]
 
 
 class TreeShape(StoredShape):
     kind: Literal["tree"] = "tree"
     stumps: Stumps
-    children: Annotated[Many[Pair], Field(fail_fast=True)]
+    children: Many[Pair]
     below_votes: Many[Votes] | None = None
     alpha: Alpha = None
 
@@ -62,62 +59,72 @@ def hypothesis_shape(one: Hypothesis, alpha: float | None = None) -> HypothesisS
     return TreeShape.of(one, children=children, alpha=alpha)
 
 
-def build_hypothesis(
-    shape: HypothesisShape, features: Sequence[Feature], n_outputs: int, where: str
-) -> Hypothesis:
-    """Return a hypothesis whose features, categories and children exist."""
+def check_hypothesis(
+    shape: HypothesisShape, features: Sequence[Feature], n_outputs: int
+) -> Iterator[tuple[str, str]]:
+    """Yield each place in a hypothesis that breaks a rule, with that rule."""
     if isinstance(shape, StumpShape):
-        return build_stump(shape, features, n_outputs, where)
-    stumps = tuple(
-        build_stump(one, features, n_outputs, f"{where}.stumps[{position}]")
-        for position, one in enumerate(shape.stumps)
-    )
-    if isinstance(shape, ProductShape):
-        return Product(stumps)
-    if len(shape.below_votes or stumps) != len(stumps):
-        refuse_at(f"{where}.below_votes", "must be one for each stump")
-    for votes in shape.below_votes or ():
-        check_votes(votes, n_outputs, f"{where}.below_votes")
-    return Tree(stumps, build_children(shape, where), shape.below_votes)
+        yield from check_stump(shape, features, n_outputs)
+        return
+    for position, one in enumerate(shape.stumps):
+        for place, rule in check_stump(one, features, n_outputs):
+            yield f".stumps[{position}]{place}", rule
+    if isinstance(shape, TreeShape):
+        yield from check_tree(shape, n_outputs)
 
 
-def build_children(shape: TreeShape, where: str) -> tuple[tuple[int, int], ...]:
-    """Return where a tree goes on; each stump but the root is a child, once."""
+def check_tree(shape: TreeShape, n_outputs: int) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a tree; each stump but the root is a child, once."""
+    n_stumps = len(shape.stumps)
     named = sorted(child for pair in shape.children for child in pair if child)
-    is_tree = named == list(range(1, len(shape.stumps)))
     is_onward = all(
         child is None or child > position
         for position, pair in enumerate(shape.children)
         for child in pair
     )
-    if not is_tree or not is_onward or len(shape.children) != len(shape.stumps):
+    is_tree = named == list(range(1, n_stumps)) and len(shape.children) == n_stumps
+    if not is_tree or not is_onward:
         rule = "must give two places for each stump: null, or a later stump, each once"
-        refuse_at(f"{where}.children", rule)
-    return tuple(
+        yield ".children", rule
+    if shape.below_votes is None:
+        return
+    if len(shape.below_votes) != n_stumps:
+        yield ".below_votes", "must be one for each stump"
+    for position, votes in enumerate(shape.below_votes):
+        if len(votes) != n_outputs or 0 in votes:
+            yield f".below_votes[{position}]", f"must be {n_outputs} of -1 or 1"
+
+
+def check_stump(
+    shape: StumpShape, features: Sequence[Feature], n_outputs: int
+) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a stump: its feature, its category, its votes."""
+    if shape.feature_idx >= len(features):
+        yield ".feature", f"must be from 0 to {len(features) - 1}"
+    elif not is_cut(shape.cut, features[shape.feature_idx]):
+        yield ".cut", "must be a category's position"
+    if len(shape.votes) != n_outputs or 0 in shape.votes:
+        yield ".votes", f"must be {n_outputs} of -1 or 1"
+
+
+def is_cut(cut: float, feature: Feature) -> bool:
+    return feature.type != "category" or cut in range(len(feature.categories))
+
+
+def build_hypothesis(shape: HypothesisShape, features: Sequence[Feature]) -> Hypothesis:
+    """Return a hypothesis that keeps the rules above."""
+    if isinstance(shape, StumpShape):
+        return build_stump(shape, features)
+    stumps = tuple(build_stump(one, features) for one in shape.stumps)
+    if isinstance(shape, ProductShape):
+        return Product(stumps)
+    children = tuple(
         (LEAF if above is None else above, LEAF if below is None else below)
         for above, below in shape.children
     )
+    return Tree(stumps, children, shape.below_votes)
 
 
-def build_stump(
-    shape: StumpShape, features: Sequence[Feature], n_outputs: int, where: str
-) -> Stump:
-    """Return a stump whose feature and category exist."""
-    if shape.feature_idx >= len(features):
-        refuse_at(f"{where}.feature", f"must be from 0 to {len(features) - 1}")
-    feature = features[shape.feature_idx]
-    is_category = feature.type == "category"
-    if is_category and shape.cut not in range(len(feature.categories)):
-        refuse_at(f"{where}.cut", "must be a category's position")
-    check_votes(shape.votes, n_outputs, where)
+def build_stump(shape: StumpShape, features: Sequence[Feature]) -> Stump:
+    is_category = features[shape.feature_idx].type == "category"
     return Stump(shape.feature_idx, shape.cut, shape.votes, is_category)
-
-
-def check_votes(votes: Votes, n_outputs: int, where: str) -> None:
-    """Refuse votes that are not one per output."""
-    if len(votes) != n_outputs or 0 in votes:
-        refuse_at(f"{where}.votes", f"must be {n_outputs} of -1 or 1")
-
-
-def refuse_at(where: str, rule: str) -> NoReturn:
-    raise RefusedError([Refusal(where, rule)])

@@ -6,6 +6,7 @@ Versions 2 and 3 are read, 3 is written. Amounts of money in micro-units.
 import json
 import math
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -17,23 +18,27 @@ from app.documents.catalogue import (
     check_catalogue,
 )
 from app.documents.fields import Policy
-from app.documents.hypotheses import HypothesisShape, build_hypothesis, hypothesis_shape
+from app.documents.hypotheses import (
+    HypothesisShape,
+    build_hypothesis,
+    check_hypothesis,
+    hypothesis_shape,
+)
 from app.documents.parts import (
     CalibrationShape,
     CascadeShape,
     ClassShape,
     CurveShape,
     Share,
-    build_calibration,
     build_cascade,
-    calibration_shape,
 )
-from app.documents.shape import Many, StoredShape, read_shape
+from app.documents.shape import MAX_REFUSALS, Many, StoredShape, read_shape
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
+from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve, Model
 from core.pipeline.spec import check_algorithm
 from core.session.policies import POLICIES, served_by
+from core.table.catalogue import Catalogue
 from core.table.dataset import ClassLabel, count_outputs
 
 
@@ -59,11 +64,11 @@ class ModelDocument(StoredShape):
     policy: Policy
     params: Facts
     cost_unit: str
-    features: Annotated[Many[FeatureShape], Field(min_length=1, fail_fast=True)]
+    features: Annotated[Many[FeatureShape], Field(min_length=1)]
     groups: Many[GroupShape]
     classes: Annotated[Many[ClassShape], Field(min_length=2)]
     priors: Many[Share]
-    hypotheses: Annotated[Many[HypothesisShape], Field(fail_fast=True)]
+    hypotheses: Many[HypothesisShape]
     is_multilabel: bool | None = None
     cascade: CascadeShape | None = None
     calibrations: dict[str, CalibrationShape | None]
@@ -71,11 +76,16 @@ class ModelDocument(StoredShape):
     curve: CurveShape | None = None
     card: Facts
 
+    @property
+    def n_outputs(self) -> int:
+        """Numbers in a vote."""
+        return count_outputs(len(self.classes), bool(self.is_multilabel))
+
 
 def model_to_json(model: Model) -> dict[str, Any]:
     """Return a model as JSON-able values."""
     ensemble = model.ensemble
-    calibrations = {one: calibration_shape(fit) for one, fit in ensemble.calibrations}
+    calibrations = {one: CalibrationShape.of(fit) for one, fit in ensemble.calibrations}
     document = ModelDocument.of(
         model,
         ensemble,
@@ -99,15 +109,16 @@ def model_from_json(raw: object) -> Model:
         # Its calibrations were fitted on margins, from which F can't be recovered.
         raw = {**raw, "version": 3, "calibrations": {}}
     document = read_shape(ModelDocument, raw, "model")
-    ensemble = build_ensemble(document)
+    catalogue = build_catalogue(document.features, document.groups, document.cost_unit)
+    check_all(
+        check_catalogue(catalogue, "model"),
+        check_parts(document),
+        check_cascade(document),
+        check_hypotheses(document, catalogue),
+    )
+    ensemble = build_ensemble(document, catalogue)
+    check_all(check_policy(ensemble))
     curve = document.curve
-    refusals = [
-        *check_catalogue(ensemble.catalogue, "model"),
-        *check_parts(document),
-        *check_cascade(ensemble),
-    ]
-    if refusals:
-        raise RefusedError(refusals)
     return Model(
         name=document.name,
         ensemble=ensemble,
@@ -118,46 +129,44 @@ def model_from_json(raw: object) -> Model:
     )
 
 
-def build_ensemble(document: ModelDocument) -> Ensemble:
+def check_all(*checks: Iterator[Refusal]) -> None:
+    """Refuse a model with the first of the rules that it breaks."""
+    refusals = [*islice(chain(*checks), MAX_REFUSALS)]
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
     """Return the ensemble, whose fields stand among those of its model."""
-    is_multilabel = bool(document.is_multilabel)
-    catalogue = build_catalogue(document.features, document.groups, document.cost_unit)
-    n_outputs = count_outputs(len(document.classes), is_multilabel)
     return Ensemble(
         catalogue=catalogue,
         classes=tuple(ClassLabel(**dict(one)) for one in document.classes),
         hypotheses=tuple(
-            build_hypothesis(
-                one, catalogue.features, n_outputs, f"model.hypotheses[{position}]"
-            )
-            for position, one in enumerate(document.hypotheses)
+            build_hypothesis(one, catalogue.features) for one in document.hypotheses
         ),
         alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
         priors=document.priors,
         algorithm=document.algorithm,
         policy=document.policy,
         calibrations=tuple(
-            (policy, build_calibration(found))
+            (policy, Calibration(found.offsets, found.slopes))
             for policy in POLICIES
             if (found := document.calibrations.get(policy)) is not None
         ),
         error_costs=document.error_costs,
-        is_multilabel=is_multilabel,
+        is_multilabel=bool(document.is_multilabel),
         cascade=build_cascade(document.cascade),
     )
 
 
 def check_parts(document: ModelDocument) -> Iterator[Refusal]:
     """Yield what is wrong with parts of a model that must fit one another."""
-    n_classes = len(document.classes)
-    is_multilabel = bool(document.is_multilabel)
-    n_outputs = count_outputs(n_classes, is_multilabel)
-    is_whole = is_multilabel or math.isclose(sum(document.priors), 1, abs_tol=1e-6)
+    n_classes, n_outputs = len(document.classes), document.n_outputs
+    is_whole = document.is_multilabel or math.isclose(
+        sum(document.priors), 1, abs_tol=1e-6
+    )
     if len(document.priors) != n_classes or not is_whole:
         yield Refusal("model.priors", "must be one per class, and sum to 1")
-    for position, one in enumerate(document.hypotheses):
-        if one.alpha is None:
-            yield Refusal(f"model.hypotheses[{position}].alpha", "is required")
     rows = document.error_costs
     if rows is not None and {len(rows), *map(len, rows)} != {n_classes}:
         rule = f"must be {n_classes} rows of {n_classes} numbers"
@@ -172,22 +181,38 @@ def check_parts(document: ModelDocument) -> Iterator[Refusal]:
             yield Refusal("model.curve", "lists must be of one length")
 
 
-def check_cascade(ensemble: Ensemble) -> Iterator[Refusal]:
-    """Refuse a policy that does not serve, and stages that are out of order."""
-    policies = served_by(ensemble)
-    if ensemble.policy not in policies:
-        rule = f"must be one of {', '.join(policies)} for this model"
-        yield Refusal("model.policy", rule)
-    if ensemble.cascade is None:
+def check_hypotheses(
+    document: ModelDocument, catalogue: Catalogue
+) -> Iterator[Refusal]:
+    """Yield what is wrong with the weak hypotheses and their alphas."""
+    n_outputs = document.n_outputs
+    for position, one in enumerate(document.hypotheses):
+        for place, rule in check_hypothesis(one, catalogue.features, n_outputs):
+            yield Refusal(f"model.hypotheses[{position}]{place}", rule)
+        if one.alpha is None:
+            yield Refusal(f"model.hypotheses[{position}].alpha", "is required")
+
+
+def check_cascade(document: ModelDocument) -> Iterator[Refusal]:
+    """Refuse stages that are out of order, or of more than two classes."""
+    if document.cascade is None:
         return
-    n_hypotheses = len(ensemble.hypotheses)
-    lengths = [stage.length for stage in ensemble.cascade.stages]
+    n_hypotheses = len(document.hypotheses)
+    lengths = [stage.length for stage in document.cascade.stages]
     for position, length in enumerate(lengths):
         if length > n_hypotheses:
             where = f"model.cascade.stages[{position}].length"
             yield Refusal(where, f"must be at most {n_hypotheses}")
     ends = [n_hypotheses] if n_hypotheses else []
     is_parted = lengths == sorted(set(lengths)) and lengths[-1:] == ends
-    if not is_parted or ensemble.n_outputs != 1:
+    if not is_parted or document.n_outputs != 1:
         rule = "must end one after the other, the last with the hypotheses"
         yield Refusal("model.cascade.stages", rule)
+
+
+def check_policy(ensemble: Ensemble) -> Iterator[Refusal]:
+    """Refuse a policy that does not serve."""
+    policies = served_by(ensemble)
+    if ensemble.policy not in policies:
+        rule = f"must be one of {', '.join(policies)} for this model"
+        yield Refusal("model.policy", rule)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from app.documents.catalogue import Micros
 from app.documents.shape import Many, StoredShape
-from core.model.ensemble import N_KNOTS, Calibration, Cascade, Stage
+from core.model.ensemble import N_KNOTS, Cascade, Stage
 
 # A share that was summed up may exceed 1 by rounding.
 Share = Annotated[float, Field(ge=0, le=1 + 1e-9)]
@@ -35,8 +35,8 @@ class CascadeShape(StoredShape):
 
 
 class CalibrationShape(StoredShape):
-    offsets: Annotated[list[list[Shift]], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
-    slopes: Annotated[list[Slope], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
+    offsets: Annotated[Many[Many[Shift]], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
+    slopes: Annotated[Many[Slope], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
 
 
 class CurveShape(StoredShape):
@@ -46,15 +46,6 @@ class CurveShape(StoredShape):
     mean_spends: Many[Spend] = Field(alias="mean_spends_micros")
     max_spends: Many[Micros] = Field(alias="max_spends_micros")
     n_samples: Annotated[int, Field(ge=0, le=2**53)] = Field(alias="rows")
-
-
-def calibration_shape(one: Calibration) -> CalibrationShape:
-    offsets = [list(knot) for knot in one.offsets]
-    return CalibrationShape(offsets=offsets, slopes=list(one.slopes))
-
-
-def build_calibration(shape: CalibrationShape) -> Calibration:
-    return Calibration(tuple(map(tuple, shape.offsets)), tuple(shape.slopes))
 
 
 def build_cascade(shape: CascadeShape | None) -> Cascade | None:

@@ -16,6 +16,8 @@ from pydantic import (
     Field,
     Strict,
     ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     create_model,
 )
 
@@ -110,8 +112,36 @@ class StoredShape(BaseModel):
         )
 
 
+def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Read a list that fails at its first wrong item, or name the first few of them.
+
+    Not all: of a file with millions of wrong items their errors would take gigabytes.
+    """
+    errors: list[Any] = []
+    start = 0
+    while len(errors) < MAX_REFUSALS:
+        try:
+            items = read(raw[start:] if errors else raw)
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+            if not errors and not found[0]["loc"]:
+                raise
+            if not found[0]["loc"]:
+                break
+            start += int(found[0]["loc"][0])
+            errors += ({**one, "loc": (start, *one["loc"][1:])} for one in found)
+            start += 1
+        else:
+            if not errors:
+                return items
+            break
+    raise ValidationError.from_exception_data("list", errors)
+
+
 #: A list of the document, a tuple of core's.
-Many = Annotated[tuple[Item, ...], Strict(False)]
+Many = Annotated[
+    tuple[Item, ...], Strict(False), Field(fail_fast=True), WrapValidator(gather)
+]
 
 
 def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
@@ -125,12 +155,7 @@ def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
 def refused(error: ValidationError, root: str) -> RefusedError:
     """Return the first of pydantic's errors as refusals."""
     refusals = []
-    errors = error.errors(include_url=False)[:MAX_REFUSALS]
-    # Whose items are wrong counts as too short besides.
-    holders = {one["loc"][:n] for one in errors for n in range(len(one["loc"]))}
-    for one in errors:
-        if one["type"] == "too_short" and one["loc"] in holders:
-            continue
+    for one in error.errors(include_url=False)[:MAX_REFUSALS]:
         found = one["input"]
         is_plain = found is None or isinstance(found, str | int | float)
         shown = "" if one["type"] == "missing" or not is_plain else describe(found)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -9,7 +10,7 @@ from pydantic import Field
 from app.documents.catalogue import Micros
 from app.documents.fields import Policy
 from app.documents.shape import StoredShape, read_shape
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, describe
 from core.session.state import Answer, Charge, Outcome, State, StopReason, StopRule
 from core.table.catalogue import Catalogue
 
@@ -113,17 +114,32 @@ def state_from_json(raw: object, catalogue: Catalogue) -> State:
     return build_state(read_shape(StateDocument, raw, "state"), catalogue)
 
 
+def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Refusal]:
+    """Yield each place that names a feature which is not in the catalogue."""
+    rule = "must be in the catalogue"
+    named = {
+        "known": document.known,
+        "charges": [one.feature for one in document.charges],
+        "history": [one.feature for one in document.history],
+    }
+    for noun, names in named.items():
+        for position, name in enumerate(names):
+            if name not in idxs:
+                yield Refusal(f"state.{noun}[{position}]", rule, describe(name))
+    for name in document.features:
+        if name not in idxs:
+            yield Refusal("state.features", rule, describe(name))
+    if document.next_feature not in {None, *idxs}:
+        yield Refusal("state.next_feature", rule, describe(document.next_feature))
+
+
 def build_state(document: StateDocument, catalogue: Catalogue) -> State:
     """Return a state; every feature it names must be in the catalogue."""
     idxs = catalogue.feature_idxs
     history, charges = document.history, document.charges
-    named = [*document.features, *document.known]
-    named += [one.feature for one in history]
-    named += [one.feature for one in charges]
-    if document.next_feature is not None:
-        named.append(document.next_feature)
-    if any(name not in idxs for name in named):
-        raise RefusedError([Refusal("state.features", "must be in the catalogue")])
+    refusals = [*check_names(document, idxs)]
+    if refusals:
+        raise RefusedError(refusals)
     outcomes: list[Any] = [None] * len(idxs)
     values = [math.nan] * len(idxs)
     for name, one in document.features.items():

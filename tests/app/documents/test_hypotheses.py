@@ -62,10 +62,29 @@ def test_rounds_of_trees_and_products_survive_the_round_trip():
     assert rounds_from_json(document, catalogue, 3) == rounds
 
 
+def test_each_broken_rule_of_a_tree_is_refused_by_its_path():
+    document = json.loads(json.dumps(model_to_json(three_classes(TREE))))
+    document["hypotheses"][0]["stumps"][1] |= {"cut": 7, "votes": [1]}
+    document["hypotheses"][0] |= {"children": [[1, 1]], "below_votes": [[1], [0]]}
+
+    with pytest.raises(RefusedError) as refused:
+        model_from_json(document)
+
+    assert [one.field for one in refused.value.refusals] == [
+        "model.hypotheses[0].stumps[1].cut",
+        "model.hypotheses[0].stumps[1].votes",
+        "model.hypotheses[0].children",
+        "model.hypotheses[0].below_votes",
+        "model.hypotheses[0].below_votes[0]",
+        "model.hypotheses[0].below_votes[1]",
+    ]
+
+
 @pytest.mark.parametrize(
     ("position", "field", "value"),
     [
         (0, "stumps", []),
+        (0, "below_votes", []),
         (0, "stumps", 3),
         (0, "children", None),
         (0, "children", [[None, 1], [2, None]]),

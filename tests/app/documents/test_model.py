@@ -6,6 +6,7 @@ import pytest
 
 from app.documents.files import model_text
 from app.documents.model import model_from_json, model_to_json
+from app.documents.shape import MAX_REFUSALS
 from core.errors import RefusedError
 from core.model.model import Model
 
@@ -159,6 +160,51 @@ def test_every_wrong_field_is_refused_by_its_path(document):
         "model.target: is required",
         "model.features[0].cost_micros: must be an integer; found 'x'",
     ]
+
+
+def refused_fields(document):
+    with pytest.raises(RefusedError) as refused:
+        model_from_json(document)
+    return [one.field for one in refused.value.refusals]
+
+
+def test_every_broken_hypothesis_is_refused_by_its_path(document):
+    put("forest", document, ("hypotheses", 1, "kind"))
+    put("low", document, ("hypotheses", 3, "cut"))
+    put([3], document, ("hypotheses", 4, "votes"))
+    put(-1, document, ("features", 0, "cost_micros"))
+    put(-1, document, ("features", 2, "cost_micros"))
+
+    assert refused_fields(document) == [
+        "model.features[0].cost_micros",
+        "model.features[2].cost_micros",
+        "model.hypotheses[1].kind",
+        "model.hypotheses[3].cut",
+        "model.hypotheses[4].votes[0]",
+    ]
+
+
+def test_hypotheses_are_refused_with_what_else_does_not_fit(document):
+    put("nowhere", document, ("features", 0, "group"))
+    put([0.5], document, ("priors",))
+    put(9, document, ("hypotheses", 0, "feature"))
+    put([1, 1], document, ("hypotheses", 0, "votes"))
+    document["hypotheses"][2].pop("alpha")
+
+    assert refused_fields(document) == [
+        "model.features[0].group",
+        "model.priors",
+        "model.hypotheses[0].feature",
+        "model.hypotheses[0].votes",
+        "model.hypotheses[2].alpha",
+    ]
+
+
+@pytest.mark.parametrize("damage", [{"kind": "forest"}, {"feature": 9}])
+def test_no_more_than_the_first_broken_rules_are_told(document, damage):
+    document["hypotheses"] = [document["hypotheses"][0] | damage] * 1000
+
+    assert len(refused_fields(document)) == MAX_REFUSALS
 
 
 def test_number_that_no_double_holds_is_refused(document):

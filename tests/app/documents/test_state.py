@@ -63,6 +63,26 @@ def test_damaged_state_is_refused(trained_model, field, value):
         state_from_json(document | {field: value}, ensemble.catalogue)
 
 
+def test_each_place_with_an_unknown_feature_is_named(trained_model):
+    ensemble = trained_model.ensemble
+    document = state_to_json(machine.start(ensemble, 5), ensemble.catalogue)
+    document |= {"known": ["n", "zz"], "next_feature": "zz"}
+    document["features"] = {"zz": {"outcome": "known", "value": 1.0}}
+    document["charges"] = [{"feature": "zz", "amount_micros": 1}]
+    document["history"] = [{"feature": "zz", "outcome": "value", "charged_micros": 0}]
+
+    with pytest.raises(RefusedError) as refused:
+        state_from_json(document, ensemble.catalogue)
+
+    assert [one.field for one in refused.value.refusals] == [
+        "state.known[1]",
+        "state.charges[0]",
+        "state.history[0]",
+        "state.features",
+        "state.next_feature",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "model", "texts"),
     [("ordered", "ordered", {}), ("sample", "classes_tree", {"farbe": "blau"})],

@@ -215,7 +215,7 @@ def refusals_of(
         if kind == "extra_forbidden":
             names = ", ".join(fields_at(shape, place[:-1]))
             rule = f"unknown field; expected {names}"
-            yield Refusal(path_of(place[:-1]) or root, rule, repr(place[-1]))
+            yield Refusal(path_of(place), rule, repr(place[-1]))
         elif kind == "missing":
             where = place if len(place) > 1 else (root, *place)
             yield Refusal(path_of(where), "is required")
@@ -239,7 +239,9 @@ def path_of(place: Place) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         elif part != KEY:
-            text += f".{part}" if text else part
+            # A key is anyone's text.
+            shown = part if part.isprintable() else ascii(part)
+            text += f".{shown}" if text else shown
     return text
 
 

@@ -178,10 +178,12 @@ def read_spec(raw: object) -> TrainingSpec:
         refusals += refusals_of(error, SpecDocument, "spec")
         document = mended_document(raw, error, refusals)
     spec, broken = build_spec(document)
-    # What is wrong with a part already says why its whole does not fit.
-    parents = {one.field.rpartition(".")[0] for one in refusals}
+    # What is wrong with a part already says why its whole does not fit; and a rule may
+    # not hold of names that stand for broken ones.
+    told = {one.field for one in refusals}
+    told |= {field.rpartition(".")[0] for field in told}
     refusals += (
-        one for one in broken if FRESH not in one.found and one.field not in parents
+        one for one in broken if FRESH not in str(one) and one.field not in told
     )
     if refusals:
         raise RefusedError(refusals)

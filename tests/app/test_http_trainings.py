@@ -99,7 +99,7 @@ def test_validation_tells_everything_and_stores_nothing(
     assert bad.status_code == 200
     assert not bad.json()["valid"]
     fields = {one["field"] for one in bad.json()["errors"]}
-    assert fields >= {"target", "seed", "spec", "table"}
+    assert fields >= {"target", "seed", "colour", "table"}
     assert "red" not in bad.text
 
     for noun in ("train", "datasets"):

@@ -2,6 +2,7 @@ from decimal import Decimal
 
 import pytest
 
+from app.documents.shape import FRESH
 from app.documents.spec import read_spec
 from core.errors import RefusedError, describe
 
@@ -111,13 +112,15 @@ def test_text_columns_are_those_read_as_written():
         ({}, "spec.target"),
         ({"target": 3}, "target"),
         ({"target": ""}, "target"),
-        ({"target": "y", "colour": 1}, "spec"),
+        ({"target": "y", "colour": 1}, "colour"),
+        ({"target": "y", "a\n": 1}, r"'a\n'"),
         ({"target": "y", "name": "x" * 201}, "name"),
         ({"target": "y", "positive": []}, "positive"),
         ({"target": "y", "positive": True, "seed": -1}, "seed"),
         ({"target": "y", "algorithm": "magic"}, "algorithm"),
         ({"target": "y", "algorithm": 3}, "algorithm"),
-        ({"target": "y", "params": {"depth": 3}}, "params"),
+        ({"target": "y", "params": {"depth": 3}}, "params.depth"),
+        ({"target": "y", "features": [feature(cots=1)]}, "features[0].cots"),
         ({"target": "y", "params": {"rounds": 0}}, "params.rounds"),
         ({"target": "y", "params": {"rounds": True}}, "params.rounds"),
         ({"target": "y", "params": {"tau": 1.5}}, "params.tau"),
@@ -224,6 +227,30 @@ def test_all_refusals_come_at_once():
         "features[1].name",
         "features[1].type",
     }
+
+
+def test_unknown_field_is_refused_with_those_expected():
+    with pytest.raises(RefusedError) as caught:
+        read_spec({"target": "y", "validation": {"fold": 3}})
+
+    told = "validation.fold: unknown field; expected folds; found 'fold'"
+    assert str(caught.value) == told
+
+
+def test_broken_groups_break_no_rule_besides():
+    groups = [{"name": "blood", "fee": 1}, {"name": 3, "fee": 1}, 5, {"nme": "echo"}]
+    members = [feature(group="blood"), {"name": "b", "group": "urine"}]
+
+    with pytest.raises(RefusedError) as caught:
+        read_spec({"target": "y", "groups": groups, "features": members})
+
+    assert FRESH not in str(caught.value)
+    assert [one.field for one in caught.value.refusals] == [
+        "groups[1].name",
+        "groups[2]",
+        "groups[3].name",
+        "groups[3].nme",
+    ]
 
 
 def test_found_values_are_shown_briefly():

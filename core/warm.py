@@ -44,10 +44,10 @@ def warm_up() -> None:
 
 def make_rows(n_samples: int, n_classes: int) -> Dataset:
     """Return rows of random values, some of them missing."""
-    values = np.random.default_rng(0).random((n_samples, 5))
+    values = np.random.default_rng(0).random((n_samples, 3))
     values[:2] = np.nan
     return Dataset(
-        catalogue=Catalogue(tuple(Feature(f"x{idx}") for idx in range(5))),
+        catalogue=Catalogue(tuple(Feature(f"x{idx}") for idx in range(3))),
         classes=tuple(ClassLabel(str(idx), str(idx)) for idx in range(n_classes)),
         values=values,
         targets=np.arange(n_samples) % n_classes,

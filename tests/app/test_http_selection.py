@@ -78,7 +78,7 @@ def test_model_that_selects_nothing_asks_nothing(
     ("selection", "field"),
     [
         ([], "selection"),
-        ({"k": 1}, "selection"),
+        ({"k": 1}, "selection.k"),
         ({"method": "best"}, "selection.method"),
         ({"significance": 1}, "selection.significance"),
     ],

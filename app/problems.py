@@ -37,13 +37,15 @@ KINDS = {
     "over-budget": Kind(
         409,
         "The price exceeds what remains of the budget",
-        "`feature`, `price` and `remaining` say which charge did not fit. No answer "
-        "of the request was taken and nothing was charged.",
+        "`feature` and `price` say which charge did not fit, `remaining` what the "
+        "answers before it in the request would have left. None of them was taken, and "
+        "nothing was charged.",
     ),
     "session-closed": Kind(
         409,
         "The session takes no such answer any more",
-        "It is closed, or waits only for results that were ordered.",
+        "It was stopped, has expired or was erased. At most it takes results that were "
+        "ordered.",
     ),
     "version-mismatch": Kind(
         412,
@@ -52,8 +54,9 @@ KINDS = {
     ),
     "model-in-use": Kind(
         409,
-        "The model has open sessions",
-        "A model can be deleted once its sessions are closed.",
+        "The model has sessions in progress",
+        "A model can be deleted once none of its sessions has a question or waits for "
+        "results.",
     ),
     "dataset-in-use": Kind(
         409,

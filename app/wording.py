@@ -6,8 +6,7 @@ from core.table.catalogue import Catalogue
 from core.table.prices import from_micros
 
 STOP_WORDS = {
-    "plan_complete": "the plan at this budget is complete: no further purchase belongs "
-    "to it",
+    "plan_complete": "what would be asked next costs more than what remains",
     "budget_exhausted": "what remains of the budget pays no further feature",
     "certain": "no answer of the plan at this budget can change the prediction",
     "confident": "the prediction is as certain as was asked for",

@@ -115,6 +115,12 @@ class PredictionSession:
         ]
         return self.change("answers", json={"answers": answers})
 
+    def change_budget(self, budget: float | None) -> Self:
+        """Raise or lower what may be charged in all; None: unlimited."""
+        body = {"budget": budget}
+        self.raw = self.connection.ask("PATCH", f"/predict/{self.id}", json=body)
+        return self
+
     def stop(self) -> Self:
         """End the session; pending results are still taken."""
         return self.change("stop")

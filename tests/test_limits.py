@@ -39,7 +39,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "parameters": {
         "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
         "app/cli/models.py ask_case": "One for each option of the command.",
-        "app/service/predictions/__init__.py answer": "A request, its time, version.",
         "core/session/machine.py start": "What a session is replayed from, all of it.",
         "core/session/simulate.py walk": "What a walk is replayed from, all of it.",
     },

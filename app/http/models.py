@@ -99,5 +99,5 @@ def export(id: str, db: ReadDb) -> Response:
     "/{id}", status_code=204, response_class=Response, summary="Delete a model"
 )
 def delete(id: str, db: Db, now: Now, settings: Settings) -> None:
-    """Delete a model; 409 while one of its sessions is open or waiting."""
+    """Delete a model; 409 while one of its sessions asks or waits."""
     service.delete(db, id, now, settings.session_ttl_s)

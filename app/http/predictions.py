@@ -1,5 +1,6 @@
 """Routes of sessions."""
 
+from datetime import timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Response
@@ -23,6 +24,12 @@ router = APIRouter(prefix="/predict", tags=["predict"])
 TakesJson = Depends(require_json)
 CREATED = 201
 
+
+async def get_moment(now: Now, settings: Settings) -> service.Moment:
+    return service.Moment(now, timedelta(seconds=settings.session_ttl_s))
+
+
+At = Annotated[service.Moment, Depends(get_moment)]
 IfMatch = Annotated[
     str | None,
     Header(
@@ -68,9 +75,9 @@ def start(
 
 @router.get("", summary="List sessions, newest first")
 def page(
-    db: ReadDb, now: Now, settings: Settings, limit: Limit = 50, after: After = None
+    db: ReadDb, at: At, limit: Limit = 50, after: After = None
 ) -> schemas.SessionPage:
-    return service.page(db, limit, after, now, settings.session_ttl_s)
+    return service.page(db, limit, after, at)
 
 
 @router.get("/{id}", response_model=schemas.Session, summary="Show a session")
@@ -78,12 +85,39 @@ def get(
     id: str,
     db: ReadDb,
     loaded: Loaded,
-    now: Now,
-    settings: Settings,
+    at: At,
     fields: LogFields,
 ) -> Response:
     fields["session"] = id
-    view = service.get(db, loaded, id, now, settings.session_ttl_s)
+    view = service.get(db, loaded, id, at)
+    return show(view, fields)
+
+
+@router.patch(
+    "/{id}",
+    response_model=schemas.Session,
+    dependencies=[TakesJson],
+    summary="Change the budget",
+)
+def change_budget(
+    id: str,
+    body: schemas.BudgetRequest,
+    db: Db,
+    loaded: Loaded,
+    at: At,
+    fields: LogFields,
+    if_match: IfMatch = None,
+) -> Response:
+    """Raise or lower the budget, never below what is spent."""
+    fields["session"] = id
+    view = service.change_budget(
+        db,
+        loaded,
+        id,
+        body.budget,
+        at,
+        version=version_of(if_match),
+    )
     return show(view, fields)
 
 
@@ -98,8 +132,7 @@ def answer(
     body: schemas.AnswersRequest,
     db: Db,
     loaded: Loaded,
-    now: Now,
-    settings: Settings,
+    at: At,
     fields: LogFields,
     if_match: IfMatch = None,
 ) -> Response:
@@ -114,8 +147,7 @@ def answer(
         loaded,
         id,
         body.answers,
-        now,
-        settings.session_ttl_s,
+        at,
         version=version_of(if_match),
     )
     fields["charged"] = from_micros(changed.charged)
@@ -127,8 +159,7 @@ def stop(
     id: str,
     db: Db,
     loaded: Loaded,
-    now: Now,
-    settings: Settings,
+    at: At,
     fields: LogFields,
     if_match: IfMatch = None,
 ) -> Response:
@@ -138,8 +169,7 @@ def stop(
         db,
         loaded,
         id,
-        now,
-        settings.session_ttl_s,
+        at,
         version=version_of(if_match),
     )
     return show(view, fields)

@@ -44,6 +44,12 @@ def charge(db: Session, session_id: str, amount: int) -> bool:
     return done.first() is not None
 
 
+def set_budget(db: Session, session_id: str, budget: int | None) -> None:
+    """Change the budget of a locked session; the database refuses less than spent."""
+    change = sessions.update().where(sessions.c.id == session_id)
+    db.execute(change.values(budget_limit=budget))
+
+
 def save(
     db: Session,
     session_id: str,
@@ -59,8 +65,13 @@ def save(
 
 
 def is_model_in_use(db: Session, model_id: str, idle_since: datetime) -> bool:
-    """Whether a model has sessions that wait for results or are not yet expired."""
-    is_running = sa.and_(sessions.c.state == "open", sessions.c.updated_at > idle_since)
+    """Whether a model has sessions with a question or results to come, not expired."""
+    is_running = sa.and_(
+        sessions.c.state == "open",
+        sessions.c.updated_at > idle_since,
+        # Inside a text of the document its quotes would be escaped.
+        sessions.c.document.not_like('%"next_feature":null%'),
+    )
     wanted = sa.select(sessions.c.id).where(
         sessions.c.model_id == model_id,
         sa.or_(sessions.c.state == "waiting", is_running),

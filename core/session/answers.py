@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from core.errors import AnswerError, OverBudgetError, Refusal, describe
-from core.session.state import Answer, Charge, State
+from core.session.state import Answer, Charge, Outcome, State
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.columns import parse_boolean, parse_number
 from core.table.prices import Paid, pay, price
 
 CHARGED_OUTCOMES = ("value", "ordered")
+KNOWN_RULE = "is known from the start: it can be corrected or ordered"
 
 
 def check_answer(feature: Feature, value: object) -> float:
@@ -60,6 +61,12 @@ def is_taken(state: State, answer: Answer) -> bool:
     return is_same_outcome and is_same_value
 
 
+def is_vain(state: State, feature_idx: int, outcome: Outcome) -> bool:
+    """Return whether an outcome would take away what is known from the start."""
+    is_known = state.outcomes[feature_idx] == "known"
+    return is_known and outcome not in CHARGED_OUTCOMES
+
+
 def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
     """Take one answer and charge it; raises as `core.session.machine.observe` does."""
     feature_idx, outcome = answer.feature_idx, answer.outcome
@@ -67,10 +74,9 @@ def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
     if (outcome == "value") != (answer.value is not None):
         rule = "a value is given exactly when the outcome is value"
         raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
+    if is_vain(state, feature_idx, outcome):
+        raise AnswerError([Refusal(name, KNOWN_RULE, f"outcome {outcome}")])
     before = state.outcomes[feature_idx]
-    if before == "known" and outcome not in CHARGED_OUTCOMES:
-        rule = "is known from the start: it can be corrected or ordered"
-        raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
     charges = find_charges(catalogue, state, answer)
     amount = charges[0].amount if charges else 0
     if state.remaining is not None and amount > state.remaining:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.arrays import FloatArray
-from core.errors import ClosedError
+from core.errors import ClosedError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.answers import bundle_members, is_taken, take
 from core.session.policies import POLICIES
@@ -28,8 +28,6 @@ from core.session.state import (
 )
 from core.session.walks import Standing
 from core.table.catalogue import NO_GROUP
-
-FINAL_REASONS = ("client_stopped", "expired")
 
 
 def start(
@@ -79,7 +77,8 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
     of that moment; if it is known from the start, only on `ordered`, and its value
     counts until the result comes. The first charged member of a bundle pays its price;
     its members without an answer become `ordered` at 0. An answer that the session has
-    already changes nothing. Any feature may be answered, not only the one asked.
+    already changes nothing. Any feature may be answered, not only the one asked, and
+    as long as nobody stops the session: to have nothing more to ask is advice.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
         if is_closed(state) or (state.is_ended and is_new):
             name = catalogue.features[answer.feature_idx].name
             raise ClosedError(f"{name}: the session takes no more answers")
-        if after is not state and state.stop_reason not in FINAL_REASONS:
+        if after is not state and not state.is_ended:
             # Draws go on from answer to answer, as if each had come alone.
             n_draws = policy.count_draws(Position.of(ensemble, after))
             after = replace(after, n_draws=n_draws)
@@ -114,12 +113,29 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
     return state if after is state else advance(ensemble, after)
 
 
+def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
+    """Change the most that may be charged, and find the next question anew.
+
+    Raises
+    ------
+    RefusedError
+        The budget is below what is spent.
+    ClosedError
+        The session was stopped.
+    """
+    if state.is_ended:
+        raise ClosedError("the session was stopped")
+    if budget is not None and budget < state.spent:
+        raise RefusedError([Refusal("budget", "must be at least what is spent")])
+    return advance(ensemble, replace(state, budget=budget))
+
+
 def stop(state: State, reason: StopReason = "client_stopped") -> State:
     """End a session from outside (`client_stopped` or `expired`).
 
     One that has ended already keeps its reason.
     """
-    assert reason in FINAL_REASONS
+    assert reason in ("client_stopped", "expired")
     if state.is_ended:
         return state
     return replace(state, next_feature_idx=None, stop_reason=reason, is_ended=True)
@@ -142,8 +158,8 @@ def count_questions(ensemble: Ensemble, state: State) -> int:
 
 
 def advance(ensemble: Ensemble, state: State) -> State:
-    """Find what comes next: a question, an advice to stop, or the end."""
-    if state.stop_reason in FINAL_REASONS:
+    """Find what comes next: a question, an advice to stop, or both."""
+    if state.is_ended:
         return state
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
     step = policy.find_next(position)
@@ -152,14 +168,12 @@ def advance(ensemble: Ensemble, state: State) -> State:
         "n_draws": step.n_draws,
         "next_feature_idx": step.feature_idx,
         "stop_reason": step.reason,
-        "is_ended": step.feature_idx is None,
         "is_decided": is_sure or step.reason == "all_known",
     }
     if step.feature_idx is None:
         return position.decide(**changes)
     most = state.stop.max_questions
     if most is not None and count_questions(ensemble, state) >= most:
-        changes |= {"next_feature_idx": None, "is_ended": True}
         return position.decide(**changes | {"stop_reason": "max_questions"})
     if is_sure:
         return position.decide(**changes | {"stop_reason": "certain"})
@@ -212,10 +226,10 @@ def find_lead(margins: FloatArray) -> float:
 
 
 def next_question(ensemble: Ensemble, state: State) -> Question | None:
-    """Return what is asked next and at which price; None once a session has ended.
+    """Return what is asked next and at which price; None where nothing is.
 
-    After an advice to stop (`certain`, `confident`) it is what would be asked if one
-    goes on.
+    After an advice to stop (`certain`, `confident`, `max_questions`) it is what would
+    be asked if one goes on.
     """
     feature_idx = state.next_feature_idx
     if feature_idx is None:

@@ -38,7 +38,7 @@ class StopRule:
     """When a session advises to stop; None or False switches a reason off."""
 
     certain: Annotated[
-        bool, doc("When no answer still affordable can change the prediction.")
+        bool, doc("When no answer that may still be asked can change the prediction.")
     ] = True
     confidence: Annotated[
         Annotated[float, Interval(gt=0, le=1)] | None,
@@ -80,6 +80,7 @@ class State:
     n_draws: int = 0
     next_feature_idx: int | None = None
     stop_reason: StopReason | None = None
+    #: whether it was stopped; advice to stop doesn't end it
     is_ended: bool = False
     #: whether no further answer counts: then the forecast is the full vote
     is_decided: bool = False

@@ -99,7 +99,7 @@ def test_session_of_three_classes_equals_core_answer_by_answer(
         code = float(known.index(value)) if known else value
         state = observe(ensemble, state, idx, "value", code)
 
-    assert session["state"] == "closed"
+    assert session["question"] is None
     assert_same(session, ensemble, state)
     assert session["prediction"]["label"] == "long"
     assert session["prediction"]["display"] == "long petals"

@@ -370,7 +370,7 @@ def test_a_model_without_a_single_stump_predicts_the_majority(
 
     session = start(5.0, model=put(empty))
 
-    assert session["state"] == "closed"
+    assert (session["question"], session["stop_reason"]) == (None, "all_known")
     assert session["prediction"]["label"] == "1"
 
 

@@ -211,7 +211,7 @@ def test_the_same_request_again_changes_nothing(
     assert len(charges(client, session)) == 2
 
 
-def test_the_answer_that_closed_a_session_can_be_sent_again(
+def test_the_last_answer_can_be_sent_again(
     client: TestClient, start: Start, put: Put, answer: Answer
 ) -> None:
     session = start(5.0, model=put(many(1), "one"))
@@ -219,7 +219,7 @@ def test_the_answer_that_closed_a_session_can_be_sent_again(
     first = answer(session, ("f0", 1))
     second = answer(session, ("f0", 1))
 
-    assert first.json()["state"] == "closed"
+    assert first.json()["stop_reason"] == "all_known"
     assert (second.status_code, second.json()) == (200, first.json())
     assert charges(client, session) == [("f0", 1.0)]
 
@@ -254,23 +254,63 @@ def test_a_session_waits_while_results_are_pending(
     session = start(None, model=put(many(2), "two"), stop={"certain": False})
 
     waiting = answer(session, ("f0", "ordered"), ("f1", 0)).json()
-    closed = answer(session, ("f0", 1)).json()
+    done = answer(session, ("f0", 1)).json()
 
     assert (waiting["state"], waiting["question"]) == ("waiting", None)
     assert waiting["pending"] == ["f0"]
-    assert (closed["state"], closed["stop_reason"]) == ("closed", "all_known")
+    assert (done["state"], done["stop_reason"]) == ("open", "all_known")
 
 
-def test_a_waiting_session_takes_no_further_feature(
-    start: Start, put: Put, answer: Answer
+def test_advice_to_stop_locks_nothing(
+    client: TestClient, start: Start, put: Put, answer: Answer
 ) -> None:
     session = start(1.0, model=put(many(2), "two"), stop={"certain": False})
-    answer(session, ("f0", "ordered"))
+    advised = answer(session, ("f0", 1)).json()
 
-    refused = answer(session, ("f1", 1))
+    corrected = answer(session, ("f0", 0)).json()
+    dear = answer(session, ("f1", 1)).json()
+    client.patch(f"/predict/{session['id']}", json={"budget": 2.0})
+    volunteered = answer(session, ("f1", 1)).json()
 
-    assert refused.status_code == 409
-    assert refused.json()["type"] == "/problems/session-closed"
+    assert (advised["should_stop"], advised["question"]) == (True, None)
+    assert corrected["answers"][0]["value"] == 0
+    assert dear["type"] == "/problems/over-budget"
+    assert volunteered["budget"]["spent"] == 2.0
+
+
+def test_budget_can_be_changed_but_not_below_what_is_spent(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0)
+    path = f"/predict/{session['id']}"
+    answer(session, ("chol", 233))
+
+    lowered = client.patch(path, json={"budget": 7.27}).json()
+    again = client.patch(path, json={"budget": 7.27}).json()
+    refused = client.patch(path, json={"budget": 7.26})
+    raised = client.patch(path, json={"budget": None}).json()
+    client.post(f"{path}/stop")
+    closed = client.patch(path, json={"budget": 80})
+
+    assert lowered["budget"]["remaining"] == 0
+    assert lowered["stop_reason"] == "budget_exhausted"
+    assert again == lowered
+    assert refused.json()["errors"] == [
+        {"field": "budget", "rule": "must be at least what is spent"}
+    ]
+    assert (raised["budget"]["limit"], raised["stop_reason"]) == (None, None)
+    assert closed.json()["type"] == "/problems/session-closed"
+
+
+def test_refused_outcome_of_a_known_feature_is_named_by_its_place(
+    start: Start, answer: Answer
+) -> None:
+    session = start(60.0, known={"age": 63})
+
+    refused = answer(session, ("chol", 233), ("age", "unavailable"), ("moon", 1))
+
+    fields = [one["field"] for one in refused.json()["errors"]]
+    assert fields == ["answers[1].outcome", "answers[2].feature"]
 
 
 def test_stop_closes_or_waits_and_may_be_repeated(
@@ -303,12 +343,13 @@ def test_should_stop_advises_and_the_session_goes_on(
     assert after.status_code == 200
 
 
-def test_max_questions_closes(start: Start, answer: Answer) -> None:
+def test_max_questions_advise_to_stop(start: Start, answer: Answer) -> None:
     session = start(None, stop={"certain": False, "max_questions": 1})
 
     after = answer(session, ("age", 63)).json()
 
-    assert (after["state"], after["stop_reason"]) == ("closed", "max_questions")
+    assert (after["state"], after["stop_reason"]) == ("open", "max_questions")
+    assert after["question"] is not None
 
 
 def test_erasing_keeps_the_amounts_and_nothing_else(
@@ -450,7 +491,7 @@ def shown(session: Json) -> Json:
         "n_draws": prediction["n_draws"],
         "hoeffding_p": prediction["hoeffding_p"],
         "reason": session["stop_reason"],
-        "is_open": session["state"] == "open",
+        "is_waiting": session["state"] == "waiting",
         "is_closed": session["state"] == "closed",
         "pending": session["pending"],
     }
@@ -480,7 +521,7 @@ def expected(ensemble: Any, state: Any) -> Json:
         "n_draws": forecast.n_draws,
         "hoeffding_p": forecast.hoeffding_p,
         "reason": state.stop_reason,
-        "is_open": not state.is_ended,
+        "is_waiting": question is None and bool(state.pending),
         "is_closed": machine.is_closed(state),
         "pending": [features[idx].name for idx in state.pending],
     }

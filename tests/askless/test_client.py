@@ -162,7 +162,7 @@ class TestAgainstAServer:
         assert sum(amount for _, amount in charged) == pytest.approx(session.spent)
         assert ("chol", 7.27) in charged
         assert dict(charged)["echo1"] == 9.0
-        assert (session.state, session.pending) == ("closed", [])
+        assert (session.question, session.pending) == (None, [])
 
     def test_answer_over_budget_is_a_problem(
         self, client: Client, model: StoredModel

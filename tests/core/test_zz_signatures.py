@@ -93,7 +93,7 @@ def play(
         walk(ensemble, table.values, [0, 1, None], policy, needs_ranks=True)
         state = start(ensemble, None, policy=policy)
         # A baseline may find nothing to ask for.
-        if not state.is_ended:
+        if state.next_feature_idx is not None:
             observe(ensemble, state, 0, "value", 1.0)
 
 

@@ -73,6 +73,16 @@ class AnswersRequest(Shape):
     )
 
 
+class BudgetRequest(Shape):
+    """A change of the budget."""
+
+    budget: Amount | None = Field(
+        examples=[80.0],
+        description="Most that may be charged in all, at least what is spent; null: "
+        "unlimited.",
+    )
+
+
 class ModelRef(Answer):
     id: str = Field(examples=[MODEL_ID])
     name: str = Field(examples=["heart-cleveland"])
@@ -164,7 +174,8 @@ class Session(Answer):
     id: str = Field(examples=[SESSION_ID])
     state: SessionState = Field(
         examples=["open"],
-        description="`waiting`: nothing to ask, results that were ordered to come.",
+        description="`waiting`: nothing to ask, results that were ordered to come; "
+        "`closed`: stopped, expired or erased.",
     )
     version: int = Field(examples=[5], description="Grows with every change.")
     model: ModelRef

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -25,7 +26,24 @@ from core.session import machine
 from core.session.policies import check_policy
 from core.session.state import Answer, Charge, State, StopRule
 
-__all__ = ["Changed", "answer", "erase", "get", "page", "start", "stop"]
+__all__ = [
+    "Changed",
+    "Moment",
+    "answer",
+    "change_budget",
+    "erase",
+    "get",
+    "page",
+    "start",
+    "stop",
+]
+
+
+class Moment(NamedTuple):
+    """The time of a request, and how long a session may be idle."""
+
+    now: datetime
+    ttl: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +114,25 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
             return head
 
 
-def page(
-    db: Session, limit: int, after: str | None, now: datetime, ttl_s: float
-) -> bodies.SessionPage:
+def page(db: Session, limit: int, after: str | None, at: Moment) -> bodies.SessionPage:
     found = sessions.page(db, limit, after)
     names = models.names(db, {session.model_id for session in found.items})
     items = []
     for session in found.items:
-        if is_due(session, now, ttl_s) and session.document is not None:
+        if is_due(session, at) and session.document is not None:
             is_waiting = has_pending(session.document)
             state: SessionState = "waiting" if is_waiting else "closed"
-            session = expired_row(session, state, ttl_s)
+            session = expired_row(session, state, at)
         items.append(summary_of(session, names[session.model_id]))
     return bodies.SessionPage(items=items, next=found.next)
 
 
 def get(
-    db: Session, loaded: LoadedModels, session_id: str, now: datetime, ttl_s: float
+    db: Session, loaded: LoadedModels, session_id: str, at: Moment
 ) -> bodies.Session:
     """Give a session; one that was idle too long is seen as expired."""
     session = sessions.get(db, session_id)
-    opened = open_session(db, loaded, session, now, ttl_s)
+    opened = open_session(db, loaded, session, at)
     if opened is None:
         return erased_view(session, loaded.get(db, session.model_id).name)
     return opened.view
@@ -127,8 +143,7 @@ def answer(
     loaded: LoadedModels,
     session_id: str,
     answers: Sequence[bodies.GivenAnswer],
-    now: datetime,
-    ttl_s: float,
+    at: Moment,
     *,
     version: int | None = None,
 ) -> Changed:
@@ -137,38 +152,59 @@ def answer(
     Answers that a session has already change nothing, a closed one included, so that
     a caller whose connection broke may simply send them again.
     """
-    opened = lock_open(db, loaded, session_id, now, ttl_s)
+    opened = lock_open(db, loaded, session_id, at)
     if opened is None:
         raise ClosedError("the session takes no more answers")
-    checked = check_answers(opened.model.ensemble.catalogue, answers)
+    catalogue = opened.model.ensemble.catalogue
+    checked = check_answers(catalogue, opened.state, answers)
     if all(is_same(opened, given) for given in checked):
         return Changed(opened.view)
     require_version(opened.session, version)
     after = observe_all(opened, checked)
     charges = after.state.charges[len(opened.state.charges) :]
-    charge_all(db, opened, charges, now)
-    saved = save(db, after, now)
+    charge_all(db, opened, charges, at.now)
+    saved = save(db, after, at.now)
     return Changed(saved.view, sum(charge.amount for charge in charges))
+
+
+def change_budget(
+    db: Session,
+    loaded: LoadedModels,
+    session_id: str,
+    budget: int | None,
+    at: Moment,
+    *,
+    version: int | None = None,
+) -> bodies.Session:
+    """Raise or lower the budget of a session, never below what is spent."""
+    opened = lock_open(db, loaded, session_id, at)
+    if opened is None:
+        raise ClosedError("the session was erased")
+    if budget == opened.state.budget:
+        return opened.view
+    require_version(opened.session, version)
+    state = machine.change_budget(opened.model.ensemble, opened.state, budget)
+    sessions.set_budget(db, session_id, budget)
+    return save(db, replace(opened, state=state), at.now).view
 
 
 def stop(
     db: Session,
     loaded: LoadedModels,
     session_id: str,
-    now: datetime,
-    ttl_s: float,
+    at: Moment,
     *,
     version: int | None = None,
 ) -> bodies.Session:
     """End a session on request; results that are still to come are waited for."""
-    opened = lock_open(db, loaded, session_id, now, ttl_s)
+    opened = lock_open(db, loaded, session_id, at)
     if opened is None:
-        return get(db, loaded, session_id, now, ttl_s)
+        return get(db, loaded, session_id, at)
     state = machine.stop(opened.state)
     if state is opened.state:
         return opened.view
     require_version(opened.session, version)
-    return save(db, replace(opened, state=state), now).view
+    return save(db, replace(opened, state=state), at.now).view
 
 
 def erase(db: Session, session_id: str, now: datetime) -> None:
@@ -179,13 +215,13 @@ def erase(db: Session, session_id: str, now: datetime) -> None:
 
 
 def lock_open(
-    db: Session, loaded: LoadedModels, session_id: str, now: datetime, ttl_s: float
+    db: Session, loaded: LoadedModels, session_id: str, at: Moment
 ) -> Opened | None:
     """Lock and parse a session; one that is due to expire is stored as expired."""
     session = sessions.get_locked(db, session_id)
     if session.document is not None and loaded.load(db, session.model_id):
         session = sessions.get_locked(db, session_id)
-    opened = open_session(db, loaded, session, now, ttl_s)
+    opened = open_session(db, loaded, session, at)
     if opened is not None and opened.session is not session:
         return save(db, opened, opened.session.updated_at)
     return opened
@@ -195,44 +231,44 @@ def open_session(
     db: Session,
     loaded: LoadedModels,
     session: PredictSession,
-    now: datetime,
-    ttl_s: float,
+    at: Moment,
 ) -> Opened | None:
     """Parse a session, expired where it is due; None if its answers were erased."""
     if session.document is None:
         return None
     model = loaded.get(db, session.model_id)
     state, texts = parse_state(session.document, model.ensemble.catalogue)
-    if is_due(session, now, ttl_s):
+    if is_due(session, at):
         state = machine.stop(state, "expired")
-        session = expired_row(session, row_state(state), ttl_s)
+        session = expired_row(session, row_state(state), at)
     return Opened(session, model, state, texts)
 
 
-def is_due(session: PredictSession, now: datetime, ttl_s: float) -> bool:
+def is_due(session: PredictSession, at: Moment) -> bool:
     """Whether an open session was idle for too long.
 
     The row and the time say it to every reader alike; it is stored on the next change.
     """
-    idle_s = (now - session.updated_at).total_seconds()
-    return session.state == "open" and idle_s > ttl_s
+    idle = at.now - session.updated_at
+    return session.state == "open" and idle > at.ttl
 
 
 def expired_row(
-    session: PredictSession, state: SessionState, ttl_s: float
+    session: PredictSession, state: SessionState, at: Moment
 ) -> PredictSession:
     return replace(
         session,
         state=state,
         version=session.version + 1,
-        updated_at=session.updated_at + timedelta(seconds=ttl_s),
+        updated_at=session.updated_at + at.ttl,
     )
 
 
 def row_state(state: State) -> SessionState:
-    if not state.is_ended:
-        return "open"
-    return "closed" if machine.is_closed(state) else "waiting"
+    if machine.is_closed(state):
+        return "closed"
+    has_question = state.next_feature_idx is not None
+    return "open" if has_question or not state.pending else "waiting"
 
 
 def require_version(session: PredictSession, version: int | None) -> None:

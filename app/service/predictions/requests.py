@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from app.documents.bodies.predictions import GivenAnswer
 from core.errors import AnswerError, Refusal, RefusedError
-from core.session.answers import check_answer
-from core.session.state import Outcome
+from core.session.answers import KNOWN_RULE, check_answer, is_vain
+from core.session.state import Outcome, State
 from core.table.catalogue import UNSEEN, Catalogue
 
 UNKNOWN_FEATURE = "must name a feature of the model"
@@ -48,7 +48,7 @@ def check_known(
 
 
 def check_answers(
-    catalogue: Catalogue, answers: Sequence[GivenAnswer]
+    catalogue: Catalogue, state: State, answers: Sequence[GivenAnswer]
 ) -> list[CheckedAnswer]:
     """Translate the answers of one request, or refuse with all that is wrong."""
     checked: list[CheckedAnswer] = []
@@ -66,6 +66,8 @@ def check_answers(
         elif has_value != (given.outcome == "value"):
             rule = "is given exactly when the outcome is value"
             refusals.append(Refusal(f"{where}.value", rule))
+        elif is_vain(state, feature_idx, given.outcome):
+            refusals.append(Refusal(f"{where}.outcome", KNOWN_RULE))
         elif not has_value:
             checked.append(CheckedAnswer(feature_idx, given.outcome))
         else:

@@ -49,7 +49,7 @@ def test_session_is_rejected_early():
     state = play(ensemble, [0.0, 1.0, 1.0])
 
     assert state.stop_reason == "rejected_early"
-    assert state.is_ended
+    assert state.next_feature_idx is None
     assert state.spent == MICROS
     forecast = machine.forecast(ensemble, state)
     assert (forecast.label, forecast.vote) == (0, 0)
@@ -191,7 +191,6 @@ def test_pending_result_is_waited_for():
     ensemble = two_stages()
     state = machine.start(ensemble, None, stop=StopRule(certain=False))
     state = observe(ensemble, state, 0, "ordered")
-    assert not state.is_ended
     assert state.next_feature_idx == 1
 
     state = observe(ensemble, state, 0, "value", 0.0)

@@ -307,7 +307,7 @@ def test_pending_result_of_a_drawn_tree_is_followed_when_it_comes():
     ensemble = plain([tree], policy="sample")
     state = machine.start(ensemble, None, stop=NEVER)
     state = observe(ensemble, state, 0, "ordered")
-    assert state.is_ended
+    assert state.next_feature_idx is None
 
     state = observe(ensemble, state, 0, "value", 1.0)
 

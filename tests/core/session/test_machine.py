@@ -354,24 +354,15 @@ def test_value_comes_exactly_with_the_outcome_value(answer):
         observe(ensemble, state, 0, *answer)
 
 
-def test_ended_session_with_pending_results_waits():
+def test_late_result_is_taken_after_the_last_question():
     ensemble = small_ensemble([7])
 
     state = observe(ensemble, machine.start(ensemble, 7), 0, "ordered")
 
-    assert state.is_ended
     assert not machine.is_closed(state)
     assert machine.next_question(ensemble, state) is None
-
-
-def test_last_pending_result_closes_an_ended_session():
-    ensemble = small_ensemble([7])
-    state = observe(ensemble, machine.start(ensemble, 7), 0, "ordered")
-
-    state = observe(ensemble, state, 0, "value", 1.0)
-
-    assert machine.is_closed(state)
-    assert state.stop_reason == "all_known"
+    after = observe(ensemble, state, 0, "value", 1.0)
+    assert (after.stop_reason, after.values[0]) == ("all_known", 1.0)
 
 
 def test_corrections_are_accepted_while_a_result_is_pending():
@@ -389,18 +380,30 @@ def test_corrections_are_accepted_while_a_result_is_pending():
 )
 def test_closed_session_takes_no_answer(answer):
     ensemble = small_ensemble([7, 50, 60])
-    state = observe(ensemble, machine.start(ensemble, 10), 0, "value", 1.0)
+    state = observe(ensemble, machine.start(ensemble, 100), 0, "value", 1.0)
 
     with pytest.raises(ClosedError):
-        observe(ensemble, state, *answer)
+        observe(ensemble, machine.stop(state), *answer)
 
 
-def test_waiting_session_takes_no_new_feature():
+def test_stopped_session_that_waits_takes_no_new_feature():
     ensemble = small_ensemble([7, 50, 3])
     state = observe(ensemble, machine.start(ensemble, 10), 0, "ordered")
 
     with pytest.raises(ClosedError):
-        observe(ensemble, state, 2, "value", 1.0)
+        observe(ensemble, machine.stop(state), 2, "value", 1.0)
+
+
+def test_advice_to_stop_locks_nothing():
+    ensemble = small_ensemble([7, 50, 3])
+    state = observe(ensemble, machine.start(ensemble, 10), 0, "value", 1.0)
+    assert (state.stop_reason, state.next_feature_idx) == ("plan_complete", None)
+
+    volunteered = observe(ensemble, state, 2, "value", 1.0)
+    corrected = observe(ensemble, volunteered, 0, "value", 0.0)
+
+    assert volunteered.spent == 10
+    assert corrected.values[0] == 0.0
 
 
 @pytest.mark.parametrize("reason", ["client_stopped", "expired"])
@@ -425,18 +428,18 @@ def test_session_is_stopped_by_the_client_unless_told_otherwise():
     assert machine.is_closed(stopped)
 
 
-def test_session_ends_after_max_questions():
+def test_session_advises_to_stop_after_max_questions():
     ensemble = small_ensemble([7, 5, 3])
     state = machine.start(ensemble, 100, stop=StopRule(max_questions=2))
 
     one = observe(ensemble, state, 0, "unavailable")
     two = observe(ensemble, one, 1, "value", 1.0)
 
-    assert (one.is_ended, two.is_ended) == (False, True)
-    assert (two.stop_reason, two.next_feature_idx) == ("max_questions", None)
+    assert (one.stop_reason, two.stop_reason) == (None, "max_questions")
+    assert two.next_feature_idx == 2
 
 
-def test_zero_questions_end_a_session_at_its_start():
+def test_zero_questions_are_too_many_at_the_start():
     state = machine.start(small_ensemble([7]), 100, stop=StopRule(max_questions=0))
 
     assert state.stop_reason == "max_questions"
@@ -448,7 +451,7 @@ def test_corrections_do_not_count_as_questions():
 
     state = observe_all(ensemble, state, (0, "ordered"), (0, "value", 1.0))
 
-    assert not state.is_ended
+    assert state.stop_reason is None
 
 
 def test_members_of_a_bundle_count_as_one_question():
@@ -457,7 +460,7 @@ def test_members_of_a_bundle_count_as_one_question():
 
     state = observe_all(ensemble, state, (0, "value", 1.0), (1, "value", 1.0))
 
-    assert not state.is_ended
+    assert state.stop_reason != "max_questions"
     assert machine.next_question(ensemble, state).number == 2
 
 
@@ -529,11 +532,10 @@ def test_alternatives_are_open_affordable_features_that_hypotheses_read():
     assert question.alternatives == ((2, 3),)
 
 
-def test_session_that_has_ended_keeps_its_reason_when_stopped():
-    ensemble = small_ensemble([5])
-    ended = machine.start(ensemble, 0)
+def test_stopped_session_keeps_its_reason_when_stopped_again():
+    stopped = machine.stop(machine.start(small_ensemble([5]), 0))
 
-    assert machine.stop(ended) is ended
+    assert machine.stop(stopped, "expired") is stopped
 
 
 def test_answers_of_one_request_are_taken_in_order_and_advance_once():

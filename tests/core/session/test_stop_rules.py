@@ -162,11 +162,7 @@ def test_certain_leaves_the_question_open():
 
     state = start_answered(ensemble, None, [(0, 1.0)])
 
-    assert (state.stop_reason, state.is_ended, state.next_feature_idx) == (
-        "certain",
-        False,
-        1,
-    )
+    assert (state.stop_reason, state.next_feature_idx) == ("certain", 1)
 
 
 def test_certain_can_be_switched_off():

@@ -95,7 +95,13 @@ ARROWS = {
         "app.documents",
         "core.table.prices",
     ),
-    "app.http.deps": (*LEAVES, "app.http", "app.service", "app.store.engine"),
+    "app.http.deps": (
+        *LEAVES,
+        "app.documents.text",
+        "app.http",
+        "app.service",
+        "app.store.engine",
+    ),
     "app.http.errors": (
         *LEAVES,
         "app.documents.shape",

@@ -1,5 +1,6 @@
 """What routes are handed: transactions, the clock, and what the application holds."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Depends, HTTPException, Query, Request
 from sqlalchemy.orm import Session
 
+from app.documents.text import distinct
 from app.http.forms import media_type
 from app.service.loaded import LoadedModels
 from app.store.engine import transaction
@@ -53,6 +55,12 @@ async def require_json(request: Request) -> None:
     if kind != "application/json" and not kind.endswith("+json"):
         detail = "The body must be application/json."
         raise HTTPException(415, detail, headers={"Accept-Post": "application/json"})
+
+
+async def require_distinct(request: Request) -> None:
+    """Refuse JSON with a field that stands twice, of which FastAPI takes the last."""
+    await require_json(request)
+    json.loads(await request.body(), object_pairs_hook=distinct)
 
 
 async def get_now() -> datetime:

@@ -15,13 +15,13 @@ from app.http.deps import (
     Now,
     ReadDb,
     Settings,
-    require_json,
+    require_distinct,
 )
 from app.service import predictions as service
 from core.table.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"])
-TakesJson = Depends(require_json)
+TakesJson = Depends(require_distinct)
 CREATED = 201
 
 

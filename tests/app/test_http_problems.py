@@ -95,6 +95,22 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_feature(
     assert fields(problem) == [f"known.{name}"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/predict", b'{"model": "m", "known": {"age": 1, "age": 2}}'),
+        ("/predict/x/answers", b'{"answers": [{"age": 1, "age": 2}]}'),
+    ],
+)
+def test_a_field_that_stands_twice_is_refused_by_its_name(
+    client: TestClient, path: str, body: bytes
+) -> None:
+    response = client.post(path, content=body, headers=JSON)
+
+    problem = assert_problem(response, 422, "invalid-request")
+    assert fields(problem) == ["age"]
+
+
 def chunks(n_bytes: int) -> Iterator[bytes]:
     for _ in range(n_bytes // 1000):
         yield b" " * 1000

@@ -60,7 +60,8 @@ async def require_json(request: Request) -> None:
 async def require_distinct(request: Request) -> None:
     """Refuse JSON with a field that stands twice, of which FastAPI takes the last."""
     await require_json(request)
-    json.loads(await request.body(), object_pairs_hook=distinct)
+    if body := await request.body():
+        json.loads(body, object_pairs_hook=distinct)
 
 
 async def get_now() -> datetime:

@@ -87,7 +87,11 @@ ARROWS = {
         "app.documents",
         "core",
     ),
-    "app.documents.fields": ("core.table.prices", "core.session.policies"),
+    "app.documents.fields": (
+        "core.parameters",
+        "core.session.policies",
+        "core.table.prices",
+    ),
     "app.http": (
         *LEAVES,
         "app.http",

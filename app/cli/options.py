@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,14 +14,16 @@ from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
 from core.model.rows import check_rows
+from core.parameters import Parameter, parameters
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
 from core.session.policies import POLICIES, check_policy
+from core.session.state import StopRule
 from core.table.check import Checked
 from core.table.columns import Columns, parse_number
 from core.table.prices import to_micros
+from core.training.params import BoostParams
 
-MAX_SEED = 2**63 - 1
 MAX_DIGITS = 20
 
 output = Console(highlight=False, soft_wrap=True)
@@ -38,40 +40,37 @@ Policy = Annotated[
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 
 
-def whole_number(least: int, most: int) -> Callable[[object], int]:
-    """Return a parser of whole numbers within bounds, written in plain digits."""
+def parser_of(one: Parameter) -> Callable[[object], Any]:
+    """Return a parser of a parameter; integers are written in plain digits."""
 
-    def parse(given: object) -> int:
+    def parse(given: object) -> Any:
         text = str(given)
         is_whole = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
-        if not is_whole or not least <= int(text) <= most:
-            rule = f"must be an integer from {least} to {most}; found {describe(text)}"
-            raise typer.BadParameter(rule)
-        return int(text)
+        number = int(text) if is_whole else parse_number(text)
+        try:
+            return one.check(text if number is None else number)
+        except ValueError as error:
+            message = f"{error}; found {describe(text)}"
+            raise typer.BadParameter(message) from None
 
-    parse.__name__ = "integer"
+    parse.__name__ = "integer" if one.kind is int else "number"
     return parse
 
 
-def share(given: object) -> float:
-    """Parse a number from 0 to 1."""
-    value = parse_number(str(given).strip())
-    if value is None or not 0 <= value <= 1:
-        rule = f"must be a number from 0 to 1; found {describe(given)}"
-        raise typer.BadParameter(rule)
-    return value
-
-
-Port = Annotated[
-    int, typer.Option(parser=whole_number(0, 65535), help="0: any free one.")
-]
+PORT = Parameter("port", int, None, least=0, most=65535)
+SEED = parameters(BoostParams)["seed"]
+STOP = parameters(StopRule)
+Port = Annotated[int, typer.Option(parser=parser_of(PORT), help="0: any free one.")]
 Seed = Annotated[
-    int, typer.Option(parser=whole_number(0, MAX_SEED), help="Of the policy sample.")
+    int, typer.Option(parser=parser_of(SEED), help="Of the policy sample.")
 ]
 Confidence = Annotated[
-    float | None, typer.Option(parser=share, help="Certain enough to stop.")
+    float | None,
+    typer.Option(parser=parser_of(STOP["confidence"]), help="Certain enough to stop."),
 ]
-MaxQuestions = Annotated[int | None, typer.Option(parser=whole_number(0, 10**9))]
+MaxQuestions = Annotated[
+    int | None, typer.Option(parser=parser_of(STOP["max_questions"]))
+]
 
 
 def parse_budget(text: str, option: str) -> int | None:

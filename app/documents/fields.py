@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from core.parameters import as_number
 from core.session.policies import POLICIES
 from core.table.prices import read_amount
 
 MAX_NAME = 200
 MAX_VALUE = 1000
+MAX_ERROR_COST = 1e12
 NAME_RULE = f"must have 1 to {MAX_NAME} characters, printable ones only"
 STORABLE_RULE = "must have neither U+0000 nor halves of characters"
 VALUE_RULE = (
@@ -52,6 +54,13 @@ def read_label(raw: Any) -> str:
     return str(raw) if isinstance(raw, int | Decimal) else check_text(raw)
 
 
+def read_error_cost(raw: Any) -> float:
+    value = as_number(raw, float)
+    if not 0 <= value <= MAX_ERROR_COST:
+        raise ValueError(f"must be a number from 0 to {MAX_ERROR_COST:g}")
+    return value
+
+
 def read_policy(raw: Any) -> str:
     if not isinstance(raw, str) or raw not in POLICIES:
         raise ValueError(f"must be one of {', '.join(POLICIES)}")
@@ -85,6 +94,9 @@ Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=floa
 Value = Annotated[
     bool | int | float | str,
     BeforeValidator(read_value, json_schema_input_type=bool | int | float | str),
+]
+ErrorCost = Annotated[
+    float, BeforeValidator(read_error_cost, json_schema_input_type=float)
 ]
 # A name that a request gives to find something: neither NUL nor half a character.
 Key = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")]

@@ -17,7 +17,7 @@ from app.documents.catalogue import (
     build_catalogue,
     check_catalogue,
 )
-from app.documents.fields import Policy
+from app.documents.fields import ErrorCost, Policy
 from app.documents.hypotheses import (
     HypothesisShape,
     build_hypothesis,
@@ -51,7 +51,6 @@ def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
     return raw
 
 
-ErrorCost = Annotated[float, Field(ge=0, le=1e12)]
 Facts = Annotated[dict[str, Any], AfterValidator(check_facts)]
 
 

@@ -169,7 +169,10 @@ def refused(error: ValidationError, root: str) -> RefusedError:
 
 
 def shape_of(
-    holder: type, without: Sequence[str] = (), auto: Sequence[str] = ()
+    holder: type,
+    without: Sequence[str] = (),
+    auto: Sequence[str] = (),
+    base: type[BaseModel] = Shape,
 ) -> Any:
     """Return a shape with a dataclass's fields; `auto` ones may also be "auto"."""
     typed: dict[str, Any] = {
@@ -177,7 +180,7 @@ def shape_of(
         for one in parameters(holder).values()
         if one.name not in without
     }
-    return create_model(holder.__name__, __base__=Shape, **typed)
+    return create_model(holder.__name__, __base__=base, **typed)
 
 
 def field_type(one: Parameter, *, is_auto: bool) -> Any:

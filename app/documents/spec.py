@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
-from app.documents.fields import Amount, Label, Name, Text, Unit
+from app.documents.fields import Amount, ErrorCost, Label, Name, Text, Unit
 from app.documents.shape import FRESH, Shape, mend, refusals_of, shape_of
 from core.errors import Refusal, RefusedError
-from core.parameters import as_number, parameters
+from core.parameters import parameters
 from core.pipeline.choosing import AUTO_NAMES
 from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
 from core.selection.params import SelectionParams
@@ -21,8 +21,6 @@ from core.table.spec import (
 )
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
-
-MAX_ERROR_COST = 1e12
 
 SPEC_EXAMPLE: dict[str, Any] = {
     "name": "heart-cleveland",
@@ -54,22 +52,10 @@ SPEC_EXAMPLE: dict[str, Any] = {
 }
 
 
-def read_error_cost(raw: Any) -> float:
-    value = as_number(raw, float)
-    if not 0 <= value <= MAX_ERROR_COST:
-        raise ValueError(f"must be a number from 0 to {MAX_ERROR_COST:g}")
-    return value
-
-
 def read_folds(raw: Any) -> int:
     if raw == 1:
         raise ValueError("must be 0 or at least 2")
     return int(parameters(TrainingSpec)["folds"].check(raw))
-
-
-ErrorCost = Annotated[
-    float, BeforeValidator(read_error_cost, json_schema_input_type=float)
-]
 
 
 class SpecFeature(Shape):

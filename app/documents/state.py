@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.documents.catalogue import Micros
 from app.documents.fields import Policy
-from app.documents.shape import StoredShape, read_shape
+from app.documents.shape import StoredShape, read_shape, shape_of
 from core.errors import Refusal, RefusedError, describe
 from core.session.state import Answer, Charge, Outcome, State, StopReason, StopRule
 from core.table.catalogue import Catalogue
@@ -19,10 +19,7 @@ Texts = dict[str, str]
 Key = Annotated[int, Field(ge=0, le=2**64 - 1)]
 
 
-class StopShape(StoredShape):
-    certain: bool
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
-    max_questions: Annotated[int, Field(ge=0, le=10**9)] | None = None
+StopShape = shape_of(StopRule, base=StoredShape)
 
 
 class KnownShape(StoredShape):
@@ -49,7 +46,7 @@ class StateDocument(StoredShape):
     budget_micros: Micros | None = None
     seed: Key
     stream: Key
-    stop: StopShape
+    stop: StopShape  # type: ignore[valid-type]  # made of core's fields
     features: dict[str, KnownShape]
     known: list[str]
     charges: list[ChargeShape]

@@ -505,6 +505,8 @@ def test_budget_may_be_written_with_an_exponent():
         ("--max-questions", "1_0"),
         ("--confidence", "0.9_5"),
         ("--confidence", "nan"),
+        ("--confidence", "0"),
+        ("--max-questions", "1000000001"),
     ],
 )
 def test_number_out_of_bounds_is_refused_by_its_option(run, model, option, given):

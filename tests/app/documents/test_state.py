@@ -51,6 +51,8 @@ def test_fresh_unlimited_state_survives(trained_model):
         ("next_feature", "zz"),
         ("stop_reason", "bored"),
         ("is_ended", 1),
+        ("stop", {"certain": True, "confidence": 0}),
+        ("stop", {"certain": True, "max_questions": 10**9 + 1}),
         ("charges", [{"feature": "zz", "amount_micros": 1}]),
         ("history", [{"feature": "n", "outcome": "known", "charged_micros": 0}]),
     ],

@@ -30,12 +30,11 @@ class Policy(ABC):
 
     A subclass says its name and finds the next step. What it need not say: its vote is
     that of all that is known, certain once no answer within reach can change it, and
-    rows are played one by one.
+    rows are played one by one. `is_certain` speaks of these `votes` and `chances`: who
+    says others says that too.
     """
 
     name: str
-    #: key of `Ensemble.calibrations` whose fit turns its votes into probabilities
-    calibration = FULL_VOTE
     #: whether training fits a calibration, under its name, to the votes it ends with
     is_fitted = False
 
@@ -79,7 +78,7 @@ class Policy(ABC):
     def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
         """Return the probability of each class; (..., n_classes)."""
         scores, shares = standing.scores, standing.known_shares
-        return probabilities(ensemble, self.calibration, scores, shares)
+        return probabilities(ensemble, FULL_VOTE, scores, shares)
 
     def votes(self, ensemble: Ensemble, standing: Standing) -> IntArray:
         """Return the class of the raw vote; (...)."""

@@ -21,6 +21,8 @@ def test_service_and_openapi_know_a_policy_that_a_test_adds(client, start, answe
     asked = session["question"]
 
     session = answer(session, (asked["feature"], "ordered")).json()
+    while session["question"] is not None:
+        session = answer(session, (session["question"]["feature"], "unknown")).json()
 
     schemas = client.get("/openapi.json").json()["components"]["schemas"]
     others = [one["price"] for one in asked["alternatives"]]
@@ -30,6 +32,21 @@ def test_service_and_openapi_know_a_policy_that_a_test_adds(client, start, answe
         asked["price"],
     )
     assert "cheapest" in json.dumps(schemas["PredictRequest"]["properties"]["policy"])
+
+
+def test_rows_are_played_by_a_policy_that_a_test_adds(tmp_path, run, table, spec):
+    data, path, model = tmp_path / "d.csv", tmp_path / "s.json", tmp_path / "m.json"
+    data.write_bytes(table)
+    path.write_text(json.dumps(spec))
+    run("train", data, "--spec", path, "-o", model)
+
+    told = run(
+        "evaluate", model, data, "--budgets", "1,inf", "--policy", "cheapest", "--json"
+    )
+
+    curve = json.loads(told.out)
+    assert curve["policy"] == "cheapest"
+    assert max(curve["max_spend"][:1]) <= 1
 
 
 def test_command_line_knows_a_policy_that_a_test_adds(tmp_path, run):

@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import HTTPException, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.exceptions import HTTPException
 
 FORM = "multipart/form-data"
-MAX_PART = 1_000_000
+TOO_LARGE = "A part of the form is larger than the {limit} bytes that it may have."
 TABLE = {
     "type": "string",
     "contentMediaType": "application/octet-stream",
@@ -28,15 +29,36 @@ def media_type(headers: Headers) -> str:
 
 @asynccontextmanager
 async def read_form(request: Request) -> AsyncIterator[FormData]:
-    """Parse a multipart body; its files are closed at the end."""
+    """Parse a multipart body; its files are closed at the end.
+
+    A part that is no file may be as large as a body of JSON.
+    """
     if media_type(request.headers) != FORM:
         detail = f"The body must be {FORM}."
         raise HTTPException(415, detail, headers={"Accept-Post": FORM})
-    form = await request.form(max_files=2, max_fields=4, max_part_size=MAX_PART)
+    limit = request.app.state.settings.max_body_bytes
+    try:
+        form = await request.form(max_files=2, max_fields=4, max_part_size=limit)
+    except HTTPException as error:
+        # Starlette has no type of its own for it.
+        if error.detail.startswith("Part exceeded"):
+            raise HTTPException(413, TOO_LARGE.format(limit=limit)) from None
+        raise
     try:
         yield form
     finally:
         await form.close()
+
+
+async def read_text(request: Request, part: UploadFile | str) -> bytes:
+    """Return a part that is a text, sent as one or as a file."""
+    if isinstance(part, str):
+        return part.encode()
+    limit = request.app.state.settings.max_body_bytes
+    text = await part.read(limit + 1)
+    if len(text) > limit:
+        raise HTTPException(413, TOO_LARGE.format(limit=limit))
+    return text
 
 
 def required_file(form: FormData, name: str) -> UploadFile:

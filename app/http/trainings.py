@@ -59,7 +59,7 @@ async def read_sent(request: Request) -> AsyncIterator[Sent]:
             spec = form.get("spec")
             if spec is None:
                 raise forms.missing("spec", "must be a part of the form")
-            text = await spec.read() if isinstance(spec, UploadFile) else spec.encode()
+            text = await forms.read_text(request, spec)
             yield Sent(text, forms.required_file(form, "dataset"))
     elif forms.media_type(request.headers) == JSON:
         yield Sent(await request.body(), None)

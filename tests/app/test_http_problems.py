@@ -172,6 +172,20 @@ def test_an_upload_may_be_larger_than_other_bodies(client: TestClient) -> None:
     assert client.post("/models", json=raw).status_code == 201
 
 
+@pytest.mark.parametrize("sent_as", ["data", "files"])
+def test_a_spec_over_the_limit_of_json_is_413(
+    client: TestClient, app: FastAPI, sent_as: str
+) -> None:
+    limit = app.state.settings.max_body_bytes
+    parts: Any = {"files": {"dataset": b"a\n1\n"}, "data": {}}
+    parts[sent_as]["spec"] = f"{{}}{' ' * limit}"
+
+    response = client.post("/train", **parts)
+
+    problem = assert_problem(response, 413, "too-large")
+    assert str(limit) in problem["detail"]
+
+
 WRONG_STARTS = [
     (b"", "body"),
     (b"{", "body"),

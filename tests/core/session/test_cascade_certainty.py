@@ -269,7 +269,7 @@ def test_damaged_chance_is_refused(value):
 
 
 def test_policy_cascade_without_a_cascade_is_refused():
-    with pytest.raises(RefusedError, match="policy: must not be cascade"):
+    with pytest.raises(RefusedError, match="policy: must be one of ordered, sample"):
         model_from_json(document() | {"cascade": None})
 
 

@@ -1,5 +1,7 @@
 """A session as its caller sees it: question, prediction, answers, money in units."""
 
+from typing import Any
+
 from app.documents.bodies import predictions as bodies
 from app.documents.fields import Value
 from app.records import PredictSession
@@ -12,26 +14,27 @@ from core.table.catalogue import UNSEEN, Feature
 from core.table.prices import from_micros
 
 
+def head_of(session: PredictSession, model_name: str) -> dict[str, Any]:
+    """What is known of a session without its answers."""
+    return {
+        "id": session.id,
+        "state": session.state,
+        "version": session.version,
+        "model": bodies.ModelRef(id=session.model_id, name=model_name),
+        "budget": budget_of(session),
+        "created_at": session.created_at,
+        "updated_at": session.updated_at,
+    }
+
+
 def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummary:
-    return bodies.SessionSummary(
-        id=session.id,
-        state=session.state,
-        version=session.version,
-        model=bodies.ModelRef(id=session.model_id, name=model_name),
-        budget=budget_of(session),
-        created_at=session.created_at,
-        updated_at=session.updated_at,
-    )
+    return bodies.SessionSummary(**head_of(session, model_name))
 
 
 def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
     """A session whose answers were erased: the amounts are left."""
     return bodies.Session(
-        id=session.id,
-        state=session.state,
-        version=session.version,
-        model=bodies.ModelRef(id=session.model_id, name=model_name),
-        budget=budget_of(session),
+        **head_of(session, model_name),
         question=None,
         prediction=None,
         should_stop=True,
@@ -41,8 +44,6 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         policy=None,
         seed=None,
         stop=None,
-        created_at=session.created_at,
-        updated_at=session.updated_at,
     )
 
 
@@ -53,11 +54,7 @@ def view_of(
     features = ensemble.catalogue.features
     question = machine.next_question(ensemble, state)
     return bodies.Session(
-        id=session.id,
-        state=session.state,
-        version=session.version,
-        model=bodies.ModelRef(id=session.model_id, name=model.name),
-        budget=budget_of(session),
+        **head_of(session, model.name),
         question=None if question is None else question_of(ensemble, question),
         prediction=prediction_of(ensemble, state),
         should_stop=state.stop_reason is not None,
@@ -67,8 +64,6 @@ def view_of(
         policy=state.policy,
         seed=state.seed,
         stop=bodies.Stop.model_validate(state.stop),
-        created_at=session.created_at,
-        updated_at=session.updated_at,
     )
 
 

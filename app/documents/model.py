@@ -51,6 +51,7 @@ def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
     return raw
 
 
+UNCALIBRATED = "none: that of version 2 can't be read; train again to have one"
 Facts = Annotated[dict[str, Any], AfterValidator(check_facts)]
 
 
@@ -70,7 +71,7 @@ class ModelDocument(StoredShape):
     hypotheses: Many[HypothesisShape]
     is_multilabel: bool | None = None
     cascade: CascadeShape | None = None
-    calibrations: dict[str, CalibrationShape | None]
+    calibrations: dict[Policy, CalibrationShape | None]
     error_costs: Many[Many[ErrorCost]] | None = None
     curve: CurveShape | None = None
     card: Facts
@@ -105,8 +106,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
 def model_from_json(raw: object) -> Model:
     """Read a model; raise RefusedError with what is wrong."""
     if isinstance(raw, Mapping) and raw.get("version") == 2:
-        # Its calibrations were fitted on margins, from which F can't be recovered.
-        raw = {**raw, "version": 3, "calibrations": {}}
+        raw = without_calibrations(raw)
     document = read_shape(ModelDocument, raw, "model")
     catalogue = build_catalogue(document.features, document.groups, document.cost_unit)
     check_all(
@@ -126,6 +126,21 @@ def model_from_json(raw: object) -> Model:
         curve=None if curve is None else Curve(**dict(curve)),
         card=document.card,
     )
+
+
+def without_calibrations(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model of version 2 as one of version 3.
+
+    Its calibrations were fitted on margins, from which F can't be recovered; with them
+    goes what was measured by them.
+    """
+    changed: dict[str, Any] = {"version": 3, "calibrations": {}}
+    card, curve = raw.get("card"), raw.get("curve")
+    if raw.get("calibrations") and isinstance(card, dict):
+        changed["card"] = card | {"calibration": UNCALIBRATED}
+    if isinstance(curve, dict) and "errors" in curve:
+        changed["curve"] = curve | {"errors_calibrated": curve["errors"]}
+    return {**raw, **changed}
 
 
 def check_all(*checks: Iterator[Refusal]) -> None:
@@ -174,6 +189,8 @@ def check_parts(document: ModelDocument) -> Iterator[Refusal]:
         if fitted is not None and {*map(len, fitted.offsets)} != {n_outputs}:
             where = f"model.calibrations.{policy}.offsets"
             yield Refusal(where, f"must be rows of {n_outputs}")
+    if len({one.label for one in document.classes}) < n_classes:
+        yield Refusal("model.classes", "labels must be unique")
     if document.curve is not None:
         lists = (one for _, one in document.curve if isinstance(one, tuple))
         if len(set(map(len, lists))) > 1:

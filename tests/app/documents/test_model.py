@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.documents.files import model_text
-from app.documents.model import model_from_json, model_to_json
+from app.documents.model import UNCALIBRATED, model_from_json, model_to_json
 from app.documents.shape import MAX_REFUSALS
 from core.errors import RefusedError
 from core.model.model import Model
@@ -94,6 +94,8 @@ def edits():
     yield ("is_multilabel",), 0
     yield ("calibrations",), None
     yield ("calibrations", "ordered"), []
+    yield ("calibrations", "bogus"), None
+    yield ("classes", 1, "label"), "0"
     yield ("calibrations", "ordered", "slopes", 0), -1
     yield ("error_costs",), [[0, 1]]
     yield ("error_costs",), [[0, 1], [1, "x"]]
@@ -125,7 +127,9 @@ def test_model_of_version_2_is_read_without_its_calibrations(document):
     read = model_from_json(document)
 
     plain = replace(model.ensemble, calibrations=())
-    assert read == replace(model, ensemble=plain)
+    curve = replace(model.curve, errors_calibrated=model.curve.errors)
+    card = model.card | {"calibration": UNCALIBRATED}
+    assert read == replace(model, ensemble=plain, curve=curve, card=card)
 
 
 @pytest.mark.parametrize("raw", [None, [], "text", {}])
@@ -145,6 +149,9 @@ def test_model_written_before_is_written_again_to_the_byte(name):
 
     text = model_text(model_from_json(raw))
 
+    if raw["calibrations"]:
+        raw["card"]["calibration"] = UNCALIBRATED
+        raw["curve"]["errors_calibrated"] = raw["curve"]["errors"]
     raw |= {"version": 3, "calibrations": {}}
     assert text == json.dumps(raw, ensure_ascii=False, indent=1) + "\n"
 

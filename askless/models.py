@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from app.documents.files import load_model as read_model
 from core.arrays import FloatArray
+from core.errors import Refusal, RefusedError, describe
 from core.model.model import Model
 from core.model.rows import check_rows
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
-from core.table.prices import to_micros
+from core.table.costs import read_budget
 
 
 @dataclass(frozen=True)
@@ -59,22 +60,46 @@ class LoadedModel:
     ) -> FloatArray:
         """Return the probability of each class; (n_rows, n_classes)."""
         ensemble = self.model.ensemble
+        limit = read_budget(budget)
         known = {
-            name: as_column(columns[name]) for name in set(self.features) & set(columns)
+            name: as_column(name, columns[name])
+            for name in self.features
+            if name in columns
         }
+        check_lengths(known)
         values, _ = check_rows(known, ensemble)
-        limit = None if budget is None else to_micros(budget)
         walks = walk(ensemble, values, [limit])
         return class_probabilities(ensemble, walks)[:, 0]
 
 
-def as_column(values: Sequence[Any]) -> npt.NDArray[Any]:
+def as_column(name: str, values: Sequence[Any]) -> npt.NDArray[Any]:
     """Return numbers as float64, else words, None where one is missing."""
-    column = np.asarray(values)
+    try:
+        column = np.asarray(values)
+        is_list = column.ndim == 1
+    except ValueError:
+        # Lists of several lengths stand in it.
+        is_list = False
+    if not is_list:
+        rule = "must be a list of values, one for each row"
+        raise RefusedError([Refusal(f"column {name}", rule, describe(values))])
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
     words = [None if one is None or one != one else str(one) for one in values]
     return np.array(words, dtype=object)
+
+
+def check_lengths(columns: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Refuse columns that have not as many rows as the first of them."""
+    sizes = {name: column.size for name, column in columns.items()}
+    first, n_rows = next(iter(sizes.items()), ("", 0))
+    refusals = [
+        Refusal(f"column {name}", f"must have {n_rows} rows, as {first} has", str(size))
+        for name, size in sizes.items()
+        if size != n_rows
+    ]
+    if refusals:
+        raise RefusedError(refusals)
 
 
 def load_model(path: str | Path) -> LoadedModel:

@@ -102,6 +102,26 @@ def test_nothing_is_read_without_a_budget(path: Path) -> None:
     assert (chances == chances[0]).all()
 
 
+@pytest.mark.parametrize("budget", ["120", -1, True, float("nan"), [1]])
+def test_wrong_budget_is_refused_as_the_estimators(path: Path, budget: object) -> None:
+    with pytest.raises(RefusedError) as caught:
+        load_model(path).predict(COLUMNS, budget=budget)  # type: ignore[arg-type]
+
+    assert [one.field for one in caught.value.refusals] == ["budget"]
+
+
+@pytest.mark.parametrize(
+    "column", [[1, 2], [], 5, "abc", [[1, 2, 3]], [[1], [2], [3]], [1, [2], 3], None]
+)
+def test_column_that_does_not_fit_is_refused_by_its_name(
+    path: Path, column: object
+) -> None:
+    with pytest.raises(RefusedError) as caught:
+        load_model(path).predict(COLUMNS | {"ecg": column}, budget=12)
+
+    assert [one.field for one in caught.value.refusals] == ["column ecg"]
+
+
 def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "MODEL.json"
     files.write_whole(path, "{}")

@@ -1,20 +1,17 @@
 """Small forests."""
 
-import json
 import math
 
 import numpy as np
 
-from app.documents.model import model_to_json
 from core.model.ensemble import Ensemble
-from core.model.model import Model
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
 from core.training import baselines
 from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams
-from tests import strategies_classes as made
 from tests.conftest import IS_COMPILED
+from tests.small import make_dataset
 
 MICROS = 1_000_000
 BAGGED = ("bagging", "random_forest")
@@ -53,13 +50,13 @@ def mixed(
         (Group("blood", fee=MICROS),),
     )
     weights = random.uniform(0.5, 2.0, n_samples)
-    return made.make_dataset(values, targets, n_classes, weights, catalogue, **more)
+    return make_dataset(values, targets, n_classes, weights, catalogue, **more)
 
 
 def numbers(values, targets, n_classes=2, **more) -> Dataset:
     values = np.asarray(values, np.float64)
     values = values.reshape(len(targets), -1)
-    return made.make_dataset(values, np.asarray(targets), n_classes, **more)
+    return make_dataset(values, np.asarray(targets), n_classes, **more)
 
 
 def grow(dataset: Dataset, algorithm: str, **more):
@@ -74,10 +71,3 @@ def grown(dataset: Dataset, algorithm: str, **more) -> Ensemble:
 def noise(n_samples=150) -> Dataset:
     random = np.random.default_rng(2)
     return numbers(random.normal(size=(n_samples, 3)), random.integers(0, 2, n_samples))
-
-
-# Every algorithm: the same interface.
-
-
-def through_json(model: Model):
-    return json.loads(json.dumps(model_to_json(model)))

@@ -1,16 +1,13 @@
 """Small attentional cascades."""
 
-import json
 import math
 from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
 
-from app.documents.model import model_from_json, model_to_json
 from core.model.ensemble import Cascade, Ensemble, Stage
 from core.model.hypotheses import Stump
-from core.model.model import Model
 from core.model.votes import hypothesis_votes
 from core.session import machine
 from core.session.state import StopRule
@@ -19,8 +16,9 @@ from core.table.dataset import Dataset
 from core.training.algorithms import make_ensemble
 from core.training.cascade import grow_cascade
 from core.training.params import BoostParams
-from tests import strategies_classes as made
+from tests import strategies
 from tests.sessions import observe
+from tests.small import ensemble_of, make_dataset
 
 MICROS = 1_000_000
 
@@ -44,7 +42,7 @@ def rare(seed=0, n_samples=500, share=0.3, gap=1.0, **more) -> Dataset:
             for idx, cost in enumerate(costs)
         )
     )
-    return made.make_dataset(values, targets, 2, catalogue=catalogue, **more)
+    return make_dataset(values, targets, 2, catalogue=catalogue, **more)
 
 
 def grown(dataset: Dataset, **more) -> Ensemble:
@@ -99,34 +97,22 @@ def judged(ensemble: Ensemble, values: np.ndarray) -> list[tuple[int, int]]:
     return ends
 
 
-CLASSES = made.classes_of(2)
-
-
 def staged(hypotheses, alphas, lengths, thresholds, catalogue=None, **more) -> Ensemble:
     """Give a cascade by hand; its chances fall and rise by a tenth per stage."""
-    if catalogue is None:
-        n_features = 1 + max(max(one.feature_idxs) for one in hypotheses)
-        catalogue = Catalogue(tuple(Feature(f"f{idx}") for idx in range(n_features)))
     stages = tuple(
         Stage(length, threshold, 1.0, 0.5, 0.2 + 0.1 * idx, 0.1 + 0.01 * idx)
         for idx, (length, threshold) in enumerate(zip(lengths, thresholds, strict=True))
     )
     plain = {"priors": (0.7, 0.3), "algorithm": "cascade", "policy": "cascade"}
-    return Ensemble(
-        catalogue,
-        CLASSES,
-        tuple(hypotheses),
-        tuple(alphas),
-        cascade=Cascade(stages, 0.9),
-        **(plain | more),
-    )
+    fields = {"alphas": tuple(alphas), "cascade": Cascade(stages, 0.9)} | plain | more
+    return ensemble_of(hypotheses, catalogue, **fields)
 
 
 @st.composite
-def cascades(draw, kinds=made.hypotheses, max_hypotheses=5) -> Ensemble:
+def cascades(draw, kinds=strategies.hypotheses, max_hypotheses=5) -> Ensemble:
     """Give any cascade over any catalogue; votes are sums of eighths."""
     one = draw(
-        made.ensembles(
+        strategies.ensembles(
             n_classes=2,
             policy="ordered",
             kinds=kinds,
@@ -165,7 +151,3 @@ def two_stages(**more) -> Ensemble:
     """Reject where f0 is low; then where f1 and f2 are."""
     stumps = [Stump(idx, 0.5, (1,)) for idx in range(3)]
     return staged(stumps, (1.0, 1.0, 1.0), (1, 3), (0.0, -0.5), **more)
-
-
-def through_json(model: Model) -> Model:
-    return model_from_json(json.loads(json.dumps(model_to_json(model))))

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from core.model.ensemble import Ensemble
+import numpy as np
+
 from core.model.hypotheses import Stump
 from core.table.catalogue import Catalogue, Feature
 from core.training.params import BoostParams
-from tests import strategies_classes as made
+from tests.small import ensemble_of
 
 LEARNERS = ("stump", "tree", "product")
 
@@ -31,21 +32,9 @@ def in_alphabet(dataset):
     return replace(dataset, catalogue=replace(dataset.catalogue, features=features))
 
 
-# Forecasts.
-
-
-def plain(n_classes=3, priors=None, **kwargs):
-    """Three features, each with a stump for the class of its position."""
-    return Ensemble(
-        catalogue=Catalogue(tuple(Feature(f"f{i}", cost=1) for i in range(n_classes))),
-        classes=made.classes_of(n_classes),
-        hypotheses=tuple(
-            Stump(i, 0.5, tuple(1 if c == i else -1 for c in range(n_classes)))
-            for i in range(n_classes)
-        ),
-        alphas=(1.0,) * n_classes,
-        priors=priors or (1 / n_classes,) * n_classes,
-        algorithm="adaboost_bt",
-        policy="ordered",
-        **kwargs,
-    )
+def plain(n_classes=3, **fields):
+    """Each feature, of cost 1 (micro-unit), has a stump for the class of its place."""
+    features = (Feature(f"f{i}", cost=1) for i in range(n_classes))
+    votes = 2 * np.eye(n_classes, dtype=int) - 1
+    stumps = [Stump(i, 0.5, tuple(one)) for i, one in enumerate(votes.tolist())]
+    return ensemble_of(stumps, Catalogue(tuple(features)), n_classes, **fields)

@@ -10,6 +10,7 @@ from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset
+from tests.small import ensemble_of
 
 # GNU's OpenMP lets idle threads spin: on a busy machine each call of a parallel kernel
 # then takes milliseconds instead of microseconds.
@@ -59,12 +60,7 @@ def dataset(catalogue: Catalogue) -> Dataset:
 
 @pytest.fixture
 def ensemble(dataset: Dataset) -> Ensemble:
-    return Ensemble(
-        catalogue=dataset.catalogue,
-        classes=dataset.classes,
-        hypotheses=(Stump(0, 0.5, (1,)), Stump(1, 6.5, (1,))),
-        alphas=(1.0, 0.5),
-        priors=(0.5, 0.5),
-        algorithm="adaboost_bt",
-        policy="ordered",
+    stumps = (Stump(0, 0.5, (1,)), Stump(1, 6.5, (1,)))
+    return ensemble_of(
+        stumps, dataset.catalogue, classes=dataset.classes, alphas=(1.0, 0.5)
     )

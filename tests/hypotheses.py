@@ -2,31 +2,21 @@
 
 import math
 
-from core.model.ensemble import Ensemble
 from core.session import machine
 from core.table.catalogue import Catalogue, Feature
-from tests import strategies_classes as made
+from tests import twins
 from tests.sessions import NEVER, answer_from_row, observe
+from tests.small import ensemble_of
 
 NAN = math.nan
 
 
-def plain(hypotheses, n_classes=3, costs=None, policy="ordered", alphas=None, **kwargs):
+def plain(hypotheses, n_classes=3, costs=None, **fields):
     """An ensemble on number features of cost 1 (micro-unit)."""
     n_features = 1 + max(f for one in hypotheses for f in one.feature_idxs)
     costs = costs or [1] * n_features
-    return Ensemble(
-        catalogue=Catalogue(
-            tuple(Feature(f"f{i}", cost=cost) for i, cost in enumerate(costs))
-        ),
-        classes=made.classes_of(n_classes),
-        hypotheses=tuple(hypotheses),
-        alphas=alphas or (1.0,) * len(hypotheses),
-        priors=(1 / n_classes,) * n_classes,
-        algorithm="adaboost_bt",
-        policy=policy,
-        **kwargs,
-    )
+    features = (Feature(f"f{i}", cost=cost) for i, cost in enumerate(costs))
+    return ensemble_of(hypotheses, Catalogue(tuple(features)), n_classes, **fields)
 
 
 def as_row(values) -> list:
@@ -45,7 +35,7 @@ def play(ensemble, values, budget, policy, seed, stream):
 
 def answers_to(ensemble, state, idx):
     """Every state that an answer about a feature can lead to."""
-    for value in made.all_options(ensemble)[idx]:
+    for value in twins.all_options(ensemble)[idx]:
         if value is None:
             yield observe(ensemble, state, idx, "unavailable")
         else:

@@ -64,12 +64,16 @@ class Round(NamedTuple):
 
 
 class End(NamedTuple):
+    """How a session ends; `alpha` is that of the hypotheses that voted.
+
+    `mark` is what its policy keeps: stages; draws that voted, -1 for the full vote.
+    """
+
     votes: list
     alpha: float
     spent: int
     asked: list
-    n_draws: int = 0
-    is_full: bool = True
+    mark: int = 0
 
 
 # Votes.
@@ -547,6 +551,9 @@ class Wallet:
         self.known, self.gone, self.charged = set(), set(), set()
         self.spent, self.asked = 0, []
 
+    def ends(self):
+        return self.spent, self.asked
+
     @property
     def answered(self):
         return self.known | self.gone
@@ -604,7 +611,31 @@ def walk_ordered(hypotheses, alphas, shop, row, budget, n_outputs):
         alpha_sum += alpha * any(votes)
         if not is_whole:
             break
-    return End(totals, alpha_sum, wallet.spent, wallet.asked)
+    return End(totals, alpha_sum, *wallet.ends())
+
+
+def walk_staged(hypotheses, alphas, shop, row, budget, stages):
+    """One session of a cascade; `stages` are (length, threshold).
+
+    The mark counts the stages up to the last passed with a vote; -1 - s: s rejected.
+    """
+    wallet = Wallet(shop, row, budget)
+    total, alpha_sum, passed, start = 0.0, 0.0, 0, 0
+    for number, (stop, threshold) in enumerate(stages):
+        vote, is_voted = 0.0, False
+        for hypothesis, alpha in zip(
+            hypotheses[start:stop], alphas[start:stop], strict=True
+        ):
+            (one,), is_whole = wallet.follow(hypothesis, 1)
+            vote, is_voted = vote + alpha * one, is_voted or one != 0
+            alpha_sum += alpha * abs(one)
+            if not is_whole:
+                return End([total + vote], alpha_sum, *wallet.ends(), passed)
+        total += vote
+        if is_voted and vote < threshold:
+            return End([total], alpha_sum, *wallet.ends(), -1 - number)
+        passed, start = number + 1 if is_voted else passed, stop
+    return End([total], alpha_sum, *wallet.ends(), passed)
 
 
 def walk_sampled(hypotheses, alphas, shop, row, budget, uniforms, n_outputs):
@@ -628,16 +659,14 @@ def walk_sampled(hypotheses, alphas, shop, row, budget, uniforms, n_outputs):
         drawn = min(bisect_right(sums, uniform * sums[-1]), len(hypotheses) - 1)
         votes, is_whole = wallet.follow(hypotheses[drawn], n_outputs)
         if not is_whole:
-            return End(
-                ballots, known_alpha(), wallet.spent, wallet.asked, n_draws, False
-            )
+            return End(ballots, known_alpha(), *wallet.ends(), n_draws)
         ballots = [a + b for a, b in zip(ballots, votes, strict=True)]
         n_draws += any(votes)
     if any(needed is not None for _, needed in now()):
         return None
     known = [v if f in wallet.known else None for f, v in enumerate(row)]
     totals, _ = full_votes(hypotheses, alphas, known, n_outputs)
-    return End(totals, known_alpha(), wallet.spent, wallet.asked, n_draws, True)
+    return End(totals, known_alpha(), *wallet.ends(), -1)
 
 
 def reachable(hypothesis, row, answered, n_outputs):

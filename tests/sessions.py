@@ -16,6 +16,7 @@ from core.session.position import Position
 from core.session.state import Answer, Outcome, State, StopRule
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel
+from tests.small import ensemble_of
 
 CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
 FEE = Group("blood", fee=20)
@@ -42,20 +43,10 @@ def small_ensemble(
         )
         for idx, cost in enumerate(costs)
     )
-    return Ensemble(
-        **{
-            "catalogue": Catalogue(features, tuple(dict.fromkeys(members.values()))),
-            "classes": CLASSES,
-            "hypotheses": tuple(
-                Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses
-            ),
-            "alphas": tuple(abs(alpha) for _, alpha in hypotheses),
-            "priors": (0.5, 0.5),
-            "algorithm": "adaboost_bt",
-            "policy": "ordered",
-            **fields,
-        }
-    )
+    stumps = [Stump(idx, 0.5, (1 if alpha > 0 else -1,)) for idx, alpha in hypotheses]
+    catalogue = Catalogue(features, tuple(dict.fromkeys(members.values())))
+    fields = {"alphas": tuple(abs(alpha) for _, alpha in hypotheses)} | fields
+    return ensemble_of(stumps, catalogue, **fields)
 
 
 def draw_many(ensemble: Ensemble, numbers: FloatArray) -> IntArray:

@@ -1,21 +1,20 @@
 """Hypothesis strategies for small core values, full of the ugly cases.
 
 Zero costs, groups with fees, bundles, missing cells, categories, constant columns.
-Alphas are multiples of 1/8, so that votes add up without rounding.
+Alphas are multiples of 1/8, so that votes add up without rounding. Random trees may
+read a feature twice on a path, as no training would make them.
 """
 
 import numpy as np
 from hypothesis import strategies as st
 
 from core.model.ensemble import N_KNOTS, Calibration, Ensemble
-from core.model.hypotheses import Stump
+from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
 from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, Dataset
-from tests import naive
+from core.table.dataset import Dataset, count_outputs
+from tests.small import MICROS, classes_of
 
-MICROS = 1_000_000
 AMOUNTS = (0, 1, 500_000, MICROS, 2_100_000, 3 * MICROS, 7_270_000)
-CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
 NUMBERS = (-2.5, -1.0, 0.0, 1.0, 1.5, 4.0)
 
 
@@ -64,9 +63,7 @@ def catalogues(draw, max_features=6, max_groups=2, types=None) -> Catalogue:
     return Catalogue(tuple(features), tuple(groups.values()), "EUR")
 
 
-def cells(
-    feature: Feature, is_missing_allowed=True, has_unseen=False
-) -> st.SearchStrategy[float]:
+def cells(feature: Feature, has_unseen=True) -> st.SearchStrategy[float]:
     """One cell as in `Dataset.values`; `has_unseen`: of rows training did not see."""
     if feature.type == "category":
         present = st.integers(0, len(feature.categories) - 1).map(float)
@@ -76,17 +73,15 @@ def cells(
         present = st.sampled_from((0.0, 1.0))
     else:
         present = st.sampled_from(NUMBERS)
-    return present | st.just(float("nan")) if is_missing_allowed else present
+    return present | st.just(float("nan"))
 
 
 @st.composite
 def tables(
-    draw, catalogue: Catalogue, min_rows=1, max_rows=12, has_unseen=False
+    draw, catalogue: Catalogue, min_rows=1, max_rows=6, has_unseen=True
 ) -> np.ndarray:
     """Values of some rows; float64 (n_rows, n_features)."""
-    row = st.tuples(
-        *[cells(feature, has_unseen=has_unseen) for feature in catalogue.features]
-    )
+    row = st.tuples(*[cells(feature, has_unseen) for feature in catalogue.features])
     rows = draw(st.lists(row, min_size=min_rows, max_size=max_rows))
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(catalogue.features))
 
@@ -96,7 +91,7 @@ def datasets(draw, catalogue=None, min_rows=2, max_rows=12) -> Dataset:
     """Return a checked table with both classes and weights that sum to 1."""
     if catalogue is None:
         catalogue = draw(catalogues())
-    values = draw(tables(catalogue, min_rows, max_rows))
+    values = draw(tables(catalogue, min_rows, max_rows, has_unseen=False))
     n_samples = values.shape[0]
     rest = draw(
         st.lists(st.integers(0, 1), min_size=n_samples - 2, max_size=n_samples - 2)
@@ -115,13 +110,13 @@ def datasets(draw, catalogue=None, min_rows=2, max_rows=12) -> Dataset:
     if row_groups is not None:
         row_groups = np.unique(row_groups, return_inverse=True)[1].astype(np.int64)
     return Dataset(
-        catalogue, CLASSES, values, targets, weights / weights.sum(), row_groups
+        catalogue, classes_of(2), values, targets, weights / weights.sum(), row_groups
     )
 
 
 @st.composite
-def stumps(draw, catalogue: Catalogue) -> Stump:
-    """Return a stump on some feature of the catalogue."""
+def stumps(draw, catalogue: Catalogue, n_outputs: int = 1) -> Stump:
+    """Return a stump on some feature of the catalogue, with a vote per output."""
     idx = draw(st.integers(0, len(catalogue.features) - 1))
     feature = catalogue.features[idx]
     if feature.type == "category":
@@ -130,8 +125,45 @@ def stumps(draw, catalogue: Catalogue) -> Stump:
         cut = 0.5
     else:
         cut = draw(st.sampled_from((-1.75, -0.5, 0.5, 1.25, 2.75)))
-    vote = draw(st.sampled_from((-1, 1)))
-    return Stump(idx, cut, (vote,), feature.type == "category")
+    votes = draw(st.tuples(*[st.sampled_from((-1, 1))] * n_outputs))
+    return Stump(idx, cut, votes, feature.type == "category")
+
+
+@st.composite
+def trees(draw, catalogue: Catalogue, n_outputs: int, max_stumps=4) -> Tree:
+    """Return a tree of one to four stumps, in the order in which they were grown."""
+    n_stumps = draw(st.integers(1, max_stumps))
+    nodes = draw(
+        st.lists(stumps(catalogue, n_outputs), min_size=n_stumps, max_size=n_stumps)
+    )
+    children = [[LEAF, LEAF]]
+    for position in range(1, n_stumps):
+        places = [
+            (parent, side)
+            for parent, pair in enumerate(children)
+            for side in range(2)
+            if pair[side] == LEAF
+        ]
+        parent, side = draw(st.sampled_from(places))
+        children[parent][side] = position
+        children.append([LEAF, LEAF])
+    return Tree(tuple(nodes), tuple((above, below) for above, below in children))
+
+
+@st.composite
+def products(draw, catalogue: Catalogue, n_outputs: int, max_stumps=4) -> Product:
+    """Return a product of one to four stumps."""
+    factors = st.lists(stumps(catalogue, n_outputs), min_size=1, max_size=max_stumps)
+    return Product(tuple(draw(factors)))
+
+
+def hypotheses(catalogue: Catalogue, n_outputs: int) -> st.SearchStrategy[Hypothesis]:
+    """Return a stump, a tree or a product."""
+    return (
+        stumps(catalogue, n_outputs)
+        | trees(catalogue, n_outputs)
+        | products(catalogue, n_outputs)
+    )
 
 
 def calibrations(n_outputs: int = 1) -> st.SearchStrategy[Calibration]:
@@ -150,32 +182,50 @@ def calibration(offsets=(0.0,), slope=1.0) -> Calibration:
 
 @st.composite
 def ensembles(
-    draw, catalogue=None, min_hypotheses=1, max_hypotheses=10, policy=None
+    draw,
+    catalogue=None,
+    n_classes=None,
+    min_hypotheses=1,
+    max_hypotheses=5,
+    policy=None,
+    kinds=hypotheses,
 ) -> Ensemble:
-    """Return a valid ensemble over a catalogue, not the result of any training."""
+    """Return an ensemble of anything over a catalogue, for two to four classes."""
     if catalogue is None:
         catalogue = draw(catalogues())
-    hypotheses = draw(
-        st.lists(stumps(catalogue), min_size=min_hypotheses, max_size=max_hypotheses)
+    if n_classes is None:
+        n_classes = draw(st.integers(2, 4))
+    n_outputs = count_outputs(n_classes, is_multilabel=False)
+    found = draw(
+        st.lists(
+            kinds(catalogue, n_outputs),
+            min_size=min_hypotheses,
+            max_size=max_hypotheses,
+        )
     )
     alphas = draw(
-        st.lists(st.integers(1, 24), min_size=len(hypotheses), max_size=len(hypotheses))
+        st.lists(st.integers(1, 24), min_size=len(found), max_size=len(found))
     )
-    positive = draw(st.integers(1, 15)) / 16
+    parts = draw(st.lists(st.integers(1, 4), min_size=n_classes, max_size=n_classes))
     policy = policy or draw(st.sampled_from(("ordered", "sample")))
     fitted = ()
     if draw(st.booleans()):
-        pair = draw(st.tuples(calibrations(), calibrations()))
-        fitted = tuple(zip(("ordered", "sample"), pair, strict=True))
-    costs = draw(st.none() | st.tuples(st.integers(1, 9), st.integers(1, 9)))
-    if costs is not None:
-        costs = ((0.0, float(costs[0])), (float(costs[1]), 0.0))
+        one = calibrations(n_outputs)
+        fitted = (("ordered", draw(one)), ("sample", draw(one)))
+    costs = None
+    if draw(st.booleans()):
+        numbers = draw(
+            st.lists(st.integers(1, 9), min_size=n_classes**2, max_size=n_classes**2)
+        )
+        square = np.array(numbers, np.float64).reshape(n_classes, n_classes)
+        np.fill_diagonal(square, 0.0)
+        costs = tuple(tuple(row) for row in square.tolist())
     return Ensemble(
         catalogue=catalogue,
-        classes=CLASSES,
-        hypotheses=tuple(hypotheses),
+        classes=classes_of(n_classes),
+        hypotheses=tuple(found),
         alphas=tuple(alpha / 8 for alpha in alphas),
-        priors=(1.0 - positive, positive),
+        priors=tuple(part / sum(parts) for part in parts),
         algorithm="adaboost_rs" if policy == "sample" else "adaboost_bt",
         policy=policy,
         calibrations=fitted,
@@ -183,22 +233,7 @@ def ensembles(
     )
 
 
-def shop_of(catalogue: Catalogue) -> naive.Shop:
-    """Return the prices of a catalogue as `tests.naive` takes them."""
-    return naive.Shop(
-        [feature.cost for feature in catalogue.features],
-        [None if idx < 0 else int(idx) for idx in catalogue.group_idxs],
-        [int(fee) for fee in catalogue.fees],
-        [group.is_bundle for group in catalogue.groups],
-    )
-
-
-def plain_stump(stump: Stump) -> tuple[int, float, int, bool]:
-    """Return a stump of two classes as `tests.naive` takes it."""
-    (vote,) = stump.votes
-    return stump.feature_idx, stump.cut, vote, stump.is_category
-
-
-def rows_of(values: np.ndarray) -> list[list[float | None]]:
-    """Return a table as `tests.naive` takes it."""
-    return [[None if cell != cell else cell for cell in row] for row in values.tolist()]
+def stump_ensembles(catalogue=None, max_hypotheses=10, **more):
+    """Return many stumps for two classes."""
+    more |= {"n_classes": 2, "kinds": stumps}
+    return ensembles(catalogue, max_hypotheses=max_hypotheses, **more)

@@ -155,7 +155,6 @@ ARROWS = {
     "tests": ("tests", "core", "app", "askless", "migrations"),
     "tests.benchmarks": ("benchmarks", "core"),
     "tests.naive": (),
-    "tests.naive_sessions": (),
     "tests.naive_hypotheses": ("tests.naive",),
     "tests.naive_selection": (),
 }

@@ -5,21 +5,13 @@ Drawn by hypothesis: `dyadic_tables`.
 
 import numpy as np
 
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset
+from tests import small
 
 NAN = float("nan")
 
 
 def table_of(columns, targets, weights, types):
-    """Make a dataset; weights as they are, also where they are zero."""
-    return Dataset(
-        Catalogue(tuple(Feature(f"f{i}", kind) for i, kind in enumerate(types))),
-        (ClassLabel("0", "0"), ClassLabel("1", "1")),
-        np.array(columns, dtype=np.float64).T.copy(),
-        np.array(targets),
-        np.array(weights, dtype=np.float64),
-    )
+    return small.table_of(columns, targets, types=types, weights=weights)
 
 
 def random_table(n_samples, n_features, seed=0):

@@ -9,12 +9,15 @@ from core.model.hypotheses import Stump
 from core.model.model import Model
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel
+from tests.sessions import CLASSES
+from tests.small import ensemble_of
 
 Json = dict[str, Any]
 # What the fixtures of conftest_http give.
 Put = Callable[..., str]
 Start = Callable[..., Json]
 Answer = Callable[..., Any]
+Train = Callable[[bytes, Json], str]
 
 UNIT = 1_000_000
 
@@ -35,21 +38,21 @@ CLINIC = Catalogue(
 
 def clinic(policy: str = "ordered") -> Ensemble:
     """A model that reads every feature, a group and a bundle among them."""
-    return Ensemble(
-        catalogue=CLINIC,
+    stumps = (
+        Stump(0, 50.5, (1,)),
+        Stump(1, 1.0, (1,), is_category=True),
+        Stump(2, 240.5, (1,)),
+        Stump(3, 0.5, (1,)),
+        Stump(5, 1.5, (1,)),
+        Stump(4, 2.5, (-1,)),
+        Stump(6, 3.5, (1,)),
+        Stump(0, 60.5, (1,)),
+    )
+    return ensemble_of(
+        stumps,
+        CLINIC,
         classes=(ClassLabel("0", "healthy"), ClassLabel("1", "ill")),
-        hypotheses=(
-            Stump(0, 50.5, (1,)),
-            Stump(1, 1.0, (1,), is_category=True),
-            Stump(2, 240.5, (1,)),
-            Stump(3, 0.5, (1,)),
-            Stump(5, 1.5, (1,)),
-            Stump(4, 2.5, (-1,)),
-            Stump(6, 3.5, (1,)),
-            Stump(0, 60.5, (1,)),
-        ),
         alphas=(1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3),
-        priors=(0.5, 0.5),
         algorithm="adaboost_rs" if policy == "sample" else "adaboost_bt",
         policy=policy,
     )
@@ -57,15 +60,8 @@ def clinic(policy: str = "ordered") -> Ensemble:
 
 def many(n_features: int) -> Ensemble:
     """A model with one stump on each of many features that cost 1."""
-    return Ensemble(
-        catalogue=Catalogue(tuple(Feature(f"f{i}") for i in range(n_features))),
-        classes=(ClassLabel("0", "no"), ClassLabel("1", "yes")),
-        hypotheses=tuple(Stump(i, 0.5, (1,)) for i in range(n_features)),
-        alphas=(1.0,) * n_features,
-        priors=(0.5, 0.5),
-        algorithm="adaboost_bt",
-        policy="ordered",
-    )
+    stumps = [Stump(idx, 0.5, (1,)) for idx in range(n_features)]
+    return ensemble_of(stumps, classes=CLASSES)
 
 
 def model_json(ensemble: Ensemble, name: str) -> Json:

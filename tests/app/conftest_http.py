@@ -4,6 +4,7 @@ A plugin of the tests that name it: `pytest_plugins = ["tests.app.conftest_http"
 """
 
 from collections.abc import Iterator
+from json import dumps
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.settings import Settings
 from core.model.ensemble import Ensemble
-from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json, said
+from tests.app.clinic import Answer, Json, Put, Start, Train, clinic, model_json, said
+from tests.app.jobs import Jobs
 
 
 @pytest.fixture
@@ -52,6 +54,22 @@ def start(client: TestClient, put: Put) -> Start:
         return made
 
     return start_session
+
+
+@pytest.fixture
+def train(client: TestClient, jobs: Jobs) -> Train:
+    """Upload a table, train on it by a spec and give the model's id."""
+
+    def upload_and_train(table: bytes, spec: Json) -> str:
+        form = {"files": {"dataset": ("t.csv", table)}, "data": {"spec": dumps(spec)}}
+        started = client.post("/train", **form)
+        assert started.status_code == 202, started.text
+        jobs.worker().work()
+        ended = client.get(f"/train/{started.json()['id']}").json()
+        assert ended["state"] == "succeeded", ended
+        return str(ended["model_id"])
+
+    return upload_and_train
 
 
 @pytest.fixture

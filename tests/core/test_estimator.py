@@ -53,6 +53,7 @@ with warnings.catch_warnings():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.slow
 @check
 def test_scikit_learn_conventions_hold(estimator, check):
     check(estimator)

@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import load_model
@@ -9,6 +10,7 @@ from core.errors import RefusedError
 from core.model.hypotheses import Stump
 from core.table.catalogue import Catalogue, Feature
 from core.training.rounds import Memory, Round
+from tests import strategies
 
 
 def test_rounds_survive_the_round_trip(trained_model, trained_rounds):
@@ -24,6 +26,18 @@ def test_rounds_keep_the_memory_of_the_rule():
     catalogue = Catalogue((Feature("a"),))
 
     assert rounds_from_json(rounds_to_json([one]), catalogue, 1) == (one,)
+
+
+@given(strategies.ensembles(n_classes=3))
+def test_rounds_of_any_hypotheses_survive_the_round_trip(ensemble):
+    rounds = tuple(
+        Round(number, hypothesis, 0.3, 0.31, 0.95, 7)
+        for number, hypothesis in enumerate(ensemble.hypotheses, start=1)
+    )
+
+    document = json.loads(json.dumps(rounds_to_json(rounds)))
+
+    assert rounds_from_json(document, ensemble.catalogue, 3) == rounds
 
 
 def test_rounds_stored_before_are_stored_again_to_the_byte():

@@ -1,38 +1,91 @@
+"""Models as documents: the way there and back, and every damage that is refused."""
+
 import json
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
 
 from app.documents.files import model_text
-from app.documents.model import UNCALIBRATED, model_from_json, model_to_json
+from app.documents.model import UNCALIBRATED, model_from_json
 from app.documents.shape import MAX_REFUSALS
 from core.errors import RefusedError
+from core.model.ensemble import N_KNOTS
+from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
+from core.model.votes import full_votes
+from core.table.catalogue import Catalogue, Feature
+from tests import strategies
+from tests.cascades import cascades, two_stages
+from tests.documents import document_of, through_json
+from tests.small import ensemble_of
+from tests.strategies import calibration
+
+VOTES = (1, -1, 1)
+NUMBER = Stump(0, 0.5, VOTES)
+KIND = Stump(1, 1.0, (-1, -1, 1), is_category=True)
+TREE = Tree((NUMBER, NUMBER, KIND), ((1, 2), (LEAF, LEAF), (LEAF, LEAF)))
+PRODUCT = Product((NUMBER, KIND))
+
+
+def three_classes(*hypotheses) -> Model:
+    """A model of three classes with trees and products, not from any training."""
+    number, kind = Feature("n"), Feature("c", "category", categories=("p", "q"))
+    fitted = calibration((-1.0, 0.0, 1.0), 2.0)
+    hypotheses = hypotheses or (TREE, PRODUCT, KIND)
+    ensemble = ensemble_of(
+        hypotheses,
+        Catalogue((number, kind)),
+        n_classes=3,
+        alphas=(0.5,) * len(hypotheses),
+        calibrations=(("ordered", fitted),),
+    )
+    return Model("m", ensemble)
+
+
+def baseline() -> Model:
+    """A model whose tree votes below its cuts as it likes, like scikit-learn's."""
+    stumps = (Stump(0, 0.5, (1,)), Stump(1, 0.5, (-1,)))
+    tree = Tree(stumps, ((LEAF, 1), (LEAF, LEAF)), ((1,), (-1,)))
+    plain = replace(two_stages(), cascade=None, policy="ordered")
+    return Model("m", replace(plain, hypotheses=(tree,), alphas=(1.0,)))
 
 
 @pytest.fixture
 def document(trained_model):
-    return json.loads(json.dumps(model_to_json(trained_model)))
+    return document_of(trained_model)
 
 
-def put(value, document, path):
-    """Put a value into a document where the path leads."""
-    *way, last = path
-    place = document
-    for step in way:
-        place = place[step]
-    place[last] = value
+def test_trained_model_survives_the_round_trip(trained_model):
+    assert through_json(trained_model) == trained_model
 
 
-def test_model_survives_the_round_trip(trained_model, document):
-    assert model_from_json(document) == trained_model
+@given(strategies.ensembles() | cascades())
+def test_any_model_survives_the_round_trip(ensemble):
+    model = Model("m", ensemble, "target")
+
+    assert through_json(model) == model
 
 
-def test_model_without_curve_and_error_costs_survives(trained_model):
-    bare = Model("m", replace(trained_model.ensemble, error_costs=None))
+def test_labels_of_several_classes_at_once_survive_the_round_trip():
+    model = three_classes()
+    model = replace(model, ensemble=replace(model.ensemble, is_multilabel=True))
 
-    assert model_from_json(json.loads(json.dumps(model_to_json(bare)))) == bare
+    assert through_json(model) == model
+
+
+def test_stump_tree_and_product_of_one_stump_predict_alike_after_the_codec():
+    ones = (NUMBER, Tree((NUMBER,), ((LEAF, LEAF),)), Product((NUMBER,)))
+
+    again = through_json(three_classes(*ones)).ensemble
+
+    votes, _ = full_votes(again, np.array([[1.0, 0], [0, 0]]))
+    assert votes.tolist() == [[1.5, -1.5, 1.5], [-1.5, 1.5, -1.5]]
 
 
 def test_large_amounts_of_a_curve_are_exact(document):
@@ -43,72 +96,147 @@ def test_large_amounts_of_a_curve_are_exact(document):
     assert model.curve.max_spends[-1] == 2**53 + 1
 
 
-def edits():
-    yield ("curve", "max_spends_micros", 0), 0.5
-    yield ("format",), "other"
-    yield ("version",), 1
-    yield ("version",), 4
-    yield ("name",), 3
-    yield ("target",), None
-    yield ("algorithm",), "magic"
-    yield ("policy",), "other"
-    yield ("params",), []
-    yield ("params",), {"cost_floor": float("inf")}
-    yield ("card",), {"folds": [{"seed": float("nan")}]}
-    yield ("card",), None
-    yield ("cost_unit",), 1
-    yield ("features",), []
-    yield ("features", 0), 3
-    yield ("features", 0, "name"), "c"
-    yield ("features", 0, "type"), "text"
-    yield ("features", 0, "cost_micros"), -1
-    yield ("features", 0, "cost_micros"), 1.5
-    yield ("features", 0, "cost_micros"), True
-    yield ("features", 0, "group"), "nowhere"
-    yield ("features", 0, "label"), 3
-    yield ("features", 1, "categories"), ["q", "p"]
-    yield ("features", 1, "categories"), [1]
-    yield ("groups", 0, "name"), "fee"
-    yield ("groups", 1, "fee_micros"), None
-    yield ("features", 1, "cost_micros"), 5
-    yield ("features", 2, "group"), None
-    yield ("groups",), {}
-    yield ("classes",), []
-    yield ("priors",), [0.5]
-    yield ("priors",), [0.9, 0.9]
-    yield ("hypotheses",), None
-    yield ("hypotheses", 0, "kind"), "forest"
-    yield ("hypotheses", 0, "kind"), "tree"
-    yield ("hypotheses", 0, "feature"), 3
-    yield ("hypotheses", 0, "feature"), -1
-    yield ("hypotheses", 0, "votes"), 1
-    yield ("hypotheses", 0, "votes"), []
-    yield ("hypotheses", 0, "votes"), [0]
-    yield ("hypotheses", 0, "votes"), [True]
-    yield ("hypotheses", 0, "votes"), [1, -1]
-    yield ("hypotheses", 0, "alpha"), float("nan")
-    yield ("hypotheses", 0, "alpha"), -1
-    yield ("hypotheses", 0, "cut"), "low"
-    yield ("hypotheses", 0, "cut"), float("inf")
-    yield ("is_multilabel",), True
-    yield ("is_multilabel",), 0
-    yield ("calibrations",), None
-    yield ("calibrations", "ordered"), []
-    yield ("calibrations", "bogus"), None
-    yield ("classes", 1, "label"), "0"
-    yield ("calibrations", "ordered", "slopes", 0), -1
-    yield ("error_costs",), [[0, 1]]
-    yield ("error_costs",), [[0, 1], [1, "x"]]
-    yield ("curve", "rows"), -1
-    yield ("curve", "errors"), [0.1]
-    yield ("curve", "budgets_micros"), 3
+TRAINED: dict[str, list[Any]] = {
+    "curve.max_spends_micros.0": [0.5],
+    "format": ["other"],
+    "version": [1, 4],
+    "name": [3],
+    "target": [None],
+    "algorithm": ["magic"],
+    "policy": ["other"],
+    "params": [[], {"cost_floor": float("inf")}],
+    "card": [{"folds": [{"seed": float("nan")}]}, None],
+    "cost_unit": [1],
+    "features": [[]],
+    "features.0": [3],
+    "features.0.name": ["c"],
+    "features.0.type": ["text"],
+    "features.0.cost_micros": [-1, 1.5, True],
+    "features.0.group": ["nowhere"],
+    "features.0.label": [3],
+    "features.1.categories": [["q", "p"], [1]],
+    "groups.0.name": ["fee"],
+    "groups.1.fee_micros": [None],
+    "features.1.cost_micros": [5],
+    "features.2.group": [None],
+    "groups": [{}],
+    "classes": [[]],
+    "classes.1.label": ["0"],
+    "priors": [[0.5], [0.9, 0.9]],
+    "hypotheses": [None],
+    "hypotheses.0.kind": ["forest", "tree"],
+    "hypotheses.0.feature": [3, -1],
+    "hypotheses.0.votes": [1, [], [0], [True], [1, -1]],
+    "hypotheses.0.alpha": [float("nan"), -1],
+    "hypotheses.0.cut": ["low", float("inf")],
+    "is_multilabel": [True, 0],
+    "calibrations": [None],
+    "calibrations.bogus": [None],
+    "calibrations.ordered": [[]],
+    "calibrations.ordered.slopes.0": [-1],
+    "error_costs": [[[0, 1]], [[0, 1], [1, "x"]]],
+    "curve.rows": [-1],
+    "curve.errors": [[0.1]],
+    "curve.budgets_micros": [3],
+}
+
+SEVERAL_CLASSES: dict[str, list[Any]] = {
+    "hypotheses.0.children": [
+        [[1, 1], [None, None], [None, None]],
+        [[1, 2], [2, None], [None, None]],
+        [[1, 2], [0, None], [None, None]],
+        [[1, 2], [1, None], [None, None]],
+        [[0, 1], [2, None], [None, None]],
+        [[2, None], [None, None], [1, None]],
+        [[1, 3], [2, None], [None, None]],
+        [[1, -1], [2, None], [None, None]],
+        [[1, -2], [2, None], [None, None]],
+        [[1, None], [None, None], [None, None]],
+        [[1, 2], [None, None]],
+        [[1, 2], [None, None], [None, None], [None, None]],
+        [[1, 2, None], [None, None], [None, None]],
+        [[1], [2, None], [None, None]],
+        [[1, 2], None, [None, None]],
+        [[1.0, 2], [None, None], [None, None]],
+        [["1", 2], [None, None], [None, None]],
+        [[True, 2], [None, None], [None, None]],
+        *([], None, {}),
+    ],
+    "hypotheses.0.stumps": [[], 3],
+    "hypotheses.0.stumps.1.votes": [
+        *([1, -1], [1, -1, 1, 1], [], [1, 0, 1], [1, 2, 1]),
+        *([1.0, -1, 1], [True, 1, 1], None),
+    ],
+    "hypotheses.0.stumps.2.feature": [3, -1, 0.5],
+    "hypotheses.0.stumps.2.cut": [None, "1"],
+    "hypotheses.0.kind": ["forest", None, 3],
+    "hypotheses.1.stumps": [
+        [],
+        [{"kind": "stump", "feature": 0, "cut": 1, "votes": [1]}],
+    ],
+    "hypotheses.2.votes": [[1]],
+    "calibrations.ordered": [
+        {"offsets": [[0] * n_outputs] * N_KNOTS, "slopes": [1] * N_KNOTS}
+        for n_outputs in (0, 1, 2, 4)
+    ],
+    "error_costs": [
+        *([[0, 1], [1, 0]], [[0, 1, 1]] * 2, [[0, 1]] * 3, [[0, 1, -1]] * 3, []),
+    ],
+}
+
+CASCADE: dict[str, list[Any]] = {
+    "cascade": [[], "none"],
+    "cascade.stages": [None, [3]],
+    "cascade.stages.0.length": [0, 4, 1.5, None, True],
+    "cascade.stages.1.threshold": [None, "0", 1e13],
+    "cascade.stages.0.detection": [1.1],
+    "cascade.stages.0.false_alarm": [-0.1],
+    "cascade.stages.1.chance_reaching": [2],
+    "cascade.stages.1.chance_rejected": [None],
+    "cascade.chance_passed": [None, -0.1, 1.5, "1", math.nan],
+}
+
+BASELINE: dict[str, list[Any]] = {
+    "hypotheses.0.below_votes": [
+        *([], [[1]], [[1], [1], [1]], [[1], [0]], [[1], [1, 1]], [[1], []]),
+        *([[1], 1], [[1], [True]], [[1], [1.0]], {"0": [1]}, "11"),
+    ],
+}
+
+WRONG = {
+    "trained": (None, TRAINED),
+    "several classes": (three_classes(), SEVERAL_CLASSES),
+    "cascade": (Model("m", two_stages()), CASCADE),
+    "baseline": (baseline(), BASELINE),
+}
 
 
-@pytest.mark.parametrize(("path", "value"), list(edits()))
-def test_damaged_model_is_refused(document, path, value):
+# What a value that is right by itself makes wrong.
+SAID = {"features.2.group": "groups", "is_multilabel": r"is_multilabel|votes"}
+
+
+def damages() -> Iterator[Any]:
+    for name, (model, table) in WRONG.items():
+        for path, values in table.items():
+            for number, value in enumerate(values):
+                yield pytest.param(model, path, value, id=f"{name}-{path}-{number}")
+
+
+def put(value, document, path):
+    """Put a value into a document where the path leads."""
+    *way, last = (int(step) if step.isdigit() else step for step in path.split("."))
+    place = document
+    for step in way:
+        place = place[step]
+    place[last] = value
+
+
+@pytest.mark.parametrize(("model", "path", "value"), list(damages()))
+def test_damaged_model_is_refused_by_field(trained_model, model, path, value):
+    document = document_of(model or trained_model)
     put(value, document, path)
 
-    with pytest.raises(RefusedError):
+    with pytest.raises(RefusedError, match=SAID.get(path, path.split(".")[0])):
         model_from_json(document)
 
 
@@ -157,7 +285,7 @@ def test_model_written_before_is_written_again_to_the_byte(name):
 
 
 def test_every_wrong_field_is_refused_by_its_path(document):
-    put("x", document, ("features", 0, "cost_micros"))
+    put("x", document, "features.0.cost_micros")
     del document["target"]
 
     with pytest.raises(RefusedError) as refused:
@@ -176,11 +304,11 @@ def refused_fields(document):
 
 
 def test_every_broken_hypothesis_is_refused_by_its_path(document):
-    put("forest", document, ("hypotheses", 1, "kind"))
-    put("low", document, ("hypotheses", 3, "cut"))
-    put([3], document, ("hypotheses", 4, "votes"))
-    put(-1, document, ("features", 0, "cost_micros"))
-    put(-1, document, ("features", 2, "cost_micros"))
+    put("forest", document, "hypotheses.1.kind")
+    put("low", document, "hypotheses.3.cut")
+    put([3], document, "hypotheses.4.votes")
+    put(-1, document, "features.0.cost_micros")
+    put(-1, document, "features.2.cost_micros")
 
     assert refused_fields(document) == [
         "model.features[0].cost_micros",
@@ -192,10 +320,10 @@ def test_every_broken_hypothesis_is_refused_by_its_path(document):
 
 
 def test_hypotheses_are_refused_with_what_else_does_not_fit(document):
-    put("nowhere", document, ("features", 0, "group"))
-    put([0.5], document, ("priors",))
-    put(9, document, ("hypotheses", 0, "feature"))
-    put([1, 1], document, ("hypotheses", 0, "votes"))
+    put("nowhere", document, "features.0.group")
+    put([0.5], document, "priors")
+    put(9, document, "hypotheses.0.feature")
+    put([1, 1], document, "hypotheses.0.votes")
     document["hypotheses"][2].pop("alpha")
 
     assert refused_fields(document) == [
@@ -215,7 +343,52 @@ def test_no_more_than_the_first_broken_rules_are_told(document, damage):
 
 
 def test_number_that_no_double_holds_is_refused(document):
-    put(10**400, document, ("hypotheses", 0, "cut"))
+    put(10**400, document, "hypotheses.0.cut")
 
     with pytest.raises(RefusedError, match="cut"):
         model_from_json(document)
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [[1, 2], [2, 1], [3, 3], [1], [3, 1], []],
+    ids=lambda lengths: str(lengths),
+)
+def test_stages_that_do_not_part_the_hypotheses_are_refused(lengths):
+    raw = document_of(Model("m", two_stages()))
+    one = raw["cascade"]["stages"][0]
+    raw["cascade"]["stages"] = [one | {"length": length} for length in lengths]
+
+    with pytest.raises(RefusedError, match=r"cascade\.stages: must end"):
+        model_from_json(raw)
+
+
+def test_policy_cascade_without_a_cascade_is_refused():
+    raw = document_of(Model("m", two_stages()))
+
+    with pytest.raises(RefusedError, match="policy: must be one of ordered, sample"):
+        model_from_json(raw | {"cascade": None})
+
+
+def test_cascade_of_three_classes_is_refused():
+    cascade = two_stages().cascade
+    model = three_classes(*[NUMBER] * 3)
+    ensemble = replace(model.ensemble, cascade=cascade)
+
+    with pytest.raises(RefusedError, match=r"cascade\.stages"):
+        through_json(replace(model, ensemble=ensemble))
+
+
+def test_each_broken_rule_of_a_tree_is_refused_by_its_path():
+    document = document_of(three_classes(TREE))
+    document["hypotheses"][0]["stumps"][2] |= {"cut": 7, "votes": [1]}
+    document["hypotheses"][0] |= {"children": [[1, 1]], "below_votes": [[1], [0]]}
+
+    assert refused_fields(document) == [
+        "model.hypotheses[0].stumps[2].cut",
+        "model.hypotheses[0].stumps[2].votes",
+        "model.hypotheses[0].children",
+        "model.hypotheses[0].below_votes",
+        "model.hypotheses[0].below_votes[0]",
+        "model.hypotheses[0].below_votes[1]",
+    ]

@@ -2,6 +2,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.documents.files import load_model
 from app.documents.state import (
@@ -12,9 +14,13 @@ from app.documents.state import (
     write_state,
 )
 from core.errors import RefusedError
+from core.model.model import Model
 from core.session import machine
 from core.session.state import StopRule
-from tests.sessions import observe
+from tests import strategies
+from tests.cascades import answer, cascades
+from tests.documents import through_json
+from tests.sessions import NEVER, observe
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
@@ -38,6 +44,23 @@ def test_fresh_unlimited_state_survives(trained_model):
     document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
 
     assert repr(state_from_json(document, ensemble.catalogue)) == repr(state)
+
+
+@given(st.data())
+def test_session_goes_on_the_same_after_the_round_trip(data):
+    ensemble = data.draw(strategies.ensembles() | cascades())
+    row = data.draw(strategies.tables(ensemble.catalogue, max_rows=1))[0]
+    stop = data.draw(st.sampled_from((NEVER, StopRule())))
+    again = through_json(Model("m", ensemble)).ensemble
+    state = machine.start(ensemble, data.draw(strategies.budgets()), stop=stop)
+
+    while state.next_feature_idx is not None:
+        raw = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
+        stored = state_from_json(raw, again.catalogue)
+        state = answer(ensemble, state, row)
+        after = answer(again, stored, row)
+        assert repr(after) == repr(state)
+        assert machine.forecast(again, after) == machine.forecast(ensemble, state)
 
 
 @pytest.mark.parametrize(

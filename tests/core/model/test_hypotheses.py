@@ -4,26 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core import kernels
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.paths import lay_paths
 from core.model.votes import full_votes
-from core.session import machine, probability, simulate
-from core.session.policies import sample
-from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
+from core.session import machine, simulate
+from core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests import naive_hypotheses as naive
-from tests import strategies
-from tests import strategies_classes as made
-from tests.conftest import IS_COMPILED
-from tests.hypotheses import NAN, as_row, later_states, plain, play, said
+from tests import strategies, twins
+from tests.hypotheses import NAN, as_row, later_states, plain, said
 from tests.sessions import NEVER, is_certain, observe
-
-FEW = settings(max_examples=25 if IS_COMPILED else 6)
-N_DRAWN = 1 << 14
-
 
 # Paths.
 
@@ -42,9 +35,9 @@ def ends_of(paths, row, status):
 def test_path_ends_in_the_naive_vote(data, n_outputs):
     catalogue = data.draw(strategies.catalogues(max_features=4))
     hypotheses = data.draw(
-        st.lists(made.hypotheses(catalogue, n_outputs), min_size=1, max_size=5)
+        st.lists(strategies.hypotheses(catalogue, n_outputs), min_size=1, max_size=5)
     )
-    values = data.draw(made.tables(catalogue))
+    values = data.draw(strategies.tables(catalogue))
     paths = lay_paths(hypotheses, n_outputs)
 
     for row in values:
@@ -52,7 +45,8 @@ def test_path_ends_in_the_naive_vote(data, n_outputs):
         ends = ends_of(paths, row, status)
         actual = paths.votes[~ends].tolist()
         expected = [
-            naive.vote(made.to_naive(one), as_row(row), n_outputs) for one in hypotheses
+            naive.vote(twins.to_naive(one), as_row(row), n_outputs)
+            for one in hypotheses
         ]
         assert actual == expected
 
@@ -60,8 +54,8 @@ def test_path_ends_in_the_naive_vote(data, n_outputs):
 @given(st.data(), st.integers(1, 4))
 def test_path_waits_for_the_feature_that_the_naive_one_needs(data, n_outputs):
     catalogue = data.draw(strategies.catalogues(max_features=4))
-    hypothesis = data.draw(made.hypotheses(catalogue, n_outputs))
-    row = data.draw(made.tables(catalogue, max_rows=1))[0]
+    hypothesis = data.draw(strategies.hypotheses(catalogue, n_outputs))
+    row = data.draw(strategies.tables(catalogue, max_rows=1))[0]
     is_answered = data.draw(
         st.lists(st.booleans(), min_size=row.size, max_size=row.size)
     )
@@ -72,7 +66,7 @@ def test_path_waits_for_the_feature_that_the_naive_one_needs(data, n_outputs):
     ends = ends_of(paths, row, status)
 
     votes, needed = naive.so_far(
-        made.to_naive(hypothesis),
+        twins.to_naive(hypothesis),
         as_row(row),
         set(np.flatnonzero(is_answered).tolist()),
         n_outputs,
@@ -90,7 +84,7 @@ def test_path_waits_for_the_feature_that_the_naive_one_needs(data, n_outputs):
 def test_only_the_first_vote_of_paths_is_nothing(data, n_outputs):
     catalogue = data.draw(strategies.catalogues(max_features=4))
     hypotheses = data.draw(
-        st.lists(made.hypotheses(catalogue, n_outputs), min_size=1, max_size=4)
+        st.lists(strategies.hypotheses(catalogue, n_outputs), min_size=1, max_size=4)
     )
 
     paths = lay_paths(hypotheses, n_outputs)
@@ -139,131 +133,6 @@ def test_unseen_category_silences_a_product_and_stops_a_tree():
     assert (votes.tolist(), alphas.tolist()) == ([[4.0]], [4.0])
 
 
-# Sessions row by row.
-
-
-@given(st.data())
-def test_ordered_walk_is_the_naive_session(data):
-    ensemble = data.draw(made.ensembles(policy="ordered"))
-    values = data.draw(made.tables(ensemble.catalogue))
-    budgets = data.draw(st.lists(strategies.budgets(), min_size=1, max_size=4))
-    shop = strategies.shop_of(ensemble.catalogue)
-    total = sum(ensemble.alphas)
-
-    walks = simulate.walk(ensemble, values, budgets, "ordered")
-
-    for row, its_values in enumerate(values):
-        for position, budget in enumerate(budgets):
-            end = naive.walk_ordered(
-                made.all_to_naive(ensemble),
-                ensemble.alphas,
-                shop,
-                as_row(its_values),
-                budget,
-                ensemble.n_outputs,
-            )
-            assert walks.spent[row, position] == end.spent
-            assert walks.n_asked[row, position] == len(end.asked)
-            assert walks.known_shares[row, position] == pytest.approx(end.alpha / total)
-            votes = walks.margins[row, position] * end.alpha
-            np.testing.assert_allclose(votes, end.votes, atol=1e-9)
-
-
-@given(st.data(), st.integers(0, 1000))
-def test_sampled_walk_is_the_naive_session(data, seed):
-    ensemble = data.draw(made.ensembles(policy="sample", max_hypotheses=4))
-    values = data.draw(made.tables(ensemble.catalogue, max_rows=3))
-    budgets = data.draw(st.lists(strategies.budgets(), min_size=1, max_size=3))
-    shop = strategies.shop_of(ensemble.catalogue)
-    total = sum(ensemble.alphas)
-
-    walks = simulate.walk(
-        ensemble, values, budgets, "sample", seed=seed, needs_ranks=True
-    )
-
-    for row, its_values in enumerate(values):
-        uniforms = sample.uniforms(seed, row).random(N_DRAWN).tolist()
-        for position, budget in enumerate(budgets):
-            end = naive.walk_sampled(
-                made.all_to_naive(ensemble),
-                ensemble.alphas,
-                shop,
-                as_row(its_values),
-                budget,
-                uniforms,
-                ensemble.n_outputs,
-            )
-            assert end is not None
-            assert walks.spent[row, position] == end.spent
-            assert walks.n_asked[row, position] == len(end.asked)
-            assert (walks.marks[row, position] < 0) == end.is_full
-            margins = walks.margins[row, position]
-            if end.is_full:
-                np.testing.assert_allclose(margins * end.alpha, end.votes, atol=1e-9)
-                assert walks.known_shares[row, position] == pytest.approx(
-                    end.alpha / total
-                )
-            else:
-                np.testing.assert_allclose(margins * end.n_draws, end.votes, atol=1e-9)
-                if end.n_draws:
-                    assert walks.known_shares[row, position] == pytest.approx(
-                        end.alpha / total
-                    )
-
-
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
-@FEW
-@given(data=st.data())
-def test_walk_is_the_session_answer_by_answer(policy, data):
-    catalogue = data.draw(strategies.catalogues(max_features=4, max_groups=1))
-    ensemble = data.draw(made.ensembles(catalogue, policy=policy, max_hypotheses=4))
-    values = data.draw(made.tables(catalogue, max_rows=2))
-    budget = data.draw(strategies.budgets())
-    walks = simulate.walk(ensemble, values, [budget], policy, 5, needs_ranks=True)
-    votes = simulate.class_votes(ensemble, walks, policy)
-    chances = simulate.class_probabilities(ensemble, walks, policy)
-    labels = probability.decide(ensemble, chances)
-
-    for row, its_values in enumerate(values):
-        state, asked = play(ensemble, its_values, budget, policy, 5, row)
-        forecast = machine.forecast(ensemble, state)
-        assert state.spent == walks.spent[row, 0]
-        assert sorted(asked) == np.flatnonzero(walks.ranks[row]).tolist()
-        assert forecast.known_share == pytest.approx(walks.known_shares[row, 0])
-        assert forecast.vote == votes[row, 0]
-        assert forecast.label == labels[row, 0]
-        np.testing.assert_allclose(forecast.probabilities, chances[row, 0], atol=1e-9)
-
-
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
-@given(data=st.data())
-def test_spent_never_exceeds_the_budget(policy, data):
-    ensemble = data.draw(made.ensembles(policy=policy))
-    values = data.draw(made.tables(ensemble.catalogue))
-    budgets = data.draw(st.lists(strategies.amounts(), min_size=1, max_size=4))
-
-    walks = simulate.walk(ensemble, values, budgets, policy, needs_ranks=True)
-
-    assert (walks.spent <= np.array(budgets)).all()
-
-
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
-@pytest.mark.parametrize(
-    ("row", "asked"), [([1.0, 1.0, 1.0], [0, 1]), ([0.0, 1.0, 1.0], [0, 2])]
-)
-def test_tree_asks_and_charges_along_its_path_only(policy, row, asked):
-    tree = Tree(
-        (Stump(0, 0.5, (1, -1, -1)), Stump(1, 0.5, (1, 1, 1)), Stump(2, 0.5, (1,) * 3)),
-        ((1, 2), (LEAF, LEAF), (LEAF, LEAF)),
-    )
-    ensemble = plain([tree], costs=[3, 10, 20], policy=policy)
-
-    walks = simulate.walk(ensemble, np.array([row]), [None, 33], needs_ranks=True)
-
-    assert np.flatnonzero(walks.ranks[0]).tolist() == asked
-    assert walks.spent[0].tolist() == [3 + ensemble.catalogue.costs[asked[1]]] * 2
-
-
 def test_tree_cut_short_votes_what_its_path_has_come_to():
     tree = Tree(
         (Stump(0, 0.5, (1, -1, 1)), Stump(1, 0.5, (1, 1, 1))),
@@ -283,60 +152,11 @@ def test_tree_cut_short_votes_what_its_path_has_come_to():
 # Products are bought whole or not at all.
 
 
-def small_products(policy, n_classes=2):
-    """Products of dear and cheap features, a fee and a bundle among them."""
-    groups = (Group("blood", fee=2), Group("echo", price=3))
-    names = ("blood", "blood", "echo", "echo", None, None)
-    costs = (1, 2, 0, 0, 1, 4)
-    features = tuple(
-        Feature(f"f{idx}", cost=cost, group=name)
-        for idx, (cost, name) in enumerate(zip(costs, names, strict=True))
-    )
-    votes = (1,) if n_classes == 2 else (1, -1, 1)
-    ensemble = plain(
-        [
-            Product(tuple(Stump(idx, 0.5, votes) for idx in idxs))
-            for idxs in ((4, 0), (0, 1), (4, 5), (2, 3, 4), (5, 5, 1), (3, 0))
-        ],
-        n_classes,
-        alphas=(1.0, 0.9, 0.8, 0.7, 0.6, 0.5),
-        policy=policy,
-    )
-    return replace(ensemble, catalogue=Catalogue(features, groups))
-
-
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_no_row_spends_on_a_product_that_cannot_vote(policy, n_classes):
-    ensemble = small_products(policy, n_classes)
-    values = np.random.default_rng(0).choice([0.0, 1.0], (40, 6))
-    budgets = [*range(14), None]
-
-    walks = simulate.walk(ensemble, values, budgets, policy, needs_ranks=True)
-
-    has_spent = walks.spent > 0
-    assert has_spent.any(axis=0).tolist() == [b is None or b >= 4 for b in budgets]
-    assert (walks.known_shares[has_spent] > 0).all()
-    # What was asked is what the products that vote read.
-    for row, of_row in enumerate(values):
-        for position in range(len(budgets)):
-            is_known = (walks.ranks[row] > 0) & (
-                walks.ranks[row] <= walks.n_asked[row, position]
-            )
-            votes = [
-                set(one.feature_idxs)
-                for one in ensemble.hypotheses
-                if is_known[list(one.feature_idxs)].all()
-            ]
-            paid = set(np.flatnonzero(is_known & ~np.isnan(of_row)).tolist())
-            assert paid - {2, 3} <= set().union(*votes)
-
-
 def pair(costs, policy="ordered"):
     """A product of two features, and a stump on a third."""
     hypotheses = [Product((Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))))]
     hypotheses.append(Stump(2, 0.5, (1,)))
-    return plain(hypotheses, 2, costs, policy, alphas=(1.0, 1e-9))
+    return plain(hypotheses, 2, costs, policy=policy, alphas=(1.0, 1e-9))
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])

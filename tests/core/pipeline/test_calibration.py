@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_classification
 
-from core.model.ensemble import N_KNOTS, Ensemble
+from core.model.ensemble import N_KNOTS
 from core.model.hypotheses import Stump
 from core.pipeline import calibration, validation
 from core.pipeline.calibration import (
@@ -27,7 +27,7 @@ from core.session.probability import decide
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.training.params import BoostParams
-from tests.small import finish, pull, table_of, train
+from tests.small import ensemble_of, finish, pull, table_of, train
 
 UNIT = 1_000_000
 FOUR = Catalogue(tuple(Feature(name, cost=UNIT) for name in "abcd"))
@@ -163,15 +163,8 @@ def helpful_table(n_samples, seed):
 
 def voters():
     """Four stumps that vote alike, one for each feature."""
-    return Ensemble(
-        catalogue=FOUR,
-        classes=helpful_table(2, 0).classes,
-        hypotheses=tuple(Stump(idx, 0.0, (1,)) for idx in range(4)),
-        alphas=(0.5, 0.25, 0.125, 0.125),
-        priors=(0.5, 0.5),
-        algorithm="adaboost",
-        policy="ordered",
-    )
+    stumps = [Stump(idx, 0.0, (1,)) for idx in range(4)]
+    return ensemble_of(stumps, FOUR, alphas=(0.5, 0.25, 0.125, 0.125))
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ from core.selection.params import SelectionParams
 from core.session.curves import evaluate
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset
+from core.table.dataset import Dataset
 from core.table.folds import part_rows
 from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
-from tests.small import train
+from tests.rounds import run
+from tests.small import pull, table_of, train
 
 UNIT = 1_000_000
 
@@ -40,32 +40,22 @@ def noisy(n_rows=120, n_classes=2, seed=0) -> Dataset:
     values = generator.standard_normal((n_rows, 6)).round(2)
     score = values @ np.arange(6.0) + 4 * generator.standard_normal(n_rows)
     cuts = np.quantile(score, np.arange(1, n_classes) / n_classes)
-    return Dataset(
-        Catalogue(tuple(Feature(f"f{i}", cost=(1 + i) * UNIT) for i in range(6))),
-        tuple(ClassLabel(str(i), str(i)) for i in range(n_classes)),
-        values,
-        np.searchsorted(cuts, score),
-        np.full(n_rows, 1 / n_rows),
-    )
+    features = (Feature(f"f{i}", cost=(1 + i) * UNIT) for i in range(6))
+    targets = np.searchsorted(cuts, score)
+    return table_of(values.T, targets, Catalogue(tuple(features)), n_classes)
 
 
 def end_of(generator):
     """What a generator returns, and how often it has yielded."""
-    n_yields = 0
-    while True:
-        try:
-            next(generator)
-        except StopIteration as end:
-            return end.value, n_yields
-        n_yields += 1
+    yielded, returned = pull(generator)
+    return returned, len(yielded)
 
 
 def held_out_errors(dataset, params, budgets):
     """Errors of one choice on the rows that tuning holds out."""
     seen, unseen = part_rows(dataset, params.seed)
     training = dataset.take(seen)
-    shards = [(bin_values(training), initial_weights(training))]
-    rounds = list(boost(shards, dataset.catalogue, params))
+    rounds = run(training, params)
     ensemble = make_ensemble(training, params, rounds)
     return [
         evaluate(

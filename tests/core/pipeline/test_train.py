@@ -6,23 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.model.budgets import purchase_budgets
-from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
 from core.pipeline.progress import VALIDATION_SHARE
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train as train_spec
-from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import Checked
-from core.table.dataset import ClassLabel, Dataset
+from core.table.dataset import ClassLabel
 from core.table.folds import make_folds
 from core.table.prices import Paid, buy
 from core.table.spec import TableSpec
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
-from tests.small import finish, train
-from tests.strategies import datasets, ensembles
+from tests.rounds import run
+from tests.small import ensemble_of, finish, table_of, train
+from tests.strategies import datasets, stump_ensembles
 
 UNIT = 1_000_000
 CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
@@ -45,14 +43,12 @@ def noisy_table(n_samples=60, seed=0, targets=None, row_groups=None):
     signs = 2.0 * targets - 1.0
     values = generator.normal(size=(n_samples, 4)) + signs[:, None] * [1, 0.7, 0.5, 0.2]
     values[generator.random(values.shape) < 0.1] = np.nan
-    weights = np.full(n_samples, 1 / n_samples)
-    return Dataset(CATALOGUE, CLASSES, values, targets, weights, row_groups)
+    dataset = table_of(values.T, targets, CATALOGUE)
+    return replace(dataset, classes=CLASSES, row_groups=row_groups)
 
 
 def useless_table():
-    values = np.ones((12, 4))
-    targets = np.arange(12) % 2
-    return Dataset(CATALOGUE, CLASSES, values, targets, np.full(12, 1 / 12))
+    return table_of(np.ones((4, 12)), None, CATALOGUE)
 
 
 def trained(dataset, folds=3, **others) -> Model:
@@ -65,26 +61,6 @@ def tree_of(stumps):
     n_stumps = len(stumps)
     below = [(position, LEAF) for position in range(1, n_stumps)]
     return Tree(stumps, (*below, (LEAF, LEAF)))
-
-
-def make_model(catalogue, hypotheses):
-    return Ensemble(
-        catalogue=catalogue,
-        classes=CLASSES,
-        hypotheses=tuple(hypotheses),
-        alphas=(1.0,) * len(hypotheses),
-        priors=(0.5, 0.5),
-        algorithm="adaboost_bt",
-        policy="ordered",
-    )
-
-
-def big_table(n_samples):
-    targets = np.arange(n_samples) % 2
-    weights = np.full(n_samples, 1 / n_samples)
-    return Dataset(
-        Catalogue((Feature("x"),)), CLASSES, np.zeros((n_samples, 1)), targets, weights
-    )
 
 
 @pytest.fixture(scope="module")
@@ -234,8 +210,7 @@ def test_ensemble_is_that_of_boosting_on_every_row():
     dataset = noisy_table()
     model = trained(dataset)
 
-    shards = [(bin_values(dataset), initial_weights(dataset))]
-    rounds = list(boost(shards, CATALOGUE, BoostParams(rounds=6)))
+    rounds = run(dataset, BoostParams(rounds=6))
     assert model.ensemble.hypotheses == tuple(added.hypothesis for added in rounds)
     assert model.ensemble.alphas == tuple(added.alpha for added in rounds)
 
@@ -348,7 +323,7 @@ def test_budgets_are_thinned_evenly_between_both_ends(ensemble):
     assert purchase_budgets(long, 5) == (0, 3 * UNIT, 6 * UNIT, 9 * UNIT, None)
 
 
-@given(ensembles())
+@given(stump_ensembles())
 def test_budgets_of_stumps_are_what_the_prefixes_cost(ensemble):
     read = [one.feature_idx for one in ensemble.hypotheses]
     lengths = range(len(read) + 1)
@@ -360,7 +335,7 @@ def test_budgets_of_stumps_are_what_the_prefixes_cost(ensemble):
 @pytest.mark.parametrize("kind", [Product, tree_of])
 def test_budgets_grow_with_each_feature_of_a_hypothesis(kind):
     stumps = tuple(Stump(idx, 0.5, (1,)) for idx in (1, 2, 0, 1))
-    ensemble = make_model(CATALOGUE, [kind(stumps)])
+    ensemble = ensemble_of([kind(stumps)], CATALOGUE)
 
     budgets = purchase_budgets(ensemble, 9)
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -11,11 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
-from app.documents.model import model_from_json, model_to_json
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import LEAF, Stump, Tree
-from core.model.model import Model
 from core.model.votes import raw_votes
 from core.session import curves, machine, probability, simulate
 from core.session.state import StopRule
@@ -25,7 +22,7 @@ from core.training.baselines import (
     BASELINES,
 )
 from core.training.rules import RULES
-from tests import strategies_classes as made
+from tests import strategies
 from tests.baselines import (
     BAGGED,
     MICROS,
@@ -33,8 +30,8 @@ from tests.baselines import (
     grown,
     mixed,
     params_of,
-    through_json,
 )
+from tests.documents import through_json
 from tests.sessions import observe
 from tests.small import finish, train
 
@@ -78,7 +75,7 @@ def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_class
             model = stop.value
 
     assert all(0 <= a <= b <= 1 for a, b in pairwise(shares))
-    assert model_from_json(through_json(model)) == model
+    assert through_json(model) == model
     ensemble = model.ensemble
     assert ensemble.policy == ALGORITHMS[algorithm].policy
     fresh = mixed(24, n_classes, n_samples=25, share_missing=0.2)
@@ -94,15 +91,20 @@ def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_class
             assert forecast.label == labels[row, at]
 
 
+@cache
+def grown_once(algorithm: str, seed: int, n_classes: int) -> tuple[Dataset, Ensemble]:
+    dataset = mixed(seed, n_classes, share_missing=0.2)
+    return dataset, grown(dataset, algorithm, rounds=3, seed=seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", BASELINES)
 @given(st.data())
 def test_trees_under_any_budget_walk_as_sessions_do(algorithm, data):
     seed = data.draw(st.integers(0, 5))
-    dataset = mixed(seed, data.draw(st.integers(2, 3)), share_missing=0.2)
-    ensemble = grown(dataset, algorithm, rounds=3, seed=seed)
+    dataset, ensemble = grown_once(algorithm, seed, data.draw(st.integers(2, 3)))
     budget = data.draw(st.integers(0, 9 * MICROS) | st.none())
-    row = data.draw(made.tables(dataset.catalogue, max_rows=1))
+    row = data.draw(strategies.tables(dataset.catalogue, max_rows=1))
 
     walks = simulate.walk(ensemble, row, [budget])
 
@@ -174,45 +176,3 @@ def test_rounds_tell_what_features_cost_so_far(algorithm):
         costs = sum(dataset.catalogue.features[idx].cost for idx in read)
         assert one.spent == costs + MICROS * bool(read & {0, 1})
         assert 0 <= one.edge <= 1 + 1e-9
-
-
-# The codec.
-
-
-def tree_document():
-    stumps = (Stump(0, 0.5, (1,)), Stump(1, 0.5, (-1,)))
-    tree = Tree(stumps, ((LEAF, 1), (LEAF, LEAF)), ((1,), (-1,)))
-    ensemble = replace(
-        grown(mixed(), "decision_tree"), hypotheses=(tree,), alphas=(1.0,)
-    )
-    return json.loads(json.dumps(model_to_json(Model("m", ensemble))))
-
-
-def test_votes_below_a_cut_are_stored():
-    (tree,) = model_from_json(tree_document()).ensemble.hypotheses
-
-    assert tree.below_votes == ((1,), (-1,))
-
-
-@pytest.mark.parametrize(
-    "below_votes",
-    [
-        [],
-        [[1]],
-        [[1], [1], [1]],
-        [[1], [0]],
-        [[1], [1, 1]],
-        [[1], []],
-        [[1], 1],
-        [[1], [True]],
-        [[1], [1.0]],
-        {"0": [1]},
-        "11",
-    ],
-)
-def test_damaged_votes_below_a_cut_are_refused(below_votes):
-    document = tree_document()
-    document["hypotheses"][0]["below_votes"] = below_votes
-
-    with pytest.raises(RefusedError, match="below_votes"):
-        model_from_json(document)

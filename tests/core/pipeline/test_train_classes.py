@@ -1,37 +1,22 @@
 """Trainings of several classes: folds, the codec, the estimator."""
 
-import json
-import math
 import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris, make_multilabel_classification
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
-from app.documents.checkpoint import rounds_from_json, rounds_to_json
-from app.documents.model import model_from_json, model_to_json
-from app.documents.state import state_from_json, state_to_json
 from askless import BudgetedBoostingClassifier
 from core.errors import RefusedError
-from core.model.ensemble import N_KNOTS
-from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.model.model import Model
-from core.model.votes import full_votes
-from core.session import machine, simulate
-from core.session.state import StopRule
+from core.session import simulate
 from core.table.folds import make_folds
-from tests import strategies
-from tests import strategies_classes as made
-from tests.classes import LEARNERS, in_alphabet, params_of, plain
+from tests.classes import LEARNERS, in_alphabet, params_of
 from tests.conftest import IS_COMPILED
-from tests.sessions import observe
-from tests.small import finish, train
+from tests.small import classes_of, finish, make_dataset, random_dataset, train
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +32,7 @@ def one_thread():
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("algorithm", ["adaboost_bt_smoothed", "adaboost_rs"])
 def test_training_of_three_classes_gives_curve_and_calibrations(learner, algorithm):
-    dataset = in_alphabet(made.random_dataset(7, 3, n_samples=60))
+    dataset = in_alphabet(random_dataset(7, 3, n_samples=60))
 
     model = finish(train(dataset, params_of(learner, algorithm=algorithm), folds=3))
 
@@ -63,10 +48,10 @@ def test_training_of_three_classes_gives_curve_and_calibrations(learner, algorit
 @pytest.mark.parametrize("n_rare", [1, 2])
 @pytest.mark.parametrize("policy", ["adaboost_bt", "adaboost_rs"])
 def test_rare_class_does_not_break_the_folds(n_rare, policy):
-    dataset = made.random_dataset(8, 2, n_samples=40)
+    dataset = random_dataset(8, 2, n_samples=40)
     targets = dataset.targets.copy()
     targets[:n_rare] = 2
-    dataset = replace(dataset, classes=made.classes_of(3), targets=targets)
+    dataset = replace(dataset, classes=classes_of(3), targets=targets)
 
     model = finish(train(dataset, params_of(algorithm=policy), folds=5))
 
@@ -78,7 +63,7 @@ def test_rare_class_does_not_break_the_folds(n_rare, policy):
 
 def test_folds_spread_each_of_three_classes_evenly():
     targets = np.repeat([0, 1, 2], [17, 10, 5])
-    dataset = made.make_dataset(np.zeros((32, 1)), targets, 3)
+    dataset = make_dataset(np.zeros((32, 1)), targets, 3)
 
     folds = make_folds(dataset, 5, seed=0)
 
@@ -92,7 +77,7 @@ def test_units_stay_together_and_two_classes_are_left_to_train_on(seed):
     random = np.random.default_rng(seed)
     row_groups = np.unique(random.integers(0, 12, 50), return_inverse=True)[1]
     targets = random.integers(0, 3, 50)
-    dataset = made.make_dataset(np.zeros((50, 1)), targets, 3, row_groups=row_groups)
+    dataset = make_dataset(np.zeros((50, 1)), targets, 3, row_groups=row_groups)
 
     folds = make_folds(dataset, 4, seed)
 
@@ -103,7 +88,7 @@ def test_units_stay_together_and_two_classes_are_left_to_train_on(seed):
 
 
 def test_training_of_three_classes_by_units_ends():
-    dataset = made.random_dataset(9, 3, n_samples=60)
+    dataset = random_dataset(9, 3, n_samples=60)
     dataset = replace(dataset, row_groups=np.arange(60) // 4)
 
     model = finish(train(dataset, params_of("tree"), folds=4))
@@ -111,204 +96,11 @@ def test_training_of_three_classes_by_units_ends():
     assert model.curve.n_samples == 60
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("search", ["lazy", "ucb"])
-def test_training_resumed_gives_the_same_model(learner, search):
-    dataset = in_alphabet(made.random_dataset(10, 3, n_samples=45))
-    params = params_of(learner, rounds=6, search=search, search_size=2)
-    training, rounds = train(dataset, params, folds=2), {}
-    for _ in range(8):
-        progress = next(training)
-        rounds.setdefault(progress.part, []).append(progress.added)
-    stored = {
-        part: rounds_from_json(
-            json.loads(json.dumps(rounds_to_json(some))), dataset.catalogue, 3
-        )
-        for part, some in rounds.items()
-    }
-
-    resumed = finish(train(dataset, params, folds=2, done=stored))
-
-    assert resumed == finish(train(dataset, params, folds=2))
-
-
 def test_training_of_a_multilabel_dataset_is_refused():
-    dataset = made.random_dataset(11, 3, n_samples=40, is_multilabel=True)
+    dataset = random_dataset(11, 3, n_samples=40, is_multilabel=True)
 
     with pytest.raises(RefusedError, match="target"):
         finish(train(dataset, params_of(), folds=2))
-
-
-# Codec.
-
-
-def through_json(model):
-    return model_from_json(json.loads(json.dumps(model_to_json(model))))
-
-
-@given(st.data())
-def test_model_of_anything_survives_the_codec(data):
-    ensemble = data.draw(made.ensembles())
-    model = Model("m", ensemble, "target")
-
-    assert through_json(model) == model
-
-
-@given(st.data())
-def test_session_goes_on_the_same_after_the_codec(data):
-    ensemble = data.draw(made.ensembles())
-    values = data.draw(made.tables(ensemble.catalogue, max_rows=1))[0].tolist()
-    budget = data.draw(strategies.budgets())
-    state = machine.start(ensemble, budget, stop=StopRule(certain=False))
-    again = through_json(Model("m", ensemble)).ensemble
-
-    while state.next_feature_idx is not None:
-        idx = state.next_feature_idx
-        is_gone = math.isnan(values[idx])
-        answer = ("unavailable", None) if is_gone else ("value", values[idx])
-        raw = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
-        stored = state_from_json(raw, again.catalogue)
-        state = observe(ensemble, state, idx, *answer)
-        after = observe(again, stored, idx, *answer)
-        assert repr(after) == repr(state)
-        assert machine.forecast(again, after) == machine.forecast(ensemble, state)
-
-
-def tree_document():
-    """A model with one tree of three stumps and three classes."""
-    one = [Stump(i, 0.5, (1, -1, 1)) for i in range(3)]
-    tree = Tree(tuple(one), ((1, 2), (LEAF, LEAF), (LEAF, LEAF)))
-    ensemble = replace(plain(), hypotheses=(tree,), alphas=(1.0,))
-    return json.loads(json.dumps(model_to_json(Model("m", ensemble))))
-
-
-def test_whole_tree_is_read():
-    assert model_from_json(tree_document()).ensemble.n_outputs == 3
-
-
-@pytest.mark.parametrize(
-    "children",
-    [
-        [[1, 1], [None, None], [None, None]],
-        [[1, 2], [2, None], [None, None]],
-        [[1, 2], [0, None], [None, None]],
-        [[1, 2], [1, None], [None, None]],
-        [[0, 1], [2, None], [None, None]],
-        [[2, None], [None, None], [1, None]],
-        [[1, 3], [2, None], [None, None]],
-        [[1, -1], [2, None], [None, None]],
-        [[1, -2], [2, None], [None, None]],
-        [[1, None], [None, None], [None, None]],
-        [[1, 2], [None, None]],
-        [[1, 2], [None, None], [None, None], [None, None]],
-        [[1, 2, None], [None, None], [None, None]],
-        [[1], [2, None], [None, None]],
-        [[1, 2], None, [None, None]],
-        [[1.0, 2], [None, None], [None, None]],
-        [["1", 2], [None, None], [None, None]],
-        [[True, 2], [None, None], [None, None]],
-        [],
-        None,
-        {},
-    ],
-)
-def test_damaged_tree_is_refused(children):
-    document = tree_document()
-    document["hypotheses"][0]["children"] = children
-
-    with pytest.raises(RefusedError, match="children"):
-        model_from_json(document)
-
-
-@pytest.mark.parametrize(
-    "votes",
-    [
-        [1, -1],
-        [1, -1, 1, 1],
-        [],
-        [1, 0, 1],
-        [1, 2, 1],
-        [1.0, -1, 1],
-        [True, 1, 1],
-        None,
-    ],
-)
-def test_votes_of_the_wrong_length_or_size_are_refused(votes):
-    document = tree_document()
-    document["hypotheses"][0]["stumps"][1]["votes"] = votes
-
-    with pytest.raises(RefusedError, match="votes"):
-        model_from_json(document)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("feature", 3),
-        ("feature", -1),
-        ("feature", 0.5),
-        ("cut", None),
-        ("cut", "1"),
-    ],
-)
-def test_stump_deep_in_a_tree_is_checked(field, value):
-    document = tree_document()
-    document["hypotheses"][0]["stumps"][2][field] = value
-
-    with pytest.raises(RefusedError, match=field):
-        model_from_json(document)
-
-
-@pytest.mark.parametrize("kind", ["forest", None, 3])
-def test_unknown_kind_of_hypothesis_is_refused(kind):
-    document = tree_document()
-    document["hypotheses"][0]["kind"] = kind
-
-    with pytest.raises(RefusedError, match="kind"):
-        model_from_json(document)
-
-
-@pytest.mark.parametrize("kind", ["tree", "product"])
-def test_hypothesis_without_stumps_is_refused(kind):
-    document = tree_document()
-    document["hypotheses"][0] |= {"kind": kind, "stumps": [], "children": []}
-
-    with pytest.raises(RefusedError, match="stumps"):
-        model_from_json(document)
-
-
-@pytest.mark.parametrize("n_outputs", [0, 1, 2, 4])
-def test_calibrations_that_are_not_one_per_class_are_refused(n_outputs):
-    document = tree_document()
-    one = {"offsets": [[0] * n_outputs] * N_KNOTS, "slopes": [1] * N_KNOTS}
-    document["calibrations"] = {"ordered": one}
-
-    with pytest.raises(RefusedError, match="ordered"):
-        model_from_json(document)
-
-
-@pytest.mark.parametrize(
-    "costs", [[[0, 1], [1, 0]], [[0, 1, 1]] * 2, [[0, 1]] * 3, [[0, 1, -1]] * 3, []]
-)
-def test_error_costs_of_another_shape_are_refused(costs):
-    document = tree_document()
-    document["error_costs"] = costs
-
-    with pytest.raises(RefusedError):
-        model_from_json(document)
-
-
-def test_stump_tree_and_product_of_one_stump_predict_alike_after_the_codec():
-    stump = Stump(0, 0.5, (1, -1, 1))
-    ensemble = replace(
-        plain(),
-        hypotheses=(stump, Tree((stump,), ((LEAF, LEAF),)), Product((stump,))),
-    )
-
-    again = through_json(Model("m", ensemble)).ensemble
-
-    votes, _ = full_votes(again, np.array([[1.0, 0, 0], [0, 0, 0]]))
-    assert votes.tolist() == [[3.0, -3.0, 3.0], [-3.0, 3.0, -3.0]]
 
 
 # The estimator.
@@ -324,6 +116,7 @@ with warnings.catch_warnings():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.slow
 @check
 def test_scikit_learn_conventions_hold_for_trees_and_ucb(estimator, check):
     check(estimator)
@@ -422,28 +215,6 @@ def test_multilabel_class_that_all_or_none_belong_to(column):
     assert predicted.shape == y.shape
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("learner", "forest"),
-        ("search", "some"),
-        ("label_weights", "even"),
-        ("leaves", 1),
-        ("factors", 0),
-        ("search_size", 0),
-        ("rounds", 0),
-        ("tau", 2.0),
-        ("algorithm", "boost"),
-    ],
-)
-def test_wrong_parameter_is_refused_by_name(name, value):
-    X, y = load_iris(return_X_y=True)
-    model = BudgetedBoostingClassifier(**{name: value})
-
-    with pytest.raises(ValueError, match=name):
-        model.fit(X, y)
-
-
 def test_weights_of_zero_leave_a_class_out():
     X, y = load_iris(return_X_y=True)
     weights = np.where(y == 2, 0.0, 1.0)
@@ -453,11 +224,3 @@ def test_weights_of_zero_leave_a_class_out():
     chances = model.predict_proba(X)
     assert np.isfinite(chances).all()
     assert set(model.predict(X[y < 2])) <= {0, 1}
-
-
-def test_new_class_in_a_curve_is_refused():
-    X, y = load_iris(return_X_y=True)
-    model = BudgetedBoostingClassifier(rounds=3).fit(X, y)
-
-    with pytest.raises(ValueError, match="classes"):
-        model.error_curve(X, y + 1, [None])

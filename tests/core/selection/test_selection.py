@@ -35,7 +35,8 @@ from core.selection.table import make_table
 from core.table.catalogue import Catalogue, Feature, Group
 from tests import naive_selection as naive
 from tests.small import finish, table_of
-from tests.strategies import datasets, rows_of
+from tests.strategies import datasets
+from tests.twins import rows_of
 
 ROOT = Path(__file__).resolve().parents[3]
 SHARED = Path(os.environ.get("ASKLESS_DATA", ROOT.parent / "shared" / "data"))
@@ -509,29 +510,6 @@ def test_nothing_is_selected_where_classes_are_shuffled():
 
 
 # Refusals.
-
-
-@pytest.mark.parametrize(
-    ("params", "rule"),
-    [
-        ({"method": "best"}, "selection.method: must be one of fs2boost, ifs2boost"),
-        ({"learner": "tree"}, "selection.learner: must be one of knn, stump; found"),
-        ({"criterion": "q"}, "selection.criterion: must be one of z, z_prime; found"),
-        (
-            {"rounds": 0},
-            "selection.rounds: must be an integer from 1 to 10000",
-        ),
-        ({"n_neighbours": 0}, "selection.n_neighbours: must be an integer from 1 to"),
-        ({"significance": 1.0}, "must be a number from 1e-06 to 0.999999; found 1.0"),
-        (
-            {"significance": math.nan},
-            "number from 1e-06 to 0.999999; found nan",
-        ),
-    ],
-)
-def test_parameters_out_of_range_are_refused(dataset, params, rule):
-    with pytest.raises(RefusedError, match=rule):
-        run(dataset, **params)
 
 
 def test_every_wrong_parameter_is_refused_at_once(dataset):

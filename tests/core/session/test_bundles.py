@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 
 from core.session.curves import evaluate
-from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rules import RULES
+from tests.rounds import run
+from tests.small import table_of
 
 ROOT = Path(__file__).resolve().parents[3]
 SHARED = Path(os.environ.get("ASKLESS_DATA", ROOT.parent / "shared" / "data"))
-CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))
 VALUES = ("A", "C", "G", "T")
 MICROS = 1_000_000
 
@@ -31,7 +29,7 @@ def as_categories(letters, targets, costs):
         for idx, cost in enumerate(costs)
     )
     values = np.searchsorted(VALUES, letters).astype(np.float64)
-    return dataset(Catalogue(features), values, targets)
+    return table_of(values.T, targets, Catalogue(features))
 
 
 def as_bundles(letters, targets, costs):
@@ -44,17 +42,11 @@ def as_bundles(letters, targets, costs):
     groups = tuple(Group(f"p{idx}", price=cost) for idx, cost in enumerate(costs))
     dummies = letters[:, :, None] == np.array(VALUES)
     values = dummies.reshape(len(letters), -1).astype(np.float64)
-    return dataset(Catalogue(features, groups), values, targets)
-
-
-def dataset(catalogue, values, targets):
-    weights = np.full(len(targets), 1 / len(targets))
-    return Dataset(catalogue, CLASSES, values, targets, weights)
+    return table_of(values.T, targets, Catalogue(features, groups))
 
 
 def curve_of(data, algorithm, policy, budgets):
-    shards = [(bin_values(data), initial_weights(data))]
-    rounds = list(boost(shards, data.catalogue, BoostParams(algorithm, rounds=40)))
+    rounds = run(data, BoostParams(algorithm, rounds=40))
     ensemble = make_ensemble(data, BoostParams(algorithm), rounds)
     return evaluate(ensemble, data, budgets, policy, seed=3)
 

@@ -1,6 +1,5 @@
 """Certainty in cascades by brute force; their policies and documents."""
 
-import json
 import math
 from dataclasses import replace
 from itertools import product
@@ -10,16 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.model import model_from_json, model_to_json
 from core.errors import RefusedError
 from core.model.ensemble import Cascade, Ensemble
 from core.model.hypotheses import Stump
-from core.model.model import Model
 from core.session import machine
 from core.session.policies import check_policy
 from core.session.probability import stage_chances, stage_votes
-from tests import strategies
-from tests import strategies_classes as made
+from tests import strategies, twins
 from tests.cascades import (
     answer,
     cascades,
@@ -27,10 +23,10 @@ from tests.cascades import (
     params_of,
     rare,
     staged,
-    through_json,
     two_stages,
 )
 from tests.conftest import IS_COMPILED
+from tests.documents import through_json
 from tests.sessions import NEVER, is_certain, observe
 from tests.small import finish, train
 
@@ -45,7 +41,7 @@ def ensemble():
 
 def completions(ensemble: Ensemble, state):
     """Every state that answers can lead to; open features may stay open in between."""
-    options = made.all_options(ensemble)
+    options = twins.all_options(ensemble)
     used = set(np.flatnonzero(ensemble.is_used).tolist())
     free = [i for i in used if state.outcomes[i] in (None, "ordered")]
     for chosen in product(*(options[idx] for idx in free)):
@@ -61,7 +57,7 @@ MAX_COMPLETIONS = 300 if IS_COMPILED else 60
 @given(st.data())
 def test_once_certain_no_answers_change_vote_or_label(data):
     ensemble = data.draw(cascades(max_hypotheses=4))
-    row = data.draw(made.tables(ensemble.catalogue, max_rows=1))[0]
+    row = data.draw(strategies.tables(ensemble.catalogue, max_rows=1))[0]
     budget = data.draw(strategies.budgets())
     state = machine.start(ensemble, budget)
     while state.next_feature_idx is not None and state.stop_reason != "certain":
@@ -188,102 +184,11 @@ def test_unknown_policy_is_refused():
         check_policy("best", two_stages(), "--policy")
 
 
-@given(st.data())
-def test_any_cascade_survives_the_codec(data):
-    model = Model("m", data.draw(cascades()))
-
-    assert through_json(model) == model
-
-
 def test_trained_cascade_survives_the_codec():
     model = finish(train(rare(12), params_of(false_alarm=0.7), folds=2, seed=1))
 
     assert through_json(model) == model
     assert model.params["detection"] == 0.9
-
-
-def document():
-    return json.loads(json.dumps(model_to_json(Model("m", two_stages()))))
-
-
-@pytest.mark.parametrize(
-    ("stage", "field", "value"),
-    [
-        (0, "length", 0),
-        (0, "length", 4),
-        (0, "length", 1.5),
-        (0, "length", None),
-        (0, "length", True),
-        (1, "threshold", None),
-        (1, "threshold", "0"),
-        (1, "threshold", 1e13),
-        (0, "detection", 1.1),
-        (0, "false_alarm", -0.1),
-        (1, "chance_reaching", 2),
-        (1, "chance_rejected", None),
-    ],
-)
-def test_damaged_stage_is_refused_by_field(stage, field, value):
-    raw = document()
-    raw["cascade"]["stages"][stage][field] = value
-
-    with pytest.raises(RefusedError, match=rf"cascade\.stages\[{stage}\]\.{field}"):
-        model_from_json(raw)
-
-
-@pytest.mark.parametrize(
-    "lengths",
-    [[1, 2], [2, 1], [3, 3], [1], [3, 1], []],
-    ids=lambda lengths: str(lengths),
-)
-def test_stages_that_do_not_part_the_hypotheses_are_refused(lengths):
-    raw = document()
-    one = raw["cascade"]["stages"][0]
-    raw["cascade"]["stages"] = [one | {"length": length} for length in lengths]
-
-    with pytest.raises(RefusedError, match=r"cascade\.stages: must end"):
-        model_from_json(raw)
-
-
-@pytest.mark.parametrize(
-    ("value", "where"),
-    [
-        ({"stages": None, "chance_passed": 0.5}, "stages"),
-        ({"stages": [3], "chance_passed": 0.5}, "stages"),
-        ([], "cascade"),
-        ("none", "cascade"),
-    ],
-)
-def test_cascade_of_another_shape_is_refused(value, where):
-    with pytest.raises(RefusedError, match=where):
-        model_from_json(document() | {"cascade": value})
-
-
-@pytest.mark.parametrize("value", [None, -0.1, 1.5, "1", math.nan])
-def test_damaged_chance_is_refused(value):
-    raw = document()
-    raw["cascade"]["chance_passed"] = value
-
-    with pytest.raises(RefusedError, match=r"cascade\.chance_passed"):
-        model_from_json(raw)
-
-
-def test_policy_cascade_without_a_cascade_is_refused():
-    with pytest.raises(RefusedError, match="policy: must be one of ordered, sample"):
-        model_from_json(document() | {"cascade": None})
-
-
-def test_cascade_of_three_classes_is_refused():
-    ensemble = replace(
-        two_stages(policy="ordered"),
-        classes=made.classes_of(3),
-        priors=(0.5, 0.25, 0.25),
-        hypotheses=tuple(Stump(idx, 0.5, (1, -1, 1)) for idx in range(3)),
-    )
-    raw = json.loads(json.dumps(model_to_json(Model("m", ensemble))))
-
-    with pytest.raises(RefusedError, match=r"cascade\.stages"):
-        model_from_json(raw)
 
 
 def test_chances_follow_the_stages():

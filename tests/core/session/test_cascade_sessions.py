@@ -1,41 +1,31 @@
 """Sessions of attentional cascades: early rejection, certainty, policies, the codec."""
 
-import json
 import math
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.documents.state import state_from_json, state_to_json
 from core.model.ensemble import Cascade, Ensemble
 from core.model.hypotheses import Stump
-from core.model.model import Model
 from core.session import curves, machine, simulate
 from core.session.policies.cascade import count_passed
 from core.session.position import Position
-from core.session.probability import decide, stage_votes
 from core.session.state import StopRule
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset
-from tests import strategies
-from tests import strategies_classes as made
 from tests.cascades import (
     MICROS,
-    answer,
-    cascades,
     grown,
     judged,
     play,
     rare,
     staged,
-    through_json,
     two_stages,
 )
 from tests.sessions import observe
+from tests.small import make_dataset
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +237,7 @@ def test_other_policies_ask_for_all_of_a_cascade(policy):
 
 def rare_rows() -> Dataset:
     values = np.array(list(product([0.0, 1.0], repeat=3)))
-    return made.make_dataset(values, np.arange(8) % 2, 2)
+    return make_dataset(values, np.arange(8) % 2, 2)
 
 
 def test_rejection_costs_less_than_the_whole(ensemble):
@@ -265,64 +255,3 @@ def test_rejection_costs_less_than_the_whole(ensemble):
     assert walks.spent[is_rejected, 0].mean() < walks.spent[~is_rejected, 0].mean()
     codes = [code for code, _ in judged(ensemble, dataset.values)]
     assert codes == walks.marks[:, 0].tolist()
-
-
-@given(st.data())
-def test_walks_equal_sessions_row_by_row(data):
-    ensemble = data.draw(cascades())
-    values = data.draw(made.tables(ensemble.catalogue, max_rows=4))
-    limits = data.draw(st.lists(strategies.budgets(), min_size=1, max_size=4))
-
-    walks = simulate.walk(ensemble, values, limits)
-
-    labels = decide(ensemble, simulate.class_probabilities(ensemble, walks))
-    votes = stage_votes(ensemble, walks.marks)
-    for row, at in product(range(values.shape[0]), range(len(limits))):
-        state = play(ensemble, values[row], limits[at])
-        arrays = Position.of(ensemble, state)
-        forecast = machine.forecast(ensemble, state)
-        assert count_passed(arrays) == walks.marks[row, at]
-        assert state.spent == walks.spent[row, at]
-        if not ensemble.catalogue.is_bundle.any():
-            n_asked = sum(outcome is not None for outcome in state.outcomes)
-            assert n_asked == walks.n_asked[row, at]
-        assert forecast.label == labels[row, at]
-        assert forecast.vote == votes[row, at]
-        assert limits[at] is None or state.spent <= limits[at]
-        is_rejected = walks.marks[row, at] < 0
-        assert (state.stop_reason == "rejected_early") == is_rejected
-
-
-@given(st.data())
-def test_curve_is_that_of_the_sessions(data):
-    ensemble = data.draw(cascades())
-    dataset = data.draw(strategies.datasets(ensemble.catalogue))
-    limits = [0, 3 * MICROS, None]
-
-    curve = curves.evaluate(ensemble, dataset, limits)
-
-    for at, limit in enumerate(limits):
-        wrong = spent = 0.0
-        for row in range(dataset.n_samples):
-            state = play(ensemble, dataset.values[row], limit)
-            vote = machine.forecast(ensemble, state).vote
-            wrong += dataset.weights[row] * (vote != dataset.targets[row])
-            spent += dataset.weights[row] * state.spent
-        assert curve.errors[at] == pytest.approx(wrong)
-        assert curve.mean_spends[at] == pytest.approx(spent)
-
-
-@given(st.data())
-def test_session_goes_on_the_same_after_the_codec(data):
-    ensemble = data.draw(cascades())
-    row = data.draw(made.tables(ensemble.catalogue, max_rows=1))[0]
-    again = through_json(Model("m", ensemble)).ensemble
-    state = machine.start(ensemble, data.draw(strategies.budgets()))
-
-    while state.next_feature_idx is not None:
-        raw = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
-        stored = state_from_json(raw, again.catalogue)
-        state = answer(ensemble, state, row)
-        after = answer(again, stored, row)
-        assert repr(after) == repr(state)
-        assert machine.forecast(again, after) == machine.forecast(ensemble, state)

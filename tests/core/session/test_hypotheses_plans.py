@@ -14,8 +14,7 @@ from core.session import machine, simulate
 from core.session.policies import POLICIES, sample
 from core.session.position import Position
 from tests import naive_hypotheses as naive
-from tests import strategies
-from tests import strategies_classes as made
+from tests import strategies, twins
 from tests.conftest import IS_COMPILED
 from tests.hypotheses import NAN, answers_to, as_row, later_states, plain, play, said
 from tests.sessions import NEVER, is_certain, observe
@@ -25,9 +24,9 @@ from tests.sessions import NEVER, is_certain, observe
 
 @given(st.data())
 def test_plan_is_the_longest_prefix_that_can_be_paid_whatever_the_answers(data):
-    ensemble = data.draw(made.ensembles(policy="ordered"))
+    ensemble = data.draw(strategies.ensembles(policy="ordered"))
     catalogue = ensemble.catalogue
-    row = data.draw(made.tables(catalogue, max_rows=1))[0]
+    row = data.draw(strategies.tables(catalogue, max_rows=1))[0]
     budget = data.draw(strategies.budgets())
     state = machine.start(ensemble, budget, policy="ordered", stop=NEVER)
     n_answers = data.draw(st.integers(0, 3))
@@ -48,11 +47,11 @@ def test_plan_is_the_longest_prefix_that_can_be_paid_whatever_the_answers(data):
         idx for idx, one in enumerate(state.outcomes) if one not in (None, "ordered")
     }
     expected = naive.plan(
-        made.all_to_naive(ensemble),
+        twins.all_to_naive(ensemble),
         as_row(state.values),
         answered,
         state.pending,
-        strategies.shop_of(catalogue),
+        twins.shop_of(catalogue),
         {charge.feature_idx for charge in state.charges},
         state.remaining,
         ensemble.n_outputs,
@@ -62,8 +61,8 @@ def test_plan_is_the_longest_prefix_that_can_be_paid_whatever_the_answers(data):
 
 @given(st.data())
 def test_whole_plan_can_be_paid_whatever_the_answers(data):
-    ensemble = data.draw(made.ensembles(policy="ordered", max_hypotheses=4))
-    values = data.draw(made.tables(ensemble.catalogue))
+    ensemble = data.draw(strategies.ensembles(policy="ordered", max_hypotheses=4))
+    values = data.draw(strategies.tables(ensemble.catalogue))
     budget = data.draw(strategies.amounts())
     state = machine.start(ensemble, budget, policy="ordered")
     length = Position.of(ensemble, state).plan.length
@@ -96,34 +95,67 @@ def test_long_product_takes_no_exponential_time(step):
         return time.perf_counter() - start
 
     seconds(2)
+    # The best of three: others may be at work on the machine.
+    half, whole = (
+        min(seconds(length) for _ in range(3)) for length in (n_factors // 2, n_factors)
+    )
 
-    assert seconds(n_factors) < 100 * seconds(n_factors // 2) + 0.03
+    assert whole < 100 * half + 0.03
 
 
-def draw_session(data, ensemble, n_answers):
-    """A session after some answers, drawn among all that cuts tell apart."""
-    budget = data.draw(st.none() | strategies.amounts())
-    state = machine.start(ensemble, budget)
+def draw_session(data, ensemble, budget, n_answers, **more):
+    """A session after some answers, drawn among all that cuts tell apart, or late."""
+    state = machine.start(ensemble, budget, seed=n_answers, **more)
     for _ in range(n_answers):
-        following = state.pending or (state.next_feature_idx,)
-        if following[0] is None:
+        idx = state.next_feature_idx
+        if idx is None:
             break
-        state = data.draw(st.sampled_from([*answers_to(ensemble, state, following[0])]))
+        late = observe(ensemble, state, idx, "ordered")
+        state = data.draw(st.sampled_from([late, *answers_to(ensemble, state, idx)]))
     return state
 
 
+# Few sessions become certain before they end, so more of them than elsewhere.
+@pytest.mark.parametrize("kinds", [strategies.stumps, strategies.hypotheses])
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 @settings(max_examples=120 if IS_COMPILED else 12)
 @given(data=st.data())
-def test_nothing_changes_once_it_is_certain(policy, data):
+def test_nothing_changes_once_it_is_certain(policy, kinds, data):
     catalogue = data.draw(strategies.catalogues(max_features=3, max_groups=1))
-    ensemble = data.draw(made.ensembles(catalogue, policy=policy, max_hypotheses=4))
-    state = draw_session(data, ensemble, data.draw(st.integers(0, 2)))
+    drawn = strategies.ensembles(catalogue, policy=policy, kinds=kinds)
+    ensemble = data.draw(drawn)
+    budget, n_answers = data.draw(strategies.budgets()), data.draw(st.integers(0, 2))
+    state = draw_session(data, ensemble, budget, n_answers)
 
     if is_certain(ensemble, state):
         expected = said(ensemble, state)
         for later in later_states(ensemble, state):
             assert said(ensemble, later) == expected
+
+
+@pytest.mark.parametrize("kind", ["number", "boolean", "category"])
+@given(data=st.data())
+def test_certain_without_budget_is_when_all_completions_vote_alike(kind, data):
+    catalogue = data.draw(strategies.catalogues(max_features=3, types=(kind,)))
+    ensemble = data.draw(strategies.stump_ensembles(catalogue, max_hypotheses=5))
+    ensemble = replace(ensemble, calibrations=(), error_costs=None)
+    n_answers = data.draw(st.integers(0, 3))
+    state = draw_session(data, ensemble, None, n_answers, stop=NEVER)
+
+    is_said = is_certain(ensemble, state)
+
+    is_open = [one in (None, "ordered") for one in state.outcomes]
+    rows = naive.completions(
+        as_row(state.values),
+        np.flatnonzero(is_open & ensemble.is_used),
+        twins.all_options(ensemble),
+    )
+    hypotheses = twins.all_to_naive(ensemble)
+    votes = [naive.full_votes(hypotheses, ensemble.alphas, row, 1)[0] for row in rows]
+    found = {
+        int(ensemble.preference[0]) if vote == 0 else int(vote > 0) for (vote,) in votes
+    }
+    assert is_said == (len(found) == 1)
 
 
 def random_ensemble(random, kind, n_classes, policy="ordered", n_features=3):
@@ -178,8 +210,9 @@ def test_it_becomes_certain_before_all_is_asked(kind, n_classes, policy):
 @given(st.data())
 def test_vote_bounds_hold_every_completion(data):
     catalogue = data.draw(strategies.catalogues(max_features=3, max_groups=0))
-    ensemble = data.draw(made.ensembles(catalogue, policy="sample"))
-    state = draw_session(data, ensemble, data.draw(st.integers(0, 2)))
+    ensemble = data.draw(strategies.ensembles(catalogue, policy="sample"))
+    budget, n_answers = data.draw(strategies.budgets()), data.draw(st.integers(0, 2))
+    state = draw_session(data, ensemble, budget, n_answers)
     state = replace(state, budget=None)
     signs = st.sampled_from((-1.0, 0.0, 1.0))
     direction = data.draw(st.tuples(*[signs] * ensemble.n_outputs))
@@ -189,11 +222,11 @@ def test_vote_bounds_hold_every_completion(data):
 
     open_idxs = [i for i, one in enumerate(state.outcomes) if one in (None, "ordered")]
     least, greatest = naive.vote_bounds(
-        made.all_to_naive(ensemble),
+        twins.all_to_naive(ensemble),
         ensemble.alphas,
         as_row(state.values),
         open_idxs,
-        made.all_options(ensemble),
+        twins.all_options(ensemble),
         direction,
     )
     assert bounds[0] <= least + 1e-9
@@ -286,17 +319,6 @@ def test_walk_that_draws_in_vain_ends_as_the_session_does(kind, monkeypatch):
         assert sorted(asked) == np.flatnonzero(walks.ranks[row]).tolist()
         assert state.spent == walks.spent[row, 0]
         np.testing.assert_allclose(forecast.probabilities, chances[row, 0], atol=1e-9)
-
-
-def test_rows_of_a_sampled_walk_do_not_depend_on_one_another():
-    random = np.random.default_rng(3)
-    ensemble = random_ensemble(random, "tree", 3, "sample")
-    values = random.choice([0.0, 1.0, NAN], (5, 3))
-
-    whole = simulate.walk(ensemble, values, [0, 2, None], seed=1)
-    few = simulate.walk(ensemble, values[:2], [0, 2, None], seed=1)
-
-    np.testing.assert_array_equal(whole.margins[:2], few.margins)
 
 
 def test_pending_result_of_a_drawn_tree_is_followed_when_it_comes():

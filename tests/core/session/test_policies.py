@@ -137,7 +137,7 @@ def test_finding_a_plan_leaves_the_session_as_it_was():
     assert (position.case.status == kernels.OPEN).all()
 
 
-@given(strategies.ensembles(policy="ordered"), strategies.amounts(), st.data())
+@given(strategies.stump_ensembles(policy="ordered"), strategies.amounts(), st.data())
 def test_larger_budget_extends_the_same_plan(ensemble, budget, data):
     larger = budget + data.draw(strategies.amounts())
 
@@ -150,7 +150,7 @@ def test_larger_budget_extends_the_same_plan(ensemble, budget, data):
     assert lengths[-1] == len(ensemble.hypotheses)
 
 
-@given(strategies.ensembles(policy="ordered"), strategies.budgets(), st.data())
+@given(strategies.stump_ensembles(policy="ordered"), strategies.budgets(), st.data())
 def test_larger_budget_asks_the_same_first(ensemble, budget, data):
     larger = None if budget is None else budget + data.draw(strategies.amounts())
 
@@ -159,7 +159,7 @@ def test_larger_budget_asks_the_same_first(ensemble, budget, data):
     assert asked[1][: len(asked[0])] == asked[0]
 
 
-@given(strategies.ensembles(), st.integers(0, 2**64 - 1))
+@given(strategies.stump_ensembles(), st.integers(0, 2**64 - 1))
 def test_all_that_some_hypothesis_reads_is_asked_without_a_budget(ensemble, seed):
     state = machine.start(ensemble, None, seed=seed)
 
@@ -225,7 +225,7 @@ def test_numbers_are_philoxs_own(key):
     assert numbers.tolist() == np.random.Generator(philox).random(5).tolist()
 
 
-@given(strategies.ensembles(policy="sample"), st.integers(0, 2**64 - 1))
+@given(strategies.stump_ensembles(policy="sample"), st.integers(0, 2**64 - 1))
 def test_same_seed_asks_the_same(ensemble, seed):
     one, two = (
         ask_all(ensemble, machine.start(ensemble, 5 * 10**6, seed=seed))

@@ -44,7 +44,7 @@ def play(ensemble: Ensemble, state: State, script) -> list[State]:
 @st.composite
 def openings(draw) -> tuple[Ensemble, dict]:
     """An ensemble, and what a session on it starts from."""
-    ensemble = draw(strategies.ensembles())
+    ensemble = draw(strategies.stump_ensembles())
     idxs = st.integers(0, len(ensemble.catalogue.features) - 1)
     rule = StopRule(
         certain=draw(st.booleans()),

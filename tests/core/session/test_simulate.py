@@ -12,53 +12,45 @@ from core.model.hypotheses import Stump
 from core.model.model import Curve
 from core.session import curves, machine
 from core.session.curves import evaluate
-from core.session.policies.sample import MAX_DRAWS
-from core.session.simulate import class_probabilities, walk
+from core.session.policies import POLICIES
+from core.session.policies.sample import MAX_DRAWS, uniforms
+from core.session.position import Position
+from core.session.probability import decide
+from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.state import State
-from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
+from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset
-from core.table.prices import total_cost
-from tests import strategies
+from tests import naive_hypotheses as naive
+from tests import strategies, twins
+from tests.cascades import cascades
 from tests.sessions import CLASSES, NEVER, answer_from_row
+from tests.small import ensemble_of, table_of
 
 NAN = math.nan
+N_DRAWN = 1 << 14
 BUDGETS = st.lists(strategies.budgets(), max_size=4).map(
     lambda drawn: [*drawn, None, 0]
 )
 
 
-def make_ensemble(
-    features, hypotheses, groups=(), policy="ordered", priors=(0.5, 0.5), **fields
-) -> Ensemble:
+every_policy = pytest.mark.parametrize("policy", [*POLICIES])
+
+
+def make_ensemble(features, hypotheses, groups=(), **fields) -> Ensemble:
     """Hypotheses are (feature, alpha); they vote 1 above 0.5, or for category 1."""
-    return Ensemble(
-        catalogue=Catalogue(tuple(features), tuple(groups)),
-        classes=CLASSES,
-        hypotheses=tuple(
-            Stump(idx, 1.0, (1,), is_category=True)
-            if features[idx].type == "category"
-            else Stump(idx, 0.5, (1,))
-            for idx, _ in hypotheses
-        ),
-        alphas=tuple(alpha for _, alpha in hypotheses),
-        priors=priors,
-        algorithm="adaboost_bt",
-        policy=policy,
-        **fields,
-    )
+    stumps = [
+        Stump(idx, 1.0, (1,), is_category=True)
+        if features[idx].type == "category"
+        else Stump(idx, 0.5, (1,))
+        for idx, _ in hypotheses
+    ]
+    fields = {"alphas": tuple(alpha for _, alpha in hypotheses)} | fields
+    return ensemble_of(stumps, Catalogue(tuple(features), tuple(groups)), **fields)
 
 
-def make_dataset(ensemble, values, targets, weights=None) -> Dataset:
-    n_samples = len(targets)
-    if weights is None:
-        weights = np.full(n_samples, 1 / n_samples)
-    return Dataset(
-        ensemble.catalogue,
-        CLASSES,
-        np.array(values, np.float64).reshape(n_samples, -1),
-        np.array(targets, np.int64),
-        np.array(weights, np.float64),
-    )
+def rows_of(ensemble, values, targets, weights=None) -> Dataset:
+    values = np.array(values, np.float64).reshape(len(targets), -1)
+    return table_of(values.T, targets, ensemble.catalogue, weights=weights)
 
 
 def play(ensemble, row, budget, policy, seed, stream) -> tuple[State, list[int]]:
@@ -69,54 +61,92 @@ def play(ensemble, row, budget, policy, seed, stream) -> tuple[State, list[int]]
 
 
 @st.composite
-def tables(draw) -> tuple[Ensemble, np.ndarray]:
-    ensemble = draw(strategies.ensembles())
-    values = strategies.tables(ensemble.catalogue, max_rows=3, has_unseen=True)
-    return ensemble, draw(values)
+def tables(draw, policy="ordered"):
+    """An ensemble that a policy serves, a few rows, and budgets in any order."""
+    kinds = [cascades()]
+    if policy != "cascade":
+        few = strategies.ensembles(policy=policy, max_hypotheses=4)
+        kinds += [strategies.stump_ensembles(policy=policy), few]
+    ensemble = draw(st.one_of(kinds))
+    values = draw(strategies.tables(ensemble.catalogue, max_rows=3))
+    return ensemble, values, draw(BUDGETS)
 
 
-@given(tables(), BUDGETS, st.sampled_from(("ordered", "sample")), st.integers(0, 99))
-def test_walk_is_one_session_per_row_and_budget(table, budgets, policy, seed):
-    ensemble, values = table
-
-    walks = walk(ensemble, values, budgets, policy, seed)
-
-    sessions = [
-        [play(ensemble, row, budget, policy, seed, i) for budget in budgets]
-        for i, row in enumerate(values)
-    ]
-    forecasts = [
-        [machine.forecast(ensemble, state) for state, _ in row] for row in sessions
-    ]
-    margins = [[forecast.margin for forecast in row] for row in forecasts]
-    shares = [[forecast.known_share for forecast in row] for row in forecasts]
-    chances = [[forecast.probabilities for forecast in row] for row in forecasts]
-    assert walks.spent.tolist() == [[s.spent for s, _ in row] for row in sessions]
-    assert walks.n_asked.tolist() == [
-        [len(asked) for _, asked in row] for row in sessions
-    ]
-    assert walks.margins[..., 0] == pytest.approx(np.array(margins), abs=1e-9)
-    assert walks.known_shares == pytest.approx(np.array(shares))
-    assert class_probabilities(ensemble, walks, policy) == pytest.approx(
-        np.array(chances), abs=1e-9
-    )
+def naive_end(ensemble, policy, row, budget, uniforms) -> naive.End:
+    """How the naive session of a row ends."""
+    of_row = twins.all_to_naive(ensemble), ensemble.alphas
+    of_row += twins.shop_of(ensemble.catalogue), row, budget
+    if policy == "ordered":
+        return naive.walk_ordered(*of_row, ensemble.n_outputs)
+    if policy == "sample":
+        return naive.walk_sampled(*of_row, uniforms, ensemble.n_outputs)
+    stages = ensemble.cascade.stages
+    return naive.walk_staged(*of_row, [(one.length, one.threshold) for one in stages])
 
 
-@given(tables(), BUDGETS, st.sampled_from(("ordered", "sample")), st.integers(0, 99))
-def test_ranks_are_the_order_of_asking(table, budgets, policy, seed):
-    ensemble, values = table
+@every_policy
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_walk_is_the_naive_session(policy, data, seed):
+    ensemble, values, budgets = data.draw(tables(policy))
+    total = max(sum(ensemble.alphas), 1e-9)
 
-    ranks = walk(ensemble, values, budgets, policy, seed, needs_ranks=True).ranks
+    walks = walk(ensemble, values, budgets, policy, seed, needs_ranks=True)
 
-    for i, row in enumerate(values):
-        _, asked = play(ensemble, row, None, policy, seed, i)
-        expected = [asked.index(f) + 1 if f in asked else 0 for f in range(row.size)]
-        assert ranks[i].tolist() == expected
+    for idx, row in enumerate(twins.rows_of(values)):
+        numbers = uniforms(seed, idx).random(N_DRAWN).tolist()
+        ends = [naive_end(ensemble, policy, row, b, numbers) for b in budgets]
+        assert walks.spent[idx].tolist() == [end.spent for end in ends]
+        assert walks.n_asked[idx].tolist() == [len(end.asked) for end in ends]
+        assert walks.marks[idx].tolist() == [end.mark for end in ends]
+        assert walks.ranks[idx].tolist() == ranks_of(ends[-2].asked, row)
+        # Before any draw has voted nothing is known.
+        is_drawn = policy == "sample" and [end.mark for end in ends]
+        alphas = [0.0 if is_drawn and not end.mark else end.alpha for end in ends]
+        assert walks.known_shares[idx] * total == pytest.approx(alphas)
+        counts = [end.mark if is_drawn and end.mark >= 0 else end.alpha for end in ends]
+        votes = walks.margins[idx] * np.array(counts)[:, None]
+        np.testing.assert_allclose(votes, [end.votes for end in ends], atol=1e-9)
 
 
-@given(tables(), st.lists(strategies.amounts(), min_size=1, max_size=4), st.data())
-def test_order_of_budgets_changes_nothing(table, budgets, data):
-    ensemble, values = table
+def ranks_of(asked, row):
+    return [asked.index(f) + 1 if f in asked else 0 for f in range(len(row))]
+
+
+@every_policy
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_walk_is_one_session_per_row_and_budget(policy, data, seed):
+    ensemble, values, budgets = data.draw(tables(policy))
+
+    walks = walk(ensemble, values, budgets, policy, seed, needs_ranks=True)
+
+    chances = class_probabilities(ensemble, walks, policy)
+    votes, labels = class_votes(ensemble, walks, policy), decide(ensemble, chances)
+    for idx, row in enumerate(values):
+        _, order = play(ensemble, row, None, policy, seed, idx)
+        assert walks.ranks[idx].tolist() == ranks_of(order, row)
+        for at, budget in enumerate(budgets):
+            state, asked = play(ensemble, row, budget, policy, seed, idx)
+            standing = POLICIES[policy].standing(Position.of(ensemble, state))
+            forecast = machine.forecast(ensemble, state)
+            assert budget is None or state.spent <= budget
+            assert (state.spent, len(asked)) == (
+                walks.spent[idx, at],
+                walks.n_asked[idx, at],
+            )
+            assert standing.marks == walks.marks[idx, at]
+            assert (forecast.vote, forecast.label) == (votes[idx, at], labels[idx, at])
+            assert forecast.probabilities == pytest.approx(chances[idx, at], abs=1e-9)
+            # Known answers may be of stages after the one that rejected.
+            if standing.marks < 0 and policy == "cascade":
+                continue
+            share, margins = walks.known_shares[idx, at], walks.margins[idx, at]
+            assert forecast.known_share == pytest.approx(share)
+            assert standing.margins == pytest.approx(margins, abs=1e-9)
+
+
+@given(tables(), st.data())
+def test_order_of_budgets_changes_nothing(table, data):
+    ensemble, values, budgets = table
     shuffled = data.draw(st.permutations(range(len(budgets))))
 
     walks = walk(ensemble, values, budgets)
@@ -126,71 +156,15 @@ def test_order_of_budgets_changes_nothing(table, budgets, data):
     assert others.spent.tolist() == walks.spent[:, shuffled].tolist()
 
 
-@given(tables(), BUDGETS, st.integers(0, 99))
-def test_walk_of_a_row_does_not_depend_on_the_rows_after_it(table, budgets, seed):
-    ensemble, values = table
+@given(tables("sample"), st.integers(0, 99))
+def test_walk_of_a_row_does_not_depend_on_the_rows_after_it(table, seed):
+    ensemble, values, budgets = table
 
     walks = walk(ensemble, values, budgets, "sample", seed)
     first = walk(ensemble, values[:1], budgets, "sample", seed)
 
     assert walks.margins[:1].tolist() == first.margins.tolist()
     assert walks.n_asked[:1].tolist() == first.n_asked.tolist()
-
-
-def test_missing_member_of_a_bundle_leaves_the_others_to_pay():
-    features = [Feature(f"f{idx}", cost=0, group="echo") for idx in range(3)]
-    ensemble = make_ensemble(features, [(0, 1.0), (1, 1.0)], [Group("echo", price=90)])
-    values = np.array([[NAN, 1.0, NAN], [NAN, NAN, NAN], [NAN, NAN, 1.0]])
-
-    walks = walk(ensemble, values, [89, 90])
-
-    assert walks.spent.tolist() == [[0, 90], [0, 0], [0, 90]]
-    assert walks.n_asked.tolist() == [[0, 3]] * 3
-
-
-def test_share_known_without_a_ballot_is_that_of_the_session():
-    features = [
-        Feature("f0", cost=0, group="echo"),
-        Feature("f1", cost=0, group="echo"),
-        Feature("f2", cost=9),
-    ]
-    hypotheses = [(0, 1 / 8), (1, 2.0), (2, 2.0)]
-    ensemble = make_ensemble(features, hypotheses, [Group("echo", price=5)], "sample")
-    values = np.tile([1.0, NAN, 1.0], (9, 1))
-
-    walks = walk(ensemble, values, [5])
-
-    sessions = [play(ensemble, row, 5, "sample", 0, i) for i, row in enumerate(values)]
-    assert walks.known_shares[:, 0].tolist() == [
-        machine.forecast(ensemble, state).known_share for state, _ in sessions
-    ]
-
-
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
-@pytest.mark.parametrize("budget", [7, None])
-def test_unseen_category_is_paid_for_and_gives_the_prior(policy, budget):
-    features = [
-        Feature("f0", "category", cost=7, categories=("a", "b")),
-        Feature("f1", cost=100),
-    ]
-    ensemble = make_ensemble(features, [(0, 8.0), (1, 1 / 8)], priors=(0.25, 0.75))
-
-    walks = walk(ensemble, np.array([[UNSEEN, NAN]]), [budget], policy)
-
-    assert walks.spent.tolist() == [[7]]
-    assert walks.margins.tolist() == [[[0.0]]]
-    assert walks.known_shares.tolist() == [[0.0]]
-    assert class_probabilities(ensemble, walks, policy).tolist() == [[[0.25, 0.75]]]
-
-
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
-def test_ensemble_without_hypotheses_spends_nothing(policy):
-    ensemble = make_ensemble([Feature("f0")], [])
-
-    walks = walk(ensemble, np.zeros((2, 1)), [None], policy)
-
-    assert walks.spent.tolist() == [[0], [0]]
-    assert walks.margins.tolist() == [[[0.0]], [[0.0]]]
 
 
 def test_walk_under_no_budget_has_no_columns():
@@ -220,44 +194,31 @@ def test_walk_ends_after_the_most_draws_as_a_session_does():
     )
 
 
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
-def test_sampling_uses_its_own_calibration_until_all_is_known(policy):
-    fitted = (
-        ("ordered", strategies.calibration()),
-        ("sample", strategies.calibration(slope=5.0)),
-    )
-    features = [Feature("f0", cost=1), Feature("f1", cost=1)]
-    ensemble = make_ensemble(
-        features, [(0, 1.0), (1, 1.0)], policy=policy, calibrations=fitted
-    )
+@given(st.data())
+def test_curve_is_that_of_the_sessions(data):
+    ensemble = data.draw(strategies.stump_ensembles() | cascades())
+    dataset = data.draw(strategies.datasets(ensemble.catalogue))
+    limits = [0, 3_000_000, None]
 
-    walks = walk(ensemble, np.ones((1, 2)), [1, None])
+    curve = evaluate(ensemble, dataset, limits)
 
-    logits = np.log(1 / class_probabilities(ensemble, walks)[..., 1] - 1) * -1
-    assert logits[0] == pytest.approx([2, 4] if policy == "ordered" else [20, 4])
-
-
-@given(tables(), BUDGETS, st.sampled_from(("ordered", "sample")))
-def test_spend_never_exceeds_the_budget(table, budgets, policy):
-    ensemble, values = table
-    targets = np.zeros(values.shape[0], np.int64)
-
-    curve = evaluate(ensemble, make_dataset(ensemble, values, targets), budgets, policy)
-
-    limits = [total_cost(ensemble.catalogue) if b is None else b for b in budgets]
-    assert all(
-        mean <= most + 1e-6 and most <= limit
-        for mean, most, limit in zip(
-            curve.mean_spends, curve.max_spends, limits, strict=True
-        )
-    )
+    for at, limit in enumerate(limits):
+        wrong = spent = 0.0
+        for idx, row in enumerate(dataset.values):
+            state, _ = play(ensemble, row, limit, ensemble.policy, 0, idx)
+            vote = machine.forecast(ensemble, state).vote
+            wrong += dataset.weights[idx] * (vote != dataset.targets[idx])
+            spent += dataset.weights[idx] * state.spent
+        assert curve.errors[at] == pytest.approx(wrong)
+        assert curve.mean_spends[at] == pytest.approx(spent)
+        assert limit is None or curve.max_spends[at] <= limit
 
 
 def test_curve_by_hand():
     features = [Feature("f0", cost=2), Feature("f1", cost=3)]
     ensemble = make_ensemble(features, [(0, 1.0), (1, 2.0)], priors=(0.25, 0.75))
     values = [[1.0, 0.0], [0.0, 1.0], [0.0, NAN], [NAN, NAN]]
-    dataset = make_dataset(ensemble, values, [1, 1, 0, 0])
+    dataset = rows_of(ensemble, values, [1, 1, 0, 0])
 
     curve = evaluate(ensemble, dataset, [None, 2, 0])
 
@@ -274,7 +235,7 @@ def test_curve_by_hand():
 def test_rows_count_by_their_weights():
     ensemble = make_ensemble([Feature("f0", cost=2)], [(0, 1.0)])
     values = [[1.0], [0.0], [NAN]]
-    dataset = make_dataset(ensemble, values, [1, 1, 1], weights=[0.5, 0.375, 0.125])
+    dataset = rows_of(ensemble, values, [1, 1, 1], weights=[0.5, 0.375, 0.125])
 
     curve = evaluate(ensemble, dataset, [2])
 
@@ -286,7 +247,7 @@ def test_error_of_the_label_follows_the_error_costs():
     ensemble = make_ensemble(
         [Feature("f0", cost=2)], [(0, 0.5)], error_costs=((0.0, 9.0), (1.0, 0.0))
     )
-    dataset = make_dataset(ensemble, [[1.0], [1.0], [0.0]], [1, 1, 0])
+    dataset = rows_of(ensemble, [[1.0], [1.0], [0.0]], [1, 1, 0])
 
     curve = evaluate(ensemble, dataset, [2])
 
@@ -301,7 +262,7 @@ def test_error_without_money_is_the_share_of_the_minority(dataset, policy, data)
         Feature(f.name, f.type, cost=1, categories=f.categories)
         for f in dataset.catalogue.features
     )
-    ensemble = data.draw(strategies.ensembles(Catalogue(features)))
+    ensemble = data.draw(strategies.stump_ensembles(Catalogue(features)))
     priced = make_ensemble(features, [], priors=(1 - share, share))
     ensemble = Ensemble(
         priced.catalogue,
@@ -326,7 +287,7 @@ def test_curve_is_the_same_however_many_rows_are_judged_at_a_time(policy, monkey
     features = [Feature(f"f{idx}", cost=1) for idx in range(3)]
     ensemble = make_ensemble(features, [(0, 1.0), (1, 0.8), (2, 0.7)])
     values, targets = random.random((11, 3)), random.integers(0, 2, 11)
-    dataset = make_dataset(ensemble, values, targets, random.dirichlet(np.ones(11)))
+    dataset = rows_of(ensemble, values, targets, random.dirichlet(np.ones(11)))
     expected = evaluate(ensemble, dataset, [0, 1, 2, None], policy, seed=3)
     monkeypatch.setattr(curves, "MAX_MARGINS", 16)
 

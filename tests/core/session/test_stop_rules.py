@@ -1,29 +1,24 @@
 """Advice to stop: `certain` against all that could still be answered."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.session import machine
 from core.session.state import State, StopRule
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel
-from tests import naive_sessions, strategies
+from tests import strategies
+from tests.hypotheses import later_states
 from tests.sessions import (
-    CLASSES,
-    is_certain,
     observe,
     observe_value,
     small_ensemble,
 )
-
-POLICIES = st.sampled_from(("ordered", "sample"))
+from tests.small import ensemble_of
 
 
 def make_ensemble(
@@ -32,111 +27,6 @@ def make_ensemble(
     """Costs are 1 by default."""
     costs = costs or [1] * (1 + max(idx for idx, _ in hypotheses))
     return small_ensemble(costs, hypotheses, priors=priors, **fields)
-
-
-def plain_stumps(ensemble: Ensemble) -> list[tuple]:
-    return [
-        (h.feature_idx, h.cut, h.is_category, h.votes[0] * alpha)
-        for h, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
-    ]
-
-
-def all_options(ensemble: Ensemble) -> list[list[float]]:
-    """What each feature could answer, a missing value first."""
-    return [
-        naive_sessions.options(
-            plain_stumps(ensemble),
-            idx,
-            len(feature.categories) if feature.type == "category" else None,
-        )
-        for idx, feature in enumerate(ensemble.catalogue.features)
-    ]
-
-
-def play_on(ensemble: Ensemble, state: State, options) -> Iterator[State]:
-    """Every state that answers to the questions and pending results can lead to."""
-    yield state
-    feature_idx = state.next_feature_idx
-    if feature_idx is None and state.pending:
-        feature_idx = state.pending[0]
-    if feature_idx is not None:
-        for value in options[feature_idx]:
-            after = observe_value(ensemble, state, feature_idx, value)
-            yield from play_on(ensemble, after, options)
-
-
-@st.composite
-def small_ensembles(draw, types=None) -> Ensemble:
-    catalogue = draw(strategies.catalogues(max_features=3, types=types))
-    return draw(strategies.ensembles(catalogue, max_hypotheses=5))
-
-
-@st.composite
-def sessions(draw, ensemble: Ensemble, budgets, stop: StopRule) -> list[State]:
-    """All states of a session whose questions get random answers, some late."""
-    options = all_options(ensemble)
-    state = machine.start(
-        ensemble,
-        draw(budgets),
-        seed=draw(st.integers(0, 99)),
-        policy=draw(POLICIES),
-        stop=stop,
-    )
-    states = [state]
-    while state.next_feature_idx is not None:
-        feature_idx = state.next_feature_idx
-        if draw(st.integers(0, 3)) == 0:
-            state = observe(ensemble, state, feature_idx, "ordered")
-        else:
-            value = draw(st.sampled_from(options[feature_idx]))
-            state = observe_value(ensemble, state, feature_idx, value)
-        states.append(state)
-    return states
-
-
-@pytest.mark.parametrize("kind", ["number", "boolean", "category"])
-@given(st.data())
-def test_certain_without_budget_is_when_all_completions_vote_alike(kind, data):
-    ensemble = data.draw(small_ensembles(types=(kind,)))
-    ensemble = replace(ensemble, calibrations=(), error_costs=None)
-    rule = StopRule(certain=False)
-    state = data.draw(sessions(ensemble, st.none(), rule).flatmap(st.sampled_from))
-    stumps, options = plain_stumps(ensemble), all_options(ensemble)
-    free = [
-        idx
-        for idx, outcome in enumerate(state.outcomes)
-        if outcome in (None, "ordered") and ensemble.is_used[idx]
-    ]
-
-    said = is_certain(ensemble, state)
-
-    votes = {
-        sign(ensemble, naive_sessions.full_vote(stumps, row))
-        for row in naive_sessions.completions(state.values, free, options)
-    }
-    assert said == (len(votes) == 1)
-
-
-def sign(ensemble: Ensemble, vote: float) -> int:
-    return int(ensemble.preference[0]) if vote == 0 else int(vote > 0)
-
-
-# Few sessions become certain before they end, so more of them than elsewhere.
-@settings(max_examples=3 * settings.default.max_examples)
-@given(small_ensembles(), strategies.budgets(), st.data())
-def test_no_answer_changes_vote_or_label_once_certain(ensemble, budget, data):
-    states = data.draw(sessions(ensemble, st.just(budget), StopRule()))
-    certain = next((s for s in states if s.stop_reason == "certain"), None)
-    if certain is None:
-        return
-
-    forecasts = [
-        machine.forecast(ensemble, state)
-        for state in play_on(ensemble, certain, all_options(ensemble))
-    ]
-
-    assert len({forecast.vote for forecast in forecasts}) == 1
-    assert len({forecast.label for forecast in forecasts}) == 1
 
 
 def start_answered(ensemble, budget, answers, **fields) -> State:
@@ -258,14 +148,11 @@ def test_fixed_vote_with_an_open_label_is_not_certain():
     ("cost", "reason", "labels"), [(20.0, "certain", {0}), (40.0, None, {0, 1})]
 )
 def test_costly_error_keeps_the_label_of_three_classes_open(cost, reason, labels):
-    ensemble = Ensemble(
-        catalogue=Catalogue((Feature("f0", cost=1), Feature("f1", cost=1))),
-        classes=(*CLASSES, ClassLabel("2", "maybe")),
-        hypotheses=(Stump(0, 0.5, (1, -1, -1)), Stump(1, 0.5, (-1, 1, -1))),
+    ensemble = ensemble_of(
+        [Stump(0, 0.5, (1, -1, -1)), Stump(1, 0.5, (-1, 1, -1))],
+        n_classes=3,
         alphas=(2.0, 0.5),
         priors=(0.4, 0.3, 0.3),
-        algorithm="adaboost_bt",
-        policy="ordered",
         error_costs=((0.0, 1.0, 1.0), (cost, 0.0, 1.0), (1.0, 1.0, 0.0)),
     )
 
@@ -291,7 +178,7 @@ def test_label_is_not_certain_between_the_prior_of_a_tie_and_a_full_margin(offse
     state = start_answered(ensemble, None, [(0, 1.0)])
     labels = {
         machine.forecast(ensemble, reached).label
-        for reached in play_on(ensemble, state, all_options(ensemble))
+        for reached in later_states(ensemble, state)
     }
 
     assert state.stop_reason == ("certain" if len(labels) == 1 else None)
@@ -390,15 +277,9 @@ def test_end_goes_before_advice_and_certain_before_confident(
 def test_tree_is_bounded_by_what_the_budget_can_still_read_of_it(policy):
     # Below the root lies a feature that the budget never pays.
     stumps = (Stump(0, 0.5, (1,)), Stump(1, 0.5, (-1,)))
-    ensemble = Ensemble(
-        Catalogue((Feature("cheap", cost=1), Feature("dear", cost=100))),
-        (ClassLabel("0", "0"), ClassLabel("1", "1")),
-        (Tree(stumps, ((1, LEAF), (LEAF, LEAF))),),
-        (1.0,),
-        (0.5, 0.5),
-        "adaboost",
-        policy,
-    )
+    catalogue = Catalogue((Feature("cheap", cost=1), Feature("dear", cost=100)))
+    tree = Tree(stumps, ((1, LEAF), (LEAF, LEAF)))
+    ensemble = ensemble_of([tree], catalogue, policy=policy)
 
     opened = machine.start(ensemble, 5)
     answered = observe(ensemble, opened, 0, "value", 1.0)

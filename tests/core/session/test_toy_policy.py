@@ -141,7 +141,7 @@ def test_policy_serves_every_model_unless_it_says_otherwise():
 def test_evaluate_plays_a_policy_that_a_test_adds():
     ensemble = tiny_ensembles()[0]
     rows = rows_of(ensemble)
-    dataset = table_of(rows.T, np.arange(len(rows)) % 2, ensemble.catalogue)
+    dataset = table_of(rows.T, catalogue=ensemble.catalogue)
 
     curve = evaluate(ensemble, dataset, BUDGETS, "cheapest")
 

@@ -9,27 +9,14 @@ from hypothesis import strategies as st
 
 from core.kernels import CHUNK, FEW, MISSING
 from core.table.binning import MAX_CODES, bin_values, find_thresholds
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset
 from tests import naive
-from tests.strategies import datasets, rows_of
+from tests.small import table_of
+from tests.strategies import datasets
+from tests.twins import rows_of
 
 TINY = 5e-324
 HUGE = sys.float_info.max
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-
-
-def table_of(columns, types=None, weights=None):
-    values = np.array(columns, dtype=np.float64).T.copy()
-    n_samples = values.shape[0]
-    kinds = types or ["number"] * len(columns)
-    return Dataset(
-        Catalogue(tuple(Feature(f"f{i}", kind) for i, kind in enumerate(kinds))),
-        (ClassLabel("0", "0"), ClassLabel("1", "1")),
-        values,
-        np.arange(n_samples) % 2,
-        np.full(n_samples, 1 / n_samples) if weights is None else weights,
-    )
 
 
 @pytest.mark.parametrize(
@@ -163,21 +150,14 @@ def test_constant_feature_has_one_code_and_an_empty_one_none():
 
 
 def test_categories_that_do_not_occur_get_no_code():
-    binned = bin_values(table_of([[4.0, 1.0, np.nan, 4.0]], ["category"]))
+    binned = bin_values(table_of([[4.0, 1.0, np.nan, 4.0]], types=["category"]))
 
     assert binned.cuts[0].tolist() == [1.0, 4.0]
     assert binned.codes[0].tolist() == [1, 0, MISSING, 1]
 
 
 def test_table_without_features_has_no_codes():
-    dataset = table_of([[1.0, 2.0]])
-    bare = Dataset(
-        Catalogue(()),
-        dataset.classes,
-        np.empty((2, 0)),
-        dataset.targets,
-        dataset.weights,
-    )
+    bare = table_of([], [0, 1])
 
     assert bin_values(bare).codes.shape == (0, 2)
 
@@ -253,7 +233,7 @@ def test_categories_that_are_few_many_or_late_are_coded_by_their_order(n_samples
         np.where(rows == n_samples - 1, 5.0, rows % 2 * 9),
     ]
 
-    binned = bin_values(table_of(columns, ["category"] * len(columns)))
+    binned = bin_values(table_of(columns, types=["category"] * len(columns)))
 
     for idx, column in enumerate(columns):
         codes, cuts, _ = expect(column, None, True)

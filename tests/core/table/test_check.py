@@ -5,7 +5,6 @@ import pytest
 
 from app.documents.spec import read_spec
 from core.errors import AnswerError, RefusedError
-from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.model.rows import check_rows, check_targets
 from core.pipeline.check import check_training
@@ -13,6 +12,8 @@ from core.session.answers import check_answer, parse_answer
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.columns import infer_type
 from core.table.dataset import ClassLabel
+from tests.sessions import CLASSES
+from tests.small import ensemble_of
 
 
 def text(*cells):
@@ -299,21 +300,10 @@ def test_many_wrong_cells_are_counted():
 
 @pytest.fixture
 def ensemble():
-    return Ensemble(
-        catalogue=Catalogue(
-            (
-                Feature("a"),
-                Feature("c", "category", categories=("p", "q")),
-                Feature("idle"),
-            )
-        ),
-        classes=(ClassLabel("0", "no"), ClassLabel("1", "yes")),
-        hypotheses=(Stump(0, 0.5, (1,)), Stump(1, 0.0, (1,), is_category=True)),
-        alphas=(1.0, 0.5),
-        priors=(0.5, 0.5),
-        algorithm="adaboost",
-        policy="ordered",
-    )
+    kind = Feature("c", "category", categories=("p", "q"))
+    stumps = [Stump(0, 0.5, (1,)), Stump(1, 0.0, (1,), is_category=True)]
+    catalogue = Catalogue((Feature("a"), kind, Feature("idle")))
+    return ensemble_of(stumps, catalogue, classes=CLASSES)
 
 
 def test_rows_for_a_model_may_lack_what_it_does_not_read(ensemble):

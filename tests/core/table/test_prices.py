@@ -18,7 +18,8 @@ from core.table.prices import (
     total_cost,
 )
 from tests import naive
-from tests.strategies import catalogues, shop_of
+from tests.strategies import catalogues
+from tests.twins import shop_of
 
 BLOOD = Catalogue(
     (
@@ -147,18 +148,3 @@ def test_rule_costs_of_a_catalogue_without_costs_are_zero():
 
     assert rule_costs(free, np.zeros(0, np.bool_)).tolist() == [0.0, 0.0]
     assert smallest_cost(free) == 0
-
-
-@given(catalogues(), st.data(), st.sampled_from([None, 7]))
-def test_rule_costs_equal_the_naive_ones(catalogue, data, cost_floor):
-    n_features = len(catalogue.features)
-    paid = data.draw(st.sets(st.sampled_from(range(n_features))))
-    is_group_paid = np.zeros(len(catalogue.groups), np.bool_)
-    is_group_paid[list(pay(catalogue, Paid(), paid).group_idxs)] = True
-
-    costs = rule_costs(catalogue, is_group_paid, cost_floor)
-
-    shop = shop_of(catalogue)
-    assert costs.tolist() == [
-        naive.rule_cost(shop, paid, idx, cost_floor) for idx in range(n_features)
-    ]

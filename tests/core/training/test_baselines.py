@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from app.documents.model import model_from_json
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Tree
 from core.model.votes import full_votes, hypothesis_votes, raw_votes
@@ -23,7 +22,6 @@ from core.training.baselines import (
     tree_seed,
 )
 from core.training.foreign import find_cut, lay_table
-from tests import strategies_classes as made
 from tests.baselines import (
     BAGGED,
     N_TREES,
@@ -33,9 +31,9 @@ from tests.baselines import (
     noise,
     numbers,
     params_of,
-    through_json,
 )
-from tests.small import finish, train
+from tests.documents import through_json
+from tests.small import finish, make_dataset, train
 
 
 def one_hot(dataset: Dataset) -> np.ndarray:
@@ -162,7 +160,7 @@ def test_split_that_parts_only_the_missing_values_asks_for_nothing(kind):
     categories = ("p", "q") if kind == "category" else ()
     first = Feature("a", kind, categories=categories)
     catalogue = Catalogue((first, Feature("b")))
-    dataset = made.make_dataset(values, targets, 2, catalogue=catalogue)
+    dataset = make_dataset(values, targets, 2, catalogue=catalogue)
     table = lay_table(dataset)
     fitted = DecisionTreeClassifier(random_state=0).fit(table.columns, targets)
     assert np.isinf(fitted.tree_.threshold).any()
@@ -195,7 +193,7 @@ def test_tree_without_any_split_leaves_the_majority(algorithm):
 
     assert model.ensemble.hypotheses == ()
     assert model.curve.errors == (0.3,) * len(model.curve.errors)
-    assert model_from_json(through_json(model)) == model
+    assert through_json(model) == model
     state = machine.start(model.ensemble, None)
     assert state.stop_reason == "all_known"
     assert machine.forecast(model.ensemble, state).label == 0
@@ -207,7 +205,7 @@ def test_tree_without_any_split_leaves_the_majority(algorithm):
 def test_category_without_a_value_is_no_column(algorithm):
     catalogue = Catalogue((Feature("d", "category"),))
     values = np.full((8, 1), math.nan)
-    dataset = made.make_dataset(values, np.arange(8) % 2, 2, catalogue=catalogue)
+    dataset = make_dataset(values, np.arange(8) % 2, 2, catalogue=catalogue)
 
     assert grow(dataset, algorithm) == []
 

@@ -1,7 +1,7 @@
 import json
 import math
 import os
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from pathlib import Path
 
 import numba
@@ -20,9 +20,10 @@ from core.training.boosting import boost, initial_weights, make_weights
 from core.training.params import BoostParams
 from core.training.rules import MAX_EDGE, RULES
 from tests import naive_hypotheses as naive
-from tests.small import signed_of
-from tests.strategies import datasets, plain_stump, rows_of, shop_of
-from tests.strategies_classes import to_naive
+from tests.rounds import naive_run, run
+from tests.small import signed_of, table_of
+from tests.strategies import datasets
+from tests.twins import rows_of, to_naive
 
 UNIT = 1_000_000
 GOLDEN = Path(__file__).parent / "golden" / "boosting.json"
@@ -38,33 +39,8 @@ every_score = pytest.mark.parametrize(
 )
 
 
-def run(dataset, rule="adaboost", done=(), **params):
-    shards = [(bin_values(dataset), initial_weights(dataset))]
-    return list(boost(shards, dataset.catalogue, BoostParams(rule, **params), done))
-
-
-def run_naive(dataset, rule, **params):
-    features = dataset.catalogue.features
-    return naive.boost(
-        rows_of(dataset.values),
-        dataset.weights[:, None].tolist(),
-        dataset.signs[:, None].tolist(),
-        [feature.type == "category" for feature in features],
-        shop_of(dataset.catalogue),
-        rule,
-        **params,
-    )
-
-
-def small_table(columns, targets, weights=None):
-    n = len(targets)
-    return Dataset(
-        Catalogue(tuple(Feature(f"f{idx}") for idx in range(len(columns)))),
-        CLASSES,
-        np.array(columns, dtype=np.float64).T.copy(),
-        np.array(targets),
-        np.full(n, 1 / n) if weights is None else np.array(weights),
-    )
+def boosted(dataset, rule="adaboost", done=(), **params):
+    return run(dataset, BoostParams(rule, **params), done)
 
 
 def numbers(seed, count):
@@ -112,9 +88,11 @@ def shop_table(n_samples=24, seed=1):
 def test_run_equals_the_naive_run(rule, seed):
     dataset = shop_table(seed=seed)
 
-    rounds = run(dataset, rule, rounds=15, switch=0.4)
+    params = BoostParams(rule, rounds=15, switch=0.4)
 
-    expected = run_naive(dataset, rule, rounds=15, switch=0.4)
+    rounds = run(dataset, params)
+
+    expected = naive_run(dataset, params)
     assert [to_naive(a.hypothesis) for a in rounds] == [a.hypothesis for a in expected]
     assert [a.spent for a in rounds] == [a.spent for a in expected]
     for name in ("edge", "alpha", "z"):
@@ -126,14 +104,14 @@ def test_run_equals_the_naive_run(rule, seed):
 @every_score
 @given(dataset=datasets(), tau=st.sampled_from([0.0, 0.5, 1.0]))
 def test_every_round_is_the_best_by_the_naive_formulas(rule, dataset, tau):
-    params = {"rounds": 4, "tau": tau, "switch": 0.5}
+    params = BoostParams(rule, rounds=4, tau=tau, switch=0.5)
 
-    rounds = run(dataset, rule, **params)
+    rounds = run(dataset, params)
 
     # Rounding decides whether a stump on the very clip is perfect.
     assume(all(abs(added.edge - MAX_EDGE) > 1e-11 for added in rounds))
     choices = [to_naive(added.hypothesis) for added in rounds]
-    expected = run_naive(dataset, rule, choices=choices, **params)
+    expected = naive_run(dataset, params, choices)
     for added, twin in zip(rounds, expected, strict=True):
         assert twin.score == pytest.approx(twin.own.score, rel=1e-6, abs=1e-20)
         assert (added.edge, added.z) == pytest.approx((twin.edge, twin.z))
@@ -143,7 +121,7 @@ def test_every_round_is_the_best_by_the_naive_formulas(rule, dataset, tau):
 @every_score
 @given(dataset=datasets())
 def test_normaliser_keeps_the_bound_of_schapire_and_singer(rule, dataset):
-    for added in run(dataset, rule, rounds=6):
+    for added in boosted(dataset, rule, rounds=6):
         assert added.z <= math.sqrt(1 - min(added.edge, MAX_EDGE) ** 2) + 1e-12
 
 
@@ -154,7 +132,7 @@ def test_bought_stump_has_no_edge_left_on_the_new_weights(rule):
     dataset = Dataset(dataset.catalogue, CLASSES, values, *astuple(dataset)[3:5])
     shard = bin_values(dataset), initial_weights(dataset)
     weights = make_weights([shard], BoostParams())
-    for added in run(dataset, rule, rounds=5):
+    for added in boosted(dataset, rule, rounds=5):
         weights.apply(added.hypothesis, added.alpha)
 
         moduli, signs = (
@@ -168,19 +146,19 @@ def test_bought_stump_has_no_edge_left_on_the_new_weights(rule):
 
 @every_rule
 def test_alpha_of_a_perfect_stump_is_clipped_and_ends_the_run(rule):
-    perfect = small_table([[0, 0, 1, 1], [0, 1, 0, 1]], [0, 0, 1, 1])
+    perfect = table_of([[0, 0, 1, 1], [0, 1, 0, 1]], [0, 0, 1, 1])
 
-    rounds = run(perfect, rule, rounds=9)
+    rounds = boosted(perfect, rule, rounds=9)
 
     assert [added.edge for added in rounds] == [1.0]
     assert rounds[0].alpha == pytest.approx(math.atanh(1 - 1e-9))
 
 
 def test_run_does_not_go_on_after_a_perfect_round():
-    perfect = small_table([[0, 0, 1, 1]], [0, 0, 1, 1])
-    done = run(perfect, rounds=9)
+    perfect = table_of([[0, 0, 1, 1]], [0, 0, 1, 1])
+    done = boosted(perfect, rounds=9)
 
-    assert run(perfect, done=done, rounds=9) == []
+    assert boosted(perfect, done=done, rounds=9) == []
 
 
 @every_rule
@@ -190,24 +168,22 @@ def test_run_does_not_go_on_after_a_perfect_round():
     ids=["constant", "useless", "empty", "constant or missing"],
 )
 def test_table_without_an_edge_yields_no_round(rule, columns):
-    assert run(small_table(columns, [0, 1, 0, 1]), rule) == []
+    assert boosted(table_of(columns, [0, 1, 0, 1]), rule) == []
 
 
 def test_table_without_features_yields_no_round():
-    bare = Dataset(
-        Catalogue(()), CLASSES, np.empty((2, 0)), np.array([0, 1]), np.full(2, 0.5)
-    )
+    bare = table_of([], [0, 1])
 
-    assert run(bare) == []
+    assert boosted(bare) == []
 
 
 def test_rows_without_the_feature_keep_their_share_of_the_weight():
     # Present: 0.5 right, 0.125 wrong, hence gamma = 0.375.
-    table = small_table(
-        [[0, 0, 1, 1, NAN]], [0, 1, 1, 1, 1], [0.25, 0.125, 0.125, 0.125, 0.375]
+    table = table_of(
+        [[0, 0, 1, 1, NAN]], [0, 1, 1, 1, 1], weights=[0.25, 0.125, 0.125, 0.125, 0.375]
     )
 
-    added = run(table, rounds=1)[0]
+    added = boosted(table, rounds=1)[0]
 
     alpha = 0.5 * math.log(1.375 / 0.625)
     z = 0.5 * math.exp(-alpha) + 0.125 * math.exp(alpha) + 0.375
@@ -215,11 +191,11 @@ def test_rows_without_the_feature_keep_their_share_of_the_weight():
 
 
 def test_speedboost_weighs_by_the_rows_that_have_the_feature():
-    table = small_table(
-        [[0, 0, 1, 1, NAN]], [0, 1, 1, 1, 1], [0.25, 0.125, 0.125, 0.125, 0.375]
+    table = table_of(
+        [[0, 0, 1, 1, NAN]], [0, 1, 1, 1, 1], weights=[0.25, 0.125, 0.125, 0.125, 0.375]
     )
 
-    added = run(table, "speedboost", rounds=1)[0]
+    added = boosted(table, "speedboost", rounds=1)[0]
 
     assert added.alpha == pytest.approx(0.5 * math.log(0.5 / 0.125))
     assert added.z == pytest.approx(0.375 + 2 * math.sqrt(0.5 * 0.125))
@@ -227,13 +203,13 @@ def test_speedboost_weighs_by_the_rows_that_have_the_feature():
 
 def test_equal_features_tie_to_the_first():
     column = [0, 1, 2, 3, 4]
-    twins = small_table([[9] * 5, column, column], [0, 1, 0, 1, 1])
+    twins = table_of([[9] * 5, column, column], [0, 1, 0, 1, 1])
 
-    assert run(twins, rounds=1)[0].hypothesis.feature_idx == 1
+    assert boosted(twins, rounds=1)[0].hypothesis.feature_idx == 1
 
 
 def test_run_stops_after_its_rounds():
-    rounds = run(shop_table(), rounds=7)
+    rounds = boosted(shop_table(), rounds=7)
 
     assert [added.number for added in rounds] == [1, 2, 3, 4, 5, 6, 7]
 
@@ -250,16 +226,14 @@ def chunky_table(n_classes):
     for column in columns[::2]:
         column[generator.random(n_samples) < 0.1] = NAN
     weights = generator.random(n_samples) + 0.1
-    dataset = small_table(columns, targets, weights / weights.sum())
-    return replace(dataset, classes=tuple(ClassLabel(c, c) for c in "abc"[:n_classes]))
+    weights /= weights.sum()
+    return table_of(columns, targets, n_classes=n_classes, weights=weights)
 
 
 def run_learner(learner, n_classes, done=()):
     """Twelve rounds over all rows and features, or what is left of them."""
-    dataset = chunky_table(n_classes)
-    shards = [(bin_values(dataset), initial_weights(dataset))]
     params = BoostParams("speedboost", rounds=12, learner=learner, leaves=4, factors=2)
-    rounds = list(boost(shards, dataset.catalogue, params, done))
+    rounds = run(chunky_table(n_classes), params, done)
     assert len(rounds) == 12 - len(done)
     return rounds
 
@@ -340,7 +314,7 @@ def test_errors_and_votes_equal_those_of_scikit_learn_with_the_same_stumps():
     peer = AdaBoostClassifier(NaiveStump(), n_estimators=10)
     peer.fit(values, dataset.targets, sample_weight=dataset.weights)
 
-    rounds = run(table, rounds=10)
+    rounds = boosted(table, rounds=10)
 
     errors = [(1 - added.edge) / 2 for added in rounds]
     assert errors == pytest.approx(peer.estimator_errors_.tolist())
@@ -351,14 +325,19 @@ def test_errors_and_votes_equal_those_of_scikit_learn_with_the_same_stumps():
     assert idxs == [one.feature_idx_ for one in peer.estimators_]
 
 
+def plain(stump):
+    (vote,) = stump.votes
+    return [stump.feature_idx, stump.cut, vote, stump.is_category]
+
+
 @pytest.fixture(scope="session")
 def golden_runs():
     table = shop_table(n_samples=40, seed=4)
     return {
         rule: [
-            {"stump": list(plain_stump(added.hypothesis)), "spent": added.spent}
+            {"stump": plain(added.hypothesis), "spent": added.spent}
             | {name: getattr(added, name) for name in ("edge", "alpha", "z")}
-            for added in run(table, rule, rounds=20, switch=0.3)
+            for added in boosted(table, rule, rounds=20, switch=0.3)
         ]
         for rule in RULES
     }

@@ -19,9 +19,8 @@ from core.table.folds import part_rows
 from core.training.algorithms import make_ensemble
 from core.training.cascade import grow_cascade, lay_cascade
 from core.training.stages import Stager
-from tests import strategies_classes as made
 from tests.cascades import MICROS, grown, judged, params_of, play, rare
-from tests.small import finish, train
+from tests.small import finish, make_dataset, random_dataset, train
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def ensemble():
 @pytest.mark.parametrize("n_samples", range(4, 40))
 def test_third_of_each_class_is_held_out(n_samples):
     targets = (np.arange(n_samples) < n_samples // 3 + 1).astype(np.int64)
-    dataset = made.make_dataset(np.zeros((n_samples, 1)), targets, 2)
+    dataset = make_dataset(np.zeros((n_samples, 1)), targets, 2)
 
     seen, unseen = part_rows(dataset, seed=n_samples)
 
@@ -203,7 +202,7 @@ def grouped() -> Dataset:
         Feature("f2", cost=3 * MICROS),
     )
     catalogue = Catalogue(features, (Group("g", fee=10 * MICROS),))
-    return made.make_dataset(values, targets, 2, catalogue=catalogue)
+    return make_dataset(values, targets, 2, catalogue=catalogue)
 
 
 def test_fee_paid_in_a_stage_does_not_count_in_the_next():
@@ -239,7 +238,7 @@ def test_stages_end_once_all_pass_as_few_as_wanted(n_stages, seed):
 def test_there_are_fewer_stages_where_a_class_is_used_up():
     """The first stage rejects every row of the first class."""
     targets = np.arange(60) % 2
-    dataset = made.make_dataset(targets[:, None] * 1.0, targets, 2)
+    dataset = make_dataset(targets[:, None] * 1.0, targets, 2)
 
     ensemble = grown(dataset, stages=5, detection=1.0, false_alarm=0.0)
 
@@ -254,7 +253,7 @@ def test_rows_without_any_vote_pass_a_stage_that_is_set_by_the_others():
     targets = np.arange(120) % 2
     values = targets + np.arange(120) / 1000
     values[np.arange(120) % 4 == 1] = math.nan
-    dataset = made.make_dataset(values[:, None], targets, 2)
+    dataset = make_dataset(values[:, None], targets, 2)
     params = params_of(stages=1, detection=0.5, false_alarm=0.1)
 
     stager = Stager(dataset, params)
@@ -275,7 +274,7 @@ def test_stage_without_a_vote_on_the_second_class_has_the_threshold_0():
     targets = np.arange(120) % 2
     values = np.where(targets == 1, math.nan, np.arange(120) % 10 == 0)[:, None]
 
-    ensemble = grown(made.make_dataset(values, targets, 2), stages=1)
+    ensemble = grown(make_dataset(values, targets, 2), stages=1)
 
     (stage,) = ensemble.cascade.stages
     assert stage.threshold == 0.0
@@ -288,7 +287,7 @@ def test_stage_without_a_vote_on_the_second_class_has_the_threshold_0():
 def noise(n_samples=120, **more) -> Dataset:
     random = np.random.default_rng(9)
     values = random.normal(size=(n_samples, 2))
-    return made.make_dataset(values, np.arange(n_samples) % 2, 2, **more)
+    return make_dataset(values, np.arange(n_samples) % 2, 2, **more)
 
 
 def test_first_stage_that_misses_its_rates_is_named_with_what_it_reached():
@@ -324,7 +323,7 @@ def test_later_stage_that_misses_its_rates_is_named():
 
 
 def test_stage_without_any_hypothesis_reached_nothing():
-    dataset = made.make_dataset(np.zeros((30, 1)), np.arange(30) % 2, 2)
+    dataset = make_dataset(np.zeros((30, 1)), np.arange(30) % 2, 2)
 
     with pytest.raises(RefusedError, match=r"in 0 rounds it reached 1.000 at 1.000"):
         list(grow_cascade(dataset, params_of()))
@@ -348,7 +347,7 @@ def test_tiny_class_is_refused_or_trained(tiny, n_tiny):
     for n_rest in range(20, 23):
         targets = np.r_[np.full(n_tiny, tiny), np.full(n_rest, 1 - tiny)]
         values = targets[:, None] + 0.0
-        dataset = made.make_dataset(values, targets, 2)
+        dataset = make_dataset(values, targets, 2)
         if n_tiny < 2:
             with pytest.raises(RefusedError, match="target: must give a cascade two"):
                 list(grow_cascade(dataset, params_of()))
@@ -361,7 +360,7 @@ def test_tiny_class_is_refused_or_trained(tiny, n_tiny):
 def test_fold_with_a_tiny_class_has_no_stage_and_says_the_larger():
     targets = (np.arange(30) < 2).astype(np.int64)
     values = np.random.default_rng(1).normal(size=(30, 1)) + 9 * targets[:, None]
-    dataset = made.make_dataset(values, targets, 2)
+    dataset = make_dataset(values, targets, 2)
 
     model = finish(train(dataset, params_of(), folds=2))
 
@@ -375,7 +374,7 @@ def test_fold_with_a_tiny_class_has_no_stage_and_says_the_larger():
 
 
 def test_three_classes_are_refused():
-    dataset = made.random_dataset(1, 3)
+    dataset = random_dataset(1, 3)
 
     with pytest.raises(RefusedError, match="algorithm: a cascade has two classes"):
         next(train(dataset, params_of()))

@@ -1,6 +1,5 @@
 """Several classes from training to forecast, through the codec and scikit-learn."""
 
-import json
 import math
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from app.documents.model import model_from_json, model_to_json
 from askless import BudgetedBoostingClassifier
 from core.model.ensemble import Calibration
 from core.model.votes import full_votes, raw_votes
@@ -23,12 +21,13 @@ from core.table.binning import bin_values
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from tests import naive_hypotheses as naive
-from tests import strategies
-from tests import strategies_classes as made
+from tests import strategies, twins
 from tests.classes import LEARNERS, in_alphabet, params_of, plain
 from tests.conftest import IS_COMPILED
+from tests.documents import through_json
+from tests.rounds import run
 from tests.sessions import observe
-from tests.small import finish, train
+from tests.small import classes_of, finish, make_dataset, random_dataset, train
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +35,6 @@ def one_thread():
     """Fits of a few rows: on a busy machine BLAS's threads wait for one another."""
     with threadpool_limits(1, "blas"):
         yield
-
-
-def run(dataset, params, weights=None):
-    weights = initial_weights(dataset) if weights is None else weights
-    return list(boost([(bin_values(dataset), weights)], dataset.catalogue, params))
 
 
 def fit(dataset, params):
@@ -52,11 +46,14 @@ def fit(dataset, params):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_two_classes_in_two_outputs_give_the_rounds_of_one(learner):
-    dataset = made.random_dataset(1, 2)
-    one = initial_weights(dataset)
+    dataset = random_dataset(1, 2)
+    one, binned = initial_weights(dataset), bin_values(dataset)
+    both = np.hstack((-one, one)) / 2
 
-    binary = run(dataset, params_of(learner), one)
-    double = run(dataset, params_of(learner), np.hstack((-one, one)) / 2)
+    binary, double = (
+        list(boost([(binned, weights)], dataset.catalogue, params_of(learner)))
+        for weights in (one, both)
+    )
 
     assert len(binary) == len(double)
     for first, second in zip(binary, double, strict=True):
@@ -70,7 +67,7 @@ def test_two_classes_in_two_outputs_give_the_rounds_of_one(learner):
 
 
 def test_two_classes_as_labels_of_both_predict_as_two_classes():
-    dataset = made.random_dataset(2, 2, n_samples=60)
+    dataset = random_dataset(2, 2, n_samples=60)
     both = replace(dataset, targets=np.eye(2, dtype=np.int64)[dataset.targets])
 
     one, two = fit(dataset, params_of()), fit(both, params_of())
@@ -84,7 +81,7 @@ def test_two_classes_as_labels_of_both_predict_as_two_classes():
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_order_of_the_classes_changes_nothing(learner):
-    dataset = made.random_dataset(4, 3)
+    dataset = random_dataset(4, 3)
     order = np.array([2, 0, 1])
 
     plain = run(dataset, params_of(learner))
@@ -96,8 +93,8 @@ def test_order_of_the_classes_changes_nothing(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_class_without_rows_trains_and_predicts(learner):
-    dataset = in_alphabet(made.random_dataset(5, 2, n_samples=40))
-    dataset = replace(dataset, classes=made.classes_of(3), targets=dataset.targets * 2)
+    dataset = in_alphabet(random_dataset(5, 2, n_samples=40))
+    dataset = replace(dataset, classes=classes_of(3), targets=dataset.targets * 2)
 
     model = finish(train(dataset, params_of(learner), folds=3))
 
@@ -107,13 +104,13 @@ def test_class_without_rows_trains_and_predicts(learner):
     assert np.isfinite(chances).all()
     np.testing.assert_allclose(chances.sum(axis=-1), 1)
     assert np.isfinite(model.curve.errors).all()
-    assert model_from_json(json.loads(json.dumps(model_to_json(model)))) == model
+    assert through_json(model) == model
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_one_row_per_class_trains(learner):
     values = np.random.default_rng(0).normal(size=(7, 3))
-    dataset = made.make_dataset(values, np.arange(7), 7)
+    dataset = make_dataset(values, np.arange(7), 7)
 
     ensemble = fit(dataset, params_of(learner, rounds=60))
 
@@ -124,7 +121,7 @@ def test_one_row_per_class_trains(learner):
 
 def test_one_row_per_class_gets_a_model_without_folds():
     values = np.random.default_rng(0).normal(size=(5, 3))
-    dataset = made.make_dataset(values, np.arange(5), 5)
+    dataset = make_dataset(values, np.arange(5), 5)
 
     model = finish(train(dataset, params_of()))
 
@@ -138,7 +135,7 @@ def test_a_thousand_classes_on_a_few_hundred_rows():
     random = np.random.default_rng(1)
     values = random.normal(size=(300, 4))
     targets = random.integers(0, n_classes, 300)
-    dataset = made.make_dataset(values, targets, n_classes)
+    dataset = make_dataset(values, targets, n_classes)
 
     ensemble = fit(dataset, params_of("tree", rounds=3))
 
@@ -156,7 +153,7 @@ def test_ten_thousand_features(search):
     random = np.random.default_rng(2)
     values = random.normal(size=(40, n_features))
     targets = (values[:, 77] > 0).astype(int) + (values[:, 77] > 1)
-    dataset = made.make_dataset(values, targets, 3)
+    dataset = make_dataset(values, targets, 3)
 
     ensemble = fit(dataset, params_of(rounds=4, search=search, search_size=50))
 
@@ -167,24 +164,10 @@ def test_ten_thousand_features(search):
     assert state.next_feature_idx == ensemble.hypotheses[0].feature_idx
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_ten_thousand_rounds_of_a_tiny_table_forecast_finite_chances(n_classes):
-    values = np.array([[0.0, 1], [1, 0], [1, 1], [0, 0], [1, 1], [2, 0]])
-    targets = np.array([0, 1, 0, 1, n_classes - 1, 0])
-    dataset = made.make_dataset(values, targets, n_classes)
-
-    ensemble = fit(dataset, params_of(rounds=10_000 if IS_COMPILED else 300))
-
-    walks = simulate.walk(ensemble, values, [0, 1, None])
-    chances = simulate.class_probabilities(ensemble, walks)
-    assert np.isfinite(chances).all()
-    np.testing.assert_allclose(chances.sum(axis=-1), 1)
-
-
 def test_no_nan_where_weights_underflow():
     # One wrong row among few: the right ones' weights fall below every double.
     values = np.array([[0.0], [0.0], [1.0], [1.0]])
-    dataset = made.make_dataset(
+    dataset = make_dataset(
         values, np.array([0, 1, 2, 2]), 3, np.array([1.0, 1.0, 1.0, 1e-300])
     )
 
@@ -195,23 +178,23 @@ def test_no_nan_where_weights_underflow():
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_errors_are_those_of_the_naive_votes(learner):
-    dataset = made.random_dataset(6, 4, n_samples=50)
+    dataset = random_dataset(6, 4, n_samples=50)
     ensemble = fit(dataset, params_of(learner))
     budgets = [0, 1_000_000, 2_500_000, None]
-    shop = strategies.shop_of(dataset.catalogue)
+    shop = twins.shop_of(dataset.catalogue)
 
     curve = curves.evaluate(ensemble, dataset, budgets)
 
     for position, budget in enumerate(budgets):
         wrong, spent = 0.0, 0.0
         for row, target, weight in zip(
-            strategies.rows_of(dataset.values),
+            twins.rows_of(dataset.values),
             dataset.targets.tolist(),
             dataset.weights.tolist(),
             strict=True,
         ):
             end = naive.walk_ordered(
-                made.all_to_naive(ensemble), ensemble.alphas, shop, row, budget, 4
+                twins.all_to_naive(ensemble), ensemble.alphas, shop, row, budget, 4
             )
             best = naive.best_classes(end.votes, 1e-9)
             said = max(best, key=lambda c: (ensemble.priors[c], c))
@@ -222,7 +205,7 @@ def test_errors_are_those_of_the_naive_votes(learner):
 
 
 def test_multilabel_error_is_the_hamming_loss():
-    dataset = made.random_dataset(3, 3, is_multilabel=True)
+    dataset = random_dataset(3, 3, is_multilabel=True)
     ensemble = fit(dataset, params_of())
 
     curve = curves.evaluate(ensemble, dataset, [None])
@@ -234,8 +217,8 @@ def test_multilabel_error_is_the_hamming_loss():
 
 @given(st.data())
 def test_chances_are_a_distribution(data):
-    ensemble = data.draw(made.ensembles())
-    values = data.draw(made.tables(ensemble.catalogue))
+    ensemble = data.draw(strategies.ensembles())
+    values = data.draw(strategies.tables(ensemble.catalogue))
     budgets = data.draw(st.lists(strategies.budgets(), min_size=1, max_size=3))
 
     walks = simulate.walk(ensemble, values, budgets)

@@ -1,17 +1,12 @@
 """Which features a round looks at; and that an interrupted run goes on the same."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from core.table.binning import bin_values
-from core.table.dataset import count_outputs
 from core.training.boosting import (
-    boost,
     find_hypothesis,
     initial_weights,
     make_weights,
@@ -21,9 +16,10 @@ from core.training.feature_sampling import LazySampling, UCBSampling, make_sampl
 from core.training.learners.choice import Means
 from core.training.params import BoostParams
 from tests import naive_hypotheses as naive
-from tests import strategies
-from tests import strategies_classes as made
+from tests import twins
 from tests.conftest import IS_COMPILED
+from tests.rounds import naive_run, run
+from tests.small import make_dataset, random_dataset
 
 LEARNERS = ("stump", "tree", "product")
 UCBS = ("ucb", "ucb_unscaled")
@@ -40,13 +36,6 @@ def params_of(learner, search, algorithm="adaboost", rounds=10, **kwargs):
         search=search,
         search_size=kwargs.pop("search_size", 3),
         **kwargs,
-    )
-
-
-def run(dataset, params, done=()):
-    weights = initial_weights(dataset)
-    return list(
-        boost([(bin_values(dataset), weights)], dataset.catalogue, params, done)
     )
 
 
@@ -120,7 +109,7 @@ def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
     """Where the first is 1 the second raises the edge from 1/4 to 1/2."""
     values = np.array([[0.0, 0.0]] * 4 + [[1.0, 0.0]] * 3 + [[1.0, 1.0]])
     targets = np.array([0, 0, 0, 0, 1, 1, 1, 0])
-    dataset = made.make_dataset(values, targets, 2)
+    dataset = make_dataset(values, targets, 2)
     seen = []
 
     class Noted(UCBSampling):
@@ -189,27 +178,14 @@ def test_search_has_a_memory_exactly_if_its_picks_depend_on_edges(name):
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("search", UCBS)
 def test_boosting_with_ucb_is_the_naive_one(search, learner, n_classes):
-    dataset = made.random_dataset(3, n_classes, n_samples=60, n_features=9)
+    dataset = random_dataset(3, n_classes, n_samples=60, n_features=9)
     params = params_of(learner, search, rounds=8 if IS_COMPILED else 4)
 
     rounds = run(dataset, params)
 
-    weights, signs = naive.first_weights(
-        dataset.targets.tolist(), dataset.weights.tolist(), n_classes
-    )
-    expected = naive.boost(
-        strategies.rows_of(dataset.values),
-        weights,
-        signs,
-        [one.type == "category" for one in dataset.catalogue.features],
-        strategies.shop_of(dataset.catalogue),
-        "adaboost",
-        params.rounds,
-        learner,
-        4 if learner == "tree" else 3,
-        naive.Ucb(9, 3, is_scaled=search == "ucb"),
-    )
-    assert [made.to_naive(one.hypothesis) for one in rounds] == [
+    search = naive.Ucb(9, 3, is_scaled=search == "ucb")
+    expected = naive_run(dataset, params, search=search)
+    assert [twins.to_naive(one.hypothesis) for one in rounds] == [
         one.hypothesis for one in expected
     ]
     np.testing.assert_allclose(
@@ -219,7 +195,7 @@ def test_boosting_with_ucb_is_the_naive_one(search, learner, n_classes):
 
 @pytest.mark.parametrize("search", ["lazy", "ucb"])
 def test_stump_is_the_best_on_the_features_looked_at(search, monkeypatch):
-    dataset = made.random_dataset(5, 3, n_samples=50, n_features=12)
+    dataset = random_dataset(5, 3, n_samples=50, n_features=12)
     looked_at = []
     kind = {"lazy": LazySampling, "ucb": UCBSampling}[search]
     pick = kind.pick
@@ -242,7 +218,7 @@ def test_stump_is_the_best_on_the_features_looked_at(search, monkeypatch):
 def test_search_that_finds_nothing_looks_at_all_before_it_gives_up(learner, search):
     values = np.ones((20, 30))
     values[:, 29] = np.arange(20) % 4
-    dataset = made.make_dataset(values, np.arange(20) // 2 % 2, 2)
+    dataset = make_dataset(values, np.arange(20) // 2 % 2, 2)
 
     rounds = run(dataset, params_of(learner, search, rounds=3, search_size=1))
 
@@ -252,7 +228,7 @@ def test_search_that_finds_nothing_looks_at_all_before_it_gives_up(learner, sear
 @pytest.mark.parametrize("search", ["lazy", "ucb"])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_search_of_all_features_is_no_search(learner, search):
-    dataset = made.random_dataset(6, 3, n_samples=40)
+    dataset = random_dataset(6, 3, n_samples=40)
 
     rounds = run(dataset, params_of(learner, search, search_size=6))
 
@@ -260,7 +236,7 @@ def test_search_of_all_features_is_no_search(learner, search):
 
 
 def test_seed_decides_the_draws_of_lazy():
-    dataset = made.random_dataset(6, 3, n_samples=40, n_features=12)
+    dataset = random_dataset(6, 3, n_samples=40, n_features=12)
 
     first, same, other = (
         run(dataset, params_of("tree", "lazy", seed=seed)) for seed in (1, 1, 2)
@@ -277,7 +253,7 @@ def test_seed_decides_the_draws_of_lazy():
 def test_run_resumed_after_any_round_goes_on_to_the_bit(
     n_classes, learner, search, algorithm
 ):
-    dataset = made.random_dataset(8, n_classes, n_samples=50, n_features=9)
+    dataset = random_dataset(8, n_classes, n_samples=50, n_features=9)
     params = params_of(learner, search, algorithm, rounds=9, switch=0.6)
     whole = run(dataset, params)
 
@@ -289,33 +265,9 @@ def test_run_resumed_after_any_round_goes_on_to_the_bit(
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_long_run_resumed_late_goes_on_to_the_bit(learner, search, n_classes):
-    dataset = made.random_dataset(9, n_classes, n_samples=200, n_features=9)
+    dataset = random_dataset(9, n_classes, n_samples=200, n_features=9)
     params = params_of(learner, search, rounds=150 if IS_COMPILED else 12)
     whole = run(dataset, params)
 
     for n_done in (len(whole) // 2, len(whole) - 1):
         assert run(dataset, params, whole[:n_done]) == whole[n_done:]
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_run_resumed_from_a_stored_checkpoint_goes_on_to_the_bit(learner, n_classes):
-    dataset = made.random_dataset(8, n_classes, n_samples=50, n_features=9)
-    dataset = replace(
-        dataset,
-        catalogue=replace(
-            dataset.catalogue,
-            features=tuple(
-                replace(one, categories=tuple("abc") if one.type == "category" else ())
-                for one in dataset.catalogue.features
-            ),
-        ),
-    )
-    params = params_of(learner, "ucb", rounds=9)
-    whole = run(dataset, params)
-    n_outputs = count_outputs(n_classes, is_multilabel=False)
-
-    stored = rounds_from_json(rounds_to_json(whole[:4]), dataset.catalogue, n_outputs)
-
-    assert stored == tuple(whole[:4])
-    assert run(dataset, params, stored) == whole[4:]

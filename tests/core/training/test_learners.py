@@ -9,17 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.hypotheses import LEAF, Product, Stump, Tree
+from core.session import simulate
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.prices import Paid, rule_costs
+from core.training.algorithms import make_ensemble
 from core.training.ballots import cast_ballots, find_codes
 from core.training.boosting import boost, initial_weights
 from core.training.buying import Buyer
 from core.training.params import BoostParams
 from tests import naive_hypotheses as naive
-from tests import strategies
-from tests import strategies_classes as made
+from tests import strategies, twins
 from tests.conftest import IS_COMPILED
+from tests.rounds import naive_run, naive_weights, run
+from tests.small import make_dataset, random_dataset
 
 RULES = (
     "adaboost",
@@ -43,39 +46,6 @@ def params_of(learner, algorithm="adaboost", rounds=6, size=4, **kwargs):
     )
 
 
-def run(dataset, params, done=()):
-    weights = initial_weights(dataset, params.label_weights)
-    return list(
-        boost([(bin_values(dataset), weights)], dataset.catalogue, params, done)
-    )
-
-
-def naive_weights(dataset, kind="balanced"):
-    return naive.first_weights(
-        made.targets_of(dataset), dataset.weights.tolist(), len(dataset.classes), kind
-    )
-
-
-def naive_run(dataset, params, choices=None, search=None):
-    weights, signs = naive_weights(dataset, params.label_weights)
-    return naive.boost(
-        strategies.rows_of(dataset.values),
-        weights,
-        signs,
-        [one.type == "category" for one in dataset.catalogue.features],
-        strategies.shop_of(dataset.catalogue),
-        params.algorithm,
-        params.rounds,
-        params.learner,
-        params.leaves if params.learner == "tree" else params.factors,
-        search,
-        params.tau,
-        params.switch,
-        params.cost_floor,
-        choices,
-    )
-
-
 # Weights.
 
 
@@ -84,7 +54,7 @@ def naive_run(dataset, params, choices=None, search=None):
     ("n_classes", "is_multilabel"), [(2, False), (3, False), (5, False), (3, True)]
 )
 def test_first_weights_are_those_of_the_paper(kind, n_classes, is_multilabel):
-    dataset = made.random_dataset(1, n_classes, is_multilabel=is_multilabel)
+    dataset = random_dataset(1, n_classes, is_multilabel=is_multilabel)
 
     actual = initial_weights(dataset, kind)
 
@@ -97,7 +67,7 @@ def test_first_weights_are_those_of_the_paper(kind, n_classes, is_multilabel):
 @pytest.mark.parametrize("n_samples", [1, 2])
 def test_constant_columns_or_one_row_train_nothing(learner, n_samples):
     values = np.array([[1.0, math.nan]] * n_samples)
-    dataset = made.make_dataset(values, np.arange(n_samples) % 2, 2)
+    dataset = make_dataset(values, np.arange(n_samples) % 2, 2)
 
     assert run(dataset, params_of(learner)) == []
 
@@ -107,7 +77,7 @@ def test_constant_columns_or_one_row_train_nothing(learner, n_samples):
 
 def dyadic_dataset(seed, n_classes, share_missing=0.2):
     """32 rows of equal weight, few distinct values: every sum is exact."""
-    dataset = made.random_dataset(
+    dataset = random_dataset(
         seed, n_classes, n_samples=32, n_values=4, share_missing=share_missing
     )
     return replace(dataset, weights=np.full(32, 1 / 32))
@@ -127,7 +97,7 @@ def test_first_round_is_the_naive_one_ties_included(
         dataset = dyadic_dataset(seed, n_classes)
         (actual,) = run(dataset, params)
         (expected,) = naive_run(dataset, params)
-        assert made.to_naive(actual.hypothesis) == expected.hypothesis
+        assert twins.to_naive(actual.hypothesis) == expected.hypothesis
         assert actual.edge == pytest.approx(expected.edge, abs=CLOSE)
         assert actual.alpha == pytest.approx(expected.alpha)
         assert actual.spent == expected.spent
@@ -138,8 +108,8 @@ def test_first_round_is_the_naive_one_ties_included(
 
 def datasets_of(kind, seed):
     if kind == "multilabel":
-        return made.random_dataset(seed, 3, is_multilabel=True)
-    return made.random_dataset(seed, {"two": 2, "three": 3, "five": 5}[kind])
+        return random_dataset(seed, 3, is_multilabel=True)
+    return random_dataset(seed, {"two": 2, "three": 3, "five": 5}[kind])
 
 
 @pytest.mark.parametrize("algorithm", RULES)
@@ -151,7 +121,7 @@ def test_rounds_are_the_naive_ones_up_to_ties(learner, kind, algorithm):
 
     rounds = run(dataset, params)
 
-    choices = [made.to_naive(one.hypothesis) for one in rounds]
+    choices = [twins.to_naive(one.hypothesis) for one in rounds]
     expected = naive_run(dataset, params, choices)
     assert len(rounds) == len(expected) > 0
     for actual, wanted in zip(rounds, expected, strict=True):
@@ -166,12 +136,12 @@ def test_rounds_are_the_naive_ones_up_to_ties(learner, kind, algorithm):
 @pytest.mark.parametrize("kind", ["balanced", "uniform"])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_either_first_weights_give_the_naive_rounds(learner, kind):
-    dataset = made.random_dataset(11, 4, n_samples=40)
+    dataset = random_dataset(11, 4, n_samples=40)
     params = params_of(learner, rounds=4, label_weights=kind)
 
     rounds = run(dataset, params)
 
-    choices = [made.to_naive(one.hypothesis) for one in rounds]
+    choices = [twins.to_naive(one.hypothesis) for one in rounds]
     for actual, wanted in zip(rounds, naive_run(dataset, params, choices), strict=True):
         assert actual.edge == pytest.approx(wanted.edge, abs=CLOSE)
         assert wanted.score == pytest.approx(wanted.own.score, rel=1e-7)
@@ -202,7 +172,7 @@ def test_edge_is_never_below_that_of_the_stump(learner, kind):
 
 def test_more_leaves_never_lower_the_edge():
     for seed in range(10):
-        dataset = made.random_dataset(seed, 3)
+        dataset = random_dataset(seed, 3)
         edges = [
             run(dataset, params_of("tree", size=size, rounds=1))[0].edge
             for size in (2, 3, 4, 8)
@@ -211,7 +181,7 @@ def test_more_leaves_never_lower_the_edge():
 
 
 def test_tree_has_as_many_leaves_as_asked_for():
-    dataset = made.random_dataset(2, 3, n_samples=80, share_missing=0.0)
+    dataset = random_dataset(2, 3, n_samples=80, share_missing=0.0)
 
     rounds = run(dataset, params_of("tree", size=6, rounds=5))
 
@@ -221,7 +191,7 @@ def test_tree_has_as_many_leaves_as_asked_for():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_stored_edge_is_the_edge_of_the_hypothesis(learner, n_classes):
-    dataset = made.random_dataset(9, n_classes, share_missing=0.4)
+    dataset = random_dataset(9, n_classes, share_missing=0.4)
     signed = initial_weights(dataset)
     binned = bin_values(dataset)
 
@@ -241,7 +211,7 @@ def xor_dataset(costs):
     catalogue = Catalogue(
         tuple(Feature(f"f{i}", cost=cost) for i, cost in enumerate(costs))
     )
-    return made.make_dataset(values, targets, 2, weights, catalogue)
+    return make_dataset(values, targets, 2, weights, catalogue)
 
 
 @pytest.mark.parametrize("learner", ["tree", "product"])
@@ -263,7 +233,7 @@ def test_split_of_a_leaf_is_taken_on_a_feature_already_read_at_no_cost():
     values = random.normal(size=(60, 2))
     targets = ((values[:, 0] > -0.5) & (values[:, 0] < 0.8)).astype(int)
     catalogue = Catalogue((Feature("a", cost=5), Feature("b", cost=500)))
-    dataset = made.make_dataset(values, targets, 2, catalogue=catalogue)
+    dataset = make_dataset(values, targets, 2, catalogue=catalogue)
 
     (first,) = run(dataset, params_of("tree", "adaboost_bt_greedy", rounds=1, size=3))
 
@@ -310,7 +280,7 @@ def test_costs_of_the_rules_are_the_naive_ones(data):
     floor = data.draw(st.none() | st.integers(1, 5_000_000))
     is_group_paid = np.zeros(len(catalogue.groups), np.bool_)
     is_group_paid[[g for g in catalogue.group_idxs[paid].tolist() if g >= 0]] = True
-    shop = strategies.shop_of(catalogue)
+    shop = twins.shop_of(catalogue)
 
     actual = rule_costs(catalogue, is_group_paid, floor, tuple(already))
 
@@ -346,13 +316,20 @@ def test_hypothesis_of_several_features_is_bought_whole():
 def test_very_many_rounds_of_a_tiny_table_stay_finite(learner, n_classes):
     values = np.array([[0.0, 1], [1, 0], [1, 1], [0, 0], [1, 1], [2, 0]])
     targets = np.array([0, 1, 0, 1, n_classes - 1, 0])
-    dataset = made.make_dataset(values, targets, n_classes)
+    dataset = make_dataset(values, targets, n_classes)
     n_rounds = 10_000 if learner == "stump" else 1000
     n_rounds = n_rounds if IS_COMPILED else 100
 
-    rounds = run(dataset, params_of(learner, rounds=n_rounds, size=2))
+    params = params_of(learner, rounds=n_rounds, size=2)
+
+    rounds = run(dataset, params)
 
     figures = np.array([(one.edge, one.alpha, one.z) for one in rounds])
     assert np.isfinite(figures).all()
     assert (figures > 0).all()
     assert (figures[:, 0] <= 1 + 1e-9).all()
+    ensemble = make_ensemble(dataset, params, rounds)
+    walks = simulate.walk(ensemble, values, [0, 1, None])
+    chances = simulate.class_probabilities(ensemble, walks)
+    assert np.isfinite(chances).all()
+    np.testing.assert_allclose(chances.sum(axis=-1), 1)

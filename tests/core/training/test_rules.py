@@ -5,10 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, Dataset
-from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Memory
 from core.training.rules import (
@@ -22,6 +19,8 @@ from core.training.rules import (
     smoothed,
     speedboost,
 )
+from tests.rounds import run as run_rounds
+from tests.small import table_of
 
 UNIT = 1_000_000
 
@@ -164,13 +163,8 @@ def mixed_table(catalogue=SHOP, has_missing=True):
     if has_missing:
         values[generator.random((40, 5)) < 0.15] = np.nan
     weights = generator.random(40) + 0.5
-    return Dataset(
-        catalogue,
-        (ClassLabel("0", "0"), ClassLabel("1", "1")),
-        np.ascontiguousarray(values[:, : len(catalogue.features)]),
-        targets,
-        weights / weights.sum(),
-    )
+    columns = values.T[: len(catalogue.features)]
+    return table_of(columns, targets, catalogue, weights=weights / weights.sum())
 
 
 def with_costs(catalogue, change):
@@ -186,8 +180,7 @@ def with_costs(catalogue, change):
 
 def run(rule, dataset, done=(), **params):
     chosen = BoostParams(rule, **{"rounds": 12, **params})
-    shards = [(bin_values(dataset), initial_weights(dataset))]
-    return [*done, *boost(shards, dataset.catalogue, chosen, done)]
+    return [*done, *run_rounds(dataset, chosen, done)]
 
 
 def stumps_of(rounds):
@@ -210,9 +203,7 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 def test_rule_learns_a_majority_that_no_stump_can(rule):
     values = np.array(list(product([0.0, 1.0], repeat=3)))
     targets = (values.sum(axis=1) > 1).astype(np.int64)
-    classes = (ClassLabel("0", "0"), ClassLabel("1", "1"))
-    catalogue = Catalogue(tuple(Feature(name, "boolean") for name in "abc"))
-    toy = Dataset(catalogue, classes, values, targets, np.full(8, 1 / 8))
+    toy = table_of(values.T, targets, types=["boolean"] * 3)
 
     assert error_of(run(rule, toy), toy) == 0.0
 

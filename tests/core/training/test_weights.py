@@ -20,10 +20,9 @@ from core.training.rules import RULES
 from core.training.shards import Shard
 from core.training.weights import Place, Weights
 from tests import naive_hypotheses as naive
-from tests import strategies
-from tests import strategies_classes as made
+from tests import strategies, twins
 from tests.conftest import IS_COMPILED
-from tests.small import signed_of
+from tests.small import make_dataset, random_dataset, signed_of
 from tests.ugly import UGLY, random_table, table_of
 
 NAN = float("nan")
@@ -74,9 +73,9 @@ def partings(n_samples, max_parts=4):
 def weighed_tables(draw, n_outputs):
     """A small ugly table with signed weights that are multiples of 1/64, not all 0."""
     catalogue = draw(strategies.catalogues(max_features=4))
-    values = draw(strategies.tables(catalogue))
+    values = draw(strategies.tables(catalogue, max_rows=12, has_unseen=False))
     n_samples = values.shape[0]
-    dataset = made.make_dataset(values, np.zeros(n_samples), 2, catalogue=catalogue)
+    dataset = make_dataset(values, np.zeros(n_samples), 2, catalogue=catalogue)
     size = n_samples * n_outputs
     eighths = st.lists(st.integers(-8, 8), min_size=size, max_size=size).filter(any)
     signed = np.array(draw(eighths), np.float64).reshape(n_samples, n_outputs) / 64
@@ -86,7 +85,7 @@ def weighed_tables(draw, n_outputs):
 def naive_splits(dataset, signed, members=None, votes_before=None):
     return [
         naive.best_split(
-            strategies.rows_of(dataset.values),
+            twins.rows_of(dataset.values),
             np.abs(signed).tolist(),
             np.sign(signed).tolist(),
             idx,
@@ -163,7 +162,7 @@ def test_best_stumps_of_a_leaf_are_those_of_every_cut_and_vote(
 @pytest.mark.parametrize("n_parts", [1, 3])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_sums_of_the_larger_side_are_those_of_its_rows(n_classes, n_parts):
-    dataset = made.random_dataset(4, n_classes, n_samples=90, n_features=9)
+    dataset = random_dataset(4, n_classes, n_samples=90, n_features=9)
     parts = np.array_split(np.random.default_rng(0).permutation(90), n_parts)
     weights = hold_initial(dataset, parts=parts)
     features = all_features(dataset)
@@ -184,7 +183,7 @@ def test_sums_of_the_larger_side_are_those_of_its_rows(n_classes, n_parts):
 def test_leaf_is_cut_where_weights_on_one_side_cancel():
     # Below the cut +1/4 and -1/4: no vote helps there, yet above it one does.
     values = np.array([[0.0], [0.0], [1.0], [1.0]])
-    dataset = made.make_dataset(values, np.array([0, 1, 1, 1]), 2)
+    dataset = make_dataset(values, np.array([0, 1, 1, 1]), 2)
     signed = np.array([[0.25], [-0.25], [0.25], [0.25]])
     weights = hold(dataset, signed)
 
@@ -297,11 +296,11 @@ def test_equal_features_have_equal_edges_however_they_are_packed():
 def test_reweighting_is_the_naive_one(data, n_outputs, alpha):
     dataset, signed = data.draw(weighed_tables(n_outputs))
     binned = bin_values(dataset)
-    hypothesis = data.draw(made.hypotheses(dataset.catalogue, n_outputs))
-    cuts = [binned.cuts[one.feature_idx] for one in made.stumps_of(hypothesis)]
+    hypothesis = data.draw(strategies.hypotheses(dataset.catalogue, n_outputs))
+    cuts = [binned.cuts[one.feature_idx] for one in twins.stumps_of(hypothesis)]
     if any(its_cuts.size == 0 for its_cuts in cuts):
         return
-    hypothesis = made.on_cuts(hypothesis, cuts)
+    hypothesis = twins.on_cuts(hypothesis, cuts)
     signed /= np.abs(signed).sum()
     weights = hold(dataset, signed)
     before = signed.copy()
@@ -310,8 +309,8 @@ def test_reweighting_is_the_naive_one(data, n_outputs, alpha):
 
     votes = np.array(
         [
-            naive.vote(made.to_naive(hypothesis), row, n_outputs)
-            for row in strategies.rows_of(dataset.values)
+            naive.vote(twins.to_naive(hypothesis), row, n_outputs)
+            for row in twins.rows_of(dataset.values)
         ]
     )
     expected = signed * np.exp(-alpha * np.sign(signed) * votes)
@@ -496,7 +495,7 @@ def test_shards_of_rows_make_the_same_rounds_to_the_bit(rule, data):
     dataset = data.draw(strategies.datasets())
     if data.draw(st.booleans()):
         targets = data.draw(st.permutations(range(dataset.n_samples)))
-        dataset = made.make_dataset(
+        dataset = make_dataset(
             dataset.values,
             np.array(targets) % 3,
             3,
@@ -516,7 +515,7 @@ def test_shards_of_rows_make_the_same_rounds_to_the_bit(rule, data):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_shards_make_the_same_rounds_whatever_the_learner(n_classes, learner, search):
     n_samples = 5000 if IS_COMPILED else 60
-    dataset = made.random_dataset(6, n_classes, n_samples=n_samples, n_features=9)
+    dataset = random_dataset(6, n_classes, n_samples=n_samples, n_features=9)
     params = BoostParams(
         "speedboost", rounds=6, learner=learner, leaves=5, search=search, search_size=4
     )

@@ -1,0 +1,16 @@
+"""Models as they are after they were written and read again."""
+
+import json
+from typing import Any
+
+from app.documents.model import model_from_json, model_to_json
+from core.model.model import Model
+
+
+def document_of(model: Model) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(json.dumps(model_to_json(model)))
+    return document
+
+
+def through_json(model: Model) -> Model:
+    return model_from_json(document_of(model))

@@ -12,15 +12,14 @@ from app.service import models as service
 from app.settings import Settings
 from app.store.engine import create_engine, transaction
 from app.terminal.ask import run_session
-from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
 from core.session.state import StopRule
 from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.dataset import ClassLabel
 from tests.sessions import observe
+from tests.small import ensemble_of
 
 ROWS = 80
 
@@ -398,18 +397,11 @@ def test_new_category_can_be_kept_by_repeating_it(model):
 
 def odd_ensemble(*features):
     """A model with one stump on each feature, whatever they are called."""
-    return Ensemble(
-        catalogue=Catalogue(features),
-        classes=(ClassLabel("0", "no"), ClassLabel("1", "yes")),
-        hypotheses=tuple(
-            Stump(i, 1.0, (1,), is_category=one.type == "category")
-            for i, one in enumerate(features)
-        ),
-        alphas=(1.0,) * len(features),
-        priors=(0.5, 0.5),
-        algorithm="adaboost_bt",
-        policy="ordered",
-    )
+    stumps = [
+        Stump(i, 1.0, (1,), is_category=one.type == "category")
+        for i, one in enumerate(features)
+    ]
+    return ensemble_of(stumps, Catalogue(features))
 
 
 def play(ensemble, *lines, is_terminal=False):

@@ -1,5 +1,6 @@
 """Sessions over HTTP: every rule of charging, every state."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -12,8 +13,11 @@ from fastapi.testclient import TestClient
 from app.http.deps import get_now
 from app.store import sessions
 from app.store.engine import transaction
-from core.errors import ClosedError, OverBudgetError
+from core.errors import AnswerError, ClosedError, OverBudgetError
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.session import machine
+from core.session.state import State
 from core.table.prices import from_micros
 from tests.app.clinic import (
     CLINIC,
@@ -27,7 +31,9 @@ from tests.app.clinic import (
     many,
     said,
 )
+from tests.cascades import staged
 from tests.sessions import observe
+from tests.small import ensemble_of
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -35,23 +41,6 @@ pytest_plugins = ["tests.app.conftest_http"]
 def charges(client: TestClient, session: Json) -> list[tuple[str, float]]:
     entries = client.get(f"/predict/{session['id']}/ledger").json()["items"]
     return [(entry["feature"], entry["amount"]) for entry in entries]
-
-
-def test_a_new_session_asks_and_charges_nothing(
-    client: TestClient, start: Start
-) -> None:
-    session = start(60.0)
-
-    assert session["state"] == "open"
-    assert session["budget"] == {
-        "limit": 60.0,
-        "spent": 0.0,
-        "remaining": 60.0,
-        "unit": "CAD",
-    }
-    assert session["question"]["feature"] == "age"
-    assert session["question"]["price"] == 1.0
-    assert charges(client, session) == []
 
 
 def test_an_answer_is_charged_and_written_to_the_ledger(
@@ -70,52 +59,6 @@ def test_an_answer_is_charged_and_written_to_the_ledger(
     assert charges(client, session) == [("age", 1.0)]
 
 
-def test_the_first_charged_member_of_a_group_pays_its_fee_once(
-    client: TestClient, start: Start, answer: Answer
-) -> None:
-    session = start(60.0)
-
-    answer(session, ("chol", 233), ("fbs", False))
-
-    assert charges(client, session) == [("chol", 7.27), ("fbs", 3.1)]
-
-
-def test_a_bundle_is_paid_once_and_its_members_become_pending(
-    client: TestClient, start: Start, answer: Answer
-) -> None:
-    session = start(60.0)
-
-    after = answer(session, ("echo2", 4.0)).json()
-
-    assert charges(client, session) == [("echo2", 9.0), ("echo1", 0.0)]
-    assert after["pending"] == ["echo1"]
-
-
-@pytest.mark.parametrize("outcome", ["unavailable", "refused", "unknown"])
-def test_what_brings_no_value_charges_nothing_and_is_not_asked_again(
-    client: TestClient, start: Start, answer: Answer, outcome: str
-) -> None:
-    session = start(60.0)
-
-    after = answer(session, ("age", outcome)).json()
-
-    assert after["budget"]["spent"] == 0.0
-    assert after["question"]["feature"] == "sex"
-    assert charges(client, session) == []
-
-
-def test_a_correction_to_a_value_charges_the_price_now(
-    client: TestClient, start: Start, answer: Answer
-) -> None:
-    session = start(60.0)
-    answer(session, ("fbs", "unavailable"))
-    answer(session, ("chol", 233))
-
-    answer(session, ("fbs", True))
-
-    assert charges(client, session) == [("chol", 7.27), ("fbs", 3.1)]
-
-
 def test_any_other_correction_charges_nothing(
     client: TestClient, start: Start, answer: Answer
 ) -> None:
@@ -127,44 +70,6 @@ def test_any_other_correction_charges_nothing(
     assert after["answers"][0]["value"] == 36
     assert after["answers"][0]["charged"] == 1.0
     assert charges(client, session) == [("age", 1.0)]
-
-
-def test_an_order_is_charged_and_its_result_is_free(
-    client: TestClient, start: Start, answer: Answer
-) -> None:
-    session = start(60.0)
-
-    ordered = answer(session, ("chol", "ordered")).json()
-    arrived = answer(session, ("chol", 233)).json()
-
-    assert ordered["pending"] == ["chol"]
-    assert arrived["pending"] == []
-    assert charges(client, session) == [("chol", 7.27)]
-
-
-@pytest.mark.parametrize("outcome", ["unavailable", "refused"])
-def test_an_order_that_fails_stays_charged(
-    client: TestClient, start: Start, answer: Answer, outcome: str
-) -> None:
-    session = start(60.0)
-    answer(session, ("chol", "ordered"))
-
-    after = answer(session, ("chol", outcome)).json()
-
-    assert after["budget"]["spent"] == 7.27
-    assert charges(client, session) == [("chol", 7.27)]
-
-
-def test_known_values_are_free_and_pay_no_fee(
-    client: TestClient, start: Start, answer: Answer
-) -> None:
-    session = start(60.0, known={"chol": 233, "sex": "male"})
-
-    after = answer(session, ("fbs", True)).json()
-
-    assert [one["outcome"] for one in session["answers"]] == ["known", "known"]
-    assert after["budget"]["spent"] == 5.2
-    assert charges(client, session) == [("fbs", 5.2)]
 
 
 def test_one_answer_too_dear_fails_the_whole_request(
@@ -422,47 +327,80 @@ def test_sessions_are_paged_newest_first(client: TestClient, start: Start) -> No
     assert rest["next"] is None
 
 
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
+def several_classes() -> Ensemble:
+    """A tree, a product and stumps for three classes."""
+    stumps = [
+        Stump(0, 50.5, (1, -1, 1)),
+        Stump(1, 1.0, (-1, 1, 1), is_category=True),
+        Stump(2, 240.5, (1, 1, -1)),
+        Stump(5, 1.5, (-1, -1, 1)),
+    ]
+    tree = Tree(tuple(stumps[:3]), ((1, 2), (LEAF, LEAF), (LEAF, LEAF)))
+    hypotheses = [tree, Product(tuple(stumps[2:])), *stumps]
+    alphas = (1.0, 0.9, 0.7, 0.5, 0.3, 0.2)
+    return ensemble_of(hypotheses, CLINIC, n_classes=3, alphas=alphas)
+
+
+def in_stages() -> Ensemble:
+    """The clinic's stumps as a cascade."""
+    plain = clinic()
+    return staged(plain.hypotheses, plain.alphas, (2, 5, 8), (-0.5, 0.1, 0.3), CLINIC)
+
+
+KNOWN = {0: {}, 1: {1: "male"}, 2: {0: 60.0, 3: True}, 3: {}}
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "policy"),
+    [
+        *((clinic, policy) for policy in ("ordered", "sample")),
+        *((several_classes, policy) for policy in ("ordered", "sample")),
+        *((in_stages, policy) for policy in ("ordered", "sample", "cascade")),
+    ],
+)
 @pytest.mark.parametrize("budget", [None, 14.0])
 def test_a_session_over_http_equals_the_same_in_core(
-    client: TestClient,
-    put: Put,
-    policy: Any,
-    budget: float | None,
+    client: TestClient, put: Put, ensemble: Any, policy: str, budget: float | None
 ) -> None:
-    ensemble = clinic(policy)
+    ensemble = replace(ensemble(), policy=policy)
     put(ensemble)
     limit = None if budget is None else int(budget * UNIT)
-    for seed in range(4):
-        body = {"model": "clinic", "budget": budget, "seed": seed}
+    for seed, known in KNOWN.items():
+        given = {CLINIC.features[idx].name: value for idx, value in known.items()}
+        body = {"model": "clinic", "budget": budget, "seed": seed, "known": given}
         session = client.post("/predict", json=body).json()
-        state = machine.start(ensemble, limit, seed)
-        random = Random(seed)
+        codes = {idx: code_of(idx, value) for idx, value in known.items()}
+        state, random = machine.start(ensemble, limit, seed, codes), Random(seed)
         for _ in range(9):
-            assert shown(session) == expected(ensemble, state)
+            assert shown(session) == expected(ensemble, state, limit)
             idx = random.randrange(len(CLINIC.features))
             if state.next_feature_idx is not None and random.random() < 0.7:
                 idx = state.next_feature_idx
-            feature, given = CLINIC.features[idx], said_at_random(idx, random)
+            answer = said_at_random(idx, random)
+            value = code_of(idx, answer.get("value"))
             try:
-                value = given.get("value")
-                if feature.type == "category" and value is not None:
-                    value = float(feature.categories.index(value))
-                state = observe(
-                    ensemble,
-                    state,
-                    idx,
-                    given["outcome"],
-                    None if value is None else float(value),
-                )
+                state = observe(ensemble, state, idx, answer["outcome"], value)
                 status = 200
             except (ClosedError, OverBudgetError):
                 status = 409
+            except AnswerError:
+                status = 422
             path = f"/predict/{session['id']}/answers"
-            response = client.post(path, json={"answers": [given]})
+            response = client.post(path, json={"answers": [answer]})
             assert response.status_code == status
             if status == 200:
                 session = response.json()
+        assert charges(client, session) == [
+            (CLINIC.features[one.feature_idx].name, from_micros(one.amount))
+            for one in state.charges
+        ]
+
+
+def code_of(idx: int, value: Any) -> float | None:
+    if value is None:
+        return None
+    categories = CLINIC.features[idx].categories
+    return float(categories.index(value) if categories else value)
 
 
 def said_at_random(idx: int, random: Random) -> Json:
@@ -484,10 +422,15 @@ def shown(session: Json) -> Json:
         "price": None if question is None else question["price"],
         "number": None if question is None else question["number"],
         "alternatives": None if question is None else question["alternatives"],
-        "spent": session["budget"]["spent"],
+        "budget": session["budget"],
+        "answers": [
+            (one["feature"], one["outcome"], one["charged"])
+            for one in session["answers"]
+        ],
         "label": prediction["label"],
         "margin": prediction["margin"],
-        "probabilities": [by_label["0"], by_label["1"]],
+        "display": prediction["display"],
+        "probabilities": by_label,
         "n_draws": prediction["n_draws"],
         "hoeffding_p": prediction["hoeffding_p"],
         "reason": session["stop_reason"],
@@ -497,10 +440,13 @@ def shown(session: Json) -> Json:
     }
 
 
-def expected(ensemble: Any, state: Any) -> Json:
+def expected(ensemble: Ensemble, state: State, limit: int | None) -> Json:
     features = ensemble.catalogue.features
     question = machine.next_question(ensemble, state)
     forecast = machine.forecast(ensemble, state)
+    charged = {one.feature_idx: one.amount for one in state.charges}
+    known = [idx for idx, one in enumerate(state.outcomes) if one == "known"]
+    answered = [one.feature_idx for one in state.history]
     asked: Json = dict.fromkeys(("question", "price", "number", "alternatives"))
     if question is not None:
         asked = {
@@ -514,10 +460,25 @@ def expected(ensemble: Any, state: Any) -> Json:
         }
     return {
         **asked,
-        "spent": from_micros(state.spent),
+        "budget": {
+            "limit": None if limit is None else from_micros(limit),
+            "spent": from_micros(state.spent),
+            "remaining": None if limit is None else from_micros(limit - state.spent),
+            "unit": "CAD",
+        },
+        "answers": [
+            (features[idx].name, state.outcomes[idx], from_micros(charged.get(idx, 0)))
+            for idx in dict.fromkeys((*known, *answered, *charged))
+        ],
         "label": ensemble.classes[forecast.label].label,
+        "display": ensemble.classes[forecast.label].display,
         "margin": forecast.margin,
-        "probabilities": list(forecast.probabilities),
+        "probabilities": {
+            one.label: chance
+            for one, chance in zip(
+                ensemble.classes, forecast.probabilities, strict=True
+            )
+        },
         "n_draws": forecast.n_draws,
         "hoeffding_p": forecast.hoeffding_p,
         "reason": state.stop_reason,

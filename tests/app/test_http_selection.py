@@ -1,6 +1,5 @@
 """Trainings that select features first: over HTTP, cancelled, and taken over."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from app.service import attempts
 from app.store.engine import transaction
+from tests.app.clinic import Train
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -23,77 +23,33 @@ def spec_of(**selection: Any) -> Spec:
     return noisy_spec(4) | {"selection": chosen}
 
 
-def post(client: TestClient, spec: Spec, query: str = "") -> Any:
-    return client.post(
-        f"/train{query}",
-        files={"dataset": ("noisy.csv", TABLE)},
-        data={"spec": json.dumps(spec)},
-    )
-
-
 @pytest.mark.parametrize("learner", ["knn", "stump"])
 def test_training_with_a_selection_succeeds(
-    client: TestClient, jobs: Jobs, learner: str
+    client: TestClient, train: Train, learner: str
 ) -> None:
-    response = post(client, spec_of(learner=learner))
-    assert response.status_code == 202, response.text
-    started = response.json()
+    model_id = train(TABLE, spec_of(learner=learner))
 
-    assert jobs.worker().work() == "succeeded"
-
-    ended = client.get(f"/train/{started['id']}").json()
-    assert ended["spec"]["selection"]["learner"] == learner
-    model = client.get(f"/models/{ended['model_id']}").json()
+    model = client.get(f"/models/{model_id}").json()
     told = model["card"]["selection"]
     assert told["learner"] == learner
     assert told["features"]
     assert told["cost_micros"] == 1_000_000 * len(told["features"])
     assert set(model["card"]["features_used"]) <= set(told["features"])
     assert len(model["features"]) == N_FEATURES
-    exported = client.get(f"/models/{ended['model_id']}/export")
+    exported = client.get(f"/models/{model_id}/export")
     assert exported.text == undisturbed(TABLE, spec_of(learner=learner))
 
 
 def test_model_that_selects_nothing_asks_nothing(
-    client: TestClient, jobs: Jobs
+    client: TestClient, train: Train
 ) -> None:
-    table = b"a,b,y\n" + b"1,1,0\n1,1,1\n1,1,1\n" * 8
-    response = client.post(
-        "/train",
-        files={"dataset": ("same.csv", table)},
-        data={"spec": json.dumps(spec_of())},
-    )
-    training_id = response.json()["id"]
-    jobs.worker().work()
-    model_id = client.get(f"/train/{training_id}").json()["model_id"]
+    model_id = train(b"a,b,y\n" + b"1,1,0\n1,1,1\n1,1,1\n" * 8, spec_of())
 
     session = client.post("/predict", json={"model": model_id, "budget": 5}).json()
 
     assert session["question"] is None
     assert session["prediction"]["label"] == "1"
     assert session["prediction"]["probability"] == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("selection", "field"),
-    [
-        ([], "selection"),
-        ({"k": 1}, "selection.k"),
-        ({"method": "best"}, "selection.method"),
-        ({"significance": 1}, "selection.significance"),
-    ],
-)
-def test_wrong_selection_is_refused(
-    client: TestClient, selection: Any, field: str
-) -> None:
-    spec = noisy_spec(4) | {"selection": selection}
-
-    refused = post(client, spec)
-    checked = post(client, spec, "?validate_only=true")
-
-    assert refused.status_code == 422
-    assert [one["field"] for one in refused.json()["errors"]] == [field]
-    assert [one["field"] for one in checked.json()["errors"]] == [field]
 
 
 def test_steps_inside_a_selection_bring_progress_and_no_checkpoint(jobs: Jobs) -> None:
@@ -132,7 +88,7 @@ def test_a_step_that_ends_in_the_next_selection_keeps_its_rounds(jobs: Jobs) -> 
 def test_selection_is_cancelled_at_its_next_candidate(
     client: TestClient, jobs: Jobs
 ) -> None:
-    training_id = post(client, spec_of()).json()["id"]
+    training_id = jobs.start(TABLE, spec_of()).id
     run = jobs.begin(training_id, 1)
     assert jobs.advance(training_id, 1, run)
 
@@ -142,35 +98,3 @@ def test_selection_is_cancelled_at_its_next_candidate(
 
     assert client.get(f"/train/{training_id}").json()["state"] == "cancelled"
     assert jobs.events(training_id)[-1].type == "cancelled"
-
-
-@pytest.mark.parametrize("algorithm", ["adaboost_bt_smoothed", "random_forest"])
-@pytest.mark.parametrize("n_pulled", [1, 5, 7, 10, 13, 17, 20, 24, 28])
-def test_takeover_makes_the_same_model_to_the_byte(
-    jobs: Jobs, n_pulled: int, algorithm: str
-) -> None:
-    spec = spec_of() | {"algorithm": algorithm}
-    training = jobs.start(TABLE, spec)
-    run = jobs.begin(training.id, 1)
-    assert jobs.advance(training.id, 1, run, n_pulled)
-
-    assert jobs.sweep() == [(training.id, "queued")]
-    outcome = jobs.worker(step_s=0.0).work()
-
-    assert outcome == "succeeded"
-    assert jobs.document(training.id) == undisturbed(TABLE, spec)
-    shares = [event.data["progress"] for event in jobs.events(training.id)]
-    assert shares == sorted(shares)
-    assert jobs.n_checkpoints() == 0
-
-
-def test_worker_that_stops_hands_back_a_selection(jobs: Jobs) -> None:
-    training = jobs.start(TABLE, spec_of())
-    run = jobs.begin(training.id, 1)
-    assert jobs.advance(training.id, 1, run)
-    with transaction(jobs.engine) as db:
-        attempts.release(db, training.id, 1, now())
-
-    assert jobs.worker().work() == "succeeded"
-
-    assert jobs.document(training.id) == undisturbed(TABLE, spec_of())

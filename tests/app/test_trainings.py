@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from io import BytesIO
 from typing import Any
 
@@ -81,18 +82,57 @@ def test_checkpoints_go_with_the_result(jobs: Jobs) -> None:
     assert jobs.n_checkpoints() == 0
 
 
-@pytest.mark.parametrize("n_rounds", [1, 30, 31, 75])
-def test_takeover_makes_the_same_model_to_the_byte(jobs: Jobs, n_rounds: int) -> None:
-    table, spec = noisy_table(), noisy_spec(30)
-    training = jobs.start(table, spec)
+# Enough rows for half of them to select something.
+TABLE = noisy_table(300)
+FEW = noisy_spec(5)
+SELECTED = noisy_spec(4) | {"selection": {"rounds": 5, "significance": 0.5}}
+RATES = {"stages": 2, "detection": 0.85, "false_alarm": 0.8}
+SPECS: dict[str, Spec] = {
+    "boosted": noisy_spec(30),
+    "cascade": noisy_spec(20) | {"algorithm": "cascade"},
+    "forest": FEW | {"algorithm": "random_forest"},
+    "tree": FEW | {"algorithm": "decision_tree"},
+    "selected": SELECTED,
+    "selected forest": SELECTED | {"algorithm": "random_forest"},
+}
+SPECS["cascade"]["params"] |= RATES
+TAKEOVERS = {
+    **{"boosted": (1, 30, 31, 75), "cascade": (1, 2), "forest": (1, 2), "tree": (1,)},
+    **dict.fromkeys(("selected", "selected forest"), (1, 5, 7, 10, 13, 17, 20, 24, 28)),
+}
+
+
+@cache
+def expected(kind: str) -> str:
+    return undisturbed(TABLE, SPECS[kind])
+
+
+# Both engines store the rounds of boosting; where else a run is cut is not theirs.
+@pytest.mark.parametrize(
+    ("kind", "n_pulled", "engine_name"),
+    [
+        (kind, n_pulled, engine_name)
+        for kind, counts in TAKEOVERS.items()
+        for n_pulled in counts
+        for engine_name in ("sqlite", "postgresql")[: 2 if kind == "boosted" else 1]
+    ],
+    indirect=["engine_name"],
+)
+def test_takeover_makes_the_same_model_to_the_byte(
+    jobs: Jobs, kind: str, n_pulled: int
+) -> None:
+    training = jobs.start(TABLE, SPECS[kind])
     run = jobs.begin(training.id, 1)
-    jobs.advance(training.id, 1, run, n_rounds)
+    assert jobs.advance(training.id, 1, run, n_pulled)
 
     assert jobs.sweep() == [(training.id, "queued")]
     outcome = jobs.worker(step_s=0.001).work()
 
     assert outcome == "succeeded"
-    assert jobs.document(training.id) == undisturbed(table, spec)
+    assert jobs.document(training.id) == expected(kind)
+    shares = [event.data["progress"] for event in jobs.events(training.id)]
+    assert shares == sorted(shares)
+    assert jobs.n_checkpoints() == 0
 
 
 def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:

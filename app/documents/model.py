@@ -17,7 +17,7 @@ from app.documents.catalogue import (
     build_catalogue,
     check_catalogue,
 )
-from app.documents.fields import ErrorCost, Policy
+from app.documents.fields import ErrorCost, Name, Policy, Unit
 from app.documents.hypotheses import (
     HypothesisShape,
     build_hypothesis,
@@ -58,12 +58,12 @@ Facts = Annotated[dict[str, Any], AfterValidator(check_facts)]
 class ModelDocument(StoredShape):
     format: Literal["askless-model"]
     version: Literal[3]
-    name: str
+    name: Name
     target: str
     algorithm: Annotated[str, BeforeValidator(check_algorithm)]
     policy: Policy
     params: Facts
-    cost_unit: str
+    cost_unit: Unit
     features: Annotated[Many[FeatureShape], Field(min_length=1)]
     groups: Many[GroupShape]
     classes: Annotated[Many[ClassShape], Field(min_length=2)]

@@ -149,15 +149,15 @@ def delete(db: Session, model_id: str, now: datetime, ttl_s: float) -> None:
 def check_bounds(model: Model) -> None:
     """Refuse names and amounts that the tables can't hold."""
     catalogue = model.ensemble.catalogue
-    named = [("name", model.name, 1), ("cost_unit", catalogue.cost_unit, 0)]
-    for idx, feature in enumerate(catalogue.features):
-        named.append((f"features[{idx}].name", feature.name, 1))
-    for idx, group in enumerate(catalogue.groups):
-        named.append((f"groups[{idx}].name", group.name, 1))
+    named = {
+        "features": [feature.name for feature in catalogue.features],
+        "groups": [group.name for group in catalogue.groups],
+    }
     refusals = [
-        Refusal(f"model.{where}", NAME_RULE)
-        for where, text, least in named
-        if not is_name(text, least)
+        Refusal(f"model.{noun}[{position}].name", NAME_RULE)
+        for noun, names in named.items()
+        for position, name in enumerate(names)
+        if not is_name(name)
     ]
     amounts = [feature.cost for feature in catalogue.features]
     amounts += [group.price or group.fee for group in catalogue.groups]

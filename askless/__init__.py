@@ -6,13 +6,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from askless.client import Client
     from askless.models import load_model
+    from askless.problems import ProblemError, TrainingFailed, UnansweredError
+    from core.errors import RefusedError
     from core.estimator import BudgetedBoostingClassifier
 
-__all__ = ["BudgetedBoostingClassifier", "Client", "load_model"]
+__all__ = [
+    "BudgetedBoostingClassifier",
+    "Client",
+    "ProblemError",
+    "RefusedError",
+    "TrainingFailed",
+    "UnansweredError",
+    "load_model",
+]
 
 PLACES = {
     "BudgetedBoostingClassifier": "core.estimator",
     "Client": "askless.client",
+    "ProblemError": "askless.problems",
+    "RefusedError": "core.errors",
+    "TrainingFailed": "askless.problems",
+    "UnansweredError": "askless.problems",
     "load_model": "askless.models",
 }
 

@@ -103,5 +103,5 @@ def check_lengths(columns: Mapping[str, npt.NDArray[Any]]) -> None:
 
 
 def load_model(path: str | Path) -> LoadedModel:
-    """Read a MODEL.json; raise `core.errors.RefusedError` where it is none."""
+    """Read a MODEL.json; raise `RefusedError` where it is none."""
     return LoadedModel(read_model(Path(path)))

@@ -49,7 +49,7 @@ ARROWS = {
     "core.warm": (*BELOW_TRAINING, "core.training", "core.session"),
     "core.estimator": ("core",),
     "core.conventions": ("core",),
-    "askless": ("core.estimator", "askless"),
+    "askless": ("core.errors", "core.estimator", "askless"),
     "askless.client": ("askless.connection", "askless.problems", "askless.sessions"),
     "askless.connection": ("askless.problems",),
     "askless.problems": (),

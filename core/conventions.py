@@ -10,7 +10,7 @@ import numpy.typing as npt
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import check_parameters, parameters
-from core.pipeline.choosing import AUTO, AutoName, Tried
+from core.pipeline.choosing import AUTO, AutoName
 from core.pipeline.spec import check_algorithm, part_auto
 from core.table.catalogue import Catalogue
 from core.table.columns import scale_weights
@@ -123,7 +123,7 @@ def read_indicators(
     return y.astype(np.int64)
 
 
-def end_of(tuning: Generator[Tried, None, BoostParams]) -> BoostParams:
+def end_of(tuning: Generator[float, None, BoostParams]) -> BoostParams:
     """Run a choice of parameters to its end."""
     while True:
         try:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Generator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import plotext
 from rich.console import Console
@@ -12,7 +12,6 @@ from rich.table import Column, Table
 
 from app.wording import money, percent
 from core.model.model import Curve, Model
-from core.pipeline.progress import Shared
 from core.table.catalogue import Catalogue
 
 T = TypeVar("T")
@@ -105,7 +104,7 @@ def model_summary(model: Model) -> str:
     return text
 
 
-def pull(work: Generator[Shared, None, T], what: str) -> T:
+def pull(work: Generator[Any, None, T], what: str) -> T:
     """Run a training or a selection to its end with a bar on a terminal's stderr."""
     bar = Progress(
         TextColumn(what),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Literal, get_args
 
@@ -38,17 +38,12 @@ USERS: dict[AutoName, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """One more round of a trial; `share` of the tuning is done, 0 to 1."""
-
-    share: float
-
-
 def tune(
     dataset: Dataset, params: BoostParams, auto: frozenset[AutoName]
-) -> Generator[Tried, None, BoostParams]:
+) -> Generator[float, None, BoostParams]:
     """Choose parameters of boosting; the generator's return value has them.
+
+    Yields how much of it is done, 0 to 1.
 
     Parameters
     ----------
@@ -92,7 +87,7 @@ def tune(
         for added in boost(shards, training.catalogue, choice):
             rounds.append(added)
             share = added.number / choice.rounds
-            yield Tried((position + share) / len(choices))
+            yield (position + share) / len(choices)
         if "rounds" in wanted:
             n_rounds = find_rounds(training, held_out, rounds)
             choice, rounds = replace(choice, rounds=n_rounds), rounds[:n_rounds]

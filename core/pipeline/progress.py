@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from core.model.model import Model
 from core.training.rounds import Round
@@ -10,15 +10,9 @@ from core.training.rounds import Round
 # Of a training that has folds.
 VALIDATION_SHARE = 0.2
 
+Step = TypeVar("Step")
+Told = TypeVar("Told")
 Found = TypeVar("Found")
-
-
-class Shared(Protocol):
-    """Progress of what a part begins with, or of the validation."""
-
-    @property
-    def share(self) -> float:
-        """How much of it is done, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +46,24 @@ class Part(NamedTuple):
         return self.number == self.n_parts - 1
 
     def progress(self, share: float, added: Round | None = None) -> Progress:
-        """Tell how much of the whole is done once this much of the part is."""
+        """Return how much of the whole is done once this much of the part is."""
         done = self.room * (self.number + share) / self.n_parts
         return Progress(self.number, self.n_parts, added, done)
 
     def validated(self, share: float) -> Progress:
-        """Tell how much of the whole is done once this much of the validation is."""
+        """Return the same once this much of the validation is done."""
         done = self.room + (1.0 - self.room) * share
         return Progress(self.number, self.n_parts, None, done)
 
 
 def pass_on(
-    working: Generator[Shared, None, Found], tell: Callable[[float], Progress]
-) -> Generator[Progress, None, Found]:
-    """Pass on the progress of some work, as the whole's, and what it came to."""
+    working: Generator[Step, None, Found], tell: Callable[[Step], Told]
+) -> Generator[Told, None, Found]:
+    """Pass on the steps of some work in other words, and what it came to."""
     while True:
         try:
             step = next(working)
         except StopIteration as end:
             found: Found = end.value
             return found
-        yield tell(step.share)
+        yield tell(step)

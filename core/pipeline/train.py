@@ -128,7 +128,7 @@ def train_part(
     if selection is not None:
         choosing, before = select(dataset, selection), SELECTION_SHARE
         selected = yield from pass_on(
-            choosing, lambda share: part.progress(SELECTION_SHARE * share)
+            choosing, lambda step: part.progress(SELECTION_SHARE * step.share)
         )
         if not selected.feature_idxs:
             return Trained(rounds, params, selected)

@@ -1,8 +1,7 @@
 """Honest figures: folds, and what ensembles say of rows that they never saw."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve
 from core.model.votes import TIE
 from core.pipeline.calibration import Observed, calibrate, join
+from core.pipeline.progress import pass_on
 from core.session.curves import evaluate
 from core.session.policies import POLICIES
 from core.session.simulate import walk
@@ -30,21 +30,13 @@ MAX_VOTES = 1 << 16
 # The same for so many classes that each row is played once.
 MAX_NUMBERS = 1 << 18
 
-Found = TypeVar("Found")
-
-
-class ValidationStep(NamedTuple):
-    """One step of a validation; `share` of it is done."""
-
-    share: float
-
 
 def validate(
     whole: Ensemble, held_out: Sequence[Ensemble], rows: Sequence[Dataset], seed: int
-) -> Generator[ValidationStep, None, tuple[Curve, tuple[tuple[str, Calibration], ...]]]:
+) -> Generator[float, None, tuple[Curve, tuple[tuple[str, Calibration], ...]]]:
     """Find the curve and the calibrations from ensembles and the rows they never saw.
 
-    Yields now and then, for who wants to stop.
+    Yields how much of it is done, 0 to 1; also to let itself be stopped.
 
     Parameters
     ----------
@@ -69,8 +61,8 @@ def validate(
             few = thin(part, ensemble.n_outputs)
             observed.append(collect_votes(ensemble, few, budgets, policy, seed))
             n_done += 1
-            yield ValidationStep(n_done / n_steps)
-        found = yield from repeat(calibrate(observed), ValidationStep(n_done / n_steps))
+            yield n_done / n_steps
+        found = yield from pass_on(calibrate(observed), at(n_done / n_steps))
         n_done += len(pairs)
         if found is not None:
             calibrations.append((policy, found[1]))
@@ -82,21 +74,13 @@ def validate(
         calibrated = replace(ensemble, calibrations=tuple(fitted))
         curves.append(evaluate(calibrated, part, budgets, seed=seed))
         n_done += 1
-        yield ValidationStep(n_done / n_steps)
+        yield n_done / n_steps
     return pool(curves), tuple(calibrations)
 
 
-def repeat(
-    working: Generator[None, None, Found], step: ValidationStep
-) -> Generator[ValidationStep, None, Found]:
-    """Tell the same step as often as some work lets itself be stopped."""
-    while True:
-        try:
-            next(working)
-        except StopIteration as end:
-            found: Found = end.value
-            return found
-        yield step
+def at(share: float) -> Callable[[None], float]:
+    """Return what says the same share at each step."""
+    return lambda _: share
 
 
 def pool(curves: Sequence[Curve]) -> Curve:

@@ -10,6 +10,7 @@ from numpy.random.bit_generator import ISeedSequence
 from core import kernels
 from core.arrays import BoolArray, FloatArray
 from core.model.ensemble import Ensemble
+from core.model.hypotheses import Product
 from core.model.votes import divide, full_votes
 from core.session.policies.ordered import Ordered
 from core.session.policy import Policy, Step
@@ -126,12 +127,14 @@ class Sample(Policy):
         """Play a session for every row under every budget, many rows at once.
 
         Under a budget that pays everything the draws only decide the order, and the
-        end is that of `ordered`.
+        end is that of `ordered`; but for products, of which one that is drawn with a
+        missing factor spares what another would have bought.
         """
         full = Ordered().walk(ensemble, cases)
         if not ensemble.hypotheses:
             return replace(full, marks=full.marks - 1)
         is_free = cases.budgets >= total_cost(ensemble.catalogue)
+        is_free &= not any(isinstance(one, Product) for one in ensemble.hypotheses)
         n_walked = is_free.size if cases.needs_ranks else int((~is_free).sum())
         ends = make_ends(ensemble, cases, n_walked)
         is_known = np.zeros(cases.values.shape, np.bool_)

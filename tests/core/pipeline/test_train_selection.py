@@ -412,8 +412,8 @@ def test_selection_is_read():
     [
         ([], "selection"),
         (True, "selection"),
-        ({"k": 3}, "selection"),
-        ({"criterion": "z"}, "selection"),
+        ({"k": 3}, "selection.k"),
+        ({"criterion": "z"}, "selection.criterion"),
         ({"method": "best"}, "selection.method"),
         ({"method": []}, "selection.method"),
         ({"method": None}, "selection.method"),

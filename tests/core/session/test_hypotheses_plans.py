@@ -334,3 +334,18 @@ def test_pending_result_of_a_drawn_tree_is_followed_when_it_comes():
     state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.next_feature_idx == 1
+
+
+def test_missing_factor_spares_the_others_whatever_the_budget():
+    products = [
+        Product((Stump(0, 0.5, (1, 1, -1)), Stump(1, 0.5, (1, 1, -1)))),
+        Product((Stump(1, 0.5, (1, 1, -1)), Stump(2, 0.5, (1, 1, -1)))),
+    ]
+    ensemble = plain(products, policy="sample")
+    values = np.array([[1.0, NAN, 1.0]] * 20)
+
+    walks = simulate.walk(ensemble, values, [None], seed=5)
+
+    ranked = simulate.walk(ensemble, values, [None], seed=5, needs_ranks=True)
+    np.testing.assert_array_equal(walks.spent, ranked.spent)
+    assert len(set(walks.spent[:, 0].tolist())) == 2

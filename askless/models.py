@@ -58,7 +58,11 @@ class LoadedModel:
     def predict_proba(
         self, columns: Mapping[str, Sequence[Any]], budget: float | None = None
     ) -> FloatArray:
-        """Return the probability of each class; (n_rows, n_classes)."""
+        """Return the probability of each class; (n_rows, n_classes).
+
+        Raises RefusedError for a budget that is no amount, and for columns that are
+        missing, are no lists of one length, or have values of another type.
+        """
         ensemble = self.model.ensemble
         limit = read_budget(budget)
         known = {

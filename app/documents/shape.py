@@ -156,11 +156,11 @@ def refused(error: ValidationError, root: str) -> RefusedError:
     """Return the first of pydantic's errors as refusals."""
     refusals = []
     for one in error.errors(include_url=False)[:MAX_REFUSALS]:
-        found = one["input"]
+        context = one.get("ctx", {})
+        found = context.get("tag", one["input"])
         is_plain = found is None or isinstance(found, str | int | float)
         shown = "" if one["type"] == "missing" or not is_plain else describe(found)
         place = [part for part in one["loc"] if part not in KINDS]
-        context = one.get("ctx", {})
         if one["type"].startswith("union_tag"):
             place.append("kind")
         rule = rule_of(one["type"], context)

@@ -286,6 +286,7 @@ def test_model_written_before_is_written_again_to_the_byte(name):
 
 def test_every_wrong_field_is_refused_by_its_path(document):
     put("x", document, "features.0.cost_micros")
+    put("forest", document, "hypotheses.1.kind")
     del document["target"]
 
     with pytest.raises(RefusedError) as refused:
@@ -294,6 +295,7 @@ def test_every_wrong_field_is_refused_by_its_path(document):
     assert [str(one) for one in refused.value.refusals] == [
         "model.target: is required",
         "model.features[0].cost_micros: must be an integer; found 'x'",
+        "model.hypotheses[1].kind: must be one of stump, tree, product; found 'forest'",
     ]
 
 

@@ -21,7 +21,7 @@ WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
 
 
 class Server(uvicorn.Server):
-    """Tells open event streams to end before it waits for their connections."""
+    """Asks open event streams to end before it waits for their connections."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Not the loaded one, which is wrapped by then and has no state.

@@ -164,7 +164,7 @@ class Worker:
                     return "cancelled"
 
     def keep_house(self) -> None:
-        """Tell that this worker is alive, and take over from silent ones."""
+        """Write that this worker is alive, and take over from silent ones."""
         current = self.current
         if current is not None:
             with transaction(self.engine) as db:

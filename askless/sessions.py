@@ -104,7 +104,7 @@ class PredictionSession:
         values: Mapping[str, Value],
         outcomes: Mapping[str, Outcome] | None = None,
     ) -> Self:
-        """Give values, then outcomes without one, in one request: all or none."""
+        """Send values, then outcomes without one, in one request: all or none."""
         answers: list[Json] = [
             {"feature": name, "outcome": "value", "value": plain(value)}
             for name, value in values.items()

@@ -159,7 +159,7 @@ def send(
 
 
 def copy_session(engine: sa.Engine, session_id: str) -> str:
-    """Give the bare handler a row of its own, like the session's."""
+    """Make the bare handler a row of its own, like the session's."""
     made = f"bare_{uuid4().hex[:24]}"
     with transaction(engine) as db:
         row = db.execute(sa.select(sessions).where(sessions.c.id == session_id)).one()

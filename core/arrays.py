@@ -16,5 +16,5 @@ class Derived:
     """Values whose arrays follow from their fields, and are not pickled with them."""
 
     def __getstate__(self) -> dict[str, object]:
-        """Give the fields alone; arrays mapped read-only would suit no kernel."""
+        """Return the fields alone; arrays mapped read-only would suit no kernel."""
         return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]  # a dataclass

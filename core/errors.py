@@ -14,7 +14,7 @@ class Refusal:
     found: str = ""
 
     def __str__(self) -> str:
-        """Give the one line a user reads."""
+        """Return the one line that a user reads."""
         tail = f"; found {self.found}" if self.found else ""
         return f"{self.field}: {self.rule}{tail}"
 

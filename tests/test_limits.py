@@ -1,6 +1,7 @@
 """The limits of files, functions and names. Each exception has its line and reason."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -132,6 +133,11 @@ OFFENDERS: dict[str, Callable[[], Iterator[str]]] = {
     "nesting": lambda: beyond(depth, NESTING),
     "commits": lambda: (path for path, text in SHIPPED.items() if ".commit(" in text),
     "names that mean two things": shared_names,
+    "docstrings that give or tell instead of returning": lambda: (
+        f"{path}: {line}"
+        for path, text in SHIPPED.items()
+        for line in re.findall(r'"""((?:Give|Tell)s? .*)', text)
+    ),
 }
 
 

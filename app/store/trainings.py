@@ -63,7 +63,7 @@ def claim(db: Session, holder: str) -> StoredTraining | None:
 
 
 def beat(db: Session, training_id: str, attempt: int) -> bool:
-    """Tell that an attempt is alive; False where it is not the present one any more."""
+    """Write that an attempt is alive; False where it is no longer the present one."""
     change = trainings.update().where(
         trainings.c.id == training_id, trainings.c.attempt == attempt, IS_HELD
     )
@@ -127,7 +127,7 @@ def end(
 def add_event(
     db: Session, training_id: str, kind: str, now: datetime, share: float, **more: Any
 ) -> None:
-    """Tell of a state, which is the kind's name unless `more` has another."""
+    """Write an event of a state, which is the kind's name unless `more` has another."""
     number = 1 + (
         db.scalar(
             sa.select(sa.func.max(training_events.c.number)).where(

@@ -181,7 +181,7 @@ def give(ensemble: Ensemble, state: State, feature_idx: int, text: str) -> State
 
 
 def undo(ensemble: Ensemble, state: State) -> State:
-    """Give the last answered feature its answer of before, or `unknown`."""
+    """Return to the answer before the last one of its feature, or to `unknown`."""
     if not state.history:
         raise RefusedError([Refusal("undo", "there is no answer yet")])
     *earlier, last = state.history

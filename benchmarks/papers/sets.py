@@ -124,7 +124,7 @@ def draw(title: str, repetition: int, *, uniform_costs: bool = False) -> Draw:
 
 
 def with_unit_costs(dataset: Dataset) -> Dataset:
-    """Give the same rows with every feature at one unit."""
+    """Return the same rows with every feature at one unit."""
     features = tuple(replace(one, cost=MICROS) for one in dataset.catalogue.features)
     return replace(dataset, catalogue=replace(dataset.catalogue, features=features))
 

@@ -49,7 +49,9 @@ def peel(size, radix, out_joint, out_sums):
 
 @kernel
 def stay(masses, totals, is_category, votes_before, out_gains):
-    """Take from edges in a leaf that of the votes before, and all where nothing parts.
+    """Turn edges in a leaf into gains over the votes before.
+
+    A cut that parts nothing gains nothing.
 
     masses: unsigned quanta by code; totals: signed ones of all codes, by output.
     out_gains: (n_codes,), edges before.

@@ -21,7 +21,7 @@ class Stump:
 
     @property
     def feature_idxs(self) -> tuple[int, ...]:
-        """Give the feature it reads."""
+        """Return the feature it reads."""
         return (self.feature_idx,)
 
 
@@ -42,7 +42,7 @@ class Tree:
 
     @property
     def feature_idxs(self) -> tuple[int, ...]:
-        """Give the features it may read, the root's first."""
+        """Return the features it may read, the root's first."""
         return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
 
 
@@ -54,7 +54,7 @@ class Product:
 
     @property
     def feature_idxs(self) -> tuple[int, ...]:
-        """Give the features it reads, in the order of asking."""
+        """Return the features it reads, in the order of asking."""
         return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
 
 

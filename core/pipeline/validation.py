@@ -79,7 +79,7 @@ def validate(
 
 
 def at(share: float) -> Callable[[None], float]:
-    """Return what says the same share at each step."""
+    """Return a function that says one share at each step."""
     return lambda _: share
 
 

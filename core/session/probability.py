@@ -75,9 +75,9 @@ def find_chances(
     shares: FloatArray,
     tolerance: float = -1.0,
 ) -> FloatArray:
-    """Return `probabilities` where scores are a tie only within the tolerance.
+    """Return `probabilities`, with the priors where all scores are within a tolerance.
 
-    By default none is: of what is as near to a tie as can be.
+    By default none are, however near to a tie they come.
     """
     chances = np.empty((*shares.shape, len(ensemble.classes)))
     kernels.link_votes(

@@ -192,7 +192,7 @@ def scale_weights(weights: FloatArray) -> FloatArray:
 def read_row_groups(
     columns: Columns, spec: TableSpec
 ) -> tuple[IntArray | None, list[Refusal]]:
-    """Give rows that belong together one number."""
+    """Return a number for each row, the same for rows that belong together."""
     if spec.group_by is None or spec.group_by not in columns:
         return None, []
     cells = as_text(columns[spec.group_by])

@@ -67,7 +67,7 @@ def read_amount(raw: object) -> int:
 
 
 def from_micros(micros: int) -> float:
-    """Give an amount in units; exact as a decimal with 6 places up to 10**9 units."""
+    """Return an amount in units; exact as a decimal with 6 places up to 10**9 units."""
     return micros / MICROS_PER_UNIT
 
 
@@ -81,7 +81,7 @@ def pay(catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]) -> Paid:
 
 
 def price(catalogue: Catalogue, paid: Paid, feature_idx: int) -> int:
-    """Give what obtaining a feature now would charge, in micro-units.
+    """Return what obtaining a feature now would charge, in micro-units.
 
     A feature already charged costs nothing. The first member of a group pays the
     fee and its cost, later ones their cost. The first member of a bundle pays the
@@ -99,7 +99,7 @@ def price(catalogue: Catalogue, paid: Paid, feature_idx: int) -> int:
 def buy(
     catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]
 ) -> tuple[int, Paid]:
-    """Give what features charge one after the other, and what is paid then."""
+    """Return what features charge one after the other, and what is paid then."""
     total = 0
     for feature_idx in feature_idxs:
         total += price(catalogue, paid, feature_idx)
@@ -142,12 +142,12 @@ def rule_costs(
 
 
 def smallest_cost(catalogue: Catalogue) -> int:
-    """Give the smallest positive cost, fee or bundle price; 0 where all are zero."""
+    """Return the smallest positive cost, fee or bundle price; 0 where all are zero."""
     amounts = np.concatenate((catalogue.costs, catalogue.fees))
     positive = amounts[amounts > 0]
     return int(positive.min()) if positive.size else 0
 
 
 def total_cost(catalogue: Catalogue) -> int:
-    """Give the price of everything, in micro-units."""
+    """Return the price of everything, in micro-units."""
     return int(catalogue.costs.sum()) + int(catalogue.fees.sum())

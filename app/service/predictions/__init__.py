@@ -130,7 +130,7 @@ def page(db: Session, limit: int, after: str | None, at: Moment) -> bodies.Sessi
 def get(
     db: Session, loaded: LoadedModels, session_id: str, at: Moment
 ) -> bodies.Session:
-    """Give a session; one that was idle too long is seen as expired."""
+    """Return a session; one that was idle too long is seen as expired."""
     session = sessions.get(db, session_id)
     opened = open_session(db, loaded, session, at)
     if opened is None:

@@ -25,7 +25,7 @@ class CheckedAnswer:
 def check_known(
     catalogue: Catalogue, known: Mapping[str, object]
 ) -> tuple[dict[int, float], dict[str, str]]:
-    """Give the values known beforehand by feature, and the texts that have no code."""
+    """Return the values known beforehand by feature, and texts that have no code."""
     values: dict[int, float] = {}
     texts: dict[str, str] = {}
     refusals: list[Refusal] = []
@@ -86,7 +86,7 @@ def check_answers(
 def check_value(
     catalogue: Catalogue, feature_idx: int, value: object
 ) -> tuple[float, str | None]:
-    """Give a value and, of a category that training did not see, its text."""
+    """Return a value and, of a category that training did not see, its text."""
     feature = catalogue.features[feature_idx]
     number = check_answer(feature, value)
     is_unseen = feature.type == "category" and number == UNSEEN

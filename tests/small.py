@@ -12,7 +12,7 @@ from core.model.hypotheses import Hypothesis
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train as train_checked
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.check import Checked
+from core.table.check import CheckedTable
 from core.table.dataset import ClassLabel, Dataset
 from core.table.spec import TableSpec
 
@@ -24,7 +24,7 @@ Returned = TypeVar("Returned")
 def train(dataset, params, *, target="", error_costs=None, done=None, **options):
     """Train on a dataset by a spec of these options."""
     spec = TrainingSpec(TableSpec(target), boost=params, **options)
-    return train_checked(Checked(dataset, error_costs, ()), spec, done)
+    return train_checked(CheckedTable(dataset, error_costs, ()), spec, done)
 
 
 def signed_of(weights):

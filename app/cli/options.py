@@ -19,7 +19,7 @@ from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
 from core.session.policies import POLICIES, check_policy
 from core.session.state import StopRule
-from core.table.check import Checked
+from core.table.check import CheckedTable
 from core.table.columns import Columns, parse_number
 from core.table.prices import to_micros
 from core.training.params import BoostParams
@@ -89,7 +89,7 @@ def parse_policy(text: str | None, ensemble: Ensemble) -> str:
     return check_policy(text, ensemble, "--policy")
 
 
-def read_checked(data: Path, spec: TrainingSpec) -> Checked:
+def read_checked(data: Path, spec: TrainingSpec) -> CheckedTable:
     """Read and check a table to train on; warnings are printed."""
     columns = read_columns(data, spec.table.text_columns, available_bytes())
     checked = check_training(columns, spec, available_bytes())

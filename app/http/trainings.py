@@ -46,23 +46,23 @@ STARTED: dict[int | str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Sent:
+class TrainingRequest:
     """A request to train, as it came: the table is an upload, or is stored."""
 
     spec: bytes
     upload: UploadFile | None
 
 
-async def read_sent(request: Request) -> AsyncIterator[Sent]:
+async def read_sent(request: Request) -> AsyncIterator[TrainingRequest]:
     if forms.media_type(request.headers) == forms.FORM:
         async with forms.read_form(request) as form:
             spec = form.get("spec")
             if spec is None:
                 raise forms.missing("spec", "must be a part of the form")
             text = await forms.read_text(request, spec)
-            yield Sent(text, forms.required_file(form, "dataset"))
+            yield TrainingRequest(text, forms.required_file(form, "dataset"))
     elif forms.media_type(request.headers) == JSON:
-        yield Sent(await request.body(), None)
+        yield TrainingRequest(await request.body(), None)
     else:
         accepted = f"{forms.FORM}, {JSON}"
         detail = f"The body must be one of {accepted}."
@@ -77,7 +77,7 @@ async def read_sent(request: Request) -> AsyncIterator[Sent]:
     summary="Train a model",
 )
 def start(
-    sent: Annotated[Sent, Depends(read_sent)],
+    sent: Annotated[TrainingRequest, Depends(read_sent)],
     db: Db,
     blobs: Annotated[Any, Depends(get_blobs)],
     now: Now,
@@ -108,7 +108,7 @@ def start(
 
 
 def validate(
-    sent: Sent, raw: dict[str, Any], db: Session, blobs: Any
+    sent: TrainingRequest, raw: dict[str, Any], db: Session, blobs: Any
 ) -> schemas.Verdict:
     if sent.upload is None:
         dataset_id = pop_dataset_id(raw)

@@ -18,7 +18,7 @@ POLL_S = 0.25
 
 
 @dataclass
-class Followed:
+class EventFeed:
     """One training's events from the first on, and who waits for more of them."""
 
     events: list[TrainingEvent] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Watch:
     def __init__(self, fetch: Fetch, is_stopping: Callable[[], bool]) -> None:
         self.fetch = fetch
         self.is_stopping = is_stopping
-        self.followed: dict[str, Followed] = {}
+        self.followed: dict[str, EventFeed] = {}
         self.poller: asyncio.Task[None] | None = None
 
     async def follow(
@@ -64,8 +64,8 @@ class Watch:
                 await changed.wait()
 
     @asynccontextmanager
-    async def following(self, training_id: str) -> AsyncIterator[Followed]:
-        followed = self.followed.setdefault(training_id, Followed())
+    async def following(self, training_id: str) -> AsyncIterator[EventFeed]:
+        followed = self.followed.setdefault(training_id, EventFeed())
         followed.n_clients += 1
         if self.poller is None or self.poller.done():
             self.poller = asyncio.create_task(self.poll())

@@ -26,7 +26,7 @@ from core.errors import RefusedError
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
-from core.table.check import Checked
+from core.table.check import CheckedTable
 from core.table.dataset import count_outputs
 from core.training.rounds import Round
 
@@ -42,7 +42,7 @@ class Work:
     """What an attempt computes on."""
 
     spec: TrainingSpec
-    checked: Checked
+    checked: CheckedTable
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.session import machine
 from core.session.state import Answer, State
-from core.table.check import Checked
+from core.table.check import CheckedTable
 from core.table.dataset import Dataset
 
 DATA = Path(__file__).resolve().parent.parent / "demo"
@@ -62,7 +62,7 @@ def load_demo() -> tuple[TrainingSpec, Dataset]:
 
 
 def demo_training(spec: TrainingSpec, dataset: Dataset) -> Training:
-    return train(Checked(dataset, None, ()), spec)
+    return train(CheckedTable(dataset, None, ()), spec)
 
 
 def train_without(row: int) -> tuple[Dataset, Model]:

@@ -25,7 +25,7 @@ from benchmarks.papers.sets import draw, plan
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.session.curves import evaluate
-from core.table.check import Checked
+from core.table.check import CheckedTable
 from core.table.spec import TableSpec
 from core.training.baselines import BASELINES
 from core.training.params import BoostParams
@@ -56,7 +56,7 @@ def play(title: str, repetition: int) -> Record:
     for name in BASELINES:
         params = BoostParams(name, rounds=TREES, seed=repetition)
         spec = TrainingSpec(TableSpec(target="y"), boost=params, folds=0)
-        model = run_out(train(Checked(drawn.training, None, ()), spec))
+        model = run_out(train(CheckedTable(drawn.training, None, ()), spec))
         *within, everything = evaluate(model.ensemble, drawn.testing, limits).errors
         record[name] = np.round(within, 4).tolist()
         record[f"{name}_all"] = round(everything, 6)

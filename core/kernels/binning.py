@@ -7,7 +7,7 @@ import numpy as np
 from numba import prange
 
 from core.kernels.jit import kernel, parallel_kernel
-from core.kernels.records import Learnt
+from core.kernels.records import ColumnFacts
 
 MISSING = np.uint8(255)
 
@@ -107,8 +107,8 @@ def encode(start, values, features, tables, out_learnt, out_codes):
 
     values: (n_rows, n_features). A code counts the known values below, or the cuts in
     tables[c], see `search`, if more than FEW values of features[c] are known. It holds
-    if by the end nothing was learnt of its feature. out_learnt: a `Learnt`, which is
-    added to. out_codes: (n_features, n_samples).
+    if by the end nothing was learnt of its feature. out_learnt: a `ColumnFacts`, added
+    to. out_codes: (n_features, n_samples).
     """
     n_rows = values.shape[0]
     # Rows are read whole, columns coded at a stretch. Unpadded, the values of a row
@@ -147,7 +147,7 @@ def encode_parallel(values, features, tables, out_learnt, out_codes):
         sizes[chunk] = out_learnt.sizes
         start = np.int64(chunk) * CHUNK
         rows = values[start : start + CHUNK]
-        learnt = Learnt(known[chunk], sizes[chunk], has_missing[chunk])
+        learnt = ColumnFacts(known[chunk], sizes[chunk], has_missing[chunk])
         encode(start, rows, features, tables, learnt, out_codes)
     for chunk in range(n_chunks):
         for idx in features:

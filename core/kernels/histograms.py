@@ -88,9 +88,9 @@ def add_task(task, table, picked, moved, out_sums):
 def add_tasks(table, picked, moved, out_sums):
     """Add the changes of quanta of the rows that moved to the sums by code.
 
-    table: a `Coded`; picked: (n_lanes,), which lanes; moved: a `Moved`. out_sums:
-    (n_outputs, n_turns, n_lanes, N_CLASSES, N_HISTOGRAM), each turn the sums over some
-    of the chunks.
+    table: a `CodedTable`; picked: (n_lanes,), which lanes; moved: a `MovedRows`.
+    out_sums: (n_outputs, n_turns, n_lanes, N_CLASSES, N_HISTOGRAM), each turn the sums
+    over some of the chunks.
     """
     n_outputs, n_turns, n_lanes = out_sums.shape[:3]
     for task in prange(n_outputs * n_turns * ((n_lanes + BLOCK - 1) // BLOCK)):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from core.arrays import BallotArray, BoolArray, CodeArray, FloatArray, IntArray
 
 
-class Coded(NamedTuple):
+class CodedTable(NamedTuple):
     """A table as codes, feature by feature and packed into lanes.
 
     `codes` is (n_features, n_samples), `n_codes`, `is_category` and `has_missing` are
@@ -28,7 +28,7 @@ class Coded(NamedTuple):
     starts: IntArray
 
 
-class Learnt(NamedTuple):
+class ColumnFacts(NamedTuple):
     """What coding has learnt of each feature.
 
     `known`, (n_features, FEW + 1), are its distinct values, ascending; `sizes`,
@@ -55,7 +55,7 @@ class Change(NamedTuple):
     is_split: bool
 
 
-class Moved(NamedTuple):
+class MovedRows(NamedTuple):
     """Rows whose weight moved, by how many quanta, in chunks of rows; see `move`.
 
     `rows` and `deltas` are (n_chunks, n_outputs, chunk + 1), `stops` is

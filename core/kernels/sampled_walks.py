@@ -34,7 +34,7 @@ class Draws(NamedTuple):
     readers: Any
 
 
-class Carried(NamedTuple):
+class SampleState(NamedTuple):
     """How far sampled sessions have come between blocks of draws; 0 at first."""
 
     #: int64 (n_rows, n_features)

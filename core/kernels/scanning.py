@@ -158,8 +158,8 @@ def scan_lane(place, sums, table, picked, look, out_best):
 def scan_lanes(sums, table, picked, look, out_best):
     """Find the stump of largest gain on every feature of the picked lanes.
 
-    sums: as of `add`; table: a `Coded`; picked: (n_lanes,), which lanes they are of;
-    look: a `Look`. out_best: a `Best`, of which the features of other lanes are left.
+    sums: as of `add`; table: a `CodedTable`; picked: (n_lanes,), which lanes they are
+    of; look: a `Look`. out_best: a `Best`, the features of other lanes as they were.
     """
     for place in prange(picked.shape[0]):
         scan_lane(np.int64(place), sums, table, picked, look, out_best)

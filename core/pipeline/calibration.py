@@ -32,7 +32,7 @@ Fitting = Generator[None, None, Calibration]
 
 
 @dataclass(frozen=True)
-class Observed:
+class HeldOutVotes:
     """Votes on held-out rows where their sessions ended; the first axis is theirs."""
 
     #: F = sum(alpha h) over what is known; (n_votes, n_outputs).
@@ -46,16 +46,16 @@ class Observed:
     budget_idxs: IntArray
 
 
-def join(parts: Sequence[Observed]) -> Observed:
+def join(parts: Sequence[HeldOutVotes]) -> HeldOutVotes:
     """Put the votes of several folds together."""
     names = ("scores", "shares", "targets", "weights", "budget_idxs")
-    return Observed(
+    return HeldOutVotes(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
     )
 
 
 def calibrate(
-    folds: Sequence[Observed],
+    folds: Sequence[HeldOutVotes],
 ) -> Generator[None, None, tuple[list[Calibration], Calibration] | None]:
     """Fit a calibration that beats the plain link on rows it was not fitted to.
 
@@ -87,7 +87,7 @@ def calibrate(
 
 
 def fit(
-    observed: Observed, start: Calibration | None = None, *, has_offsets: bool
+    observed: HeldOutVotes, start: Calibration | None = None, *, has_offsets: bool
 ) -> Fitting:
     """Fit the coefficients of a `Calibration` by penalised maximum likelihood.
 
@@ -124,7 +124,7 @@ def fit(
 
 
 def penalised_loss(
-    coefficients: FloatArray, plain: FloatArray, observed: Observed
+    coefficients: FloatArray, plain: FloatArray, observed: HeldOutVotes
 ) -> tuple[float, FloatArray]:
     """Log-loss with the penalty, and how it changes with each coefficient.
 
@@ -144,7 +144,9 @@ def penalised_loss(
     return float(loss), (changes + PENALTY * away).ravel()
 
 
-def losses_of(link: FloatArray, observed: Observed) -> tuple[FloatArray, FloatArray]:
+def losses_of(
+    link: FloatArray, observed: HeldOutVotes
+) -> tuple[FloatArray, FloatArray]:
     """Log-loss of each vote, and how it changes with each logit, (n, n_outputs)."""
     logits = apply_link(link, observed.scores, observed.shares)
     if logits.shape[1] == 1:
@@ -166,13 +168,13 @@ def to_link(one: Calibration) -> FloatArray:
     return np.column_stack((one.offsets, one.slopes))
 
 
-def log_loss(link: FloatArray, observed: Observed) -> float:
+def log_loss(link: FloatArray, observed: HeldOutVotes) -> float:
     """Log-loss over all votes, in rows."""
     losses, _ = losses_of(link, observed)
     return float((losses * observed.weights).sum())
 
 
-def excess_error(links: Sequence[FloatArray], folds: Sequence[Observed]) -> float:
+def excess_error(links: Sequence[FloatArray], folds: Sequence[HeldOutVotes]) -> float:
     """By how much the most probable class errs more than the vote where it is worst."""
     n_budgets = 1 + max(int(fold.budget_idxs.max(initial=0)) for fold in folds)
     excess, sizes = np.zeros(n_budgets), np.zeros(n_budgets)
@@ -183,7 +185,7 @@ def excess_error(links: Sequence[FloatArray], folds: Sequence[Observed]) -> floa
     return float((excess / np.maximum(sizes, 1e-300)).max())
 
 
-def is_wrong(link: FloatArray, observed: Observed) -> BoolArray:
+def is_wrong(link: FloatArray, observed: HeldOutVotes) -> BoolArray:
     """Where the most probable class, the first of several, isn't the target; (n,)."""
     logits = apply_link(link, observed.scores, observed.shares)
     labels = (logits[:, 0] > 0).astype(np.int64)

@@ -3,7 +3,7 @@
 from core.errors import Refusal, RefusedError
 from core.pipeline.spec import TrainingSpec
 from core.selection.search import selection_bytes
-from core.table.check import Checked, finish_table, gather_table
+from core.table.check import CheckedTable, finish_table, gather_table
 from core.table.columns import Columns, refuse_size
 from core.table.dataset import count_outputs
 from core.training.algorithms import ALGORITHMS
@@ -12,7 +12,7 @@ from core.training.boosting import training_bytes
 
 def check_training(
     columns: Columns, spec: TrainingSpec, memory: int | None = None
-) -> Checked:
+) -> CheckedTable:
     """Turn a table into a dataset as a training spec wants it.
 
     Parameters

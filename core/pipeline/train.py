@@ -19,7 +19,7 @@ from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import validate
 from core.selection.card import describe_selection
 from core.selection.search import Selection, select
-from core.table.check import Checked
+from core.table.check import CheckedTable
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
 from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
@@ -32,7 +32,7 @@ SELECTION_SHARE = 0.5
 TUNING_SHARE = 0.7
 
 
-class Trained(NamedTuple):
+class TrainedPart(NamedTuple):
     """A part's rounds, with the parameters and features that were chosen for it."""
 
     rounds: list[Round]
@@ -41,7 +41,7 @@ class Trained(NamedTuple):
 
 
 def train(
-    checked: Checked,
+    checked: CheckedTable,
     spec: TrainingSpec,
     done: Mapping[int, Sequence[Round]] | None = None,
 ) -> Training:
@@ -114,7 +114,7 @@ def train_part(
     spec: TrainingSpec,
     done: Mapping[int, Sequence[Round]],
     part: Part,
-) -> Generator[Progress, None, Trained]:
+) -> Generator[Progress, None, TrainedPart]:
     """Select, choose and train on the rows of one part, after the rounds that are done.
 
     A fold that is finished selects nothing again; the whole does, for its card.
@@ -122,7 +122,7 @@ def train_part(
     params, selection = spec.boost, spec.selection
     rounds = list(done.get(part.number, ()))
     if not part.is_whole and is_finished(params, done, part.number):
-        return Trained(rounds, params, None)
+        return TrainedPart(rounds, params, None)
     selected = None
     before = 0.0
     if selection is not None:
@@ -131,7 +131,7 @@ def train_part(
             choosing, lambda step: part.progress(SELECTION_SHARE * step.share)
         )
         if not selected.feature_idxs:
-            return Trained(rounds, params, selected)
+            return TrainedPart(rounds, params, selected)
         dataset = blank(dataset, selected)
     if spec.auto:
         start, room = before, TUNING_SHARE * (1.0 - before)
@@ -145,7 +145,7 @@ def train_part(
         rounds.append(added)
         share = added.number / ALGORITHMS[params.algorithm].most_rounds(params)
         yield part.progress(before + (1.0 - before) * share, added)
-    return Trained(rounds, params, selected)
+    return TrainedPart(rounds, params, selected)
 
 
 def is_finished(
@@ -187,7 +187,7 @@ def make_card(
 
 
 def tell_choices(
-    dataset: Dataset, spec: TrainingSpec, trained: Trained
+    dataset: Dataset, spec: TrainingSpec, trained: TrainedPart
 ) -> dict[str, object]:
     """Return what was chosen for the whole, as its card tells it."""
     told: dict[str, object] = {}

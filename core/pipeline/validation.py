@@ -9,7 +9,7 @@ from core.model.budgets import purchase_budgets
 from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve
 from core.model.votes import TIE
-from core.pipeline.calibration import Observed, calibrate, join
+from core.pipeline.calibration import HeldOutVotes, calibrate, join
 from core.pipeline.progress import pass_on
 from core.session.curves import evaluate
 from core.session.policies import POLICIES
@@ -116,7 +116,7 @@ def collect_votes(
     budgets: Sequence[int | None],
     policy: str,
     seed: int,
-) -> Observed:
+) -> HeldOutVotes:
     """Votes where the sessions of a policy end under several budgets.
 
     On the way to an end votes are left out: they say more than those of a smaller
@@ -136,7 +136,7 @@ def collect_votes(
         is_taken = ~is_tie & (walks.marks >= 0)
         row_idxs, columns = np.nonzero(is_taken)
         parts.append(
-            Observed(
+            HeldOutVotes(
                 scores=scores[is_taken],
                 shares=walks.known_shares[is_taken],
                 targets=rows.targets[its_rows][row_idxs],

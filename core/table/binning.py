@@ -38,11 +38,11 @@ class Binned:
         return int(self.codes.shape[1])
 
     @cached_property
-    def coded(self) -> kernels.Coded:
+    def coded(self) -> kernels.CodedTable:
         """The record that kernels take."""
         facts = self.n_codes, self.is_category, self.has_missing
         packing = self.packing
-        return kernels.Coded(
+        return kernels.CodedTable(
             self.codes, *facts, packing.codes, packing.members, packing.starts
         )
 
@@ -74,7 +74,7 @@ def bin_values(dataset: Dataset) -> Binned:
     sizes = np.zeros(n_features, dtype=np.int64)
     has_missing = np.zeros(n_features, dtype=np.bool_)
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
-    found = kernels.Learnt(known, sizes, has_missing), codes
+    found = kernels.ColumnFacts(known, sizes, has_missing), codes
     # Some rows tell which features have many values, and nearly always all values of
     # the others: by these all rows are coded. Left are the features of many values, and
     # those of which more turned up.
@@ -103,8 +103,8 @@ def find_cuts(
 ) -> list[FloatArray]:
     """Cuts of every feature, as in `Binned`.
 
-    `is_category` (n_features,); `known` and `sizes` as in `core.kernels.Learnt`, of a
-    feature with more than `FEW` values any number above it.
+    `is_category` (n_features,); `known` and `sizes` as in `core.kernels.ColumnFacts`,
+    of a feature with more than `FEW` values any number above it.
     """
     is_weighted = bool(np.ptp(dataset.weights) > 0)
     middles = find_middles(known[:, :-1], known[:, 1:])

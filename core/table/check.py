@@ -33,7 +33,7 @@ ErrorCosts = tuple[tuple[float, ...], ...] | None
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedTable:
     """A dataset, how its classes' errors are weighed, and what to warn about."""
 
     dataset: Dataset
@@ -126,7 +126,9 @@ def read_features(
     return features, values, warnings, refusals
 
 
-def finish_table(read: GatheredTable, columns: Columns, spec: TableSpec) -> Checked:
+def finish_table(
+    read: GatheredTable, columns: Columns, spec: TableSpec
+) -> CheckedTable:
     """Return the dataset of a table in which nothing was refused.
 
     Raises `RefusedError` where the rows of positive weight are of one class.
@@ -151,7 +153,7 @@ def finish_table(read: GatheredTable, columns: Columns, spec: TableSpec) -> Chec
     if np.unique(dataset.targets).size < 2:
         rule = "must have two classes among the rows of positive weight"
         raise RefusedError([Refusal(spec.target, rule)])
-    return Checked(dataset, read.error_costs, tuple(warnings))
+    return CheckedTable(dataset, read.error_costs, tuple(warnings))
 
 
 def choose_features(

@@ -16,7 +16,7 @@ N_JOINT = 256
 class Packing:
     """Lanes of codes, each of one feature or of several with few codes.
 
-    As in `core.kernels.Coded`, where `codes` are called `packed`.
+    As in `core.kernels.CodedTable`, where `codes` are called `packed`.
     """
 
     codes: CodeArray

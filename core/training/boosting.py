@@ -16,7 +16,7 @@ from core.table.prices import Paid
 from core.training.buying import UNPAID, Buyer
 from core.training.feature_sampling import make_sampling
 from core.training.histograms import MOST_SUMS
-from core.training.learners.choice import MIN_EDGE, Found, Learner, Means, find_stump
+from core.training.learners.choice import MIN_EDGE, Choice, Learner, Means, find_stump
 from core.training.learners.product import find_product
 from core.training.learners.tree import find_tree
 from core.training.params import BoostParams, LabelWeights, LearnerName
@@ -154,7 +154,7 @@ LEARNERS: dict[LearnerName, Learner] = {
 }
 
 
-def find_hypothesis(means: Means) -> Found | None:
+def find_hypothesis(means: Means) -> Choice | None:
     """Find what the rule buys among what the learner makes of the features picked."""
     weights, params = means.weights, means.params
     roots = means.look(weights.find_stumps)
@@ -168,7 +168,7 @@ def is_perfect(added: Round) -> bool:
     return added.edge >= MAX_EDGE
 
 
-def find_alpha(found: Found, uses_presents: bool) -> float:
+def find_alpha(found: Choice, uses_presents: bool) -> float:
     """Vote of a hypothesis: 1/2 ln((p + gamma)/(p - gamma)), p what it stands on."""
     present = found.present if uses_presents else 1.0
     return float(np.arctanh(min(found.edge / present, MAX_EDGE)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import BallotArray, FloatArray, IntArray
-from core.kernels import Best, Look, Moved
+from core.kernels import Best, Look, MovedRows
 from core.table.binning import Binned
 
 # Below so many sums by code, and rows times lanes, waking the threads costs more than
@@ -47,11 +47,11 @@ def make_sums(n_outputs: int, n_lanes: int, n_chunks: int) -> IntArray:
     return np.zeros((n_outputs, n_turns, n_lanes, 2, 256), dtype=np.int64)
 
 
-def make_moved(n_outputs: int, n_samples: int) -> Moved:
+def make_moved(n_outputs: int, n_samples: int) -> MovedRows:
     """Return room for the rows that move."""
     n_chunks = -(-n_samples // kernels.CHUNK)
     shape = (n_chunks, n_outputs, min(n_samples, kernels.CHUNK) + 1)
-    return Moved(
+    return MovedRows(
         np.empty(shape, dtype=np.int64),
         np.empty(shape, dtype=np.int64),
         np.empty((n_chunks, n_outputs, 3), dtype=np.int64),
@@ -68,7 +68,9 @@ def make_best(n_outputs: int, n_features: int) -> Best:
     )
 
 
-def accumulate(binned: Binned, lanes: IntArray, moved: Moved, sums: IntArray) -> None:
+def accumulate(
+    binned: Binned, lanes: IntArray, moved: MovedRows, sums: IntArray
+) -> None:
     """Add the rows that moved to the sums by code of some lanes, in place."""
     is_large = (
         moved.rows.size * lanes.size >= PARALLEL_CELLS
@@ -78,7 +80,7 @@ def accumulate(binned: Binned, lanes: IntArray, moved: Moved, sums: IntArray) ->
     add(binned.coded, lanes, moved, sums)
 
 
-def count_listed(moved: Moved) -> int:
+def count_listed(moved: MovedRows) -> int:
     """Return how many rows are listed, each output for itself."""
     ends = moved.stops.sum(axis=(0, 1))
     return int(ends[0] + moved.rows.size - ends[1])
@@ -128,7 +130,7 @@ def pick(best: Best, feature_idxs: IntArray) -> Candidates:
 
 def search_anew(
     tables: Sequence[Binned],
-    listed: Sequence[Moved],
+    listed: Sequence[MovedRows],
     feature_idxs: IntArray,
     look: Look,
 ) -> Candidates:

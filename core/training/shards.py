@@ -4,7 +4,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import BallotArray, FloatArray, IntArray
-from core.kernels import Change, Moved
+from core.kernels import Change, MovedRows
 from core.table.binning import Binned
 from core.training.histograms import make_moved
 
@@ -26,7 +26,7 @@ class Shard:
         self.weights = signed_weights.T.copy()
         self.moved = make_moved(*self.weights.shape)
         self._is_split = is_split
-        self._room: Moved | None = None
+        self._room: MovedRows | None = None
 
     def count_sides(self, ballots: BallotArray) -> IntArray:
         """Return the weights that ballots have wrong and right, then their quanta."""
@@ -45,18 +45,18 @@ class Shard:
         move = kernels.move_parallel if is_large else kernels.move
         move(ballots, change, self.weights, self.moved)
 
-    def gather(self, weights: FloatArray, rows: IntArray) -> Moved:
+    def gather(self, weights: FloatArray, rows: IntArray) -> MovedRows:
         """List some rows with all their quanta; until the next call."""
         if self._room is None:
             self._room = make_moved(*self.weights.shape)
         n_chunks = -(-rows.size // kernels.CHUNK)
-        listed = Moved(*(array[:n_chunks] for array in self._room))
+        listed = MovedRows(*(array[:n_chunks] for array in self._room))
         is_large = rows.size * weights.shape[0] >= PARALLEL_ROWS
         gather = kernels.gather_parallel if is_large else kernels.gather
         gather(weights, rows, self._is_split, listed)
         return listed
 
 
-def count_quanta(moved: Moved) -> int:
+def count_quanta(moved: MovedRows) -> int:
     """Return the quanta of all rows, also of those that did not move."""
     return int(moved.stops[..., 2].sum())

@@ -11,7 +11,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import BallotArray, FloatArray, IntArray
-from core.kernels import Look, Moved
+from core.kernels import Look, MovedRows
 from core.model.hypotheses import Hypothesis
 from core.training.ballots import cast_ballots, find_codes
 from core.training.histograms import (
@@ -230,7 +230,7 @@ class Weights:
         return pick(best, feature_idxs)
 
     def _search(
-        self, listed: Sequence[Moved], feature_idxs: IntArray, look: Look
+        self, listed: Sequence[MovedRows], feature_idxs: IntArray, look: Look
     ) -> Candidates:
         tables = [shard.binned for shard in self.shards]
         return search_anew(tables, listed, feature_idxs, look)

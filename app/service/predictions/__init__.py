@@ -27,8 +27,8 @@ from core.session.policies import check_policy
 from core.session.state import Answer, Charge, State, StopRule
 
 __all__ = [
-    "Changed",
     "Moment",
+    "SessionChange",
     "answer",
     "change_budget",
     "erase",
@@ -47,7 +47,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class SessionChange:
     """A session after a change, and what that change charged in micro-units."""
 
     session: bodies.Session
@@ -55,7 +55,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenSession:
     """A session with its parsed model and state."""
 
     session: PredictSession
@@ -98,7 +98,7 @@ def start(
         updated_at=now,
     )
     sessions.insert(db, session)
-    return Opened(session, model, state, texts).view
+    return OpenSession(session, model, state, texts).view
 
 
 def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
@@ -146,7 +146,7 @@ def answer(
     at: Moment,
     *,
     version: int | None = None,
-) -> Changed:
+) -> SessionChange:
     """Take answers, all or none, charged in list order.
 
     Answers that a session has already change nothing, a closed one included, so that
@@ -158,13 +158,13 @@ def answer(
     catalogue = opened.model.ensemble.catalogue
     checked = check_answers(catalogue, opened.state, answers)
     if all(is_same(opened, given) for given in checked):
-        return Changed(opened.view)
+        return SessionChange(opened.view)
     require_version(opened.session, version)
     after = observe_all(opened, checked)
     charges = after.state.charges[len(opened.state.charges) :]
     charge_all(db, opened, charges, at.now)
     saved = save(db, after, at.now)
-    return Changed(saved.view, sum(charge.amount for charge in charges))
+    return SessionChange(saved.view, sum(charge.amount for charge in charges))
 
 
 def change_budget(
@@ -216,7 +216,7 @@ def erase(db: Session, session_id: str, now: datetime) -> None:
 
 def lock_open(
     db: Session, loaded: LoadedModels, session_id: str, at: Moment
-) -> Opened | None:
+) -> OpenSession | None:
     """Lock and parse a session; one that is due to expire is stored as expired."""
     session = sessions.get_locked(db, session_id)
     if session.document is not None and loaded.load(db, session.model_id):
@@ -232,7 +232,7 @@ def open_session(
     loaded: LoadedModels,
     session: PredictSession,
     at: Moment,
-) -> Opened | None:
+) -> OpenSession | None:
     """Parse a session, expired where it is due; None if its answers were erased."""
     if session.document is None:
         return None
@@ -241,7 +241,7 @@ def open_session(
     if is_due(session, at):
         state = machine.stop(state, "expired")
         session = expired_row(session, row_state(state), at)
-    return Opened(session, model, state, texts)
+    return OpenSession(session, model, state, texts)
 
 
 def is_due(session: PredictSession, at: Moment) -> bool:
@@ -277,7 +277,7 @@ def require_version(session: PredictSession, version: int | None) -> None:
         raise ConflictError("version-mismatch", detail)
 
 
-def is_same(opened: Opened, given: CheckedAnswer) -> bool:
+def is_same(opened: OpenSession, given: CheckedAnswer) -> bool:
     """Whether a session has this very answer already."""
     state, feature_idx = opened.state, given.feature_idx
     has = state.outcomes[feature_idx]
@@ -290,7 +290,7 @@ def is_same(opened: Opened, given: CheckedAnswer) -> bool:
     return given.value == state.values[feature_idx] and is_same_text
 
 
-def observe_all(opened: Opened, checked: Sequence[CheckedAnswer]) -> Opened:
+def observe_all(opened: OpenSession, checked: Sequence[CheckedAnswer]) -> OpenSession:
     """Take all answers at once, but those that the session has already."""
     ensemble, texts = opened.model.ensemble, dict(opened.texts)
     new = [given for given in checked if not is_same(opened, given)]
@@ -305,7 +305,7 @@ def observe_all(opened: Opened, checked: Sequence[CheckedAnswer]) -> Opened:
 
 
 def charge_all(
-    db: Session, opened: Opened, charges: Sequence[Charge], now: datetime
+    db: Session, opened: OpenSession, charges: Sequence[Charge], now: datetime
 ) -> None:
     """Charge and write the ledger; the database has the last word on the budget."""
     session, catalogue = opened.session, opened.model.ensemble.catalogue
@@ -328,7 +328,7 @@ def charge_all(
         ledger.append(db, entry)
 
 
-def save(db: Session, opened: Opened, now: datetime) -> Opened:
+def save(db: Session, opened: OpenSession, now: datetime) -> OpenSession:
     catalogue = opened.model.ensemble.catalogue
     saved = sessions.save(
         db,

@@ -2,13 +2,13 @@
 
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.session.policies.cascade import Staged
+from core.session.policies.cascade import CascadePolicy
 from core.session.policies.ordered import Ordered
 from core.session.policies.sample import Sample
 from core.session.policy import Policy
 
 POLICIES: dict[str, Policy] = {
-    policy.name: policy for policy in (Ordered(), Sample(), Staged())
+    policy.name: policy for policy in (Ordered(), Sample(), CascadePolicy())
 }
 
 

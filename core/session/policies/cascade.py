@@ -15,7 +15,7 @@ from core.session.probability import decide, stage_chances, stage_votes
 from core.session.walks import Standing
 
 
-class Staged(Ordered):
+class CascadePolicy(Ordered):
     """Ask as `ordered` does, unless a stage is known to reject.
 
     A stage is judged once all its hypotheses have voted or can't any more, if any of

@@ -157,7 +157,7 @@ def walk_rows(
     shape, n_hypotheses = values.shape, len(ensemble.hypotheses)
     budgets = cases.budgets[: out_ends.spent.shape[1]]
     terms = kernels.Terms(budgets, ensemble.paths, ensemble.catalogue.prices)
-    carried = kernels.Carried(
+    carried = kernels.SampleState(
         status=np.zeros(shape, np.int64),
         is_group_paid=np.zeros((shape[0], len(ensemble.catalogue.groups)), np.bool_),
         is_done=np.zeros((shape[0], n_hypotheses), np.bool_),

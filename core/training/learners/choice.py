@@ -20,7 +20,7 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class Found:
+class Choice:
     """A hypothesis with its edge and the weight of the rows on which it votes.
 
     `codes` are those of its stumps' cuts.
@@ -57,7 +57,7 @@ class Means:
 
 
 # Finds a hypothesis from the best stumps over all rows; None where there is no stump.
-Learner = Callable[[Means, Candidates], Found | None]
+Learner = Callable[[Means, Candidates], Choice | None]
 
 
 def choose(
@@ -99,14 +99,14 @@ def first_best(scores: FloatArray) -> int:
     return int(np.argmax(scores >= most - SAME * abs(most)))
 
 
-def find_stump(means: Means, roots: Candidates) -> Found | None:
+def find_stump(means: Means, roots: Candidates) -> Choice | None:
     """Return the stump that the rule buys."""
     position, _ = choose(roots, means.scorer)
     if position < 0:
         return None
     stump = make_stump(means.weights.binned, roots, position)
     edge, present = roots.edges[position], roots.presents[position]
-    return Found(stump, float(edge), float(present), (int(roots.cuts[position]),))
+    return Choice(stump, float(edge), float(present), (int(roots.cuts[position]),))
 
 
 def make_stump(binned: Binned, candidates: Candidates, position: int) -> Stump:

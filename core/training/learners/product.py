@@ -6,7 +6,7 @@ from core.model.hypotheses import Product, Stump
 from core.training.ballots import cast_ballots
 from core.training.histograms import Candidates
 from core.training.learners.choice import (
-    Found,
+    Choice,
     Means,
     choose,
     find_stump,
@@ -17,7 +17,7 @@ from core.training.learners.choice import (
 MAX_SWEEPS = 20
 
 
-def find_product(means: Means, roots: Candidates) -> Found | None:
+def find_product(means: Means, roots: Candidates) -> Choice | None:
     """Find a product of at most `params.factors` stumps by what the rule makes of it.
 
     Notes
@@ -55,5 +55,5 @@ def find_product(means: Means, roots: Candidates) -> Found | None:
             factors[place] = stump, int(candidates.cuts[position])
             edge, present = candidates.edges[position], candidates.presents[position]
             stumps, codes = zip(*(factors[idx] for idx in sorted(factors)), strict=True)
-            found = Found(Product(stumps), float(edge), float(present), codes)
+            found = Choice(Product(stumps), float(edge), float(present), codes)
     return found

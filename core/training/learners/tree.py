@@ -8,7 +8,7 @@ import numpy as np
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.training.histograms import Candidates
 from core.training.learners.choice import (
-    Found,
+    Choice,
     Means,
     choose,
     first_best,
@@ -70,17 +70,17 @@ class GrowingTree:
         self.children[leaf.parent][leaf.side] = len(self.stumps)
         self.add(leaf.place, leaf.candidates, position)
 
-    def found(self) -> Found:
+    def found(self) -> Choice:
         """Return the tree; a stump where it has one only."""
         codes = tuple(self.codes)
         if len(self.stumps) == 1:
-            return Found(self.stumps[0], self.edge, self.present, codes)
+            return Choice(self.stumps[0], self.edge, self.present, codes)
         children = tuple((above, below) for above, below in self.children)
         tree = Tree(tuple(self.stumps), children)
-        return Found(tree, self.edge, self.present, codes)
+        return Choice(tree, self.edge, self.present, codes)
 
 
-def find_tree(means: Means, roots: Candidates) -> Found | None:
+def find_tree(means: Means, roots: Candidates) -> Choice | None:
     """Grow a tree of at most `params.leaves` leaves by what the rule makes of it.
 
     Notes

@@ -12,7 +12,7 @@ def outputs(n_features, n_samples, known=()):
     values = np.full((n_features, FEW + 1), np.nan)
     values[:, : len(known)] = known
     sizes, has_missing = np.full(n_features, len(known)), np.zeros(n_features, np.bool_)
-    learnt = kernels.Learnt(values, sizes, has_missing)
+    learnt = kernels.ColumnFacts(values, sizes, has_missing)
     return learnt, np.zeros((n_features, n_samples), np.uint8)
 
 

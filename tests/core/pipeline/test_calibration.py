@@ -10,7 +10,7 @@ from core.model.ensemble import N_KNOTS
 from core.model.hypotheses import Stump
 from core.pipeline import calibration, validation
 from core.pipeline.calibration import (
-    Observed,
+    HeldOutVotes,
     calibrate,
     fit,
     join,
@@ -40,7 +40,7 @@ def votes_of(slope, n=400, seed=0, offset=0.0):
     chances = 1 / (1 + np.exp(-offset - slope * 2 * scores))
     targets = (generator.random(n) < chances).astype(np.int64)
     shares, budget_idxs = generator.uniform(0, 1, n), np.arange(n) % 2
-    return Observed(scores[:, None], shares, targets, np.ones(n), budget_idxs)
+    return HeldOutVotes(scores[:, None], shares, targets, np.ones(n), budget_idxs)
 
 
 def fit_all(observed, *, has_offsets=True):
@@ -70,7 +70,7 @@ def test_fit_without_offsets_has_slopes_only():
 def test_few_separable_votes_keep_a_finite_slope():
     scores = np.linspace(-1, 1, 50)
     targets = (scores > 0).astype(np.int64)
-    votes = Observed(
+    votes = HeldOutVotes(
         scores[:, None], np.ones(50), targets, np.ones(50), np.zeros(50, np.int64)
     )
 
@@ -90,7 +90,7 @@ def test_two_classes_as_outputs_of_several_fit_the_same_odds():
 def test_change_of_the_loss_is_its_gradient():
     generator = np.random.default_rng(1)
     for n_outputs, n_classes in ((1, 2), (3, 3)):
-        votes = Observed(
+        votes = HeldOutVotes(
             generator.normal(size=(20, n_outputs)),
             generator.random(20),
             generator.integers(0, n_classes, 20),

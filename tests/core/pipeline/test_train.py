@@ -12,7 +12,7 @@ from core.pipeline.progress import VALIDATION_SHARE
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train as train_spec
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.check import Checked
+from core.table.check import CheckedTable
 from core.table.dataset import ClassLabel
 from core.table.folds import make_folds
 from core.table.prices import Paid, buy
@@ -200,7 +200,7 @@ def test_training_as_a_spec_asks_is_that_of_its_parameters():
     costs = ((0.0, 1.0), (2.0, 0.0))
     spec = TrainingSpec(TableSpec("ill"), "heart", params, seed=2, folds=2)
 
-    model = finish(train_spec(Checked(dataset, costs, ()), spec))
+    model = finish(train_spec(CheckedTable(dataset, costs, ()), spec))
 
     given = {"name": "heart", "target": "ill", "seed": 2, "error_costs": costs}
     assert model == trained(dataset, 2, params=params, **given)

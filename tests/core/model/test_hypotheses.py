@@ -1,5 +1,6 @@
 """Trees, products and several classes at prediction: paths, sessions, certainty."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests import naive_hypotheses as naive
 from tests import strategies, twins
 from tests.hypotheses import NAN, as_row, later_states, plain, said
-from tests.sessions import NEVER, is_certain, observe
+from tests.sessions import NEVER, is_certain, observe, small_ensemble
 
 # Paths.
 
@@ -192,6 +193,7 @@ def test_what_is_ordered_already_is_not_to_be_paid_again():
     assert state.next_feature_idx == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("outcome", ["unavailable", "refused", "unknown"])
@@ -292,3 +294,17 @@ def test_price_of_a_product_counts_what_it_still_needs_once(
     kernels.survey(case, paths, prices, ends, dues, waiting)
 
     assert dues.tolist() == [expected]
+
+
+def test_pickled_ensemble_is_the_same_without_its_arrays():
+    ensemble = small_ensemble([7, 5])
+    assert ensemble.paths is not None
+
+    copied = pickle.loads(pickle.dumps(ensemble))
+
+    assert copied == ensemble
+    assert "paths" not in vars(copied)
+
+
+def test_features_are_found_by_their_names():
+    assert small_ensemble([7, 5]).catalogue.feature_idxs == {"f0": 0, "f1": 1}

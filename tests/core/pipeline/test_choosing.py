@@ -82,6 +82,7 @@ def test_rounds_are_the_fewest_of_least_held_out_error(n_classes):
     assert n_yields == 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "auto"),
     [

@@ -133,6 +133,7 @@ def test_rounds_go_on_the_same_after_any_of_them(algorithm):
         assert list(rest) == expected[length:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_training_goes_on_to_the_same_model(algorithm):
     dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)

@@ -29,6 +29,7 @@ def one_thread():
 # Training with folds.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("algorithm", ["adaboost_bt_smoothed", "adaboost_rs"])
 def test_training_of_three_classes_gives_curve_and_calibrations(learner, algorithm):
@@ -122,6 +123,7 @@ def test_scikit_learn_conventions_hold_for_trees_and_ucb(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "search"), [("stump", "all"), ("tree", "ucb"), ("product", "lazy")]
 )

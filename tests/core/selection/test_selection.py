@@ -537,6 +537,7 @@ def test_xd6_gets_its_nine_relevant_features(method):
     assert set(found.feature_idxs) == set(range(9))
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_led24_gets_its_seven_segments(learner):

@@ -60,6 +60,7 @@ def random_letters(n_rows, n_columns):
     return letters, (score > 1).astype(np.int64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", list(RULES))
 def test_bundle_of_dummies_equals_the_category(algorithm):
     letters, targets = random_letters(150, 6)

@@ -241,6 +241,7 @@ def run_learner(learner, n_classes, done=()):
 every_learner = pytest.mark.parametrize("learner", ["stump", "tree", "product"])
 
 
+@pytest.mark.slow
 @every_learner
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_after_an_interruption_are_the_same_to_the_bit(learner, n_classes):
@@ -252,6 +253,7 @@ def test_rounds_after_an_interruption_are_the_same_to_the_bit(learner, n_classes
         assert repr(rest) == repr(whole[n_done:])
 
 
+@pytest.mark.slow
 @every_learner
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_are_the_same_to_the_bit_whatever_the_number_of_threads(

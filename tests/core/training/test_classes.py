@@ -91,6 +91,7 @@ def test_order_of_the_classes_changes_nothing(learner):
         assert second.edge == pytest.approx(first.edge, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_class_without_rows_trains_and_predicts(learner):
     dataset = in_alphabet(random_dataset(5, 2, n_samples=40))
@@ -107,6 +108,7 @@ def test_class_without_rows_trains_and_predicts(learner):
     assert through_json(model) == model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_one_row_per_class_trains(learner):
     values = np.random.default_rng(0).normal(size=(7, 3))
@@ -147,6 +149,7 @@ def test_a_thousand_classes_on_a_few_hundred_rows():
     assert len(machine.forecast(ensemble, state).probabilities) == n_classes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["all", "lazy", "ucb"])
 def test_ten_thousand_features(search):
     n_features = 10_000 if IS_COMPILED else 300

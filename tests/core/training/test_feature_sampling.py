@@ -246,6 +246,7 @@ def test_seed_decides_the_draws_of_lazy():
     assert first != other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["adaboost", "hybrid", "adaboost_bt_smoothed"])
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -261,6 +262,7 @@ def test_run_resumed_after_any_round_goes_on_to_the_bit(
         assert run(dataset, params, whole[:n_done]) == whole[n_done:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("learner", LEARNERS)

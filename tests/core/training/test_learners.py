@@ -157,6 +157,7 @@ def test_smallest_tree_or_product_is_the_stump(learner, size, kind):
     assert rounds == run(dataset, params_of("stump", rounds=10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two", "three", "multilabel"])
 @pytest.mark.parametrize("learner", ["tree", "product"])
 def test_edge_is_never_below_that_of_the_stump(learner, kind):
@@ -170,6 +171,7 @@ def test_edge_is_never_below_that_of_the_stump(learner, kind):
         assert edges[0] >= edges[1]
 
 
+@pytest.mark.slow
 def test_more_leaves_never_lower_the_edge():
     for seed in range(10):
         dataset = random_dataset(seed, 3)

@@ -236,6 +236,7 @@ def test_costs_in_another_unit_change_nothing(rule):
     assert [a.spent for a in scaled] == [7 * a.spent for a in rounds]
 
 
+@pytest.mark.slow
 @every_rule
 def test_strong_paid_feature_is_bought_although_a_weak_one_is_free(rule):
     pair = Catalogue((Feature("weak", cost=0), Feature("strong", cost=3 * UNIT)))
@@ -245,6 +246,7 @@ def test_strong_paid_feature_is_bought_although_a_weak_one_is_free(rule):
     assert 1 in {stump.feature_idx for stump in stumps_of(rounds)}
 
 
+@pytest.mark.slow
 @every_rule
 def test_strong_dear_feature_is_bought_although_a_weak_one_is_free(rule):
     rounds = run(rule, mixed_table(), rounds=400)

@@ -232,6 +232,7 @@ def plain_edges(binned, signed):
     return edges, presents
 
 
+@pytest.mark.slow
 @every_way
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("n_features", [5, 23, 90])
@@ -510,6 +511,7 @@ def test_shards_of_rows_make_the_same_rounds_to_the_bit(rule, data):
     assert repr(parted) == repr(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["all", "lazy", "ucb"])
 @pytest.mark.parametrize("learner", ["stump", "tree", "product"])
 @pytest.mark.parametrize("n_classes", [2, 3])

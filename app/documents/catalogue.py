@@ -35,8 +35,8 @@ def build_catalogue(
     features: Sequence[FeatureShape], groups: Sequence[GroupShape], unit: str
 ) -> Catalogue:
     return Catalogue(
-        tuple(Feature(**dict(one)) for one in features),
-        tuple(Group(**dict(one)) for one in groups),
+        tuple(one.to(Feature) for one in features),
+        tuple(one.to(Group) for one in groups),
         unit,
     )
 

@@ -56,10 +56,11 @@ def rounds_from_json(
     ]
     if refusals:
         raise RefusedError(refusals)
-    rounds = []
-    for one in checkpoint.rounds:
-        values = dict(one)
-        memory = Memory(values.pop("first_quality"), values.pop("is_smoothing"))
-        values["hypothesis"] = build_hypothesis(one.hypothesis, catalogue.features)
-        rounds.append(Round(**values, memory=memory))
-    return tuple(rounds)
+    return tuple(
+        one.to(
+            Round,
+            hypothesis=build_hypothesis(one.hypothesis, catalogue.features),
+            memory=one.to(Memory),
+        )
+        for one in checkpoint.rounds
+    )

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from app.documents.catalogue import (
     FeatureShape,
     GroupShape,
+    Micros,
     build_catalogue,
     check_catalogue,
 )
@@ -24,22 +25,53 @@ from app.documents.hypotheses import (
     check_hypothesis,
     hypothesis_shape,
 )
-from app.documents.parts import (
-    CalibrationShape,
-    CascadeShape,
-    ClassShape,
-    CurveShape,
-    Share,
-    build_cascade,
-)
 from app.documents.shape import MAX_REFUSALS, Many, StoredShape, read_shape
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Calibration, Ensemble
+from core.model.ensemble import N_KNOTS, Calibration, Cascade, Ensemble, Stage
 from core.model.model import Curve, Model
 from core.pipeline.spec import check_algorithm
 from core.session.policies import POLICIES, served_by
 from core.table.catalogue import Catalogue
 from core.table.dataset import ClassLabel, count_outputs
+
+# A share that was summed up may exceed 1 by rounding.
+Share = Annotated[float, Field(ge=0, le=1 + 1e-9)]
+Shift = Annotated[float, Field(ge=-1e6, le=1e6)]
+Slope = Annotated[float, Field(ge=0, le=1e6)]
+Spend = Annotated[float, Field(ge=0, le=1e18)]
+
+
+class ClassShape(StoredShape):
+    label: str
+    display: str
+
+
+class StageShape(StoredShape):
+    length: Annotated[int, Field(ge=1)]
+    threshold: Annotated[float, Field(ge=-1e12, le=1e12)]
+    detection: Share
+    false_alarm: Share
+    chance_reaching: Share
+    chance_rejected: Share
+
+
+class CascadeShape(StoredShape):
+    stages: Many[StageShape]
+    chance_passed: Annotated[float, Field(ge=0, le=1)]
+
+
+class CalibrationShape(StoredShape):
+    offsets: Annotated[Many[Many[Shift]], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
+    slopes: Annotated[Many[Slope], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
+
+
+class CurveShape(StoredShape):
+    budgets: Many[Micros | None] = Field(alias="budgets_micros")
+    errors: Many[Share]
+    errors_calibrated: Many[Share]
+    mean_spends: Many[Spend] = Field(alias="mean_spends_micros")
+    max_spends: Many[Micros] = Field(alias="max_spends_micros")
+    n_samples: Annotated[int, Field(ge=0, le=2**53)] = Field(alias="rows")
 
 
 def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
@@ -117,15 +149,8 @@ def model_from_json(raw: object) -> Model:
     )
     ensemble = build_ensemble(document, catalogue)
     check_all(check_policy(ensemble))
-    curve = document.curve
-    return Model(
-        name=document.name,
-        ensemble=ensemble,
-        target=document.target,
-        params=document.params,
-        curve=None if curve is None else Curve(**dict(curve)),
-        card=document.card,
-    )
+    curve = None if document.curve is None else document.curve.to(Curve)
+    return document.to(Model, ensemble=ensemble, curve=curve)
 
 
 def without_calibrations(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,24 +177,23 @@ def check_all(*checks: Iterator[Refusal]) -> None:
 
 def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
     """Return the ensemble, whose fields stand among those of its model."""
-    return Ensemble(
+    cascade = document.cascade
+    return document.to(
+        Ensemble,
         catalogue=catalogue,
-        classes=tuple(ClassLabel(**dict(one)) for one in document.classes),
+        classes=tuple(one.to(ClassLabel) for one in document.classes),
         hypotheses=tuple(
             build_hypothesis(one, catalogue.features) for one in document.hypotheses
         ),
         alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
-        priors=document.priors,
-        algorithm=document.algorithm,
-        policy=document.policy,
         calibrations=tuple(
-            (policy, Calibration(found.offsets, found.slopes))
+            (policy, found.to(Calibration))
             for policy in POLICIES
             if (found := document.calibrations.get(policy)) is not None
         ),
-        error_costs=document.error_costs,
         is_multilabel=bool(document.is_multilabel),
-        cascade=build_cascade(document.cascade),
+        cascade=cascade
+        and cascade.to(Cascade, stages=tuple(one.to(Stage) for one in cascade.stages)),
     )
 
 

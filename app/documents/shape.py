@@ -33,6 +33,7 @@ EXAMPLE_TIME = "2026-11-20T09:30:00Z"
 Place = tuple[int | str, ...]
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
 Item = TypeVar("Item")
+Value = TypeVar("Value")
 # Of a stored document, whose writer was no person.
 MAX_REFUSALS = 20
 # What pydantic puts into a place, and that stands nowhere in the document: the kind
@@ -110,6 +111,11 @@ class StoredShape(BaseModel):
         return cls.model_validate(
             held | more, from_attributes=True, by_alias=False, by_name=True
         )
+
+    def to(self, kind: type[Value], **more: object) -> Value:
+        """Return core's value of a kind: the shape's fields, and what more there is."""
+        names = {one.name for one in fields(kind)} - more.keys()  # type: ignore[arg-type]  # core's values are dataclasses
+        return kind(**{name: getattr(self, name) for name in names}, **more)
 
 
 def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:

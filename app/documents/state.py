@@ -29,21 +29,21 @@ class KnownShape(StoredShape):
 
 class ChargeShape(StoredShape):
     feature: str
-    amount_micros: Micros
+    amount: Micros = Field(alias="amount_micros")
 
 
 class AnswerShape(StoredShape):
     feature: str
     outcome: Outcome
     value: float | None = None
-    charged_micros: Micros
+    charged: Micros = Field(alias="charged_micros")
 
 
 class StateDocument(StoredShape):
     format: Literal["askless-state"]
     version: Literal[1]
     policy: Policy
-    budget_micros: Micros | None = None
+    budget: Micros | None = Field(default=None, alias="budget_micros")
     seed: Key
     stream: Key
     stop: StopShape  # type: ignore[valid-type]  # made of core's fields
@@ -65,14 +65,10 @@ def state_to_json(
     """Return a state as JSON-able values, with texts that have no code."""
     names = [feature.name for feature in catalogue.features]
     next_idx = state.next_feature_idx
-    document = StateDocument(
+    document = StateDocument.of(
+        state,
         format="askless-state",
         version=1,
-        policy=state.policy,
-        budget_micros=state.budget,
-        seed=state.seed,
-        stream=state.stream,
-        stop=StopShape.model_validate(state.stop, from_attributes=True),
         features={
             names[idx]: KnownShape(outcome=outcome, value=or_null(state.values[idx]))
             for idx, outcome in enumerate(state.outcomes)
@@ -92,11 +88,7 @@ def state_to_json(
             )
             for one in state.history
         ],
-        n_draws=state.n_draws,
         next_feature=None if next_idx is None else names[next_idx],
-        stop_reason=state.stop_reason,
-        is_ended=state.is_ended,
-        is_decided=state.is_decided,
         unseen_texts=texts or {},
     )
     return document.model_dump()
@@ -133,7 +125,6 @@ def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Re
 def build_state(document: StateDocument, catalogue: Catalogue) -> State:
     """Return a state; every feature it names must be in the catalogue."""
     idxs = catalogue.feature_idxs
-    history, charges = document.history, document.charges
     refusals = [*check_names(document, idxs)]
     if refusals:
         raise RefusedError(refusals)
@@ -143,25 +134,20 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
         outcomes[idxs[name]] = one.outcome
         values[idxs[name]] = math.nan if one.value is None else one.value
     next_feature = document.next_feature
-    return State(
-        policy=document.policy,
-        budget=document.budget_micros,
-        seed=document.seed,
-        stream=document.stream,
+    return document.to(
+        State,
         stop=StopRule(**dict(document.stop)),
         outcomes=tuple(outcomes),
         values=tuple(values),
         known=tuple(idxs[name] for name in document.known),
-        charges=tuple(Charge(idxs[one.feature], one.amount_micros) for one in charges),
-        history=tuple(
-            Answer(idxs[one.feature], one.outcome, one.value, one.charged_micros)
-            for one in history
+        charges=tuple(
+            Charge(idxs[one.feature], one.amount) for one in document.charges
         ),
-        n_draws=document.n_draws,
+        history=tuple(
+            Answer(idxs[one.feature], one.outcome, one.value, one.charged)
+            for one in document.history
+        ),
         next_feature_idx=None if next_feature is None else idxs[next_feature],
-        stop_reason=document.stop_reason,
-        is_ended=document.is_ended,
-        is_decided=document.is_decided,
     )
 
 

@@ -3,8 +3,8 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
-from datetime import UTC, datetime
-from typing import Annotated, Any, Protocol
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
 
 import sqlalchemy as sa
 from anyio import CancelScope, CapacityLimiter, to_thread
@@ -22,13 +22,6 @@ MAX_WRITERS = 8
 MAX_READERS = 6
 
 
-class Limits(Protocol):
-    """The settings that routes need."""
-
-    @property
-    def session_ttl_s(self) -> float: ...
-
-
 # `async`, although they wait for nothing: each `def` would cost a trip to a thread.
 async def get_engine(request: Request) -> sa.Engine:
     engine: sa.Engine = request.app.state.engine
@@ -39,9 +32,8 @@ async def get_blobs(request: Request) -> Any:
     return request.app.state.blobs
 
 
-async def get_settings(request: Request) -> Limits:
-    settings: Limits = request.app.state.settings
-    return settings
+async def get_ttl(request: Request) -> timedelta:
+    return timedelta(seconds=request.app.state.settings.session_ttl_s)
 
 
 async def get_loaded(request: Request) -> LoadedModels:
@@ -116,7 +108,8 @@ Db = Annotated[Session, Depends(get_db, scope="function", max_concurrency=MAX_WR
 ReadDb = Annotated[
     Session, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
 ]
-Settings = Annotated[Limits, Depends(get_settings)]
+#: How long a session may be idle.
+Ttl = Annotated[timedelta, Depends(get_ttl)]
 Loaded = Annotated[LoadedModels, Depends(get_loaded)]
 Now = Annotated[datetime, Depends(get_now)]
 LogFields = Annotated[dict[str, object], Depends(get_log_fields)]

@@ -1,6 +1,5 @@
 """Routes of sessions."""
 
-from datetime import timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Response
@@ -14,7 +13,7 @@ from app.http.deps import (
     LogFields,
     Now,
     ReadDb,
-    Settings,
+    Ttl,
     require_distinct,
 )
 from app.service import predictions as service
@@ -25,11 +24,6 @@ TakesJson = Depends(require_distinct)
 CREATED = 201
 
 
-async def get_moment(now: Now, settings: Settings) -> service.Moment:
-    return service.Moment(now, timedelta(seconds=settings.session_ttl_s))
-
-
-At = Annotated[service.Moment, Depends(get_moment)]
 IfMatch = Annotated[
     str | None,
     Header(
@@ -38,6 +32,30 @@ IfMatch = Annotated[
         examples=['"5"'],
     ),
 ]
+
+
+async def get_moment(now: Now, ttl: Ttl) -> service.Moment:
+    return service.Moment(now, ttl)
+
+
+At = Annotated[service.Moment, Depends(get_moment)]
+
+
+async def get_call(
+    id: str, loaded: Loaded, at: At, fields: LogFields
+) -> service.SessionCall:
+    fields["session"] = id
+    return service.SessionCall(id, loaded, at)
+
+
+Call = Annotated[service.SessionCall, Depends(get_call)]
+
+
+async def get_change(call: Call, if_match: IfMatch = None) -> service.SessionCall:
+    return call._replace(version=None if if_match is None else int(if_match.strip('"')))
+
+
+Change = Annotated[service.SessionCall, Depends(get_change)]
 
 
 def show(
@@ -53,10 +71,6 @@ def show(
         headers["Location"] = f"/predict/{view.id}"
     content = view.model_dump_json()
     return Response(content, status, headers, media_type="application/json")
-
-
-def version_of(if_match: str | None) -> int | None:
-    return None if if_match is None else int(if_match.strip('"'))
 
 
 @router.post(
@@ -81,16 +95,8 @@ def page(
 
 
 @router.get("/{id}", response_model=schemas.Session, summary="Show a session")
-def get(
-    id: str,
-    db: ReadDb,
-    loaded: Loaded,
-    at: At,
-    fields: LogFields,
-) -> Response:
-    fields["session"] = id
-    view = service.get(db, loaded, id, at)
-    return show(view, fields)
+def get(db: ReadDb, call: Call, fields: LogFields) -> Response:
+    return show(service.get(db, call), fields)
 
 
 @router.patch(
@@ -100,25 +106,10 @@ def get(
     summary="Change the budget",
 )
 def change_budget(
-    id: str,
-    body: schemas.BudgetRequest,
-    db: Db,
-    loaded: Loaded,
-    at: At,
-    fields: LogFields,
-    if_match: IfMatch = None,
+    body: schemas.BudgetRequest, db: Db, call: Change, fields: LogFields
 ) -> Response:
     """Raise or lower the budget, never below what is spent."""
-    fields["session"] = id
-    view = service.change_budget(
-        db,
-        loaded,
-        id,
-        body.budget,
-        at,
-        version=version_of(if_match),
-    )
-    return show(view, fields)
+    return show(service.change_budget(db, call, body.budget), fields)
 
 
 @router.post(
@@ -128,51 +119,22 @@ def change_budget(
     summary="Give answers",
 )
 def answer(
-    id: str,
-    body: schemas.AnswersRequest,
-    db: Db,
-    loaded: Loaded,
-    at: At,
-    fields: LogFields,
-    if_match: IfMatch = None,
+    body: schemas.AnswersRequest, db: Db, call: Change, fields: LogFields
 ) -> Response:
     """Take all answers or none; charges in list order.
 
     An answer that the session has already changes nothing: after a broken connection
     send the same request again.
     """
-    fields["session"] = id
-    changed = service.answer(
-        db,
-        loaded,
-        id,
-        body.answers,
-        at,
-        version=version_of(if_match),
-    )
-    fields["charged"] = from_micros(changed.charged)
-    return show(changed.session, fields)
+    view, charged = service.answer(db, call, body.answers)
+    fields["charged"] = from_micros(charged)
+    return show(view, fields)
 
 
 @router.post("/{id}/stop", response_model=schemas.Session, summary="Stop a session")
-def stop(
-    id: str,
-    db: Db,
-    loaded: Loaded,
-    at: At,
-    fields: LogFields,
-    if_match: IfMatch = None,
-) -> Response:
+def stop(db: Db, call: Change, fields: LogFields) -> Response:
     """End a session; results that were ordered may still come in."""
-    fields["session"] = id
-    view = service.stop(
-        db,
-        loaded,
-        id,
-        at,
-        version=version_of(if_match),
-    )
-    return show(view, fields)
+    return show(service.stop(db, call), fields)
 
 
 @router.delete(
@@ -181,7 +143,6 @@ def stop(
     response_class=Response,
     summary="Erase a session's answers",
 )
-def erase(id: str, db: Db, now: Now, fields: LogFields) -> None:
+def erase(db: Db, call: Call) -> None:
     """Close a session and erase its answers; the ledger keeps the amounts."""
-    fields["session"] = id
-    service.erase(db, id, now)
+    service.erase(db, call)

@@ -136,11 +136,11 @@ def seed(db: Session, model: Model, now: datetime) -> None:
         models.insert(db, name=model.name, document=text, training_id=None, now=now)
 
 
-def delete(db: Session, model_id: str, now: datetime, ttl_s: float) -> None:
+def delete(db: Session, model_id: str, now: datetime, ttl: timedelta) -> None:
     """Delete a model, unless a session may still ask it something."""
     if not models.lock(db, model_id):
         raise NotFoundError("model", model_id)
-    if sessions.is_model_in_use(db, model_id, now - timedelta(seconds=ttl_s)):
+    if sessions.is_model_in_use(db, model_id, now - ttl):
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)
     models.delete(db, model_id, now)

@@ -255,7 +255,7 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
         loaded.load(db, model_id)
 
     def delete(db: Session) -> None:
-        models.delete(db, model_id, now, ttl_s=60.0)
+        models.delete(db, model_id, now, timedelta(seconds=60))
 
     def open_one(db: Session) -> None:
         predictions.start(db, loaded, PredictRequest(model=model_id, budget=None), now)

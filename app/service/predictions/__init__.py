@@ -13,11 +13,11 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from app.documents.bodies import predictions as bodies
-from app.documents.state import has_pending, parse_state, write_state
+from app.documents.state import Texts, has_pending, parse_state, write_state
 from app.errors import ConflictError, NotFoundError
 from app.records import LedgerEntry, ModelHead, PredictSession, SessionState
 from app.service.loaded import LoadedModels
-from app.service.predictions.requests import CheckedAnswer, check_answers, check_known
+from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.views import erased_view, summary_of, view_of
 from app.store import ledger, models, sessions
 from core.errors import ClosedError, OverBudgetError
@@ -25,18 +25,6 @@ from core.model.model import Model
 from core.session import machine
 from core.session.policies import check_policy
 from core.session.state import Answer, Charge, State, StopRule
-
-__all__ = [
-    "Moment",
-    "SessionChange",
-    "answer",
-    "change_budget",
-    "erase",
-    "get",
-    "page",
-    "start",
-    "stop",
-]
 
 
 class Moment(NamedTuple):
@@ -46,12 +34,14 @@ class Moment(NamedTuple):
     ttl: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class SessionChange:
-    """A session after a change, and what that change charged in micro-units."""
+class SessionCall(NamedTuple):
+    """A request about one session: which one, and when."""
 
-    session: bodies.Session
-    charged: int = 0
+    id: str
+    loaded: LoadedModels
+    at: Moment
+    #: that the session must have to be changed; None: any
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +51,7 @@ class OpenSession:
     session: PredictSession
     model: Model
     state: State
-    texts: dict[str, str]
+    texts: Texts
 
     @property
     def view(self) -> bodies.Session:
@@ -127,120 +117,93 @@ def page(db: Session, limit: int, after: str | None, at: Moment) -> bodies.Sessi
     return bodies.SessionPage(items=items, next=found.next)
 
 
-def get(
-    db: Session, loaded: LoadedModels, session_id: str, at: Moment
-) -> bodies.Session:
+def get(db: Session, call: SessionCall) -> bodies.Session:
     """Return a session; one that was idle too long is seen as expired."""
-    session = sessions.get(db, session_id)
-    opened = open_session(db, loaded, session, at)
+    session = sessions.get(db, call.id)
+    opened = open_session(db, session, call)
     if opened is None:
-        return erased_view(session, loaded.get(db, session.model_id).name)
+        return erased_view(session, call.loaded.get(db, session.model_id).name)
     return opened.view
 
 
 def answer(
-    db: Session,
-    loaded: LoadedModels,
-    session_id: str,
-    answers: Sequence[bodies.GivenAnswer],
-    at: Moment,
-    *,
-    version: int | None = None,
-) -> SessionChange:
-    """Take answers, all or none, charged in list order.
+    db: Session, call: SessionCall, answers: Sequence[bodies.GivenAnswer]
+) -> tuple[bodies.Session, int]:
+    """Take answers, all or none, in list order; also return what they charged.
 
     Answers that a session has already change nothing, a closed one included, so that
     a caller whose connection broke may simply send them again.
     """
-    opened = lock_open(db, loaded, session_id, at)
+    opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session takes no more answers")
     catalogue = opened.model.ensemble.catalogue
-    checked = check_answers(catalogue, opened.state, answers)
-    if all(is_same(opened, given) for given in checked):
-        return SessionChange(opened.view)
-    require_version(opened.session, version)
-    after = observe_all(opened, checked)
+    checked, texts = check_answers(catalogue, opened.state, answers)
+    new = [one for one in checked if not is_same(opened, one, texts)]
+    if not new:
+        return opened.view, 0
+    require_version(opened.session, call.version)
+    after = observe_all(opened, new, texts)
     charges = after.state.charges[len(opened.state.charges) :]
-    charge_all(db, opened, charges, at.now)
-    saved = save(db, after, at.now)
-    return SessionChange(saved.view, sum(charge.amount for charge in charges))
+    charge_all(db, opened, charges, call.at.now)
+    saved = save(db, after, call.at.now)
+    return saved.view, sum(charge.amount for charge in charges)
 
 
-def change_budget(
-    db: Session,
-    loaded: LoadedModels,
-    session_id: str,
-    budget: int | None,
-    at: Moment,
-    *,
-    version: int | None = None,
-) -> bodies.Session:
+def change_budget(db: Session, call: SessionCall, budget: int | None) -> bodies.Session:
     """Raise or lower the budget of a session, never below what is spent."""
-    opened = lock_open(db, loaded, session_id, at)
+    opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session was erased")
     if budget == opened.state.budget:
         return opened.view
-    require_version(opened.session, version)
+    require_version(opened.session, call.version)
     state = machine.change_budget(opened.model.ensemble, opened.state, budget)
-    sessions.set_budget(db, session_id, budget)
-    return save(db, replace(opened, state=state), at.now).view
+    sessions.set_budget(db, call.id, budget)
+    return save(db, replace(opened, state=state), call.at.now).view
 
 
-def stop(
-    db: Session,
-    loaded: LoadedModels,
-    session_id: str,
-    at: Moment,
-    *,
-    version: int | None = None,
-) -> bodies.Session:
+def stop(db: Session, call: SessionCall) -> bodies.Session:
     """End a session on request; results that are still to come are waited for."""
-    opened = lock_open(db, loaded, session_id, at)
+    opened = lock_open(db, call)
     if opened is None:
-        return get(db, loaded, session_id, at)
+        return get(db, call)
     state = machine.stop(opened.state)
     if state is opened.state:
         return opened.view
-    require_version(opened.session, version)
-    return save(db, replace(opened, state=state), at.now).view
+    require_version(opened.session, call.version)
+    return save(db, replace(opened, state=state), call.at.now).view
 
 
-def erase(db: Session, session_id: str, now: datetime) -> None:
+def erase(db: Session, call: SessionCall) -> None:
     """Close a session and erase what its answers said; the amounts stay."""
-    session = sessions.get_locked(db, session_id)
+    session = sessions.get_locked(db, call.id)
     if session.document is not None:
-        sessions.save(db, session_id, state="closed", document=None, now=now)
+        sessions.save(db, call.id, state="closed", document=None, now=call.at.now)
 
 
-def lock_open(
-    db: Session, loaded: LoadedModels, session_id: str, at: Moment
-) -> OpenSession | None:
+def lock_open(db: Session, call: SessionCall) -> OpenSession | None:
     """Lock and parse a session; one that is due to expire is stored as expired."""
-    session = sessions.get_locked(db, session_id)
-    if session.document is not None and loaded.load(db, session.model_id):
-        session = sessions.get_locked(db, session_id)
-    opened = open_session(db, loaded, session, at)
+    session = sessions.get_locked(db, call.id)
+    if session.document is not None and call.loaded.load(db, session.model_id):
+        session = sessions.get_locked(db, call.id)
+    opened = open_session(db, session, call)
     if opened is not None and opened.session is not session:
         return save(db, opened, opened.session.updated_at)
     return opened
 
 
 def open_session(
-    db: Session,
-    loaded: LoadedModels,
-    session: PredictSession,
-    at: Moment,
+    db: Session, session: PredictSession, call: SessionCall
 ) -> OpenSession | None:
     """Parse a session, expired where it is due; None if its answers were erased."""
     if session.document is None:
         return None
-    model = loaded.get(db, session.model_id)
+    model = call.loaded.get(db, session.model_id)
     state, texts = parse_state(session.document, model.ensemble.catalogue)
-    if is_due(session, at):
+    if is_due(session, call.at):
         state = machine.stop(state, "expired")
-        session = expired_row(session, row_state(state), at)
+        session = expired_row(session, row_state(state), call.at)
     return OpenSession(session, model, state, texts)
 
 
@@ -277,7 +240,7 @@ def require_version(session: PredictSession, version: int | None) -> None:
         raise ConflictError("version-mismatch", detail)
 
 
-def is_same(opened: OpenSession, given: CheckedAnswer) -> bool:
+def is_same(opened: OpenSession, given: Answer, texts: Texts) -> bool:
     """Whether a session has this very answer already."""
     state, feature_idx = opened.state, given.feature_idx
     has = state.outcomes[feature_idx]
@@ -286,22 +249,22 @@ def is_same(opened: OpenSession, given: CheckedAnswer) -> bool:
     if given.value is None:
         return True
     name = opened.model.ensemble.catalogue.features[feature_idx].name
-    is_same_text = opened.texts.get(name) == given.text
+    is_same_text = opened.texts.get(name) == texts.get(name)
     return given.value == state.values[feature_idx] and is_same_text
 
 
-def observe_all(opened: OpenSession, checked: Sequence[CheckedAnswer]) -> OpenSession:
-    """Take all answers at once, but those that the session has already."""
-    ensemble, texts = opened.model.ensemble, dict(opened.texts)
-    new = [given for given in checked if not is_same(opened, given)]
-    for given in new:
+def observe_all(
+    opened: OpenSession, answers: Sequence[Answer], texts: Texts
+) -> OpenSession:
+    """Take all answers at once, with the texts of those that have no code."""
+    ensemble, kept = opened.model.ensemble, dict(opened.texts)
+    for given in answers:
         name = ensemble.catalogue.features[given.feature_idx].name
-        texts.pop(name, None)
-        if given.text is not None:
-            texts[name] = given.text
-    answers = [Answer(given.feature_idx, given.outcome, given.value) for given in new]
+        kept.pop(name, None)
+        if name in texts:
+            kept[name] = texts[name]
     state = machine.observe(ensemble, opened.state, answers)
-    return replace(opened, state=state, texts=texts)
+    return replace(opened, state=state, texts=kept)
 
 
 def charge_all(

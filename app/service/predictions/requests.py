@@ -1,33 +1,23 @@
 """What callers ask of a session, and its translation into core's terms."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from app.documents.bodies.predictions import GivenAnswer
+from app.documents.state import Texts
 from core.errors import AnswerError, Refusal, RefusedError
 from core.session.answers import KNOWN_RULE, check_answer, is_vain
-from core.session.state import Outcome, State
+from core.session.state import Answer, State
 from core.table.catalogue import UNSEEN, Catalogue
 
 UNKNOWN_FEATURE = "must name a feature of the model"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedAnswer:
-    """One answer in core's terms; `text` is a category that training did not see."""
-
-    feature_idx: int
-    outcome: Outcome
-    value: float | None = None
-    text: str | None = None
-
-
 def check_known(
     catalogue: Catalogue, known: Mapping[str, object]
-) -> tuple[dict[int, float], dict[str, str]]:
+) -> tuple[dict[int, float], Texts]:
     """Return the values known beforehand by feature, and texts that have no code."""
     values: dict[int, float] = {}
-    texts: dict[str, str] = {}
+    texts: Texts = {}
     refusals: list[Refusal] = []
     for name, value in known.items():
         where = f"known.{name}"
@@ -36,12 +26,9 @@ def check_known(
             refusals.append(Refusal(where, UNKNOWN_FEATURE))
             continue
         try:
-            values[feature_idx], text = check_value(catalogue, feature_idx, value)
+            values[feature_idx] = check_value(catalogue, feature_idx, value, texts)
         except AnswerError as error:
             refusals += [Refusal(where, one.rule) for one in error.refusals]
-            continue
-        if text is not None:
-            texts[name] = text
     if refusals:
         raise RefusedError(refusals)
     return values, texts
@@ -49,9 +36,13 @@ def check_known(
 
 def check_answers(
     catalogue: Catalogue, state: State, answers: Sequence[GivenAnswer]
-) -> list[CheckedAnswer]:
-    """Translate the answers of one request, or refuse with all that is wrong."""
-    checked: list[CheckedAnswer] = []
+) -> tuple[list[Answer], Texts]:
+    """Translate the answers of one request, or refuse with all that is wrong.
+
+    With the texts that have no code.
+    """
+    checked: list[Answer] = []
+    texts: Texts = {}
     refusals: list[Refusal] = []
     seen: set[str] = set()
     for position, given in enumerate(answers):
@@ -69,25 +60,26 @@ def check_answers(
         elif is_vain(state, feature_idx, given.outcome):
             refusals.append(Refusal(f"{where}.outcome", KNOWN_RULE))
         elif not has_value:
-            checked.append(CheckedAnswer(feature_idx, given.outcome))
+            checked.append(Answer(feature_idx, given.outcome))
         else:
             try:
-                value, text = check_value(catalogue, feature_idx, given.value)
-                checked.append(CheckedAnswer(feature_idx, "value", value, text))
+                value = check_value(catalogue, feature_idx, given.value, texts)
+                checked.append(Answer(feature_idx, "value", value))
             except AnswerError as error:
                 found = (Refusal(f"{where}.value", one.rule) for one in error.refusals)
                 refusals += found
         seen.add(given.feature)
     if refusals:
         raise RefusedError(refusals)
-    return checked
+    return checked, texts
 
 
 def check_value(
-    catalogue: Catalogue, feature_idx: int, value: object
-) -> tuple[float, str | None]:
-    """Return a value and, of a category that training did not see, its text."""
+    catalogue: Catalogue, feature_idx: int, value: object, texts: Texts
+) -> float:
+    """Return a value; add the text of a category that training did not see."""
     feature = catalogue.features[feature_idx]
     number = check_answer(feature, value)
-    is_unseen = feature.type == "category" and number == UNSEEN
-    return number, str(value) if is_unseen else None
+    if feature.type == "category" and number == UNSEEN:
+        texts[feature.name] = str(value)
+    return number

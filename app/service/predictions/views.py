@@ -4,6 +4,7 @@ from typing import Any
 
 from app.documents.bodies import predictions as bodies
 from app.documents.fields import Value
+from app.documents.state import Texts
 from app.records import PredictSession
 from app.wording import why
 from core.model.ensemble import Ensemble
@@ -48,7 +49,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
 
 
 def view_of(
-    session: PredictSession, model: Model, state: State, texts: dict[str, str]
+    session: PredictSession, model: Model, state: State, texts: Texts
 ) -> bodies.Session:
     ensemble = model.ensemble
     features = ensemble.catalogue.features
@@ -124,7 +125,7 @@ def prediction_of(ensemble: Ensemble, state: State) -> bodies.Prediction:
 
 
 def answers_of(
-    ensemble: Ensemble, state: State, texts: dict[str, str]
+    ensemble: Ensemble, state: State, texts: Texts
 ) -> list[bodies.TakenAnswer]:
     """What is known of each feature now: known ones first, then as they came."""
     features = ensemble.catalogue.features
@@ -142,7 +143,7 @@ def answers_of(
     ]
 
 
-def value_of(feature: Feature, value: float, texts: dict[str, str]) -> Value | None:
+def value_of(feature: Feature, value: float, texts: Texts) -> Value | None:
     """A value as it was given."""
     if value != value:
         return None

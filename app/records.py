@@ -94,6 +94,11 @@ class PredictSession:
     created_at: datetime
     updated_at: datetime
 
+    @property
+    def remaining(self) -> int | None:
+        """What may still be charged; None without a budget."""
+        return None if self.budget_limit is None else self.budget_limit - self.spent
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:

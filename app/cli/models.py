@@ -67,7 +67,7 @@ def evaluate_model(
     )
     curve = evaluate(ensemble, dataset, limits, chosen, seed)
     if as_json:
-        told = bodies.Curve.of(curve, unit).model_dump(exclude={"unit"})
+        told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
         sys.stdout.write(json.dumps({"policy": chosen} | told) + "\n")
     else:
         output.print(show.curve_table(curve, unit))

@@ -3,10 +3,9 @@
 Every broken rule is named at once, by its path, in the words of the document.
 """
 
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from annotated_types import Interval
 from pydantic import (
@@ -24,9 +23,6 @@ from pydantic import (
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import Parameter, parameters
 from core.table.prices import from_micros
-
-# Begins names that nothing has.
-FRESH = "\N{SYMBOL FOR NULL}"
 
 EXAMPLE_TIME = "2026-11-20T09:30:00Z"
 
@@ -81,9 +77,25 @@ Units = Annotated[float, BeforeValidator(from_micros)]
 
 
 class Answer(BaseModel):
-    """A body that is sent back, made from values or a record."""
+    """A body that is sent back.
+
+    Where core or a record has another word for a field, that is its validation alias.
+    """
 
     model_config = ConfigDict(from_attributes=True, extra="forbid")
+
+    @classmethod
+    def of(cls, *values: object, **more: object) -> Self:
+        """Return a body whose fields are of the first value that has them, or of more.
+
+        Values inside them become bodies too.
+        """
+        held = dict(more)
+        for name, field in cls.model_fields.items():
+            word = str(field.validation_alias or name)
+            if name not in more:
+                held[name] = next(getattr(v, word) for v in values if hasattr(v, word))
+        return cls.model_validate(held, by_alias=True, by_name=True)
 
 
 class StoredShape(BaseModel):
@@ -215,24 +227,6 @@ def field_info(one: Parameter) -> Any:
     return Field(default=one.default, description=one.text or None, examples=[example])
 
 
-def refusals_of(
-    error: ValidationError, shape: type[BaseModel], root: str
-) -> Iterator[Refusal]:
-    """Yield a refusal for each of pydantic's errors."""
-    for one in error.errors(include_url=False):
-        kind, place = one["type"], one["loc"]
-        if kind == "extra_forbidden":
-            names = ", ".join(fields_at(shape, place[:-1]))
-            rule = f"unknown field; expected {names}"
-            yield Refusal(path_of(place), rule, repr(place[-1]))
-        elif kind == "missing":
-            where = place if len(place) > 1 else (root, *place)
-            yield Refusal(path_of(where), "is required")
-        else:
-            rule = rule_of(kind, one.get("ctx", {}))
-            yield Refusal(path_of(place) or root, rule, describe(one["input"]))
-
-
 def rule_of(kind: str, context: dict[str, Any]) -> str:
     """Put the rule that was broken as a refusal says it; never what was found."""
     words = {name: str(one) for name, one in context.items()}
@@ -252,47 +246,3 @@ def path_of(place: Place) -> str:
             shown = part if part.isprintable() else ascii(part)
             text += f".{shown}" if text else shown
     return text
-
-
-def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
-    """Return the fields of the object at a place, none where it has no shape."""
-    found: type[BaseModel] | None = shape
-    for part in place:
-        if isinstance(part, str) and found is not None:
-            field = found.model_fields.get(part)
-            found = None if field is None else shape_in(field.annotation)
-    return {} if found is None else found.model_fields
-
-
-def shape_in(kind: Any) -> type[BaseModel] | None:
-    """Return the shape that a type of a field speaks of."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return kind
-    found = (shape_in(one) for one in get_args(kind))
-    return next((one for one in found if one is not None), None)
-
-
-def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
-    """Return a document without what is wrong in it, to look for other broken rules.
-
-    What is wrong is left out; a name that is needed becomes one that nothing has.
-    """
-    mended = deepcopy(raw)
-    errors = enumerate(error.errors(include_url=False))
-    # From the last one on: what is left out of a list moves only what follows it.
-    for position, one in reversed(list(errors)):
-        place = tuple(part for part in one["loc"] if part != KEY)
-        holder: Any = mended
-        for part in place[:-1]:
-            holder = holder[part]
-        last, fresh = place[-1], f"{FRESH}{position}"
-        known = fields_at(shape, place[:-1])
-        if isinstance(last, int) and fields_at(shape, place):
-            holder[last] = {"name": fresh}
-        elif isinstance(last, int):
-            del holder[last]
-        elif last in known and known[last].is_required():
-            holder[last] = fresh
-        else:
-            holder.pop(last, None)
-    return mended

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from app.documents.fields import Amount, ErrorCost, Label, Name, Text, Unit
-from app.documents.shape import FRESH, Shape, mend, refusals_of, shape_of
+from app.documents.mending import FRESH, mend, refusals_of
+from app.documents.shape import Shape, shape_of
 from core.errors import Refusal, RefusedError
 from core.parameters import parameters
 from core.pipeline.choosing import AUTO_NAMES

@@ -1,7 +1,6 @@
 """Models: list, show, plan on paper, export, import, delete."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
@@ -20,7 +19,6 @@ from core.session import machine
 from core.session.answers import bundle_members
 from core.session.position import Position
 from core.session.state import State, StopRule
-from core.table.catalogue import Feature, Group
 from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, buy, from_micros
 
 page = models.page
@@ -34,27 +32,29 @@ MAX_TOTAL = 2**62
 def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
     head = models.get_head(db, model_id)
     model = loaded.get(db, head.id)
-    ensemble = model.ensemble
-    is_used = ensemble.is_used
-    return bodies.Model(
-        **asdict(head),
-        target=model.target,
-        algorithm=ensemble.algorithm,
-        policy=ensemble.policy,
-        params=dict(model.params),
-        cost_unit=ensemble.catalogue.cost_unit,
+    ensemble, catalogue = model.ensemble, model.ensemble.catalogue
+    return bodies.Model.of(
+        head,
+        model,
+        ensemble,
+        catalogue,
         features=[
-            feature_body(feature, is_used=bool(is_used[idx]))
-            for idx, feature in enumerate(ensemble.catalogue.features)
+            bodies.ModelFeature.of(feature, used=bool(is_used))
+            for feature, is_used in zip(
+                catalogue.features, ensemble.is_used, strict=True
+            )
         ],
-        groups=[group_body(group) for group in ensemble.catalogue.groups],
+        # A group has a fee or, as a bundle, a price.
+        groups=[
+            bodies.ModelGroup.of(group, fee=None if group.is_bundle else group.fee)
+            for group in catalogue.groups
+        ],
         classes=[
-            bodies.ModelClass(label=one.label, display=one.display, share=share)
+            bodies.ModelClass.of(one, share=share)
             for one, share in zip(ensemble.classes, ensemble.priors, strict=True)
         ],
         positive=ensemble.classes[1].label if ensemble.n_outputs == 1 else None,
         hypotheses=len(ensemble.hypotheses),
-        card=dict(model.card),
     )
 
 
@@ -68,7 +68,7 @@ def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
     model = find(db, loaded, model_id)
     if model.curve is None:
         raise NotFoundError("curve", model_id)
-    return bodies.Curve.of(model.curve, model.ensemble.catalogue.cost_unit)
+    return bodies.Curve.of(model.curve, unit=model.ensemble.catalogue.cost_unit)
 
 
 def plan(
@@ -106,14 +106,13 @@ def buy_all(
         revealed.update(bought)
         feature = catalogue.features[idx]
         purchases.append(
-            bodies.Purchase(
+            bodies.Purchase.of(
+                feature,
                 number=len(purchases) + 1,
                 feature=feature.name,
                 features=[catalogue.features[one].name for one in bought],
-                label=feature.title,
-                group=feature.group,
-                price=from_micros(amount),
-                total=from_micros(total),
+                price=amount,
+                total=total,
             )
         )
     return purchases
@@ -166,26 +165,3 @@ def check_bounds(model: Model) -> None:
         refusals.append(Refusal("model.features", rule))
     if refusals:
         raise RefusedError(refusals)
-
-
-def feature_body(feature: Feature, *, is_used: bool) -> bodies.ModelFeature:
-    return bodies.ModelFeature(
-        name=feature.name,
-        label=feature.title,
-        type=feature.type,
-        unit=feature.unit,
-        cost=from_micros(feature.cost),
-        group=feature.group,
-        categories=list(feature.categories),
-        used=is_used,
-    )
-
-
-def group_body(group: Group) -> bodies.ModelGroup:
-    """A group has a fee or, as a bundle, a price."""
-    return bodies.ModelGroup(
-        name=group.name,
-        label=group.label,
-        fee=None if group.price is not None else from_micros(group.fee),
-        price=None if group.price is None else from_micros(group.price),
-    )

@@ -67,15 +67,7 @@ def validate(raw: Mapping[str, Any], read: Callable[[], Any]) -> bodies.Verdict:
         if table is None:
             read_spec(raw)
         else:
-            order = check(raw, table)
-            return bodies.Verdict(
-                valid=True,
-                errors=[],
-                warnings=list(order.warnings),
-                rows=order.n_rows,
-                features=list(order.features),
-                classes=list(order.classes),
-            )
+            return bodies.Verdict.of(check(raw, table), valid=True, errors=[])
     except RefusedError as error:
         refusals += error.refusals
     errors = [BrokenRule(field=one.field, rule=one.rule) for one in refusals]

@@ -1,17 +1,18 @@
 """Schemas of models: cards, curves, plans."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from app.documents.fields import Policy
-from app.documents.shape import EXAMPLE_TIME, Answer
-from core.model import model as evaluated
+from app.documents.shape import EXAMPLE_TIME, Answer, Units
 from core.table.catalogue import FeatureType
 from core.table.prices import from_micros
 
 MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
+# A mean of amounts, rounded to micro-units.
+MeanUnits = Annotated[float, BeforeValidator(lambda mean: from_micros(int(mean + 0.5)))]
 
 
 class ModelHead(Answer):
@@ -31,10 +32,10 @@ class ModelPage(Answer):
 
 class ModelFeature(Answer):
     name: str = Field(examples=["chol"])
-    label: str = Field(examples=["Serum cholesterol"])
+    label: str = Field(validation_alias="title", examples=["Serum cholesterol"])
     type: FeatureType = Field(examples=["number"])
     unit: str | None = Field(examples=["mg/dL"])
-    cost: float = Field(examples=[5.17])
+    cost: Units = Field(examples=[5.17])
     group: str | None = Field(examples=["blood"])
     categories: list[str] = Field(examples=[[]])
     used: bool = Field(examples=[True], description="Whether the model reads it.")
@@ -43,8 +44,8 @@ class ModelFeature(Answer):
 class ModelGroup(Answer):
     name: str = Field(examples=["blood"])
     label: str | None = Field(examples=["blood sample"])
-    fee: float | None = Field(examples=[2.1], description="Null for a bundle.")
-    price: float | None = Field(examples=[None], description="Of a bundle.")
+    fee: Units | None = Field(examples=[2.1], description="Null for a bundle.")
+    price: Units | None = Field(examples=[None], description="Of a bundle.")
 
 
 class ModelClass(Answer):
@@ -76,26 +77,20 @@ class Curve(Answer):
     """Error and spend against budget, from held-out rows."""
 
     unit: str = Field(examples=["CAD"])
-    budgets: list[float | None] = Field(
+    budgets: list[Units | None] = Field(
         examples=[[0.0, 7.27, None]], description="Null is unlimited."
     )
-    error: list[float] = Field(examples=[[0.46, 0.25, 0.17]])
-    error_calibrated: list[float] = Field(examples=[[0.46, 0.24, 0.17]])
-    mean_spend: list[float] = Field(examples=[[0.0, 7.27, 164.2]])
-    max_spend: list[float] = Field(examples=[[0.0, 7.27, 246.5]])
-    rows: int = Field(examples=[303])
-
-    @classmethod
-    def of(cls, curve: evaluated.Curve, unit: str) -> Self:
-        return cls(
-            unit=unit,
-            budgets=[None if b is None else from_micros(b) for b in curve.budgets],
-            error=list(curve.errors),
-            error_calibrated=list(curve.errors_calibrated),
-            mean_spend=[from_micros(int(x + 0.5)) for x in curve.mean_spends],
-            max_spend=[from_micros(spend) for spend in curve.max_spends],
-            rows=curve.n_samples,
-        )
+    error: list[float] = Field(validation_alias="errors", examples=[[0.46, 0.25, 0.17]])
+    error_calibrated: list[float] = Field(
+        validation_alias="errors_calibrated", examples=[[0.46, 0.24, 0.17]]
+    )
+    mean_spend: list[MeanUnits] = Field(
+        validation_alias="mean_spends", examples=[[0.0, 7.27, 164.2]]
+    )
+    max_spend: list[Units] = Field(
+        validation_alias="max_spends", examples=[[0.0, 7.27, 246.5]]
+    )
+    rows: int = Field(validation_alias="n_samples", examples=[303])
 
 
 class Purchase(Answer):
@@ -104,10 +99,10 @@ class Purchase(Answer):
     features: list[str] = Field(
         examples=[["chol"]], description="All that the price reveals."
     )
-    label: str = Field(examples=["Serum cholesterol"])
+    label: str = Field(validation_alias="title", examples=["Serum cholesterol"])
     group: str | None = Field(examples=["blood"])
-    price: float = Field(examples=[7.27])
-    total: float = Field(examples=[7.27], description="Spent after it.")
+    price: Units = Field(examples=[7.27])
+    total: Units = Field(examples=[7.27], description="Spent after it.")
 
 
 class Plan(Answer):

@@ -89,15 +89,19 @@ class ModelRef(Answer):
 
 
 class Budget(Answer):
-    limit: float | None = Field(examples=[60.0], description="Null is unlimited.")
-    spent: float = Field(examples=[10.27])
-    remaining: float | None = Field(examples=[49.73])
+    limit: Units | None = Field(
+        validation_alias="budget_limit",
+        examples=[60.0],
+        description="Null is unlimited.",
+    )
+    spent: Units = Field(examples=[10.27])
+    remaining: Units | None = Field(examples=[49.73])
     unit: str = Field(examples=["CAD"])
 
 
 class Alternative(Answer):
     feature: str = Field(examples=["restecg"])
-    price: float = Field(examples=[15.5])
+    price: Units = Field(examples=[15.5])
 
 
 class Question(Answer):
@@ -106,16 +110,18 @@ class Question(Answer):
     features: list[str] = Field(
         examples=[["fbs"]], description="All that the price reveals."
     )
-    label: str = Field(examples=["Fasting blood sugar above 120 mg/dL"])
+    label: str = Field(
+        validation_alias="title", examples=["Fasting blood sugar above 120 mg/dL"]
+    )
     type: FeatureType = Field(examples=["boolean"])
     unit: str | None = Field(examples=[None])
     categories: list[str] = Field(
         examples=[[]], description="Those that training saw; others are legal."
     )
-    price: float = Field(examples=[3.1], description="What it would charge now.")
-    cost: float = Field(examples=[3.1], description="The catalogue's figure.")
+    price: Units = Field(examples=[3.1], description="What it would charge now.")
+    cost: Units = Field(examples=[3.1], description="The catalogue's figure.")
     group: str | None = Field(examples=["blood"])
-    group_paid: bool = Field(examples=[True])
+    group_paid: bool = Field(validation_alias="is_group_paid", examples=[True])
     why: str = Field(examples=["It carries 9 % of the vote that is still open."])
     alternatives: list[Alternative]
 
@@ -144,7 +150,7 @@ class TakenAnswer(Answer):
     feature: str = Field(examples=["age"])
     outcome: Outcome | Literal["known"] = Field(examples=["value"])
     value: bool | int | float | str | None = Field(examples=[63])
-    charged: float = Field(examples=[1.0])
+    charged: Units = Field(examples=[1.0])
 
 
 class Stop(Answer):

@@ -81,7 +81,10 @@ class Verdict(Answer):
     errors: list[BrokenRule] = Field(examples=[[]])
     warnings: list[str] = Field(default=[], examples=[["ignored columns: id"]])
     rows: int | None = Field(
-        default=None, examples=[303], description="Of positive weight."
+        default=None,
+        validation_alias="n_rows",
+        examples=[303],
+        description="Of positive weight.",
     )
     features: list[str] | None = Field(default=None, examples=[["age", "chol"]])
     classes: list[str] | None = Field(default=None, examples=[["0", "1"]])

@@ -276,8 +276,7 @@ def charge_all(
         feature = catalogue.features[charge.feature_idx]
         if not sessions.charge(db, session.id, charge.amount):
             found = sessions.get_locked(db, session.id)
-            left = (found.budget_limit or 0) - found.spent
-            raise OverBudgetError(feature.name, charge.amount, left)
+            raise OverBudgetError(feature.name, charge.amount, found.remaining or 0)
         entry = LedgerEntry(
             id=0,
             at=now,

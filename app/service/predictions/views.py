@@ -1,7 +1,5 @@
 """A session as its caller sees it: question, prediction, answers, money in units."""
 
-from typing import Any
-
 from app.documents.bodies import predictions as bodies
 from app.documents.fields import Value
 from app.documents.state import Texts
@@ -12,30 +10,17 @@ from core.model.model import Model
 from core.session import machine
 from core.session.state import Question, State
 from core.table.catalogue import UNSEEN, Feature
-from core.table.prices import from_micros
-
-
-def head_of(session: PredictSession, model_name: str) -> dict[str, Any]:
-    """What is known of a session without its answers."""
-    return {
-        "id": session.id,
-        "state": session.state,
-        "version": session.version,
-        "model": bodies.ModelRef(id=session.model_id, name=model_name),
-        "budget": budget_of(session),
-        "created_at": session.created_at,
-        "updated_at": session.updated_at,
-    }
 
 
 def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummary:
-    return bodies.SessionSummary(**head_of(session, model_name))
+    model = bodies.ModelRef(id=session.model_id, name=model_name)
+    return bodies.SessionSummary.of(session, model=model, budget=session)
 
 
 def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
     """A session whose answers were erased: the amounts are left."""
-    return bodies.Session(
-        **head_of(session, model_name),
+    return bodies.Session.of(
+        summary_of(session, model_name),
         question=None,
         prediction=None,
         should_stop=True,
@@ -54,48 +39,28 @@ def view_of(
     ensemble = model.ensemble
     features = ensemble.catalogue.features
     question = machine.next_question(ensemble, state)
-    return bodies.Session(
-        **head_of(session, model.name),
+    return bodies.Session.of(
+        summary_of(session, model.name),
+        state,
         question=None if question is None else question_of(ensemble, question),
         prediction=prediction_of(ensemble, state),
         should_stop=state.stop_reason is not None,
-        stop_reason=state.stop_reason,
         answers=answers_of(ensemble, state, texts),
         pending=[features[idx].name for idx in state.pending],
-        policy=state.policy,
-        seed=state.seed,
-        stop=bodies.Stop.model_validate(state.stop),
-    )
-
-
-def budget_of(session: PredictSession) -> bodies.Budget:
-    limit, spent = session.budget_limit, session.spent
-    return bodies.Budget(
-        limit=None if limit is None else from_micros(limit),
-        spent=from_micros(spent),
-        remaining=None if limit is None else from_micros(limit - spent),
-        unit=session.unit,
     )
 
 
 def question_of(ensemble: Ensemble, question: Question) -> bodies.Question:
     features = ensemble.catalogue.features
     feature = features[question.feature_idx]
-    return bodies.Question(
-        number=question.number,
+    return bodies.Question.of(
+        question,
+        feature,
         feature=feature.name,
         features=[features[idx].name for idx in question.feature_idxs],
-        label=feature.title,
-        type=feature.type,
-        unit=feature.unit,
-        categories=list(feature.categories),
-        price=from_micros(question.price),
-        cost=from_micros(feature.cost),
-        group=feature.group,
-        group_paid=question.is_group_paid,
         why=why(ensemble, question),
         alternatives=[
-            bodies.Alternative(feature=features[idx].name, price=from_micros(price))
+            bodies.Alternative(feature=features[idx].name, price=price)
             for idx, price in question.alternatives
         ],
     )
@@ -105,23 +70,13 @@ def prediction_of(ensemble: Ensemble, state: State) -> bodies.Prediction:
     """The forecast; the more probable class first."""
     forecast = machine.forecast(ensemble, state)
     classes = [
-        bodies.ClassProbability(
-            label=one.label, display=one.display, probability=probability
-        )
+        bodies.ClassProbability.of(one, probability=probability)
         for one, probability in zip(
             ensemble.classes, forecast.probabilities, strict=True
         )
     ]
-    best = classes[forecast.label]
-    return bodies.Prediction(
-        label=best.label,
-        display=best.display,
-        probability=best.probability,
-        margin=forecast.margin,
-        classes=sorted(classes, key=lambda one: -one.probability),
-        n_draws=forecast.n_draws,
-        hoeffding_p=forecast.hoeffding_p,
-    )
+    shown = sorted(classes, key=lambda one: -one.probability)
+    return bodies.Prediction.of(classes[forecast.label], forecast, classes=shown)
 
 
 def answers_of(
@@ -137,7 +92,7 @@ def answers_of(
             feature=features[idx].name,
             outcome=state.outcomes[idx] or "unknown",
             value=value_of(features[idx], state.values[idx], texts),
-            charged=from_micros(charged.get(idx, 0)),
+            charged=charged.get(idx, 0),
         )
         for idx in dict.fromkeys((*known, *answered, *charged))
     ]

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.documents.shape import FRESH
+from app.documents.mending import FRESH
 from app.documents.spec import read_spec
 from core.errors import RefusedError, describe
 

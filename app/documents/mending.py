@@ -1,0 +1,78 @@
+"""A document that breaks rules: what it breaks, and what is right of it.
+
+So that one wrong field doesn't hide the rules that others break together.
+"""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from app.documents.shape import KEY, Place, path_of, rule_of
+from core.errors import Refusal, describe
+
+# Begins names that nothing has.
+FRESH = "\N{SYMBOL FOR NULL}"
+
+
+def refusals_of(
+    error: ValidationError, shape: type[BaseModel], root: str
+) -> Iterator[Refusal]:
+    """Yield a refusal for each of pydantic's errors."""
+    for one in error.errors(include_url=False):
+        kind, place = one["type"], one["loc"]
+        if kind == "extra_forbidden":
+            names = ", ".join(fields_at(shape, place[:-1]))
+            rule = f"unknown field; expected {names}"
+            yield Refusal(path_of(place), rule, repr(place[-1]))
+        elif kind == "missing":
+            where = place if len(place) > 1 else (root, *place)
+            yield Refusal(path_of(where), "is required")
+        else:
+            rule = rule_of(kind, one.get("ctx", {}))
+            yield Refusal(path_of(place) or root, rule, describe(one["input"]))
+
+
+def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
+    """Return a document without what is wrong in it, to look for other broken rules.
+
+    What is wrong is left out; a name that is needed becomes one that nothing has.
+    """
+    mended = deepcopy(raw)
+    errors = enumerate(error.errors(include_url=False))
+    # From the last one on: what is left out of a list moves only what follows it.
+    for position, one in reversed(list(errors)):
+        place = tuple(part for part in one["loc"] if part != KEY)
+        holder: Any = mended
+        for part in place[:-1]:
+            holder = holder[part]
+        last, fresh = place[-1], f"{FRESH}{position}"
+        known = fields_at(shape, place[:-1])
+        if isinstance(last, int) and fields_at(shape, place):
+            holder[last] = {"name": fresh}
+        elif isinstance(last, int):
+            del holder[last]
+        elif last in known and known[last].is_required():
+            holder[last] = fresh
+        else:
+            holder.pop(last, None)
+    return mended
+
+
+def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
+    """Return the fields of the object at a place, none where it has no shape."""
+    found: type[BaseModel] | None = shape
+    for part in place:
+        if isinstance(part, str) and found is not None:
+            field = found.model_fields.get(part)
+            found = None if field is None else shape_in(field.annotation)
+    return {} if found is None else found.model_fields
+
+
+def shape_in(kind: Any) -> type[BaseModel] | None:
+    """Return the shape that a type of a field speaks of."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind
+    found = (shape_in(one) for one in get_args(kind))
+    return next((one for one in found if one is not None), None)

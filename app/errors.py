@@ -3,20 +3,14 @@
 from core.errors import Refusal, RefusedError
 
 
-class AppError(Exception):
-    """Whatever the application refuses to do."""
-
-
-class NotFoundError(AppError):
+class NotFoundError(Exception):
     """There is no such thing, or none any more."""
 
-    def __init__(self, noun: str, key: str) -> None:
-        self.noun = noun
-        self.key = key
-        super().__init__(f"there is no such {noun}")
+    def __init__(self, noun: str) -> None:
+        super().__init__(f"There is no such {noun}.")
 
 
-class ConflictError(AppError):
+class ConflictError(Exception):
     """What the present state of a thing forbids. `kind` names the rule."""
 
     def __init__(self, kind: str, detail: str) -> None:
@@ -31,9 +25,9 @@ class NoPageError(RefusedError):
         super().__init__([Refusal("after", "must be the `next` of an earlier page")])
 
 
-class SupersededError(AppError):
+class SupersededError(Exception):
     """Another worker has taken a training over; this one must not write to it."""
 
 
-class BlobGoneError(AppError):
+class BlobGoneError(Exception):
     """The bytes of a dataset are gone."""

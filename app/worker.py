@@ -87,7 +87,7 @@ class Worker:
     blobs: Blobs
     stop: threading.Event
     holder: str = field(default_factory=lambda: f"wrk_{secrets.token_hex(12)}")
-    current: tuple[str, int] | None = None
+    current: StoredTraining | None = None
 
     def work(self) -> str | None:
         """Make an attempt at the next training; None where none is queued.
@@ -108,7 +108,7 @@ class Worker:
             "attempt": training.attempt,
         }
         log("training.running", **fields)
-        self.current = (training.id, training.attempt)
+        self.current = training
         try:
             outcome = self.attempt(training)
         except SupersededError:
@@ -138,12 +138,11 @@ class Worker:
             )
             problem = attempts.internal()
         with transaction(self.engine) as db:
-            attempts.fail(db, training.id, training.attempt, problem, now())
+            attempts.fail(db, training, problem, now())
         return "failed"
 
     def compute(self, training: StoredTraining) -> str:
         """Train step by step, from where earlier attempts have come to."""
-        training_id, attempt = training.id, training.attempt
         with transaction(self.engine, is_read=True) as db:
             blob = attempts.find_blob(db, training)
         work = attempts.read_work(self.blobs, blob, training)
@@ -152,15 +151,14 @@ class Worker:
         while True:
             if self.stop.is_set():
                 with transaction(self.engine) as db:
-                    attempts.release(db, training_id, attempt, now())
+                    attempts.release(db, training, now())
                 return "released"
             step = run.pull(self.settings.step_s)
             with transaction(self.engine) as db:
                 if step.document is not None:
-                    document = step.document
-                    is_kept = attempts.save(db, training_id, attempt, document, now())
+                    is_kept = attempts.save(db, training, step.document, now())
                     return "succeeded" if is_kept else "cancelled"
-                if not attempts.advance(db, training_id, attempt, step, now()):
+                if not attempts.advance(db, training, step, now()):
                     return "cancelled"
 
     def keep_house(self) -> None:
@@ -168,7 +166,7 @@ class Worker:
         current = self.current
         if current is not None:
             with transaction(self.engine) as db:
-                attempts.beat(db, *current)
+                attempts.beat(db, current)
         timeout_s = self.settings.heartbeat_timeout_s
         with transaction(self.engine, is_read=True) as db:
             if not attempts.is_any_silent(db, timeout_s):

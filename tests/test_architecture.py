@@ -293,7 +293,7 @@ def is_refused(module: str, source: str) -> bool:
         ("core.table.catalogue", "from benchmarks import speed"),
         ("app.cli", "import benchmarks.bench"),
         ("app.undeclared", "from app.records import Page"),
-        ("app.records", "from app.errors import AppError"),
+        ("app.records", "from app.errors import ConflictError"),
         ("askless.client", "from app import records"),
         ("app.ingest", "from core.training.boosting import boost"),
         ("app.store.models", "from app.documents import model"),

@@ -109,7 +109,7 @@ HANDLERS: dict[int | type[Exception], Any] = {
     OverBudgetError: on_over_budget,
     ClosedError: lambda request, _: problem(id_of(request), "session-closed"),
     NotFoundError: lambda request, error: problem(
-        id_of(request), "not-found", f"There is no such {error.noun}."
+        id_of(request), "not-found", str(error)
     ),
     ConflictError: lambda request, error: problem(
         id_of(request), error.kind, str(error)

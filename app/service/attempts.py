@@ -130,74 +130,60 @@ def resume(db: Session, training: StoredTraining, work: Work) -> Run:
 
 
 def advance(
-    db: Session, training_id: str, attempt: int, step: TrainedStep, now: datetime
+    db: Session, claimed: StoredTraining, step: TrainedStep, now: datetime
 ) -> bool:
     """Store a step's rounds, if any; False where the training is cancelled by now."""
-    if hold(db, training_id, attempt, now) is None:
+    if hold(db, claimed, now) is None:
         return False
-    trainings.beat(db, training_id, attempt)
-    trainings.change(db, training_id, share=step.share)
+    key, attempt = claimed.id, claimed.attempt
+    trainings.beat(db, claimed)
+    trainings.change(db, key, share=step.share)
     for part, added in step.rounds.items():
         text = json.dumps(rounds_to_json(added))
-        trainings.add_checkpoint(db, training_id, part, added[0].number, text)
+        trainings.add_checkpoint(db, key, part, added[0].number, text)
     more: dict[str, Any] = {"state": "running", "attempt": attempt, "part": step.part}
     if step.part in step.rounds:
         more["round"] = step.rounds[step.part][-1].number
-    trainings.add_event(db, training_id, "progress", now, step.share, **more)
+    trainings.add_event(db, key, "progress", now, step.share, **more)
     return True
 
 
-def save(
-    db: Session, training_id: str, attempt: int, document: str, now: datetime
-) -> bool:
+def save(db: Session, claimed: StoredTraining, document: str, now: datetime) -> bool:
     """Store the model, once; False where the training is cancelled by now."""
-    found = hold(db, training_id, attempt, now, is_ended_too=True)
+    found = hold(db, claimed, now, is_ended_too=True)
     if found is not None and found.state == "running":
-        stored = models.insert(
-            db,
-            name=found.name,
-            document=document,
-            training_id=training_id,
-            now=now,
-        )
+        made = models.insert(db, found.name, document, now, found.id)
         trainings.end(
-            db, found, "succeeded", now, share=1.0, model_id=stored.id, error=None
+            db, found, "succeeded", now, share=1.0, model_id=made.id, error=None
         )
     return found is not None
 
 
-def fail(
-    db: Session, training_id: str, attempt: int, problem: Problem, now: datetime
-) -> None:
+def fail(db: Session, claimed: StoredTraining, problem: Problem, now: datetime) -> None:
     """End an attempt's training with the reason why there is no model."""
-    found = hold(db, training_id, attempt, now)
+    found = hold(db, claimed, now)
     if found is not None:
         trainings.end(db, found, "failed", now, error=problem)
 
 
-def release(db: Session, training_id: str, attempt: int, now: datetime) -> None:
+def release(db: Session, claimed: StoredTraining, now: datetime) -> None:
     """Hand a training back, so that another worker goes on with it."""
-    found = hold(db, training_id, attempt, now)
+    found = hold(db, claimed, now)
     if found is not None:
         trainings.requeue(db, found, "queued", now)
 
 
 def hold(
-    db: Session,
-    training_id: str,
-    attempt: int,
-    now: datetime,
-    *,
-    is_ended_too: bool = False,
+    db: Session, claimed: StoredTraining, now: datetime, *, is_ended_too: bool = False
 ) -> StoredTraining | None:
-    """Lock a training for its present attempt, which it must be.
+    """Lock a training as it stands now; it must still be at the attempt claimed.
 
     None where it was to be cancelled, and now is.
     """
-    found = trainings.get_locked(db, training_id)
+    found = trainings.get_locked(db, claimed.id)
     states = ("running", "cancelling", *(["succeeded"] if is_ended_too else []))
-    if found is None or found.attempt != attempt or found.state not in states:
-        raise SupersededError(training_id)
+    if found.attempt != claimed.attempt or found.state not in states:
+        raise SupersededError(claimed.id)
     if found.state == "cancelling":
         trainings.end(db, found, "cancelled", now)
         return None

@@ -67,7 +67,7 @@ def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
     """Return the curve; a model that was trained without validation has none."""
     model = find(db, loaded, model_id)
     if model.curve is None:
-        raise NotFoundError("curve", model_id)
+        raise NotFoundError("curve")
     return bodies.Curve.of(model.curve, unit=model.ensemble.catalogue.cost_unit)
 
 
@@ -125,20 +125,19 @@ def import_model(db: Session, raw: object, now: datetime) -> ModelHead:
     text = model_text(model)
     if not is_storable(text):
         raise RefusedError([Refusal("model", STORABLE_RULE)])
-    return models.insert(db, name=model.name, document=text, training_id=None, now=now)
+    return models.insert(db, model.name, text, now)
 
 
 def seed(db: Session, model: Model, now: datetime) -> None:
     """Store a model unless there is one of its name."""
     if models.newest(db, model.name) is None:
-        text = model_text(model)
-        models.insert(db, name=model.name, document=text, training_id=None, now=now)
+        models.insert(db, model.name, model_text(model), now)
 
 
 def delete(db: Session, model_id: str, now: datetime, ttl: timedelta) -> None:
     """Delete a model, unless a session may still ask it something."""
     if not models.lock(db, model_id):
-        raise NotFoundError("model", model_id)
+        raise NotFoundError("model")
     if sessions.is_model_in_use(db, model_id, now - ttl):
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)

@@ -1,7 +1,5 @@
 """Datasets: rows in and out; their bytes are blobs."""
 
-import secrets
-
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
@@ -10,12 +8,8 @@ from app.store.rows import StoredRows
 from app.store.tables import datasets, trainings
 
 ROWS = StoredRows("dataset", datasets, StoredDataset)
-insert, page = ROWS.insert, ROWS.page
+make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
-
-
-def make_id() -> str:
-    return f"dat_{secrets.token_hex(12)}"
 
 
 def is_in_use(db: Session, dataset_id: str) -> bool:

@@ -1,6 +1,5 @@
 """Stored models: rows in and out. A deleted one keeps its row, unseen by name."""
 
-import secrets
 from datetime import datetime
 from zlib import crc32
 
@@ -23,7 +22,7 @@ VERSION_LOCK = 830_412
 
 
 def insert(
-    db: Session, *, name: str, document: str, training_id: str | None, now: datetime
+    db: Session, name: str, document: str, now: datetime, training_id: str | None = None
 ) -> StoredModel:
     """Store a model as the next version of its name."""
     if db.get_bind().dialect.name == "postgresql":
@@ -33,7 +32,7 @@ def insert(
         sa.select(sa.func.max(models.c.version)).where(models.c.name == name)
     )
     made = StoredModel(
-        id=f"mdl_{secrets.token_hex(12)}",
+        id=ALL.make_id(),
         name=name,
         version=1 + (highest or 0),
         training_id=training_id,
@@ -64,5 +63,4 @@ def names(db: Session, model_ids: set[str]) -> dict[str, str]:
 
 def delete(db: Session, model_id: str, now: datetime) -> None:
     """Mark a locked model as deleted."""
-    change = models.update().where(models.c.id == model_id)
-    db.execute(change.values(deleted_at=now))
+    ALL.change(db, model_id, deleted_at=now)

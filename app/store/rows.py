@@ -1,5 +1,6 @@
 """What the rows of all tables have in common: stored, found, listed as records."""
 
+import secrets
 from dataclasses import fields
 from typing import Any, Generic, TypeVar
 
@@ -10,6 +11,9 @@ from app.errors import NoPageError, NotFoundError
 from app.records import Page
 
 T = TypeVar("T")
+
+#: How the ids of things begin, by what a user calls one.
+ID_PREFIXES = {"dataset": "dat", "training": "trn", "model": "mdl", "session": "ses"}
 
 
 class StoredRows(Generic[T]):
@@ -35,6 +39,9 @@ class StoredRows(Generic[T]):
         # What lists are ordered by; the last column is the id.
         self.order = [table.c[k] for k in ("created_at", "id") if k in table.c]
 
+    def make_id(self) -> str:
+        return f"{ID_PREFIXES[self.noun]}_{secrets.token_hex(12)}"
+
     def insert(self, db: Session, made: T) -> None:
         values = {column.name: getattr(made, column.name) for column in self.columns}
         db.execute(self.table.insert(), values)
@@ -43,11 +50,19 @@ class StoredRows(Generic[T]):
         return self.first(db, self.by_id, key)
 
     def get(self, db: Session, key: str) -> T:
-        return self.require(self.first(db, self.by_id, key), key)
+        return self.require(self.first(db, self.by_id, key))
 
     def get_locked(self, db: Session, key: str) -> T:
         """Return what no other transaction changes or locks until this one ends."""
-        return self.require(self.first(db, self.locked, key), key)
+        return self.require(self.first(db, self.locked, key))
+
+    def change(self, db: Session, key: str, **values: object) -> None:
+        """Change a row, which is locked."""
+        db.execute(self.table.update().where(self.table.c.id == key).values(**values))
+
+    def has_any(self, db: Session, *conditions: sa.ColumnElement[bool]) -> bool:
+        wanted = sa.select(self.table.c.id).where(*conditions).limit(1)
+        return db.execute(wanted).first() is not None
 
     def page(self, db: Session, limit: int, after: str | int | None) -> Page[T]:
         """Return some rows, newest first, from the one on that follows `after`."""
@@ -71,9 +86,9 @@ class StoredRows(Generic[T]):
         row = db.execute(wanted, {"key": key}).first()
         return None if row is None else self.read(row)
 
-    def require(self, found: T | None, key: str) -> T:
+    def require(self, found: T | None) -> T:
         if found is None:
-            raise NotFoundError(self.noun, key)
+            raise NotFoundError(self.noun)
         return found
 
     def read(self, row: sa.Row[Any]) -> T:

@@ -1,6 +1,5 @@
 """Sessions: rows in and out, and the one statement that charges."""
 
-import secrets
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -11,7 +10,7 @@ from app.store.rows import StoredRows
 from app.store.tables import sessions
 
 ROWS = StoredRows("session", sessions, PredictSession)
-insert, page = ROWS.insert, ROWS.page
+make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 get, get_locked = ROWS.get, ROWS.get_locked
 
 # Made once: an answer runs four statements, and to build them takes as long as two.
@@ -34,10 +33,6 @@ SAVE = (
 )
 
 
-def make_id() -> str:
-    return f"ses_{secrets.token_hex(12)}"
-
-
 def charge(db: Session, session_id: str, amount: int) -> bool:
     """Charge an amount, unless it would pass the budget; one statement."""
     done = db.execute(CHARGE, {"session_id": session_id, "amount": amount})
@@ -46,8 +41,7 @@ def charge(db: Session, session_id: str, amount: int) -> bool:
 
 def set_budget(db: Session, session_id: str, budget: int | None) -> None:
     """Change the budget of a locked session; the database refuses less than spent."""
-    change = sessions.update().where(sessions.c.id == session_id)
-    db.execute(change.values(budget_limit=budget))
+    ROWS.change(db, session_id, budget_limit=budget)
 
 
 def save(
@@ -72,8 +66,5 @@ def is_model_in_use(db: Session, model_id: str, idle_since: datetime) -> bool:
         # Inside a text of the document its quotes would be escaped.
         sessions.c.document.not_like('%"next_feature":null%'),
     )
-    wanted = sa.select(sessions.c.id).where(
-        sessions.c.model_id == model_id,
-        sa.or_(sessions.c.state == "waiting", is_running),
-    )
-    return db.execute(wanted.limit(1)).first() is not None
+    is_asked = sa.or_(sessions.c.state == "waiting", is_running)
+    return ROWS.has_any(db, sessions.c.model_id == model_id, is_asked)

@@ -5,7 +5,6 @@ checkpoints has changed or locked that row before, in the same transaction. Hear
 are written and judged by the database's clock, which all workers share.
 """
 
-import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,19 +18,14 @@ from app.store.tables import checkpoints, training_events, trainings
 
 ROWS = StoredRows("training", trainings, StoredTraining)
 # A training that is stored is in the queue.
-insert = ROWS.insert
+make_id, insert, change = ROWS.make_id, ROWS.insert, ROWS.change
 get, get_locked, page = ROWS.get, ROWS.get_locked, ROWS.page
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
 
-def make_id() -> str:
-    return f"trn_{secrets.token_hex(12)}"
-
-
 def is_any_queued(db: Session) -> bool:
-    wanted = sa.select(trainings.c.id).where(IS_QUEUED)
-    return db.execute(wanted.limit(1)).first() is not None
+    return ROWS.has_any(db, IS_QUEUED)
 
 
 def claim(db: Session, holder: str) -> StoredTraining | None:
@@ -62,18 +56,17 @@ def claim(db: Session, holder: str) -> StoredTraining | None:
     return None if row is None else ROWS.read(row)
 
 
-def beat(db: Session, training_id: str, attempt: int) -> bool:
+def beat(db: Session, claimed: StoredTraining) -> bool:
     """Write that an attempt is alive; False where it is no longer the present one."""
     change = trainings.update().where(
-        trainings.c.id == training_id, trainings.c.attempt == attempt, IS_HELD
+        trainings.c.id == claimed.id, trainings.c.attempt == claimed.attempt, IS_HELD
     )
     done = db.execute(change.values(heartbeat_at=clock(db)).returning(trainings.c.id))
     return done.first() is not None
 
 
 def is_any_silent(db: Session, timeout_s: float) -> bool:
-    wanted = sa.select(trainings.c.id).where(is_silent(db, timeout_s))
-    return db.execute(wanted.limit(1)).first() is not None
+    return ROWS.has_any(db, is_silent(db, timeout_s))
 
 
 def lock_silent(db: Session, timeout_s: float) -> list[StoredTraining]:
@@ -94,11 +87,6 @@ def clock(db: Session, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
     # As the driver writes a time, which has microseconds.
     time = sa.func.strftime("%Y-%m-%d %H:%M:%f000", "now", f"{-ago_s:.3f} seconds")
     return sa.type_coerce(time, trainings.c.heartbeat_at.type)
-
-
-def change(db: Session, training_id: str, **values: object) -> None:
-    """Change a training that is locked."""
-    db.execute(trainings.update().where(trainings.c.id == training_id).values(**values))
 
 
 def requeue(db: Session, training: StoredTraining, kind: str, now: datetime) -> None:

@@ -130,7 +130,8 @@ class Jobs:
                 rounds.setdefault(part, []).extend(added)
         with transaction(self.engine) as db:
             step = replace(steps[-1], rounds=rounds)
-            return attempts.advance(db, training_id, attempt, step, now())
+            claimed = replace(trainings.get(db, training_id), attempt=attempt)
+            return attempts.advance(db, claimed, step, now())
 
     def sweep(self, max_attempts: int = 3) -> list[tuple[str, str]]:
         """Sweep as if every worker had been silent for long."""

@@ -149,14 +149,15 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
         jobs.advance(training.id, 1, old)
     model = old.pull(60.0).document
     assert model is not None
+    claimed = replace(training, attempt=1)
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        attempts.save(db, training.id, 1, model, now())
+        attempts.save(db, claimed, model, now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        attempts.fail(db, training.id, 1, attempts.internal(), now())
+        attempts.fail(db, claimed, attempts.internal(), now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        attempts.release(db, training.id, 1, now())
+        attempts.release(db, claimed, now())
     with transaction(jobs.engine) as db:
-        assert not attempts.beat(db, training.id, 1)
+        assert not attempts.beat(db, claimed)
 
     assert jobs.get(training.id).state == "running"
     assert count(jobs, model_rows) == 0
@@ -221,7 +222,7 @@ def test_saving_twice_changes_nothing(jobs: Jobs, training: StoredTraining) -> N
 
     for _ in range(2):
         with transaction(jobs.engine) as db:
-            assert attempts.save(db, training.id, 1, model, now())
+            assert attempts.save(db, replace(training, attempt=1), model, now())
 
     assert count(jobs, model_rows) == 1
     assert [event.type for event in jobs.events(training.id)].count("succeeded") == 1
@@ -269,7 +270,7 @@ def test_cancelled_while_the_last_step_runs_makes_no_model(
     jobs.cancel(training.id)
 
     with transaction(jobs.engine) as db:
-        assert not attempts.save(db, training.id, 1, model, now())
+        assert not attempts.save(db, replace(training, attempt=1), model, now())
 
     assert jobs.get(training.id).state == "cancelled"
     assert count(jobs, model_rows) == 0

@@ -99,7 +99,7 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
     while True:
         head = models.find_head(db, key) or models.newest(db, key)
         if head is None:
-            raise NotFoundError("model", key)
+            raise NotFoundError("model")
         if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
             return head
 

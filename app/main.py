@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 from starlette.types import ASGIApp
 
@@ -77,22 +77,11 @@ def create_app(settings: Settings) -> FastAPI:
     state.metrics = operations.Metrics()
     state.is_warm = threading.Event()
     state.stopping = False
-    for router in routers():
-        app.include_router(router)
+    nouns = (datasets, trainings, models, predictions, ledger, operations, pages)
+    for noun in nouns:
+        app.include_router(noun.router)
     pages.mount_assets(app)
     return app
-
-
-def routers() -> list[APIRouter]:
-    return [
-        datasets.router,
-        trainings.router,
-        models.router,
-        predictions.router,
-        ledger.router,
-        operations.router,
-        pages.router,
-    ]
 
 
 @asynccontextmanager

@@ -103,13 +103,14 @@ KINDS = {
 
 
 def problem_document(
-    kind: str, detail: str | None = None, **more: object
+    kind: str, detail: str | None = None, status: int | None = None, **more: object
 ) -> dict[str, Any]:
     """Return a problem; without a detail it says what its type means."""
     known = KINDS[kind]
     return {
         "type": f"/problems/{kind}",
         "title": known.title,
+        **({} if status is None else {"status": status}),
         "detail": detail or known.meaning,
         **more,
     }

@@ -4,21 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from askless.client import Client
-    from askless.models import load_model
-    from askless.problems import ProblemError, TrainingFailed, UnansweredError
-    from core.errors import RefusedError
-    from core.estimator import BudgetedBoostingClassifier
-
-__all__ = [
-    "BudgetedBoostingClassifier",
-    "Client",
-    "ProblemError",
-    "RefusedError",
-    "TrainingFailed",
-    "UnansweredError",
-    "load_model",
-]
+    from askless.client import Client as Client
+    from askless.models import load_model as load_model
+    from askless.problems import ProblemError as ProblemError
+    from askless.problems import TrainingFailed as TrainingFailed
+    from askless.problems import UnansweredError as UnansweredError
+    from core.errors import RefusedError as RefusedError
+    from core.estimator import BudgetedBoostingClassifier as BudgetedBoostingClassifier
 
 PLACES = {
     "BudgetedBoostingClassifier": "core.estimator",
@@ -29,6 +21,7 @@ PLACES = {
     "UnansweredError": "askless.problems",
     "load_model": "askless.models",
 }
+__all__ = [*PLACES]
 
 
 def __getattr__(name: str) -> Any:

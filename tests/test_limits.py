@@ -26,7 +26,6 @@ NESTING = 3
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "lines of a file": {
-        "app/service/predictions/__init__.py": "One lock and one save for all.",
         "tests/core/test_estimator.py": "One class, by scikit-learn's checks and ours.",
         "tests/naive_hypotheses.py": "The twin of the whole, importing nothing.",
     },

@@ -1,7 +1,7 @@
 """Features and groups of a stored document; amounts in micro-units."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
@@ -9,7 +9,7 @@ from pydantic import Field
 from app.documents.shape import Many, StoredShape
 from core.errors import Refusal
 from core.table.binning import MAX_CODES
-from core.table.catalogue import Catalogue, Feature, FeatureType, Group
+from core.table.catalogue import Catalogue, FeatureType
 
 Micros = Annotated[int, Field(ge=0, le=2**62)]
 
@@ -29,16 +29,6 @@ class GroupShape(StoredShape):
     fee: Micros = Field(alias="fee_micros")
     price: Micros | None = Field(default=None, alias="price_micros")
     label: str | None = None
-
-
-def build_catalogue(
-    features: Sequence[FeatureShape], groups: Sequence[GroupShape], unit: str
-) -> Catalogue:
-    return Catalogue(
-        tuple(one.to(Feature) for one in features),
-        tuple(one.to(Group) for one in groups),
-        unit,
-    )
 
 
 def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:

@@ -11,13 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.documents.catalogue import (
-    FeatureShape,
-    GroupShape,
-    Micros,
-    build_catalogue,
-    check_catalogue,
-)
+from app.documents.catalogue import FeatureShape, GroupShape, Micros, check_catalogue
 from app.documents.fields import ErrorCost, Name, Policy, Unit
 from app.documents.hypotheses import (
     HypothesisShape,
@@ -31,7 +25,7 @@ from core.model.ensemble import N_KNOTS, Calibration, Cascade, Ensemble, Stage
 from core.model.model import Curve, Model
 from core.pipeline.spec import check_algorithm
 from core.session.policies import POLICIES, served_by
-from core.table.catalogue import Catalogue
+from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, count_outputs
 
 # A share that was summed up may exceed 1 by rounding.
@@ -140,7 +134,11 @@ def model_from_json(raw: object) -> Model:
     if isinstance(raw, Mapping) and raw.get("version") == 2:
         raw = without_calibrations(raw)
     document = read_shape(ModelDocument, raw, "model")
-    catalogue = build_catalogue(document.features, document.groups, document.cost_unit)
+    catalogue = Catalogue(
+        tuple(one.to(Feature) for one in document.features),
+        tuple(one.to(Group) for one in document.groups),
+        document.cost_unit,
+    )
     check_all(
         check_catalogue(catalogue, "model"),
         check_parts(document),

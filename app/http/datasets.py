@@ -1,13 +1,13 @@
 """Routes of datasets."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
 from starlette.datastructures import UploadFile
 
 from app.documents.bodies import datasets as schemas
-from app.http.deps import After, Db, Limit, Now, ReadDb, get_blobs
+from app.http.deps import After, Db, Limit, Now, ReadDb, Uploads
 from app.http.forms import FORM, TABLE, read_form, required_file, schema_of
 from app.service import datasets as service
 
@@ -30,7 +30,7 @@ async def read_upload(request: Request) -> AsyncIterator[UploadFile]:
 def create(
     upload: Annotated[UploadFile, Depends(read_upload)],
     db: Db,
-    blobs: Annotated[Any, Depends(get_blobs)],
+    blobs: Uploads,
     now: Now,
     response: Response,
 ) -> schemas.Dataset:
@@ -54,12 +54,7 @@ def get(id: str, db: ReadDb) -> schemas.Dataset:
 @router.delete(
     "/{id}", status_code=204, response_class=Response, summary="Delete a dataset"
 )
-def delete(
-    id: str,
-    db: Db,
-    blobs: Annotated[Any, Depends(get_blobs)],
-    tasks: BackgroundTasks,
-) -> None:
+def delete(id: str, db: Db, blobs: Uploads, tasks: BackgroundTasks) -> None:
     """Delete a dataset; 409 while a training uses it. Models outlive it."""
     deleted = service.delete(db, id)
     # After the response, and so after the commit.

@@ -110,6 +110,8 @@ ReadDb = Annotated[
 ]
 #: How long a session may be idle.
 Ttl = Annotated[timedelta, Depends(get_ttl)]
+# `app.store.blobs.Blobs`, of which only the service knows more than the name.
+Uploads = Annotated[Any, Depends(get_blobs)]
 Loaded = Annotated[LoadedModels, Depends(get_loaded)]
 Now = Annotated[datetime, Depends(get_now)]
 LogFields = Annotated[dict[str, object], Depends(get_log_fields)]

@@ -39,15 +39,7 @@ def problem(
     **more: object,
 ) -> Problem:
     status = status or KINDS[kind].status
-    document = problem_document(kind, detail)
-    body = {
-        "type": document.pop("type"),
-        "title": document.pop("title"),
-        "status": status,
-        **document,
-        "request_id": request_id,
-        **more,
-    }
+    body = problem_document(kind, detail, status, request_id=request_id, **more)
     return Problem(body, status, headers=None if headers is None else dict(headers))
 
 

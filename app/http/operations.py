@@ -11,8 +11,9 @@ from prometheus_client import (
     Histogram,
     generate_latest,
 )
+from pydantic import Field
 
-from app.documents.bodies.operations import Alive, Ready
+from app.documents.shape import Answer
 from app.http.deps import get_engine
 from app.http.errors import id_of, problem
 from app.service import operations as service
@@ -20,6 +21,17 @@ from app.service import operations as service
 router = APIRouter(tags=["operations"])
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30)
+
+
+class Alive(Answer):
+    status: Literal["alive"] = Field(examples=["alive"])
+
+
+class Ready(Answer):
+    status: Literal["ready"] = Field(examples=["ready"])
+    checks: dict[str, Literal["ok", "failing"]] = Field(
+        examples=[{"database": "ok", "migrations": "ok", "kernels": "ok"}]
+    )
 
 
 class Metrics:

@@ -14,7 +14,7 @@ from app.documents.bodies import trainings as schemas
 from app.documents.spec import SpecDocument
 from app.documents.text import parse_spec
 from app.http import forms
-from app.http.deps import After, Db, Limit, Now, ReadDb, get_blobs, get_engine, reading
+from app.http.deps import After, Db, Limit, Now, ReadDb, Uploads, get_engine, reading
 from app.http.watch import Events, Watch
 from app.service import datasets
 from app.service import trainings as service
@@ -79,7 +79,7 @@ async def read_sent(request: Request) -> AsyncIterator[TrainingRequest]:
 def start(
     sent: Annotated[TrainingRequest, Depends(read_sent)],
     db: Db,
-    blobs: Annotated[Any, Depends(get_blobs)],
+    blobs: Uploads,
     now: Now,
     response: Response,
     validate_only: Annotated[

@@ -27,8 +27,7 @@ class LoadedModels:
             if model_id in self.models:
                 self.models.move_to_end(model_id)
                 return self.models[model_id]
-        stored = models.get_deleted_too(db, model_id)
-        return self.keep(model_id, self.parse(stored.document))
+        return self.keep(model_id, models.get_deleted_too(db, model_id).document)
 
     def load(self, db: Session, model_id: str) -> bool:
         """Parse a model unless it is here already; False where it is.
@@ -40,13 +39,12 @@ class LoadedModels:
             return False
         document = models.get_deleted_too(db, model_id).document
         db.rollback()
-        self.keep(model_id, self.parse(document))
+        self.keep(model_id, document)
         return True
 
-    def parse(self, document: str) -> Model:
-        return model_from_json(json.loads(document))
-
-    def keep(self, model_id: str, model: Model) -> Model:
+    def keep(self, model_id: str, document: str) -> Model:
+        """Parse a document and keep its model; let go of the one used longest ago."""
+        model = model_from_json(json.loads(document))
         with self.lock:
             self.models[model_id] = model
             while len(self.models) > self.most:

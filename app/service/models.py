@@ -147,15 +147,11 @@ def delete(db: Session, model_id: str, now: datetime, ttl: timedelta) -> None:
 def check_bounds(model: Model) -> None:
     """Refuse names and amounts that the tables can't hold."""
     catalogue = model.ensemble.catalogue
-    named = {
-        "features": [feature.name for feature in catalogue.features],
-        "groups": [group.name for group in catalogue.groups],
-    }
     refusals = [
         Refusal(f"model.{noun}[{position}].name", NAME_RULE)
-        for noun, names in named.items()
-        for position, name in enumerate(names)
-        if not is_name(name)
+        for noun in ("features", "groups")
+        for position, one in enumerate(getattr(catalogue, noun))
+        if not is_name(one.name)
     ]
     amounts = [feature.cost for feature in catalogue.features]
     amounts += [group.price or group.fee for group in catalogue.groups]

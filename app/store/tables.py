@@ -87,16 +87,18 @@ trainings = sa.Table(
     ),
 )
 
+
+def training_key() -> sa.Column[str]:
+    """Make the first column of what belongs to a training, and goes with it."""
+    key = sa.ForeignKey("trainings.id", ondelete="CASCADE")
+    return sa.Column("training_id", Id, key, primary_key=True)
+
+
 # The rounds of a training so far: one row for each part and each checkpoint of it.
 checkpoints = sa.Table(
     "checkpoints",
     metadata,
-    sa.Column(
-        "training_id",
-        Id,
-        sa.ForeignKey("trainings.id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    training_key(),
     sa.Column("part", sa.Integer, primary_key=True),
     sa.Column("first_round", sa.Integer, primary_key=True),
     sa.Column("rounds", sa.Text, nullable=False),
@@ -105,12 +107,7 @@ checkpoints = sa.Table(
 training_events = sa.Table(
     "training_events",
     metadata,
-    sa.Column(
-        "training_id",
-        Id,
-        sa.ForeignKey("trainings.id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    training_key(),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("at", UtcDateTime, nullable=False),
     sa.Column("type", sa.String(40), nullable=False),

@@ -207,11 +207,11 @@ class WritingModels(LoadedModels):
         self.engine = engine
         self.n_parsed = 0
 
-    def parse(self, document: str) -> Model:
+    def keep(self, model_id: str, document: str) -> Model:
         with transaction(self.engine) as db:
             db.execute(sa.delete(dataset_rows))
         self.n_parsed += 1
-        return super().parse(document)
+        return super().keep(model_id, document)
 
 
 def test_models_are_parsed_while_others_may_write(

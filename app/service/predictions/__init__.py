@@ -110,8 +110,9 @@ def page(db: Session, limit: int, after: str | None, at: Moment) -> bodies.Sessi
     items = []
     for session in found.items:
         if is_due(session, at) and session.document is not None:
-            is_waiting = has_pending(session.document)
-            state: SessionState = "waiting" if is_waiting else "closed"
+            state: SessionState = (
+                "waiting" if has_pending(session.document) else "closed"
+            )
             session = expired_row(session, state, at)
         items.append(summary_of(session, names[session.model_id]))
     return bodies.SessionPage(items=items, next=found.next)
@@ -257,14 +258,11 @@ def observe_all(
     opened: OpenSession, answers: Sequence[Answer], texts: Texts
 ) -> OpenSession:
     """Take all answers at once, with the texts of those that have no code."""
-    ensemble, kept = opened.model.ensemble, dict(opened.texts)
-    for given in answers:
-        name = ensemble.catalogue.features[given.feature_idx].name
-        kept.pop(name, None)
-        if name in texts:
-            kept[name] = texts[name]
+    ensemble = opened.model.ensemble
+    names = {ensemble.catalogue.features[given.feature_idx].name for given in answers}
+    kept = {name: text for name, text in opened.texts.items() if name not in names}
     state = machine.observe(ensemble, opened.state, answers)
-    return replace(opened, state=state, texts=kept)
+    return replace(opened, state=state, texts=kept | texts)
 
 
 def charge_all(

@@ -1,8 +1,8 @@
 """The application's frozen nouns, as they pass between the layers."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 TrainingState = Literal[
     "queued", "running", "succeeded", "failed", "cancelling", "cancelled"
@@ -98,6 +98,13 @@ class PredictSession:
     def remaining(self) -> int | None:
         """What may still be charged; None without a budget."""
         return None if self.budget_limit is None else self.budget_limit - self.spent
+
+
+class Moment(NamedTuple):
+    """The time of a request, and how long a session may be idle."""
+
+    now: datetime
+    ttl: timedelta
 
 
 @dataclass(frozen=True, slots=True)

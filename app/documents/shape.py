@@ -71,6 +71,11 @@ class Shape(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
+    def to(self, kind: type[Value], **more: object) -> Value:
+        """Return core's value of a kind: the shape's fields, and what more there is."""
+        names = {one.name for one in fields(kind)} - more.keys()  # type: ignore[arg-type]  # core's values are dataclasses
+        return kind(**{name: getattr(self, name) for name in names}, **more)
+
 
 #: An amount in units, made from micro-units.
 Units = Annotated[float, BeforeValidator(from_micros)]
@@ -98,16 +103,14 @@ class Answer(BaseModel):
         return cls.model_validate(held, by_alias=True, by_name=True)
 
 
-class StoredShape(BaseModel):
+class StoredShape(Shape):
     """An object of a file or a database: what a later version added is passed over.
 
     A field is called as core calls it; where the document has another word for it,
     that is its alias.
     """
 
-    model_config = ConfigDict(
-        strict=True, extra="ignore", allow_inf_nan=False, serialize_by_alias=True
-    )
+    model_config = ConfigDict(extra="ignore", serialize_by_alias=True)
 
     @classmethod
     def of(cls, *values: Any, **more: object) -> Self:
@@ -123,11 +126,6 @@ class StoredShape(BaseModel):
         return cls.model_validate(
             held | more, from_attributes=True, by_alias=False, by_name=True
         )
-
-    def to(self, kind: type[Value], **more: object) -> Value:
-        """Return core's value of a kind: the shape's fields, and what more there is."""
-        names = {one.name for one in fields(kind)} - more.keys()  # type: ignore[arg-type]  # core's values are dataclasses
-        return kind(**{name: getattr(self, name) for name in names}, **more)
 
 
 def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:

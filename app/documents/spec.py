@@ -202,16 +202,15 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
     )
     broken += [*check_features(table), *check_roles(table)]
     selection = document.selection
-    spec = TrainingSpec(
+    spec = document.to(
+        TrainingSpec,
         table=table,
-        name=document.name,
         boost=BoostParams(
             algorithm=document.algorithm,
             seed=document.seed,
             **fixed,  # type: ignore[arg-type]  # checked by their own rules
         ),
         auto=auto,
-        seed=document.seed,
         folds=0 if document.validation is None else document.validation.folds,
         selection=None if selection is None else SelectionParams(**dict(selection)),
     )
@@ -227,11 +226,9 @@ def build_table(document: SpecDocument) -> TableSpec:
             members.setdefault(member, group.name)
     bundles = {group.name for group in groups if group.price is not None}
     features = document.features
-    return TableSpec(
-        target=document.target,
-        positive=document.positive,
+    return document.to(
+        TableSpec,
         displays=document.classes or {},
-        cost_unit=document.cost_unit,
         features=None
         if features is None
         else tuple(build_feature(one, members, bundles) for one in features),
@@ -241,9 +238,6 @@ def build_table(document: SpecDocument) -> TableSpec:
             Group(one.name, one.fee or 0, one.price, one.label) for one in groups
         ),
         members=members,
-        weight=document.weight,
-        group_by=document.group_by,
-        error_costs=document.error_costs,
     )
 
 

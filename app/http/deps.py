@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.documents.text import distinct
 from app.http.forms import media_type
+from app.records import Moment
 from app.service.loaded import LoadedModels
 from app.store.engine import transaction
 
@@ -30,10 +31,6 @@ async def get_engine(request: Request) -> sa.Engine:
 
 async def get_blobs(request: Request) -> Any:
     return request.app.state.blobs
-
-
-async def get_ttl(request: Request) -> timedelta:
-    return timedelta(seconds=request.app.state.settings.session_ttl_s)
 
 
 async def get_loaded(request: Request) -> LoadedModels:
@@ -58,6 +55,13 @@ async def require_distinct(request: Request) -> None:
 
 async def get_now() -> datetime:
     return datetime.now(UTC)
+
+
+async def get_moment(
+    request: Request, now: Annotated[datetime, Depends(get_now)]
+) -> Moment:
+    ttl_s: float = request.app.state.settings.session_ttl_s
+    return Moment(now, timedelta(seconds=ttl_s))
 
 
 async def get_log_fields(request: Request) -> dict[str, object]:
@@ -108,12 +112,11 @@ Db = Annotated[Session, Depends(get_db, scope="function", max_concurrency=MAX_WR
 ReadDb = Annotated[
     Session, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
 ]
-#: How long a session may be idle.
-Ttl = Annotated[timedelta, Depends(get_ttl)]
 # `app.store.blobs.Blobs`, of which only the service knows more than the name.
 Uploads = Annotated[Any, Depends(get_blobs)]
 Loaded = Annotated[LoadedModels, Depends(get_loaded)]
 Now = Annotated[datetime, Depends(get_now)]
+At = Annotated[Moment, Depends(get_moment)]
 LogFields = Annotated[dict[str, object], Depends(get_log_fields)]
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Most items to give.")]

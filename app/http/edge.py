@@ -67,10 +67,10 @@ class Edge:
         limit = self.limit_of(scope, headers)
         answer: ASGIApp = self.app
         if stated(headers) > limit:
-            answer = problem(request_id, "too-large", TOO_LARGE.format(limit=limit))
+            answer = problem(scope, "too-large", TOO_LARGE.format(limit=limit))
         elif "\x00" in scope["path"]:
             # No database takes it as a key, and nothing has such a name.
-            answer = problem(request_id, "not-found")
+            answer = problem(scope, "not-found")
         try:
             await answer(scope, limited(receive, limit), exchange.send_on)
         finally:

@@ -30,7 +30,7 @@ class Problem(JSONResponse):
 
 
 def problem(
-    request_id: str | None,
+    scope: Mapping[str, Any],
     kind: str,
     detail: str | None = None,
     *,
@@ -39,18 +39,16 @@ def problem(
     **more: object,
 ) -> Problem:
     status = status or KINDS[kind].status
-    body = problem_document(kind, detail, status, request_id=request_id, **more)
+    body = problem_document(
+        kind, detail, status, request_id=scope.get("request_id"), **more
+    )
     return Problem(body, status, headers=None if headers is None else dict(headers))
-
-
-def id_of(request: Request) -> str | None:
-    return request.scope.get("request_id")
 
 
 def invalid(request: Request, errors: Iterable[tuple[str, str]]) -> Problem:
     listed = [{"field": safe(field), "rule": rule} for field, rule in errors]
     detail = "; ".join(f"{one['field']}: {one['rule']}" for one in listed[:3])
-    return problem(id_of(request), "invalid-request", detail, errors=listed)
+    return problem(request.scope, "invalid-request", detail, errors=listed)
 
 
 def on_refused(request: Request, error: RefusedError) -> Problem:
@@ -63,7 +61,7 @@ def on_invalid(request: Request, error: RequestValidationError) -> Problem:
 
 def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
     return problem(
-        id_of(request),
+        request.scope,
         "over-budget",
         str(error),
         feature=error.feature,
@@ -79,32 +77,31 @@ def on_http(request: Request, error: HTTPException) -> Problem:
     kind = KIND_OF_STATUS.get(error.status_code, "conflict")
     detail = None if error.status_code in (404, 405) else str(error.detail)
     return problem(
-        id_of(request), kind, detail, headers=error.headers, status=error.status_code
+        request.scope, kind, detail, headers=error.headers, status=error.status_code
     )
 
 
 def on_unavailable(request: Request, error: Exception) -> Problem:
     del error
-    return problem(id_of(request), "unavailable", headers={"Retry-After": "2"})
+    return problem(request.scope, "unavailable", headers={"Retry-After": "2"})
 
 
 def on_crash(request: Request, error: Exception) -> Problem:
-    request_id = id_of(request)
-    fields = {"request_id": request_id}
+    fields = {"request_id": request.scope.get("request_id")}
     LOGGER.error("http.crashed", exc_info=error, extra={"fields": fields})
-    return problem(request_id, "internal")
+    return problem(request.scope, "internal")
 
 
 HANDLERS: dict[int | type[Exception], Any] = {
     RefusedError: on_refused,
     RequestValidationError: on_invalid,
     OverBudgetError: on_over_budget,
-    ClosedError: lambda request, _: problem(id_of(request), "session-closed"),
+    ClosedError: lambda request, _: problem(request.scope, "session-closed"),
     NotFoundError: lambda request, error: problem(
-        id_of(request), "not-found", str(error)
+        request.scope, "not-found", str(error)
     ),
     ConflictError: lambda request, error: problem(
-        id_of(request), error.kind, str(error)
+        request.scope, error.kind, str(error)
     ),
     HTTPException: on_http,
     OperationalError: on_unavailable,

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 from app.documents.bodies import models as schemas
 from app.documents.text import parse_json
-from app.http.deps import After, Db, Limit, Loaded, Now, ReadDb, Ttl, require_json
+from app.http.deps import After, At, Db, Limit, Loaded, Now, ReadDb, require_json
 from app.service import models as service
 from core.table.prices import to_micros
 
@@ -98,6 +98,6 @@ def export(id: str, db: ReadDb) -> Response:
 @router.delete(
     "/{id}", status_code=204, response_class=Response, summary="Delete a model"
 )
-def delete(id: str, db: Db, now: Now, ttl: Ttl) -> None:
+def delete(id: str, db: Db, at: At) -> None:
     """Delete a model; 409 while one of its sessions asks or waits."""
-    service.delete(db, id, now, ttl)
+    service.delete(db, id, at)

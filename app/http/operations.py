@@ -15,7 +15,7 @@ from pydantic import Field
 
 from app.documents.shape import Answer
 from app.http.deps import get_engine
-from app.http.errors import id_of, problem
+from app.http.errors import problem
 from app.service import operations as service
 
 router = APIRouter(tags=["operations"])
@@ -85,7 +85,7 @@ def readyz(
         return Ready(status="ready", checks=checks)
     failing = ", ".join(name for name, is_right in found.items() if not is_right)
     detail = f"Not ready: {failing}."
-    return problem(id_of(request), "unavailable", detail, checks=checks)
+    return problem(request.scope, "unavailable", detail, checks=checks)
 
 
 @router.get("/metrics", summary="Figures for Prometheus", response_class=Response)

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Depends, Header, Response
 from app.documents.bodies import predictions as schemas
 from app.http.deps import (
     After,
+    At,
     Db,
     Limit,
     Loaded,
     LogFields,
     Now,
     ReadDb,
-    Ttl,
     require_distinct,
 )
 from app.service import predictions as service
@@ -32,13 +32,6 @@ IfMatch = Annotated[
         examples=['"5"'],
     ),
 ]
-
-
-async def get_moment(now: Now, ttl: Ttl) -> service.Moment:
-    return service.Moment(now, ttl)
-
-
-At = Annotated[service.Moment, Depends(get_moment)]
 
 
 async def get_call(

@@ -1,7 +1,7 @@
 """Models: list, show, plan on paper, export, import, delete."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -9,7 +9,7 @@ from app.documents.bodies import models as bodies
 from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
 from app.documents.files import model_text, read_model
 from app.errors import ConflictError, NotFoundError
-from app.records import ModelHead
+from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
 from app.store import models, sessions
 from core.errors import Refusal, RefusedError
@@ -134,14 +134,14 @@ def seed(db: Session, model: Model, now: datetime) -> None:
         models.insert(db, model.name, model_text(model), now)
 
 
-def delete(db: Session, model_id: str, now: datetime, ttl: timedelta) -> None:
+def delete(db: Session, model_id: str, at: Moment) -> None:
     """Delete a model, unless a session may still ask it something."""
     if not models.lock(db, model_id):
         raise NotFoundError("model")
-    if sessions.is_model_in_use(db, model_id, now - ttl):
+    if sessions.is_model_in_use(db, model_id, at.now - at.ttl):
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)
-    models.delete(db, model_id, now)
+    models.delete(db, model_id, at.now)
 
 
 def check_bounds(model: Model) -> None:

@@ -64,10 +64,9 @@ def validate(raw: Mapping[str, Any], read: Callable[[], Any]) -> bodies.Verdict:
     except RefusedError as error:
         refusals += error.refusals
     try:
-        if table is None:
-            read_spec(raw)
-        else:
+        if table is not None:
             return bodies.Verdict.of(check(raw, table), valid=True, errors=[])
+        read_spec(raw)
     except RefusedError as error:
         refusals += error.refusals
     errors = [BrokenRule(field=one.field, rule=one.rule) for one in refusals]

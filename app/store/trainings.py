@@ -116,14 +116,10 @@ def add_event(
     db: Session, training_id: str, kind: str, now: datetime, share: float, **more: Any
 ) -> None:
     """Write an event of a state, which is the kind's name unless `more` has another."""
-    number = 1 + (
-        db.scalar(
-            sa.select(sa.func.max(training_events.c.number)).where(
-                training_events.c.training_id == training_id
-            )
-        )
-        or 0
+    last = sa.select(sa.func.max(training_events.c.number)).where(
+        training_events.c.training_id == training_id
     )
+    number = 1 + (db.scalar(last) or 0)
     data = {"state": kind, "progress": share} | more
     db.execute(
         training_events.insert().values(
@@ -150,15 +146,9 @@ def events(
         sa.and_(columns.training_id == training_id, columns.number > number)
         for training_id, number in numbers.items()
     )
-    wanted = (
-        sa.select(
-            columns.training_id, columns.number, columns.at, columns.type, columns.data
-        )
-        .where(sa.or_(*is_new))
-        .order_by(columns.training_id, columns.number)
-    )
+    wanted = sa.select(training_events).where(sa.or_(*is_new))
     found: dict[str, list[TrainingEvent]] = {key: [] for key in numbers}
-    for training_id, *rest in db.execute(wanted):
+    for training_id, *rest in db.execute(wanted.order_by(columns.number)):
         found[training_id].append(TrainingEvent(*rest))
     return {key: tuple(items) for key, items in found.items()}
 
@@ -175,9 +165,9 @@ def add_checkpoint(
 
 def get_checkpoints(db: Session, training_id: str) -> list[tuple[int, str]]:
     """Return the parts and rounds of a training so far, in order."""
-    wanted = (
-        sa.select(checkpoints.c.part, checkpoints.c.rounds)
-        .where(checkpoints.c.training_id == training_id)
-        .order_by(checkpoints.c.part, checkpoints.c.first_round)
+    columns = checkpoints.c
+    wanted = sa.select(columns.part, columns.rounds).where(
+        columns.training_id == training_id
     )
-    return [(part, text) for part, text in db.execute(wanted)]
+    rows = db.execute(wanted.order_by(columns.part, columns.first_round))
+    return [(part, text) for part, text in rows]

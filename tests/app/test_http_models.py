@@ -17,6 +17,7 @@ from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.errors import ConflictError, NotFoundError
 from app.http.deps import get_now
+from app.records import Moment
 from app.service import models, predictions
 from app.service.loaded import LoadedModels
 from app.store.engine import transaction
@@ -255,7 +256,7 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
         loaded.load(db, model_id)
 
     def delete(db: Session) -> None:
-        models.delete(db, model_id, now, timedelta(seconds=60))
+        models.delete(db, model_id, Moment(now, timedelta(seconds=60)))
 
     def open_one(db: Session) -> None:
         predictions.start(db, loaded, PredictRequest(model=model_id, budget=None), now)

@@ -7,7 +7,7 @@ writes charges, ledger and state in the caller's transaction: all of it or nothi
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from app.documents.bodies import predictions as bodies
 from app.documents.state import Texts, has_pending, parse_state, write_state
 from app.errors import ConflictError, NotFoundError
-from app.records import LedgerEntry, ModelHead, PredictSession, SessionState
+from app.records import LedgerEntry, ModelHead, Moment, PredictSession, SessionState
 from app.service.loaded import LoadedModels
 from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.views import erased_view, summary_of, view_of
@@ -25,13 +25,6 @@ from core.model.model import Model
 from core.session import machine
 from core.session.policies import check_policy
 from core.session.state import Answer, Charge, State, StopRule
-
-
-class Moment(NamedTuple):
-    """The time of a request, and how long a session may be idle."""
-
-    now: datetime
-    ttl: timedelta
 
 
 class SessionCall(NamedTuple):
@@ -71,7 +64,7 @@ def start(
     seed = (
         secrets.randbelow(bodies.MAX_SEED + 1) if wanted.seed is None else wanted.seed
     )
-    rule = StopRule(**dict(wanted.stop))
+    rule = wanted.stop.to(StopRule)
     state = machine.start(
         model.ensemble, wanted.budget, seed, known, wanted.policy, rule
     )

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from logging import INFO, WARNING
 from typing import Any
 
@@ -31,6 +31,8 @@ POLLING_S = 0.25
 # After a failure: a database that is away comes back.
 PAUSE_S = 2.0
 ORPHANS_EVERY_S = 600.0
+# An upload in progress has a blob and no row yet.
+ORPHAN_AGE = timedelta(hours=6)
 
 
 def run(settings: Settings) -> None:
@@ -145,9 +147,9 @@ class Worker:
         """Train step by step, from where earlier attempts have come to."""
         with transaction(self.engine, is_read=True) as db:
             blob = attempts.find_blob(db, training)
-        work = attempts.read_work(self.blobs, blob, training)
+        checked = attempts.read_work(self.blobs, blob, training)
         with transaction(self.engine, is_read=True) as db:
-            run = attempts.resume(db, training, work)
+            run = attempts.resume(db, training, checked)
         while True:
             if self.stop.is_set():
                 with transaction(self.engine) as db:
@@ -178,12 +180,13 @@ class Worker:
 
     def remove_orphans(self) -> None:
         """Remove the uploads that a crash has left without a row."""
-        names = datasets.old_blobs(self.blobs, now())
+        names = list(self.blobs.names(before=now() - ORPHAN_AGE))
         with transaction(self.engine, is_read=True) as db:
-            names = datasets.orphans(db, names)
+            named = datasets.named_blobs(db, names)
         for name in names:
-            self.blobs.remove(name)
-            log("blob.removed", blob=name)
+            if name not in named:
+                self.blobs.remove(name)
+                log("blob.removed", blob=name)
 
 
 def now() -> datetime:

@@ -24,18 +24,13 @@ MAX_READERS = 6
 
 
 # `async`, although they wait for nothing: each `def` would cost a trip to a thread.
-async def get_engine(request: Request) -> sa.Engine:
-    engine: sa.Engine = request.app.state.engine
-    return engine
+def held(name: str) -> Any:
+    """Depend on what the application holds by a name."""
 
+    async def get(request: Request) -> Any:
+        return getattr(request.app.state, name)
 
-async def get_blobs(request: Request) -> Any:
-    return request.app.state.blobs
-
-
-async def get_loaded(request: Request) -> LoadedModels:
-    loaded: LoadedModels = request.app.state.loaded
-    return loaded
+    return Depends(get)
 
 
 async def require_json(request: Request) -> None:
@@ -113,8 +108,9 @@ ReadDb = Annotated[
     Session, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
 ]
 # `app.store.blobs.Blobs`, of which only the service knows more than the name.
-Uploads = Annotated[Any, Depends(get_blobs)]
-Loaded = Annotated[LoadedModels, Depends(get_loaded)]
+Uploads = Annotated[Any, held("blobs")]
+Engine = Annotated[sa.Engine, held("engine")]
+Loaded = Annotated[LoadedModels, held("loaded")]
 Now = Annotated[datetime, Depends(get_now)]
 At = Annotated[Moment, Depends(get_moment)]
 LogFields = Annotated[dict[str, object], Depends(get_log_fields)]

@@ -1,9 +1,8 @@
 """Routes for operators, and the figures they read."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-import sqlalchemy as sa
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
@@ -14,7 +13,7 @@ from prometheus_client import (
 from pydantic import Field
 
 from app.documents.shape import Answer
-from app.http.deps import get_engine
+from app.http.deps import Engine
 from app.http.errors import problem
 from app.service import operations as service
 
@@ -72,9 +71,7 @@ async def livez() -> Alive:
 @router.get(
     "/readyz", summary="Whether requests will be answered", response_model=Ready
 )
-def readyz(
-    request: Request, engine: Annotated[sa.Engine, Depends(get_engine)]
-) -> Ready | Response:
+def readyz(request: Request, engine: Engine) -> Ready | Response:
     """Answer 503 until database, migrations and compiled kernels are there."""
     is_warm = request.app.state.is_warm.is_set()
     found = service.readiness(engine, is_warm=is_warm)

@@ -14,7 +14,7 @@ from app.documents.bodies import trainings as schemas
 from app.documents.spec import SpecDocument
 from app.documents.text import parse_spec
 from app.http import forms
-from app.http.deps import After, Db, Limit, Now, ReadDb, Uploads, get_engine, reading
+from app.http.deps import After, Db, Engine, Limit, Now, ReadDb, Uploads, reading
 from app.http.watch import Events, Watch
 from app.service import datasets
 from app.service import trainings as service
@@ -143,7 +143,7 @@ def cancel(id: str, db: Db, now: Now) -> schemas.Training:
     return schemas.Training.model_validate(service.cancel(db, id, now))
 
 
-def existing(id: str, engine: Annotated[Any, Depends(get_engine)]) -> str:
+def existing(id: str, engine: Engine) -> str:
     """Answer 404 before the stream begins; keeps no connection while it lasts."""
     with reading(engine) as db:
         service.get(db, id)

@@ -24,7 +24,7 @@ from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
 from core.errors import RefusedError
 from core.pipeline.check import check_training
-from core.pipeline.spec import TrainingSpec
+from core.pipeline.progress import Training
 from core.pipeline.train import train
 from core.table.check import CheckedTable
 from core.table.dataset import count_outputs
@@ -35,14 +35,6 @@ beat = trainings.beat
 is_any_queued, is_any_silent = trainings.is_any_queued, trainings.is_any_silent
 LOST = "lost"
 Problem = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Work:
-    """What an attempt computes on."""
-
-    spec: TrainingSpec
-    checked: CheckedTable
 
 
 @dataclass(frozen=True)
@@ -59,19 +51,17 @@ class TrainedStep:
     document: str | None
 
 
+@dataclass
 class Run:
     """A training in this process's memory, computed a step at a time.
 
-    `share` is what earlier attempts came to: it does not fall where a selection that
-    was interrupted is made anew.
+    `share` begins with what earlier attempts came to: it does not fall where a
+    selection that was interrupted is made anew.
     """
 
-    def __init__(
-        self, work: Work, done: dict[int, list[Round]], share: float = 0.0
-    ) -> None:
-        self.part = max(done, default=0)
-        self.share = share
-        self.progress = train(work.checked, work.spec, done)
+    progress: Training
+    part: int
+    share: float
 
     def pull(self, step_s: float) -> TrainedStep:
         """Compute for a while, at least one round or one candidate of a selection."""
@@ -107,7 +97,7 @@ def find_blob(db: Session, training: StoredTraining) -> str:
     return dataset.blob
 
 
-def read_work(blobs: Blobs, blob: str, training: StoredTraining) -> Work:
+def read_work(blobs: Blobs, blob: str, training: StoredTraining) -> CheckedTable:
     """Read what is to be trained on.
 
     Raises RefusedError where it is not fit, BlobGoneError where it is gone.
@@ -115,18 +105,19 @@ def read_work(blobs: Blobs, blob: str, training: StoredTraining) -> Work:
     spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
         columns = read_columns(stream, spec.table.text_columns, available_bytes())
-    return Work(spec, check_training(columns, spec, available_bytes()))
+    return check_training(columns, spec, available_bytes())
 
 
-def resume(db: Session, training: StoredTraining, work: Work) -> Run:
+def resume(db: Session, training: StoredTraining, checked: CheckedTable) -> Run:
     """Go on after the rounds that earlier attempts have left."""
-    dataset = work.checked.dataset
+    dataset = checked.dataset
     n_outputs = count_outputs(len(dataset.classes), dataset.is_multilabel)
     done: dict[int, list[Round]] = {}
     for part, text in trainings.get_checkpoints(db, training.id):
         rounds = rounds_from_json(json.loads(text), dataset.catalogue, n_outputs)
         done.setdefault(part, []).extend(rounds)
-    return Run(work, done, training.share)
+    progress = train(checked, read_spec(training.spec), done)
+    return Run(progress, max(done, default=0), training.share)
 
 
 def advance(

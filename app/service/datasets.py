@@ -4,9 +4,8 @@ A blob is written before the row that names it and removed after it, so a crash 
 leave a blob without a row, never a row without its blob.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import IO, Any
 
 from sqlalchemy.orm import Session
@@ -20,10 +19,8 @@ from app.store import datasets
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
 
-get, page = datasets.get, datasets.page
+get, page, named_blobs = datasets.get, datasets.page, datasets.named_blobs
 DEFAULT_NAME = "dataset"
-# An upload in progress has a blob and no row yet.
-ORPHAN_AGE = timedelta(hours=6)
 
 
 @dataclass(frozen=True)
@@ -88,14 +85,3 @@ def delete(db: Session, dataset_id: str) -> StoredDataset:
         raise ConflictError("dataset-in-use", detail)
     datasets.delete(db, dataset_id)
     return found
-
-
-def old_blobs(blobs: Blobs, now: datetime) -> Sequence[str]:
-    """List the blobs that no upload in progress can have written."""
-    return list(blobs.names(before=now - ORPHAN_AGE))
-
-
-def orphans(db: Session, names: Sequence[str]) -> list[str]:
-    """Return those of some blobs that no row names."""
-    named = datasets.named_blobs(db, list(names))
-    return [name for name in names if name not in named]

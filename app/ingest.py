@@ -4,6 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -186,11 +187,9 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
         keep_text |= pa.types.is_boolean(cells.type)
         cells = cells.cast(pa.string())
         if not keep_text:
-            try:
+            with suppress(pa.ArrowInvalid):
                 cells = pc.utf8_trim_whitespace(cells).cast(pa.float64())
                 is_number = True
-            except pa.ArrowInvalid:
-                is_number = False
     if is_number:
         numbers = cells.cast(pa.float64(), safe=False)
         return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))

@@ -113,22 +113,19 @@ class PredictionSession:
             {"feature": name, "outcome": outcome}
             for name, outcome in (outcomes or {}).items()
         ]
-        return self.change("answers", json={"answers": answers})
+        return self.take("POST", "/answers", json={"answers": answers})
 
     def change_budget(self, budget: float | None) -> Self:
         """Raise or lower what may be charged in all; None: unlimited."""
-        body = {"budget": budget}
-        self.raw = self.connection.ask("PATCH", f"/predict/{self.id}", json=body)
-        return self
+        return self.take("PATCH", json={"budget": budget})
 
     def stop(self) -> Self:
         """End the session; pending results are still taken."""
-        return self.change("stop")
+        return self.take("POST", "/stop")
 
     def refresh(self) -> Self:
         """Ask the service how the session stands."""
-        self.raw = self.connection.ask("GET", f"/predict/{self.id}")
-        return self
+        return self.take("GET")
 
     def ledger(self) -> list[Json]:
         """List the session's charges and reversals, oldest first."""
@@ -139,9 +136,9 @@ class PredictionSession:
         self.connection.call("DELETE", f"/predict/{self.id}")
         self.refresh()
 
-    def change(self, action: str, **more: Any) -> Self:
-        """Post to the session, and take over how it stands then."""
-        self.raw = self.connection.ask("POST", f"/predict/{self.id}/{action}", **more)
+    def take(self, method: str, path: str = "", **more: Any) -> Self:
+        """Send a request to the session, and take over how it stands then."""
+        self.raw = self.connection.ask(method, f"/predict/{self.id}{path}", **more)
         return self
 
 

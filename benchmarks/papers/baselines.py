@@ -27,6 +27,7 @@ from core.pipeline.train import train
 from core.session.curves import evaluate
 from core.table.check import CheckedTable
 from core.table.spec import TableSpec
+from core.training.algorithms import ALGORITHMS
 from core.training.baselines import BASELINES
 from core.training.params import BoostParams
 
@@ -60,7 +61,7 @@ def play(title: str, repetition: int) -> Record:
         *within, everything = evaluate(model.ensemble, drawn.testing, limits).errors
         record[name] = np.round(within, 4).tolist()
         record[f"{name}_all"] = round(everything, 6)
-        if BASELINES[name].is_bagged:
+        if ALGORITHMS[name].is_bagged:
             record[f"{name}_out_of_bag"] = model.card["out_of_bag_error"]
     return record
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from core.model.ensemble import Cascade, Ensemble
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.training.baselines import BASELINES, grow_trees
+from core.training.baselines import BAGGED, grow_trees
 from core.training.boosting import boost, initial_weights
 from core.training.cascade import grow_cascade, lay_cascade
 from core.training.params import BoostParams
@@ -50,15 +50,8 @@ ALGORITHMS = {
         lay=lay_cascade,
         is_binary=True,
     ),
-    **{
-        name: Algorithm(
-            "ordered",
-            grow_trees,
-            most_rounds=baseline.most_rounds,
-            is_bagged=baseline.is_bagged,
-        )
-        for name, baseline in BASELINES.items()
-    },
+    "decision_tree": Algorithm("ordered", grow_trees, most_rounds=lambda _: 1),
+    **{name: Algorithm("ordered", grow_trees, is_bagged=True) for name in BAGGED},
 }
 
 

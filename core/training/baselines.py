@@ -5,7 +5,6 @@ documents treat them as any other ensemble. They know nothing of costs.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
@@ -23,28 +22,10 @@ from core.training.rounds import Round
 MAX_ALPHAS = 20
 PRUNING_FOLDS = 5
 
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """How a baseline's trees are grown: one, pruned, or to the end on samples of rows.
-
-    `max_features`: how many columns a node looks at; None: all.
-    """
-
-    is_bagged: bool
-    max_features: str | None = None
-
-    def most_rounds(self, params: BoostParams) -> int:
-        """Return the most rounds that are trained: trees, or one."""
-        return params.rounds if self.is_bagged else 1
-
-
-BASELINES = {
-    "decision_tree": Baseline(is_bagged=False),
-    # Breiman (1996) and (2001).
-    "bagging": Baseline(is_bagged=True),
-    "random_forest": Baseline(is_bagged=True, max_features="sqrt"),
-}
+# Grown to the end on samples of rows (Breiman 1996, 2001), by how many columns a node
+# looks at; None: all.
+BAGGED = {"bagging": None, "random_forest": "sqrt"}
+BASELINES = ("decision_tree", *BAGGED)
 
 
 def pruned(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
@@ -111,7 +92,7 @@ def grow_trees(
     that parts but the missing values from all others is left out.
     """
     del is_strict
-    baseline = BASELINES[params.algorithm]
+    is_bagged = params.algorithm in BAGGED
     table = lay_table(dataset)
     if not table.sources.size:
         return
@@ -119,12 +100,12 @@ def grow_trees(
     read = [idx for earlier in done for idx in earlier.hypothesis.feature_idxs]
     spent, paid = buy(dataset.catalogue, Paid(), read)
     first = done[-1].number + 1 if done else 1
-    for number in range(first, baseline.most_rounds(params) + 1):
+    for number in range(first, (params.rounds if is_bagged else 1) + 1):
         seed, weights = tree_seed(params.seed, number), table.weights
-        if baseline.is_bagged:
+        if is_bagged:
             weights = weights * bootstrap(dataset, params.seed, number)
             estimator = DecisionTreeClassifier(
-                random_state=seed, max_features=baseline.max_features
+                random_state=seed, max_features=BAGGED[params.algorithm]
             )
         else:
             estimator = pruned(dataset, table, seed)

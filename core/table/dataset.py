@@ -47,6 +47,13 @@ class Dataset:
         return self.targets.ndim == 2
 
     @property
+    def row_group_idxs(self) -> IntArray:
+        """Row group of each row, numbered without gaps; by default a row is one."""
+        if self.row_groups is None:
+            return np.arange(self.n_samples)
+        return np.unique(self.row_groups, return_inverse=True)[1]
+
+    @property
     def signs(self) -> FloatArray:
         """-1 for the first of two classes, +1 for the second; (n_samples,)."""
         signs: FloatArray = np.where(self.targets == 1, 1.0, -1.0)

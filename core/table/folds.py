@@ -27,8 +27,7 @@ def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
     else:
         # Row groups are dealt out by their shares of the classes: each fold gets
         # its part, and what remains to train on has two classes.
-        # Their numbers have gaps where some row groups were taken from a dataset.
-        row_groups = np.unique(dataset.row_groups, return_inverse=True)[1]
+        row_groups = dataset.row_group_idxs
         shares = class_shares(row_groups, dataset.targets, n_classes)
         n_folds = min(folds, int(np.sort((shares > 0).sum(axis=0))[-2]))
         if n_folds < 2:
@@ -61,9 +60,7 @@ def part_rows(dataset: Dataset, seed: int) -> tuple[IntArray, IntArray]:
     Rows of one group stay together. Of a class of two rows (or groups) each part
     has one, wherever the classes don't share row groups.
     """
-    row_groups = np.arange(dataset.n_samples)
-    if dataset.row_groups is not None:
-        row_groups = np.unique(dataset.row_groups, return_inverse=True)[1]
+    row_groups = dataset.row_group_idxs
     n_row_groups = int(row_groups.max()) + 1
     shares = np.bincount(row_groups, dataset.targets, n_row_groups)
     order = np.random.default_rng(seed).permutation(n_row_groups)

@@ -122,9 +122,7 @@ def grow_trees(
 
 def bootstrap(dataset: Dataset, seed: int, number: int) -> FloatArray:
     """How often each row is drawn, with its row group if any; (n_samples,)."""
-    row_groups = np.arange(dataset.n_samples)
-    if dataset.row_groups is not None:
-        row_groups = np.unique(dataset.row_groups, return_inverse=True)[1]
+    row_groups = dataset.row_group_idxs
     n_row_groups = int(row_groups.max()) + 1
     drawn = np.random.default_rng([seed, number]).integers(
         0, n_row_groups, n_row_groups

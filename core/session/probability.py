@@ -16,68 +16,30 @@ KNOTS = np.linspace(0.0, 1.0, N_KNOTS)
 PLAIN = np.column_stack((np.zeros(N_KNOTS), np.ones(N_KNOTS)))
 
 
-def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
-    """Probability of each class from the stages passed; (...) -> (..., 2).
-
-    Shares of held-out rows that came as far: the stages up to the last that is passed,
-    -1 - s where stage s rejected.
-    """
-    cascade = ensemble.cascade
-    assert cascade is not None, "the policy needs one"
-    reaching = [stage.chance_reaching for stage in cascade.stages]
-    rejected = [stage.chance_rejected for stage in cascade.stages]
-    chances = np.array([*reaching, cascade.chance_passed, *rejected[::-1]])[passed]
-    return np.stack((1.0 - chances, chances), axis=-1)
-
-
-def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
-    """Class by the stages: the first once rejected, the second once all are passed.
-
-    In between the more probable one.
-    """
-    between = argbest(ensemble, stage_chances(ensemble, passed), TIE)
-    n_stages = ensemble.stage_ends.size
-    # Without any stage nothing was passed.
-    is_through = (passed == n_stages) & (n_stages > 0)
-    votes: IntArray = np.where(passed < 0, 0, np.where(is_through, 1, between))
-    return votes
-
-
 def probabilities(
-    ensemble: Ensemble, policy: str, scores: FloatArray, shares: FloatArray
+    ensemble: Ensemble,
+    policy: str,
+    scores: FloatArray,
+    shares: FloatArray,
+    *,
+    has_ties: bool = True,
 ) -> FloatArray:
     """Probability of each class, calibrated on held-out rows.
 
     Parameters
     ----------
-    ensemble : Ensemble
-    policy : str
     scores : float64 array, shape (..., n_outputs)
         F = sum(alpha h) over what is known; of draws their mean vote times all alpha.
     shares : float64 array, shape (...)
         Of the ensemble's alpha that is known.
+    has_ties : bool
+        Whether scores that are all 0 but for rounding give the priors.
 
     Returns
     -------
     float64 array, shape (..., n_classes)
-        Scores that are all 0 give the priors. Without a calibration exp(F_l)/sum_k
-        exp(F_k), of two classes 1/(1 + exp(-2F)) (Friedman, Hastie and Tibshirani
-        2000); with one see `Calibration`.
-    """
-    tolerance = TIE * float(ensemble.alpha_sums[-1])
-    return find_chances(ensemble, policy, scores, shares, tolerance)
-
-
-def find_chances(
-    ensemble: Ensemble,
-    policy: str,
-    scores: FloatArray,
-    shares: FloatArray,
-    tolerance: float = -1.0,
-) -> FloatArray:
-    """Return `probabilities`, with the priors where all scores are within a tolerance.
-
-    By default none are, however near to a tie they come.
+        Without a calibration exp(F_l)/sum_k exp(F_k), of two classes 1/(1 + exp(-2F))
+        (Friedman, Hastie and Tibshirani 2000); with one see `Calibration`.
     """
     chances = np.empty((*shares.shape, len(ensemble.classes)))
     kernels.link_votes(
@@ -85,7 +47,7 @@ def find_chances(
         np.ascontiguousarray(shares).reshape(-1),
         ensemble.calibration_arrays.get(policy, PLAIN),
         ensemble.class_priors,
-        tolerance,
+        TIE * float(ensemble.alpha_sums[-1]) if has_ties else -1.0,
         chances.reshape(-1, chances.shape[-1]),
     )
     return chances

@@ -3,15 +3,16 @@
 import numpy as np
 
 from core.arrays import FloatArray
-from core.model.ensemble import N_KNOTS, Ensemble
+from core.model.ensemble import Ensemble
 from core.model.votes import TIE, raw_votes
 from core.session.position import Position
 from core.session.probability import (
     FULL_VOTE,
+    KNOTS,
     PLAIN,
     apply_link,
     decide,
-    find_chances,
+    probabilities,
 )
 
 
@@ -81,7 +82,7 @@ def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) ->
     """
     knots = reachable_knots(share)
     scores, shares = np.tile(ends, (knots.size, 1)), knots.repeat(2)
-    corners = find_chances(ensemble, FULL_VOTE, scores, shares)
+    corners = probabilities(ensemble, FULL_VOTE, scores, shares, has_ties=False)
     labels = set(decide(ensemble, corners).tolist())
     low, high = ends[:, 0].tolist()
     tolerance = TIE * float(ensemble.alpha_sums[-1])
@@ -110,8 +111,9 @@ def is_label_fixed(
         Least share known, that of now.
     """
     ensemble = position.ensemble
-    chances = find_chances(ensemble, FULL_VOTE, votes, np.array(share))
-    label = int(decide(ensemble, chances))
+    share_now = np.array(share)
+    now = probabilities(ensemble, FULL_VOTE, votes, share_now, has_ties=False)
+    label = int(decide(ensemble, now))
     ranges = [
         position.bound(one - ensemble.paths.votes[:, label], length)
         for one in ensemble.paths.votes.T
@@ -153,5 +155,4 @@ def relative_logits(
 
 def reachable_knots(share: float) -> FloatArray:
     """Return the share known and the knots above it; between them all is linear."""
-    knots = np.linspace(0.0, 1.0, N_KNOTS)
-    return np.array([share, *knots[knots > share]])
+    return np.array([share, *KNOTS[share < KNOTS]])

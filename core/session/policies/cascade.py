@@ -7,11 +7,11 @@ import numpy as np
 from core import kernels
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.model.votes import TIE
+from core.model.votes import TIE, argbest
 from core.session.policies.ordered import Ordered
 from core.session.policy import Step
 from core.session.position import Position
-from core.session.probability import decide, stage_chances, stage_votes
+from core.session.probability import decide
 from core.session.walks import Standing
 
 
@@ -64,6 +64,32 @@ class CascadePolicy(Ordered):
         labels = decide(ensemble, stage_chances(ensemble, codes)).tolist()
         votes = stage_votes(ensemble, codes).tolist()
         return len(set(labels)) == len(set(votes)) == 1
+
+
+def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
+    """Probability of each class from the stages passed; (...) -> (..., 2).
+
+    Shares of held-out rows that came as far; `passed` as from `count_passed`.
+    """
+    cascade = ensemble.cascade
+    assert cascade is not None, "the policy needs one"
+    reaching = [stage.chance_reaching for stage in cascade.stages]
+    rejected = [stage.chance_rejected for stage in cascade.stages]
+    chances = np.array([*reaching, cascade.chance_passed, *rejected[::-1]])[passed]
+    return np.stack((1.0 - chances, chances), axis=-1)
+
+
+def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
+    """Class by the stages: the first once rejected, the second once all are passed.
+
+    In between the more probable one.
+    """
+    between = argbest(ensemble, stage_chances(ensemble, passed), TIE)
+    n_stages = ensemble.stage_ends.size
+    # Without any stage nothing was passed.
+    is_through = (passed == n_stages) & (n_stages > 0)
+    votes: IntArray = np.where(passed < 0, 0, np.where(is_through, 1, between))
+    return votes
 
 
 def count_passed(position: Position) -> int:

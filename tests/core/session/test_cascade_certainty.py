@@ -14,7 +14,7 @@ from core.model.ensemble import Cascade, Ensemble
 from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.policies import check_policy
-from core.session.probability import stage_chances, stage_votes
+from core.session.policies.cascade import stage_chances, stage_votes
 from tests import strategies, twins
 from tests.cascades import (
     answer,

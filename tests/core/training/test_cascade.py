@@ -12,7 +12,7 @@ from core.errors import RefusedError
 from core.model.votes import hypothesis_votes
 from core.pipeline.check import check_training
 from core.session import machine
-from core.session.probability import stage_votes
+from core.session.policies.cascade import stage_votes
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
 from core.table.folds import part_rows

@@ -33,6 +33,11 @@ class Calibration:
     #: probability.
     slopes: tuple[float, ...]
 
+    @property
+    def link(self) -> FloatArray:
+        """Offsets, in the last column slopes; (N_KNOTS, n_outputs + 1)."""
+        return np.column_stack((self.offsets, self.slopes))
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -169,11 +174,8 @@ class Ensemble(Derived):
 
     @cached_property
     def calibration_arrays(self) -> dict[str, FloatArray]:
-        """By policy offsets, in the last column slopes; (N_KNOTS, n_outputs + 1)."""
-        return {
-            policy: np.column_stack((one.offsets, one.slopes))
-            for policy, one in self.calibrations
-        }
+        """`Calibration.link` by policy."""
+        return {policy: one.link for policy, one in self.calibrations}
 
     @cached_property
     def class_priors(self) -> FloatArray:

@@ -1,7 +1,7 @@
 """Probabilities from votes: coefficients fitted on held-out rows, kept if they help."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -31,8 +31,7 @@ ROUNDING = 1e-9
 Fitting = Generator[None, None, Calibration]
 
 
-@dataclass(frozen=True)
-class HeldOutVotes:
+class HeldOutVotes(NamedTuple):
     """Votes on held-out rows where their sessions ended; the first axis is theirs."""
 
     #: F = sum(alpha h) over what is known; (n_votes, n_outputs).
@@ -48,10 +47,7 @@ class HeldOutVotes:
 
 def join(parts: Sequence[HeldOutVotes]) -> HeldOutVotes:
     """Put the votes of several folds together."""
-    names = ("scores", "shares", "targets", "weights", "budget_idxs")
-    return HeldOutVotes(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    )
+    return HeldOutVotes(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def calibrate(
@@ -79,7 +75,7 @@ def calibrate(
         for idx in range(len(folds)):
             others = join([*folds[:idx], *folds[idx + 1 :]])
             crossed.append((yield from fit(others, fitted, has_offsets=has_offsets)))
-        links = [to_link(one) for one in crossed]
+        links = [one.link for one in crossed]
         loss = sum(map(log_loss, links, folds))
         if loss < least and excess_error(links, folds) <= MAX_EXCESS:
             kept, least = (crossed, fitted), loss
@@ -103,7 +99,7 @@ def fit(
     """
     offset, slope = np.split(PLAIN, 2, axis=1)
     plain = np.hstack((offset.repeat(observed.scores.shape[1], axis=1), slope))
-    link = plain if start is None else to_link(start)
+    link = plain if start is None else start.link
     room = (None, None) if has_offsets else (0.0, 0.0)
     for _ in range(N_LOOKS):
         step = minimize(
@@ -161,11 +157,6 @@ def losses_of(
     chances /= totals[:, None]
     chances[every, observed.targets] -= 1.0
     return losses, chances
-
-
-def to_link(one: Calibration) -> FloatArray:
-    """One calibration as `apply_link` takes it."""
-    return np.column_stack((one.offsets, one.slopes))
 
 
 def log_loss(link: FloatArray, observed: HeldOutVotes) -> float:

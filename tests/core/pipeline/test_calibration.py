@@ -1,7 +1,5 @@
 """Probabilities: how they are fitted, and that they are honest on rows never seen."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_classification
@@ -81,7 +79,7 @@ def test_two_classes_as_outputs_of_several_fit_the_same_odds():
     binary = votes_of(2.0, n=3000)
     both = np.hstack((-binary.scores, binary.scores))
 
-    one, other = fit_all(binary), fit_all(replace(binary, scores=both))
+    one, other = fit_all(binary), fit_all(binary._replace(scores=both))
 
     np.testing.assert_allclose(other.slopes, one.slopes, atol=0.1)
     np.testing.assert_allclose(np.diff(other.offsets), one.offsets, atol=0.1)
@@ -145,8 +143,8 @@ def test_offsets_whose_labels_err_more_than_the_votes_are_not_kept():
     for seed in range(3):
         rare = votes_of(8.0, n=4000, seed=seed, offset=-2.0)
         right = votes_of(9.0, n=800, seed=seed + 9)
-        fold = join([rare, replace(right, budget_idxs=right.budget_idxs * 0 + 2)])
-        folds.append(replace(fold, scores=fold.scores * 3))
+        fold = join([rare, right._replace(budget_idxs=right.budget_idxs * 0 + 2)])
+        folds.append(fold._replace(scores=fold.scores * 3))
 
     _, fitted = finish(calibrate(folds))
 

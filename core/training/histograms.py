@@ -37,8 +37,8 @@ class Candidates:
     feature_idxs: IntArray
     edges: FloatArray
     cuts: IntArray
-    presents: FloatArray
     votes: BallotArray
+    presents: FloatArray
 
 
 def make_sums(n_outputs: int, n_lanes: int, n_chunks: int) -> IntArray:
@@ -119,31 +119,5 @@ def pick(best: Best, feature_idxs: IntArray) -> Candidates:
     # Of all features nothing is copied.
     is_all = feature_idxs.size == best.edges.size
     some: IntArray | slice = slice(None) if is_all else feature_idxs
-    return Candidates(
-        feature_idxs,
-        best.edges[some],
-        best.cuts[some],
-        best.presents[some],
-        best.votes[some],
-    )
-
-
-def search_anew(
-    tables: Sequence[Binned],
-    listed: Sequence[MovedRows],
-    feature_idxs: IntArray,
-    look: Look,
-) -> Candidates:
-    """Find the best stumps on some features, from the rows listed of each shard."""
-    n_outputs = look.votes_before.size
-    best = make_best(n_outputs, tables[0].n_codes.size)
-    lanes = tables[0].packing.lanes_of(feature_idxs)
-    size = max(1, MOST_SUMS // n_outputs)
-    n_chunks = max(moved.stops.shape[0] for moved in listed)
-    for first in range(0, lanes.size, size):
-        some = lanes[first : first + size]
-        sums_by_shard = [make_sums(n_outputs, some.size, n_chunks) for _ in tables]
-        for binned, moved, sums in zip(tables, listed, sums_by_shard, strict=True):
-            accumulate(binned, some, moved, sums)
-        scan(tables[0], some, merge(sums_by_shard), look, best)
-    return pick(best, feature_idxs)
+    edges, cuts = best.edges[some], best.cuts[some]
+    return Candidates(feature_idxs, edges, cuts, best.votes[some], best.presents[some])

@@ -15,6 +15,7 @@ from core.kernels import Look, MovedRows
 from core.model.hypotheses import Hypothesis
 from core.training.ballots import cast_ballots, find_codes
 from core.training.histograms import (
+    MOST_SUMS,
     Candidates,
     accumulate,
     make_best,
@@ -22,7 +23,6 @@ from core.training.histograms import (
     merge,
     pick,
     scan,
-    search_anew,
 )
 from core.training.shards import Shard, count_quanta
 
@@ -79,7 +79,13 @@ class Weights:
         self.binned = shards[0].binned
         self.n_outputs = shards[0].weights.shape[0]
         self._is_kept = is_kept
-        self._sums = [self._make_sums() for _ in shards if self._is_kept]
+        self._lanes = self.binned.packing.lanes
+        self._n_chunks = max(one.moved.stops.shape[0] for one in shards)
+        self._sums = [
+            make_sums(self.n_outputs, self._lanes.size, self._n_chunks)
+            for _ in shards
+            if is_kept
+        ]
         self._is_pending = False
         nobody = [np.zeros(one.weights.shape, dtype=np.int8) for one in shards]
         self._move(nobody, np.full(3, FIRST_SCALE), True)
@@ -112,11 +118,7 @@ class Weights:
         look = self._look(0, np.array(votes, dtype=np.int64))
         if place.sums is not None:
             return self._scan(place.sums, feature_idxs, look)
-        listed = [
-            shard.gather(shard.weights, rows)
-            for shard, rows in zip(self.shards, place.rows, strict=True)
-        ]
-        return self._search(listed, feature_idxs, look)
+        return self._search(self._gather(place.rows), feature_idxs, look)
 
     def everything(self) -> Place:
         """Return the place where all rows are, the root of a tree."""
@@ -142,10 +144,11 @@ class Weights:
         if place.sums is not None:
             sizes = [sum(rows.size for rows in side) for side in sides]
             smaller = int(sizes[1] < sizes[0])
-            few = self._sum(sides[smaller])
+            few = self._sum(self._gather(sides[smaller]), self._lanes, self._n_chunks)
             rest = place.sums - few
             if sizes[2]:
-                rest -= self._sum(sides[2])
+                gone = self._gather(sides[2])
+                rest -= self._sum(gone, self._lanes, self._n_chunks)
             sums[smaller], sums[1 - smaller] = few, rest
         above, below = (
             Place(tuple(rows), summed)
@@ -196,27 +199,27 @@ class Weights:
     def _follow(self) -> IntArray:
         """Bring the kept sums up to date; return those of all shards together."""
         if self._is_pending:
-            lanes = self.binned.packing.lanes
             for shard, sums in zip(self.shards, self._sums, strict=True):
                 if self.is_fresh:
                     sums[:] = 0
-                accumulate(shard.binned, lanes, shard.moved, sums)
+                accumulate(shard.binned, self._lanes, shard.moved, sums)
             self._is_pending = False
         return merge(self._sums)
 
-    def _sum(self, rows_by_shard: Sequence[IntArray]) -> IntArray:
-        """Return the merged sums by code of some rows of each shard."""
-        lanes = self.binned.packing.lanes
-        sums_by_shard = []
-        for shard, rows in zip(self.shards, rows_by_shard, strict=True):
-            sums_by_shard.append(self._make_sums())
-            listed = shard.gather(shard.weights, rows)
-            accumulate(shard.binned, lanes, listed, sums_by_shard[-1])
-        return merge(sums_by_shard)
+    def _gather(self, rows_by_shard: Sequence[IntArray]) -> list[MovedRows]:
+        """List some rows of each shard with all their quanta."""
+        pairs = zip(self.shards, rows_by_shard, strict=True)
+        return [shard.gather(shard.weights, rows) for shard, rows in pairs]
 
-    def _make_sums(self) -> IntArray:
-        n_chunks = max(shard.moved.stops.shape[0] for shard in self.shards)
-        return make_sums(self.n_outputs, self.binned.packing.lanes.size, n_chunks)
+    def _sum(
+        self, listed: Sequence[MovedRows], lanes: IntArray, n_chunks: int
+    ) -> IntArray:
+        """Return the merged sums by code of the rows listed of each shard."""
+        sums_by_shard = []
+        for shard, moved in zip(self.shards, listed, strict=True):
+            sums_by_shard.append(make_sums(self.n_outputs, lanes.size, n_chunks))
+            accumulate(shard.binned, lanes, moved, sums_by_shard[-1])
+        return merge(sums_by_shard)
 
     def _look(self, quanta: int, votes_before: IntArray | None = None) -> Look:
         is_leaf = votes_before is not None
@@ -226,11 +229,18 @@ class Weights:
 
     def _scan(self, sums: IntArray, feature_idxs: IntArray, look: Look) -> Candidates:
         best = make_best(self.n_outputs, self.binned.n_codes.size)
-        scan(self.binned, self.binned.packing.lanes, sums, look, best)
+        scan(self.binned, self._lanes, sums, look, best)
         return pick(best, feature_idxs)
 
     def _search(
         self, listed: Sequence[MovedRows], feature_idxs: IntArray, look: Look
     ) -> Candidates:
-        tables = [shard.binned for shard in self.shards]
-        return search_anew(tables, listed, feature_idxs, look)
+        """Find the best stumps on some features, from the rows listed."""
+        best = make_best(self.n_outputs, self.binned.n_codes.size)
+        lanes = self.binned.packing.lanes_of(feature_idxs)
+        size = max(1, MOST_SUMS // self.n_outputs)
+        n_chunks = max(moved.stops.shape[0] for moved in listed)
+        for first in range(0, lanes.size, size):
+            some = lanes[first : first + size]
+            scan(self.binned, some, self._sum(listed, some, n_chunks), look, best)
+        return pick(best, feature_idxs)

@@ -11,6 +11,7 @@ from core.kernels.paths import (
     FEATURE,
     NEXT_FACTOR,
     PENDING,
+    Trail,
     follow,
     step,
     vote_at,
@@ -39,26 +40,18 @@ class Segments(NamedTuple):
     cuts: Any
 
 
-class Search(NamedTuple):
-    """What a search through the nodes of hypotheses remembers."""
-
-    #: int64 (n_nodes + 1,)
-    stack: Any
-    #: int64 (n_nodes,); the last hypothesis for which a node was looked at
-    seen_for: Any
-    #: bool (n_features,); whether an answer may come
-    may_come: Any
-
-
 @kernel
-def bound_path(h, case, paths, reach, scores, out_search):
-    """Least and greatest score that a path may still end in, each on its own."""
+def bound_path(h, case, paths, scores, out_reach, out_trail):
+    """Least and greatest score that a path may still end in, each on its own.
+
+    What it may ask for joins out_reach.is_coming.
+    """
     values, status, _ = case
     _, nodes, cuts, _, _ = paths
-    stack, seen_for, may_come = out_search
+    stack, seen_for = out_trail
     low = np.inf
     high = -np.inf
-    stack[0] = reach.ends[h]
+    stack[0] = out_reach.ends[h]
     n_stacked = 1
     while n_stacked > 0:
         n_stacked -= 1
@@ -69,8 +62,8 @@ def bound_path(h, case, paths, reach, scores, out_search):
         if node >= 0 and seen_for[node] != h:
             seen_for[node] = h
             f = nodes[node, FEATURE]
-            if status[f] == PENDING or reach.is_affordable[f]:
-                may_come[f] = True
+            if status[f] == PENDING or out_reach.is_affordable[f]:
+                out_reach.is_coming[f] = True
                 stack[n_stacked] = nodes[node, ABOVE]
                 stack[n_stacked + 1] = nodes[node, BELOW]
                 n_stacked += 2
@@ -101,7 +94,8 @@ def bound_each(case, paths, reach, segments, scores, is_plan):
     low_moves, high_moves = np.zeros(roots.shape[0]), np.zeros(roots.shape[0])
     may_come = reach.is_coming.copy()
     n_nodes = nodes.shape[0]
-    search = Search(np.empty(n_nodes + 1, np.int64), np.full(n_nodes, -1), may_come)
+    trail = Trail(np.empty(n_nodes + 1, np.int64), np.full(n_nodes, -1))
+    reach = Reach(reach.ends, reach.is_payable, reach.is_affordable, may_come)
     for h in range(roots.shape[0]):
         node = reach.ends[h]
         low_moves[h] = high_moves[h] = scores[vote_at(node, nodes)]
@@ -119,7 +113,7 @@ def bound_each(case, paths, reach, segments, scores, is_plan):
             lows[f], highs[f] = low, high
             may_come[f] = True
         elif node >= 0:
-            moves = bound_path(h, case, paths, reach, scores, search)
+            moves = bound_path(h, case, paths, scores, reach, trail)
             low_moves[h], high_moves[h] = moves
     return low_moves, high_moves, roots.shape[0]
 

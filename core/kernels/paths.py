@@ -53,6 +53,15 @@ class Paths(NamedTuple):
     alphas: Any
 
 
+class Trail(NamedTuple):
+    """What a search through the nodes of hypotheses remembers."""
+
+    #: int64 (n_nodes + 1,)
+    stack: Any
+    #: int64 (n_nodes,); the last hypothesis for which a node was looked at
+    seen_for: Any
+
+
 # Of a record that is passed on inside a loop numba counts the references to all its
 # arrays: so what runs at each step takes arrays, and `step` reads before it branches,
 # `follow` has one way out: 500 stumps in 1.2 us instead of 30.

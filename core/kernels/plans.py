@@ -1,21 +1,10 @@
 """The plan: the longest prefix of an ensemble that what remains can pay."""
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from core.kernels.jit import kernel
-from core.kernels.paths import ABOVE, BELOW, FEATURE, OPEN, PENDING, Case, follow
+from core.kernels.paths import ABOVE, BELOW, FEATURE, OPEN, PENDING, Case, Trail, follow
 from core.kernels.prices import NO_GROUP, price_now, price_to_vote
-
-
-class Trail(NamedTuple):
-    """What a search through the nodes of hypotheses remembers."""
-
-    #: int64 (n_nodes + 1,)
-    stack: Any
-    #: int64 (n_nodes,); the last hypothesis for which a node was looked at
-    seen_for: Any
 
 
 @kernel

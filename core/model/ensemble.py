@@ -150,22 +150,19 @@ class Ensemble(Derived):
         return kernels.Segments(starts, np.concatenate(segments))
 
     @cached_property
-    def stage_ends(self) -> IntArray:
-        """Where each stage of the cascade ends; empty without one; (n_stages,)."""
+    def stages(self) -> kernels.Stages:
+        """Where the stages of the cascade end, and the least votes that pass them."""
         stages = self.cascade.stages if self.cascade else ()
-        return np.array([stage.length for stage in stages], dtype=np.int64)
-
-    @cached_property
-    def thresholds(self) -> FloatArray:
-        """Least vote that passes each stage of the cascade; (n_stages,)."""
-        stages = self.cascade.stages if self.cascade else ()
-        return np.array([stage.threshold for stage in stages], dtype=np.float64)
+        return kernels.Stages(
+            np.array([stage.length for stage in stages], dtype=np.int64),
+            np.array([stage.threshold for stage in stages], dtype=np.float64),
+        )
 
     @cached_property
     def stage_scores(self) -> tuple[FloatArray, ...]:
         """What each vote counts for in each stage of the cascade; (n_votes,) each."""
         scores, positions = [], np.arange(len(self.hypotheses))
-        for start, stop in itertools.pairwise((0, *self.stage_ends)):
+        for start, stop in itertools.pairwise((0, *self.stages.ends)):
             is_inside = (positions >= start) & (positions < stop)
             alphas = np.where(is_inside, self.alphas, 0.0).tolist()
             paths = lay_paths(self.hypotheses, self.n_outputs, alphas)

@@ -37,7 +37,7 @@ class CascadePolicy(Ordered):
 
     def stages(self, ensemble: Ensemble) -> kernels.Stages:
         """Return the stages of the cascade."""
-        return kernels.Stages(ensemble.stage_ends, ensemble.thresholds)
+        return ensemble.stages
 
     def standing(self, position: Position) -> Standing:
         """Return the vote so far, with the stages passed."""
@@ -85,7 +85,7 @@ def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
     In between the more probable one.
     """
     between = argbest(ensemble, stage_chances(ensemble, passed), TIE)
-    n_stages = ensemble.stage_ends.size
+    n_stages = ensemble.stages.ends.size
     # Without any stage nothing was passed.
     is_through = (passed == n_stages) & (n_stages > 0)
     votes: IntArray = np.where(passed < 0, 0, np.where(is_through, 1, between))
@@ -102,9 +102,7 @@ def count_passed(position: Position) -> int:
     ensemble, ends = position.ensemble, position.ends
     votes = ensemble.paths.votes[:, 0]
     start = passed = 0
-    for stage, (stop, threshold) in enumerate(
-        zip(ensemble.stage_ends.tolist(), ensemble.thresholds.tolist(), strict=True)
-    ):
+    for stage, (stop, threshold) in enumerate(zip(*ensemble.stages, strict=True)):
         part = ends[start:stop]
         if (part >= 0).any():
             return passed
@@ -127,16 +125,16 @@ def reachable_codes(position: Position) -> list[int]:
     ensemble, ends = position.ensemble, position.ends
     passed, has_vote = count_passed(position), position.has_vote
     tolerance = TIE * float(ensemble.alpha_sums[-1])
-    starts = [0, *ensemble.stage_ends.tolist()]
+    starts = [0, *ensemble.stages.ends]
     codes = [passed]
-    for stage in range(passed, ensemble.stage_ends.size if passed >= 0 else passed):
+    for stage in range(passed, len(ensemble.stages.ends) if passed >= 0 else passed):
         part = slice(starts[stage], starts[stage + 1])
         # A path that has come to a vote keeps one, whatever else it hears.
         if not has_vote[part].any() and not (ends[part] >= 0).any():
             continue
         scores = ensemble.stage_scores[stage]
         low, high = position.bound(scores, position.plan.length)
-        threshold = float(ensemble.thresholds[stage])
+        threshold = float(ensemble.stages.thresholds[stage])
         if low < threshold + tolerance:
             codes.append(-1 - stage)
         if high >= threshold - tolerance:

@@ -235,8 +235,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
             indicators = label_votes(self.ensemble_, walks.margins[:, 0])
             return indicators.astype(np.int64)
         votes = class_votes(self.ensemble_, walks)[:, 0]
-        classes: npt.NDArray[Any] = self.classes_[votes]
-        return classes
+        return self.classes_[votes]
 
     def predict_proba(self, X: npt.ArrayLike, budget: Budget = None) -> FloatArray:
         """Probability per row and class, uncalibrated; (n_samples, n_classes).

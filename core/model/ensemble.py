@@ -99,8 +99,7 @@ class Ensemble(Derived):
     @cached_property
     def alpha_sums(self) -> FloatArray:
         """Running sums of alpha, the first one 0; (n_hypotheses + 1,)."""
-        sums: FloatArray = np.cumsum(np.array([0.0, *self.alphas], np.float64))
-        return sums
+        return np.cumsum(np.array([0.0, *self.alphas], np.float64))
 
     @cached_property
     def is_used(self) -> BoolArray:

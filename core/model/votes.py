@@ -39,8 +39,7 @@ def argbest(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray
 def label_votes(ensemble: Ensemble, margins: FloatArray) -> BoolArray:
     """Which labels a multi-label ensemble votes for; ties as their priors say."""
     is_likely = ensemble.class_priors > 0.5
-    votes: BoolArray = np.where(np.abs(margins) <= TIE, is_likely, margins > 0)
-    return votes
+    return np.where(np.abs(margins) <= TIE, is_likely, margins > 0)
 
 
 def hypothesis_votes(

@@ -115,8 +115,7 @@ class Position:
     @cached_property
     def is_affordable(self) -> BoolArray:
         """Which features what remains would pay, each taken alone; (n_features,)."""
-        affordable: BoolArray = self.prices <= self.remaining
-        return affordable
+        return self.prices <= self.remaining
 
     @cached_property
     def _survey(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -139,16 +138,14 @@ class Position:
     @cached_property
     def is_payable(self) -> BoolArray:
         """Whether what remains pays a hypothesis' next vote; (n_hypotheses,)."""
-        payable: BoolArray = self._survey[1] <= self.remaining
-        return payable
+        return self._survey[1] <= self.remaining
 
     @property
     def has_vote(self) -> BoolArray:
         """Which hypotheses have come to a vote; (n_hypotheses,)."""
         ends = self.ends
         heres = self.ensemble.paths.nodes[np.maximum(ends, 0), kernels.HERE]
-        voted: BoolArray = np.where(ends >= 0, heres, ~ends) > 0
-        return voted
+        return np.where(ends >= 0, heres, ~ends) > 0
 
     @property
     def is_more_affordable(self) -> bool:

@@ -68,16 +68,12 @@ def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> Floa
 def near_knots(shares: FloatArray) -> FloatArray:
     """How much each knot counts at each share; (..., N_KNOTS)."""
     distances = np.abs(shares[..., None] - KNOTS)
-    near: FloatArray = np.maximum(1.0 - (N_KNOTS - 1) * distances, 0.0)
-    return near
+    return np.maximum(1.0 - (N_KNOTS - 1) * distances, 0.0)
 
 
 def sigmoid(logits: FloatArray) -> FloatArray:
     """Chance of given log odds, never quite 0 nor 1."""
-    chances: FloatArray = 1.0 / (
-        1.0 + np.exp(-np.clip(logits, -kernels.MAX_LOGIT, kernels.MAX_LOGIT))
-    )
-    return chances
+    return 1.0 / (1.0 + np.exp(-np.clip(logits, -kernels.MAX_LOGIT, kernels.MAX_LOGIT)))
 
 
 def label_chances(ensemble: Ensemble, scores: FloatArray) -> FloatArray:

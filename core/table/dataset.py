@@ -56,8 +56,7 @@ class Dataset:
     @property
     def signs(self) -> FloatArray:
         """-1 for the first of two classes, +1 for the second; (n_samples,)."""
-        signs: FloatArray = np.where(self.targets == 1, 1.0, -1.0)
-        return signs
+        return np.where(self.targets == 1, 1.0, -1.0)
 
     @property
     def class_signs(self) -> FloatArray:
@@ -65,8 +64,7 @@ class Dataset:
         belongs = self.targets
         if not self.is_multilabel:
             belongs = self.targets[:, None] == np.arange(len(self.classes))
-        signs: FloatArray = np.where(belongs == 1, 1.0, -1.0)
-        return signs
+        return np.where(belongs == 1, 1.0, -1.0)
 
     def take(self, row_idxs: IntArray | slice) -> "Dataset":
         """Return the rows at these positions, their weights rescaled to sum to 1."""

@@ -111,8 +111,7 @@ def speedboost(view: View) -> Scores:
 
 def log_gains(edges: FloatArray) -> FloatArray:
     """-ln(1 - gamma^2), gamma clipped at `MAX_EDGE`."""
-    gains: FloatArray = -np.log1p(-np.square(np.minimum(edges, MAX_EDGE)))
-    return gains
+    return -np.log1p(-np.square(np.minimum(edges, MAX_EDGE)))
 
 
 MAX_EDGE = 1.0 - 1e-9

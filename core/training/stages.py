@@ -41,8 +41,7 @@ class Rows:
 
     def passes(self, threshold: float) -> BoolArray:
         """Which rows pass the stage; of those without any vote nothing is known."""
-        passes: BoolArray = ~self.has_vote | (self.scores >= threshold)
-        return passes
+        return ~self.has_vote | (self.scores >= threshold)
 
     def take(self, mask: BoolArray) -> "Rows":
         """Return some rows, at the beginning of a stage."""

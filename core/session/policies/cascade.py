@@ -88,8 +88,7 @@ def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
     n_stages = ensemble.stages.ends.size
     # Without any stage nothing was passed.
     is_through = (passed == n_stages) & (n_stages > 0)
-    votes: IntArray = np.where(passed < 0, 0, np.where(is_through, 1, between))
-    return votes
+    return np.where(passed < 0, 0, np.where(is_through, 1, between))
 
 
 def count_passed(position: Position) -> int:

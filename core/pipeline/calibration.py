@@ -60,13 +60,8 @@ def calibrate(
     unless its labels err more than the votes by over `MAX_EXCESS` at some budget.
     Without offsets they are the votes.
 
-    Yields now and then, for who wants to stop.
-
-    Returns
-    -------
-    list of Calibration, Calibration
-        For each fold that fitted on the others, and the one fitted on all. None where
-        the plain link is best.
+    Yields now and then, for who wants to stop. Returns for each fold the calibration
+    fitted on the others, and the one fitted on all; None where the plain link is best.
     """
     kept, least = None, sum(log_loss(PLAIN, fold) for fold in folds)
     for has_offsets in (False, True):

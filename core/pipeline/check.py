@@ -15,18 +15,9 @@ def check_training(
 ) -> CheckedTable:
     """Turn a table into a dataset as a training spec wants it.
 
-    Parameters
-    ----------
-    columns : mapping of str to array
-        All of one length.
-    memory : int, optional
-        Bytes that training may take; None: no limit.
-
-    Raises
-    ------
-    RefusedError
-        With every broken rule: those of `core.table.check.gather_table`, a cascade of
-        more than two classes, more cells than memory holds.
+    `columns` are all of one length; `memory` is how many bytes training may take, None:
+    no limit. Raises `RefusedError` with every broken rule: those of `gather_table`, a
+    cascade of more than two classes, more cells than memory holds.
     """
     read = gather_table(columns, spec.table)
     refusals = list(read.refusals)

@@ -43,19 +43,10 @@ def tune(
 ) -> Generator[float, None, BoostParams]:
     """Choose parameters of boosting; the generator's return value has them.
 
-    Yields how much of it is done, 0 to 1.
-
-    Parameters
-    ----------
-    params : BoostParams
-        What is not chosen; `rounds` is the most that are tried.
-    auto : frozenset of {"rounds", "tau", "switch"}
-        What is chosen. Of no effect where the algorithm doesn't know it.
-
-    Raises
-    ------
-    RefusedError
-        Where all rows are of one row group, so that none can be held out.
+    `params` are those not chosen, `rounds` the most that are tried. `auto` names those
+    chosen; of no effect where the algorithm doesn't know one. Yields how much is done,
+    0 to 1. Raises `RefusedError` where all rows are of one row group, so that none can
+    be held out.
 
     Notes
     -----

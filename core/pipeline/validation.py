@@ -36,17 +36,9 @@ def validate(
 ) -> Generator[float, None, tuple[Curve, tuple[tuple[str, Calibration], ...]]]:
     """Find the curve and the calibrations from ensembles and the rows they never saw.
 
-    Yields how much of it is done, 0 to 1; also to let itself be stopped.
-
-    Parameters
-    ----------
-    whole : Ensemble
-        Trained on every row; its purchases give the budgets.
-    held_out : sequence of Ensemble
-    rows : sequence of Dataset
-        The rows that the ensemble at the same place was not trained on.
-    seed : int
-        Of the policy `sample`.
+    Yields how much of it is done, 0 to 1; also to let itself be stopped. The purchases
+    of the ensemble trained on every row give the budgets. `rows` are those that the
+    ensemble at the same place in `held_out` was not trained on, `seed` that of draws.
     """
     pairs = list(zip(held_out, rows, strict=True))
     by_fold: list[list[tuple[str, Calibration]]] = [[] for _ in pairs]

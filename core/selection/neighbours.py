@@ -73,11 +73,8 @@ def empty_accuracy(table: SelectionTable) -> float:
 def neighbour_accuracy(subset: Subset, n_neighbours: int) -> float:
     """Return the leave-one-out accuracy of k nearest neighbours on a subset.
 
-    Notes
-    -----
     The yardstick of Sebban and Nock's (1999) table 1. Neighbours vote with their
-    weights in the dataset. A tie among q classes counts as 1/q where the right one is
-    among them. Without a feature the largest class.
+    weights in the dataset. Without a feature the largest class.
     """
     return float(subset.table.weights @ neighbour_rights(subset, n_neighbours))
 

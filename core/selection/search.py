@@ -103,17 +103,8 @@ def select(
 ) -> Generator[SelectionProgress, None, Selection]:
     """Select features one by one; the generator's return value is the `Selection`.
 
-    The dataset has two or more classes, one per row.
-
-    Yields
-    ------
-    SelectionProgress
-        After every candidate.
-
-    Raises
-    ------
-    RefusedError
-        For parameters out of range, or a multi-label dataset.
+    Yields after every candidate. Raises `RefusedError` for parameters out of range, or
+    a multi-label dataset.
 
     Notes
     -----

@@ -27,21 +27,10 @@ def evaluate(
 ) -> Curve:
     """Error and spend against budget over the rows of a dataset.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        With the ensemble's catalogue and classes.
-    budgets : sequence of int or None
-        In micro-units; None: unlimited.
-    policy, seed, streams
-        As in `walk`.
-
-    Returns
-    -------
-    Curve
-        Weighted by the rows' weights. `errors` are those of the raw vote,
-        `errors_calibrated` those of the label decided from the probability; of a
-        multi-label dataset both are the Hamming loss of the votes.
+    The dataset has the ensemble's catalogue and classes; all else is as in `walk`. The
+    curve is weighted by the rows' weights. Its `errors` are those of the raw vote,
+    `errors_calibrated` those of the label decided from the probability; of a
+    multi-label dataset both are the Hamming loss of the votes.
     """
     weights = dataset.weights
     streams = range(dataset.n_samples) if streams is None else streams

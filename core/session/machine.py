@@ -91,10 +91,8 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
     AnswerError
         A value without the outcome `value`, or the other way round; or no value for a
         feature that is known from the start.
-    OverBudgetError
-        A price exceeds what remains.
-    ClosedError
-        The session takes no such answer any more.
+    OverBudgetError, ClosedError
+        A price exceeds what remains; the session takes no such answer any more.
     """
     catalogue, policy = ensemble.catalogue, POLICIES[state.policy]
     after = state
@@ -116,12 +114,8 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
     """Change the most that may be charged, and find the next question anew.
 
-    Raises
-    ------
-    RefusedError
-        The budget is below what is spent.
-    ClosedError
-        The session was stopped.
+    Raises `RefusedError` where the budget is below what is spent, `ClosedError` where
+    the session was stopped.
     """
     if state.is_ended:
         raise ClosedError("the session was stopped")

@@ -24,22 +24,13 @@ def probabilities(
     *,
     has_ties: bool = True,
 ) -> FloatArray:
-    """Probability of each class, calibrated on held-out rows.
+    """Probability of each class, calibrated on held-out rows; (..., n_classes).
 
-    Parameters
-    ----------
-    scores : float64 array, shape (..., n_outputs)
-        F = sum(alpha h) over what is known; of draws their mean vote times all alpha.
-    shares : float64 array, shape (...)
-        Of the ensemble's alpha that is known.
-    has_ties : bool
-        Whether scores that are all 0 but for rounding give the priors.
-
-    Returns
-    -------
-    float64 array, shape (..., n_classes)
-        Without a calibration exp(F_l)/sum_k exp(F_k), of two classes 1/(1 + exp(-2F))
-        (Friedman, Hastie and Tibshirani 2000); with one see `Calibration`.
+    `scores` (..., n_outputs) are F = sum(alpha h) over what is known, of draws their
+    mean vote times all alpha; `shares` (...) those of the ensemble's alpha that are
+    known. Scores that are all 0 but for rounding give the priors, if `has_ties`.
+    Without a calibration exp(F_l)/sum_k exp(F_k), of two classes 1/(1 + exp(-2F))
+    (Friedman, Hastie and Tibshirani 2000); with one see `Calibration`.
     """
     chances = np.empty((*shares.shape, len(ensemble.classes)))
     kernels.link_votes(

@@ -19,11 +19,7 @@ from core.session.probability import (
 def is_vote_certain(position: Position, length: int | None) -> bool:
     """Whether no answer of the plan can change the vote, nor the label.
 
-    Parameters
-    ----------
-    position : Position
-    length : int or None
-        Of the plan; None: the vote is that of whatever can be paid.
+    `length` is that of the plan; None: the vote is that of whatever can be paid.
 
     Notes
     -----
@@ -98,17 +94,8 @@ def is_label_fixed(
     """Whether every forecast of several classes that answers can lead to has one label.
 
     One if the label of now costs less than each other one even where the odds of each
-    class against its own favour the other most.
-
-    Parameters
-    ----------
-    position : Position
-    length : int or None
-        Of the plan, as in `is_vote_certain`.
-    votes : float64 array, shape (n_outputs,)
-        Of now; the label that they give is the one to be kept.
-    share : float
-        Least share known, that of now.
+    class against its own favour the other most. `length` as in `is_vote_certain`;
+    `votes` (n_outputs,) and `share`, the least that is known, are those of now.
     """
     ensemble = position.ensemble
     share_now = np.array(share)

@@ -1,7 +1,6 @@
 """The only place where outside arrays become a `Dataset`, or are refused.
 
-Columns come as float64 arrays (NaN: missing) or as arrays of str and None. Rows for an
-ensemble that is already trained: `core.model.rows`.
+Rows for an ensemble that is already trained: `core.model.rows`.
 """
 
 from collections.abc import Iterator, Sequence

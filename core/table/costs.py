@@ -124,21 +124,11 @@ class CostReader:
 
 
 def read_catalogue(names: Sequence[str], costs: object, groups: object) -> Catalogue:
-    """Return what columns cost.
+    """Return what columns cost; raise `RefusedError` with every broken rule.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the columns.
-    costs : sequence of numbers, or mapping of position or name to number, or None
-    groups : sequence of mappings, or None
-        As a spec's, but for `members`, positions or names, which each must have, and
-        for `name`, which may be left out.
-
-    Raises
-    ------
-    RefusedError
-        With every broken rule.
+    `costs` is a sequence of numbers, a mapping of position or name to number, or None;
+    `groups` a sequence of mappings, or None. These are as a spec's, but for `members`,
+    positions or names, which each must have, and `name`, which may be left out.
     """
     reader = CostReader(names)
     listed, group_of = reader.read_groups(groups)

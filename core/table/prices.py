@@ -25,24 +25,12 @@ class Paid:
 
 
 def to_micros(amount: object) -> int:
-    """Turn an amount of money into micro-units, exactly.
+    """Turn an amount of money, in units, into micro-units, exactly.
 
-    Parameters
-    ----------
-    amount : Decimal, int, float or str
-        In units. A float stands for its shortest decimal form, so 2.1 is 2.1; a
-        string is digits with at most one point and a short exponent.
-
-    Returns
-    -------
-    int
-        The amount in micro-units.
-
-    Raises
-    ------
-    ValueError
-        For anything that is not a number (booleans included), is negative, is not
-        finite, has more than 6 decimals or exceeds `MAX_UNITS`.
+    A Decimal, int, float or str. A float stands for its shortest decimal form, so 2.1
+    is 2.1; a string is digits with at most one point and a short exponent. Raises
+    ValueError for anything that is not a number (booleans included), is negative, is
+    not finite, has more than 6 decimals or exceeds `MAX_UNITS`.
     """
     if isinstance(amount, bool) or not isinstance(amount, Decimal | int | float | str):
         raise ValueError(AMOUNT_RULE)

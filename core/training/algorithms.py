@@ -60,13 +60,9 @@ def grow_ensemble(
 ) -> Iterator[Round]:
     """Yield the rounds of any algorithm after those that are done.
 
-    Parameters
-    ----------
-    done : sequence of Round
-        Rounds of an interrupted run; the rest is the same to the bit.
-    is_strict : bool
-        Whether a stage of a cascade that misses its rates is refused; else it is the
-        last. A fold may miss rates that the whole reaches.
+    After `done`, the rounds of an interrupted run, the rest is the same to the bit.
+    `is_strict`: a stage of a cascade that misses its rates is refused; else it is the
+    last. A fold may miss rates that the whole reaches.
     """
     return ALGORITHMS[params.algorithm].grow(dataset, params, done, is_strict)
 

@@ -68,20 +68,10 @@ def grow_trees(
 ) -> Iterator[Round]:
     """Grow the trees of a baseline, one round each; `decision_tree` has one only.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Of two or more classes, not multi-label.
-    params : BoostParams
-        `algorithm` names the baseline, `rounds` is the number of trees and `seed`
-        decides bootstrap samples and ties.
-    done, is_strict
-        As in `core.training.algorithms.grow_ensemble`; a tree can't miss anything.
-
-    Yields
-    ------
-    Round
-        alpha is 1. A tree without a split, a constant, is left out.
+    The dataset is not multi-label. `params.seed` decides bootstrap samples and ties;
+    `done` is as in `core.training.algorithms.grow_ensemble`; a tree can't miss what
+    `is_strict` asks for. Each alpha is 1. A tree without a split, a constant, is left
+    out.
 
     Notes
     -----

@@ -75,9 +75,8 @@ def boost(
     Parameters
     ----------
     shards : sequence of (Binned, float64 array of shape (n_samples, n_outputs))
-        Rows of each shard and the initial weight of each row and output times +1 or -1
-        for its class, all absolute values summing to 1; see `initial_weights`. Not
-        mutated.
+        Rows and `initial_weights` of each shard, not mutated; the absolute weights of
+        all shards sum to 1.
     done : sequence of Round
         Rounds of an interrupted run, to go on after, so that the rest is the same to
         the bit: their reweighting is repeated, and where the sampling of features has

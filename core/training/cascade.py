@@ -29,21 +29,11 @@ def grow_cascade(
 ) -> Iterator[Round]:
     """Boost a cascade, one hypothesis a round, stage after stage.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Of two classes; the second is the one to detect.
-    params : BoostParams
-        `stages` at most, each of at most `rounds` rounds, of which each must keep
-        `detection` of the second class and pass at most `false_alarm` of the first,
-        on held-out rows that reached it.
-    done, is_strict
-        As in `core.training.algorithms.grow_ensemble`.
-
-    Yields
-    ------
-    Round
-        Numbered through all stages. `z` is that of its stage's weights.
+    Of two classes the second is the one to detect. There are at most `stages` stages of
+    at most `rounds` rounds; each must keep `detection` of the second class and pass at
+    most `false_alarm` of the first, on held-out rows that reached it. `done` and
+    `is_strict` are as in `core.training.algorithms.grow_ensemble`. Rounds are numbered
+    through all stages; `z` is that of its stage's weights.
 
     Raises
     ------

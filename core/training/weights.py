@@ -48,20 +48,11 @@ class Place:
 class Weights:
     """The weights of one boosting run over all its shards.
 
-    Parameters
-    ----------
-    shards : sequence of Shard
-        Of the same cuts and lanes; all their weights together sum to 1.
-    is_kept : bool
-        Whether sums by code follow the weights from round to round. It doesn't pay
-        where rounds look at some features only, and takes room.
-
-    Attributes
-    ----------
-    is_fresh : bool
-        Whether the last change of weights has to be summed over all rows: at first,
-        where the quantum had to be scaled, and where the change before was not looked
-        at.
+    The shards have the same cuts and lanes, and all their weights together sum to 1.
+    `is_kept`: sums by code follow the weights from round to round. It doesn't pay where
+    rounds look at some features only, and takes room. `is_fresh`: the last change of
+    weights has to be summed over all rows, as at first, where the quantum had to be
+    scaled, and where the change before was not looked at.
 
     Notes
     -----

@@ -17,17 +17,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from core import conventions
 from core.arrays import FloatArray
-from core.conventions import (
-    as_dense,
-    end_of,
-    find_positions,
-    find_streams,
-    gather_rows,
-    read_indicators,
-    read_params,
-    require_classes,
-)
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
@@ -178,29 +169,29 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             From scikit-learn: for infinities, rows without a class, wrong weights.
         """
-        params, auto = read_params(self.algorithm, self.get_params())
+        params, auto = conventions.read_params(self.algorithm, self.get_params())
         X, y = validate_data(
             self,
             X,
-            as_dense(y),
+            conventions.as_dense(y),
             dtype=np.float64,
             ensure_all_finite="allow-nan",
             multi_output=True,
         )
         y = self._read_classes(y)
-        require_classes(str(self.algorithm), y, self.classes_.size, auto)
+        conventions.require_classes(str(self.algorithm), y, self.classes_.size, auto)
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         columns = getattr(self, "feature_names_in_", range(self.n_features_in_))
         catalogue = read_catalogue([*map(str, columns)], self.costs, self.groups)
         classes = tuple(ClassLabel(str(c), str(c)) for c in self.classes_)
-        dataset = gather_rows(X, y, weights, classes, catalogue)
+        dataset = conventions.gather_rows(X, y, weights, classes, catalogue)
         random = check_random_state(self.random_state)
         self._seed = int(random.randint(2**31))
         params = replace(params, seed=self._seed)
         if auto:
-            params = end_of(tune(dataset, params, auto))
+            params = conventions.end_of(tune(dataset, params, auto))
         self.params_: BoostParams = params
         rounds = list(grow_ensemble(dataset, params, (), is_strict=True))
         self.ensemble_: Ensemble = make_ensemble(dataset, params, rounds)
@@ -211,7 +202,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         if type_of_target(y) == "multilabel-indicator":
             self.classes_ = np.arange(y.shape[1])
-            return read_indicators(y, y.shape)
+            return conventions.read_indicators(y, y.shape)
         y = column_or_1d(y, warn=True)
         self.classes_, targets = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
@@ -221,14 +212,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: npt.ArrayLike, budget: Budget = None) -> npt.NDArray[Any]:
         """Predict the class of each row, reading no more features than budget pays.
 
-        By the raw vote; of a cascade by its stages.
-
-        budget : float, optional
-            In the unit of the costs; None: unlimited.
-
-        Returns
-        -------
-        array, shape (n_samples,); multi-label (n_samples, n_classes) of 0 and 1
+        By the raw vote; of a cascade by its stages. The budget is in the unit of the
+        costs; None: unlimited. Returns an array of shape (n_samples,), multi-label
+        (n_samples, n_classes) of 0 and 1.
         """
         walks = self._walk(X, budget)
         if self.ensemble_.is_multilabel:
@@ -254,36 +240,34 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     ) -> Curve:
         """Error and spend on rows X with classes y under each budget.
 
-        Raises
-        ------
-        RefusedError
-            Where y has another length than X, or classes that training did not see;
-            for a budget that isn't an amount.
+        Raises `RefusedError` where y has another length than X, or classes that
+        training did not see, and for a budget that isn't an amount.
         """
         values = self._values(X)
         dataset = Dataset(
             catalogue=self.ensemble_.catalogue,
             classes=self.ensemble_.classes,
             values=values,
-            targets=self._find_classes(as_dense(y), values.shape[0]),
+            targets=self._find_classes(conventions.as_dense(y), values.shape[0]),
             weights=np.full(values.shape[0], 1.0 / values.shape[0]),
         )
         limits = read_budgets(budgets, "budgets")
-        streams = find_streams(values)
+        streams = conventions.find_streams(values)
         return evaluate(
             self.ensemble_, dataset, limits, seed=self._seed, streams=streams
         )
 
     def _find_classes(self, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
-        """Return the positions of classes, or the indicators."""
         if self.ensemble_.is_multilabel:
-            return read_indicators(np.asarray(y), (n_rows, self.classes_.size))
+            return conventions.read_indicators(
+                np.asarray(y), (n_rows, self.classes_.size)
+            )
         labels = column_or_1d(y).tolist()
-        return find_positions(self.classes_.tolist(), labels, n_rows)
+        return conventions.find_positions(self.classes_.tolist(), labels, n_rows)
 
     def _walk(self, X: npt.ArrayLike, budget: Budget) -> Walks:
         values = self._values(X)
-        streams, limits = find_streams(values), [read_budget(budget)]
+        streams, limits = conventions.find_streams(values), [read_budget(budget)]
         return walk(self.ensemble_, values, limits, seed=self._seed, streams=streams)
 
     def _values(self, X: npt.ArrayLike) -> FloatArray:

@@ -64,13 +64,10 @@ def cast_tree(binned: Binned, tree: Tree, codes: tuple[int, ...]) -> BallotArray
     for position, stump in enumerate(tree.stumps):
         sides = cast_stump(binned, stump, codes[position], FOR)[0]
         reached = is_here.pop(position)
-        for number, (side, child) in enumerate(
-            zip((1, -1), tree.children[position], strict=True)
-        ):
+        for side, child in zip((1, -1), tree.children[position], strict=True):
             is_side = reached & (sides == side)
             ends[is_side] = len(votes)
             votes.append(votes_of(stump) * np.int8(side))
             if child != LEAF:
                 is_here[child] = is_side
-            assert len(votes) == 2 * position + number + 2, "two votes a stump"
     return np.take(np.array(votes).T, ends, axis=1)

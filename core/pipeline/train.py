@@ -47,10 +47,7 @@ def train(
 ) -> Training:
     """Train on a checked table as a spec asks; the generator returns the `Model`.
 
-    Parameters
-    ----------
-    done : mapping of int to sequence of Round, optional
-        Rounds by part of an interrupted run; the model comes out the same.
+    `done` are the rounds by part of an interrupted run; the model comes out the same.
 
     Raises
     ------

@@ -31,13 +31,12 @@ def walk(
         In micro-units, in any order; None: unlimited.
     policy : str, optional
         That of the ensemble's algorithm by default.
-    seed : int
-        Row i draws from the stream (seed, streams[i]).
+    seed, streams : int, sequence of int
+        Row i draws from the stream (seed, streams[i]), by default (seed, i); each from
+        0 to 2**64 - 1.
     needs_ranks : bool
         Whether `ranks` must be right for draws under budgets that pay everything
         (where they don't matter to anything else, and take long to find).
-    streams : sequence of int, optional
-        Per row, 0 to 2**64 - 1; 0, 1, 2 and so on by default.
     """
     limits = np.array([UNLIMITED if b is None else b for b in budgets], np.int64)
     order = np.argsort(limits, kind="stable")

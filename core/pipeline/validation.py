@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.model.budgets import purchase_budgets
 from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve
 from core.model.votes import TIE
@@ -15,6 +14,7 @@ from core.session.curves import evaluate
 from core.session.policies import POLICIES
 from core.session.simulate import walk
 from core.table.dataset import Dataset
+from core.table.prices import Paid, buy
 
 MAX_CURVE_POINTS = 24
 
@@ -68,6 +68,24 @@ def validate(
         n_done += 1
         yield n_done / n_steps
     return pool(curves), tuple(calibrations)
+
+
+def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
+    """Return the budgets that pay one feature more, evenly thinned to `most`.
+
+    In the order in which hypotheses need them: for stumps where the plan of `ordered`
+    grows; a tree votes before its last feature is paid. The first is 0, the last
+    unlimited.
+    """
+    spends, paid = [0], Paid()
+    for feature_idx in ensemble.first_uses:
+        amount, paid = buy(ensemble.catalogue, paid, (feature_idx,))
+        spends.append(spends[-1] + amount)
+    steps = sorted(set(spends))
+    if len(steps) > most - 1:
+        picks = np.linspace(0, len(steps) - 1, most - 1).round().astype(int)
+        steps = [steps[pick] for pick in picks]
+    return (*steps, None)
 
 
 def at(share: float) -> Callable[[None], float]:

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.model.budgets import purchase_budgets
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
 from core.pipeline.progress import VALIDATION_SHARE
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train as train_spec
+from core.pipeline.validation import purchase_budgets
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import CheckedTable
 from core.table.dataset import ClassLabel

@@ -47,13 +47,11 @@ def rounds_from_json(
 ) -> tuple[Round, ...]:
     """Read rounds of boosting over a catalogue whose categories are known."""
     checkpoint = read_shape(Checkpoint, {"rounds": raw}, "checkpoint")
-    refusals = [
-        Refusal(f"checkpoint.rounds[{position}].hypothesis{place}", rule)
-        for position, one in enumerate(checkpoint.rounds)
-        for place, rule in check_hypothesis(
-            one.hypothesis, catalogue.features, n_outputs
-        )
-    ]
+    refusals: list[Refusal] = []
+    for position, one in enumerate(checkpoint.rounds):
+        where = f"checkpoint.rounds[{position}].hypothesis"
+        hypothesis = one.hypothesis
+        refusals += check_hypothesis(hypothesis, catalogue.features, n_outputs, where)
     if refusals:
         raise RefusedError(refusals)
     return tuple(

@@ -46,18 +46,15 @@ def model_text(model: Model) -> str:
     try:
         raw = model_to_json(model)
         read_model(raw)
-    except ValidationError as error:
-        raise not_kept(refused(error, "model")) from None
-    except RefusedError as error:
-        raise not_kept(error) from None
+    except (ValidationError, RefusedError) as error:
+        broken = (
+            refused(error, "model") if isinstance(error, ValidationError) else error
+        )
+        raise RefusedError(
+            Refusal(one.field, f"{one.rule}; such a model is not kept", one.found)
+            for one in broken.refusals
+        ) from None
     return json.dumps(raw, ensure_ascii=False, indent=1) + "\n"
-
-
-def not_kept(error: RefusedError) -> RefusedError:
-    return RefusedError(
-        Refusal(one.field, f"{one.rule}; such a model is not kept", one.found)
-        for one in error.refusals
-    )
 
 
 def check_writable(path: Path, where: str) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.documents.shape import Many, StoredShape
+from core.errors import Refusal
 from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
 from core.table.catalogue import Feature
 
@@ -60,20 +61,19 @@ def hypothesis_shape(one: Hypothesis, alpha: float | None = None) -> HypothesisS
 
 
 def check_hypothesis(
-    shape: HypothesisShape, features: Sequence[Feature], n_outputs: int
-) -> Iterator[tuple[str, str]]:
-    """Yield each place in a hypothesis that breaks a rule, with that rule."""
+    shape: HypothesisShape, features: Sequence[Feature], n_outputs: int, where: str
+) -> Iterator[Refusal]:
+    """Yield what is wrong with a hypothesis; `where` begins every path."""
     if isinstance(shape, StumpShape):
-        yield from check_stump(shape, features, n_outputs)
+        yield from check_stump(shape, features, n_outputs, where)
         return
     for position, one in enumerate(shape.stumps):
-        for place, rule in check_stump(one, features, n_outputs):
-            yield f".stumps[{position}]{place}", rule
+        yield from check_stump(one, features, n_outputs, f"{where}.stumps[{position}]")
     if isinstance(shape, TreeShape):
-        yield from check_tree(shape, n_outputs)
+        yield from check_tree(shape, n_outputs, where)
 
 
-def check_tree(shape: TreeShape, n_outputs: int) -> Iterator[tuple[str, str]]:
+def check_tree(shape: TreeShape, n_outputs: int, where: str) -> Iterator[Refusal]:
     """Yield what is wrong with a tree; each stump but the root is a child, once."""
     n_stumps = len(shape.stumps)
     named = sorted(child for pair in shape.children for child in pair if child)
@@ -85,26 +85,27 @@ def check_tree(shape: TreeShape, n_outputs: int) -> Iterator[tuple[str, str]]:
     is_tree = named == list(range(1, n_stumps)) and len(shape.children) == n_stumps
     if not is_tree or not is_onward:
         rule = "must give two places for each stump: null, or a later stump, each once"
-        yield ".children", rule
+        yield Refusal(f"{where}.children", rule)
     if shape.below_votes is None:
         return
     if len(shape.below_votes) != n_stumps:
-        yield ".below_votes", "must be one for each stump"
+        yield Refusal(f"{where}.below_votes", "must be one for each stump")
     for position, votes in enumerate(shape.below_votes):
         if len(votes) != n_outputs or 0 in votes:
-            yield f".below_votes[{position}]", f"must be {n_outputs} of -1 or 1"
+            place = f"{where}.below_votes[{position}]"
+            yield Refusal(place, f"must be {n_outputs} of -1 or 1")
 
 
 def check_stump(
-    shape: StumpShape, features: Sequence[Feature], n_outputs: int
-) -> Iterator[tuple[str, str]]:
+    shape: StumpShape, features: Sequence[Feature], n_outputs: int, where: str
+) -> Iterator[Refusal]:
     """Yield what is wrong with a stump: its feature, its category, its votes."""
     if shape.feature_idx >= len(features):
-        yield ".feature", f"must be from 0 to {len(features) - 1}"
+        yield Refusal(f"{where}.feature", f"must be from 0 to {len(features) - 1}")
     elif not is_cut(shape.cut, features[shape.feature_idx]):
-        yield ".cut", "must be a category's position"
+        yield Refusal(f"{where}.cut", "must be a category's position")
     if len(shape.votes) != n_outputs or 0 in shape.votes:
-        yield ".votes", f"must be {n_outputs} of -1 or 1"
+        yield Refusal(f"{where}.votes", f"must be {n_outputs} of -1 or 1")
 
 
 def is_cut(cut: float, feature: Feature) -> bool:

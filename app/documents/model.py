@@ -225,10 +225,10 @@ def check_hypotheses(
     """Yield what is wrong with the weak hypotheses and their alphas."""
     n_outputs = document.n_outputs
     for position, one in enumerate(document.hypotheses):
-        for place, rule in check_hypothesis(one, catalogue.features, n_outputs):
-            yield Refusal(f"model.hypotheses[{position}]{place}", rule)
+        where = f"model.hypotheses[{position}]"
+        yield from check_hypothesis(one, catalogue.features, n_outputs, where)
         if one.alpha is None:
-            yield Refusal(f"model.hypotheses[{position}].alpha", "is required")
+            yield Refusal(f"{where}.alpha", "is required")
 
 
 def check_cascade(document: ModelDocument) -> Iterator[Refusal]:

@@ -30,13 +30,7 @@ SPEC_EXAMPLE: dict[str, Any] = {
     "classes": {"1": "disease", "0": "no disease"},
     "cost_unit": "CAD",
     "features": [
-        {
-            "name": "age",
-            "label": "Age",
-            "type": "number",
-            "unit": "years",
-            "cost": 1.0,
-        },
+        {"name": "age", "label": "Age", "type": "number", "unit": "years", "cost": 1.0},
         {
             "name": "chol",
             "type": "number",

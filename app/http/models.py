@@ -31,9 +31,7 @@ EXPORT: dict[int | str, dict[str, Any]] = {
 
 
 # In micro-units, from the query, which knows only text.
-Budget = Annotated[
-    int, BeforeValidator(lambda text: to_micros(text), json_schema_input_type=float)
-]
+Budget = Annotated[int, BeforeValidator(to_micros, json_schema_input_type=float)]
 
 
 @router.get("", summary="List models, newest first")

@@ -96,10 +96,11 @@ class Answer(BaseModel):
         Values inside them become bodies too.
         """
         held = dict(more)
-        for name, field in cls.model_fields.items():
-            word = str(field.validation_alias or name)
-            if name not in more:
-                held[name] = next(getattr(v, word) for v in values if hasattr(v, word))
+        for value in values:
+            for name, field in cls.model_fields.items():
+                word: Any = field.validation_alias or name
+                if name not in held and hasattr(value, word):
+                    held[name] = getattr(value, word)
         return cls.model_validate(held, by_alias=True, by_name=True)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 
 from app.documents.bodies import predictions as schemas
 from app.http.deps import (
@@ -34,11 +34,9 @@ IfMatch = Annotated[
 ]
 
 
-async def get_call(
-    id: str, loaded: Loaded, at: At, fields: LogFields
-) -> service.SessionCall:
-    fields["session"] = id
-    return service.SessionCall(id, loaded, at)
+async def get_call(id: str, request: Request, at: At) -> service.SessionCall:
+    request.scope["log_fields"]["session"] = id
+    return service.SessionCall(id, request.app.state.loaded, at)
 
 
 Call = Annotated[service.SessionCall, Depends(get_call)]

@@ -12,15 +12,21 @@ from core.session.state import Question, State
 from core.table.catalogue import UNSEEN, Feature
 
 
+def model_of(session: PredictSession, name: str) -> bodies.ModelRef:
+    return bodies.ModelRef(id=session.model_id, name=name)
+
+
 def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummary:
-    model = bodies.ModelRef(id=session.model_id, name=model_name)
+    model = model_of(session, model_name)
     return bodies.SessionSummary.of(session, model=model, budget=session)
 
 
 def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
     """A session whose answers were erased: the amounts are left."""
     return bodies.Session.of(
-        summary_of(session, model_name),
+        session,
+        model=model_of(session, model_name),
+        budget=session,
         question=None,
         prediction=None,
         should_stop=True,
@@ -40,8 +46,10 @@ def view_of(
     features = ensemble.catalogue.features
     question = machine.next_question(ensemble, state)
     return bodies.Session.of(
-        summary_of(session, model.name),
+        session,
         state,
+        model=model_of(session, model.name),
+        budget=session,
         question=None if question is None else question_of(ensemble, question),
         prediction=prediction_of(ensemble, state),
         should_stop=state.stop_reason is not None,

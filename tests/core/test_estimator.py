@@ -385,6 +385,7 @@ def by_training(model, X, y, **more):
     return finish(train(dataset, folds=0, **more))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_is_that_of_a_training(cancer, algorithm):
     # Weights of 1/512 sum to 1 exactly.

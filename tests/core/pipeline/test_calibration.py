@@ -319,6 +319,7 @@ def test_probabilities_are_as_often_right_as_they_say(ends):
     assert errors[-1] <= last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 def test_calibrated_probabilities_beat_the_prior_on_new_rows(policy):
     seen, fresh = helpful_table(150, 1), helpful_table(150, 2)

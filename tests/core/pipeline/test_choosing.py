@@ -70,6 +70,7 @@ def held_out_errors(dataset, params, budgets):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_are_the_fewest_of_least_held_out_error(n_classes):
     dataset = noisy(n_classes=n_classes)

@@ -195,6 +195,7 @@ def test_training_calibrates_both_policies(model):
     assert {"sample"} <= {policy for policy, _ in calibrations}
 
 
+@pytest.mark.slow
 def test_training_as_a_spec_asks_is_that_of_its_parameters():
     dataset, params = noisy_table(), BoostParams(rounds=3)
     costs = ((0.0, 1.0), (2.0, 0.0))
@@ -246,7 +247,9 @@ def test_progress_rises_to_one():
     assert shares[-1] == 1.0
 
 
-@pytest.mark.parametrize("n_done", [1, 6, 13, 24])
+@pytest.mark.parametrize(
+    "n_done", [13, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 6, 24))]
+)
 def test_interrupted_training_ends_with_the_same_model(n_done, model):
     params = BoostParams(rounds=6)
     progress = list(train(noisy_table(), params, folds=3, seed=4))

@@ -58,6 +58,7 @@ def play(ensemble: Ensemble, row: np.ndarray, budget: int | None, **more):
 BUDGETS = [0, MICROS, 2 * MICROS, 4 * MICROS + 5, 7 * MICROS, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_classes):

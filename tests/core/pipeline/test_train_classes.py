@@ -46,6 +46,7 @@ def test_training_of_three_classes_gives_curve_and_calibrations(learner, algorit
     assert sum(model.card["rows_by_class"].values()) == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rare", [1, 2])
 @pytest.mark.parametrize("policy", ["adaboost_bt", "adaboost_rs"])
 def test_rare_class_does_not_break_the_folds(n_rare, policy):
@@ -88,6 +89,7 @@ def test_units_stay_together_and_two_classes_are_left_to_train_on(seed):
         assert np.unique(targets[rest]).size >= 2
 
 
+@pytest.mark.slow
 def test_training_of_three_classes_by_units_ends():
     dataset = random_dataset(9, 3, n_samples=60)
     dataset = replace(dataset, row_groups=np.arange(60) // 4)
@@ -140,6 +142,7 @@ def test_iris_is_learnt(learner, search):
     assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
 
 
+@pytest.mark.slow
 def test_chances_of_iris_agree_with_its_predictions():
     X, y = load_iris(return_X_y=True)
     model = BudgetedBoostingClassifier(rounds=30, learner="tree").fit(X, y)

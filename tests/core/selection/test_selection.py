@@ -439,6 +439,7 @@ def test_cost_counts_fees_and_bundles_once(groups, cost):
     assert found.steps[1].cost == cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=10)
@@ -529,6 +530,7 @@ def test_several_classes_in_one_row_are_refused(dataset):
 # The paper's problems.
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("method", ["fs2boost", "ifs2boost"])
 def test_xd6_gets_its_nine_relevant_features(method):

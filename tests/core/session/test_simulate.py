@@ -178,6 +178,7 @@ def test_walk_under_no_budget_has_no_columns():
     assert shapes == [(2, 0, 1), (2, 0, 1)]
 
 
+@pytest.mark.slow
 def test_walk_ends_after_the_most_draws_as_a_session_does():
     features = [Feature("f0", cost=1), Feature("f1", cost=1), Feature("f2", cost=9)]
     ensemble = make_ensemble(features, [(0, 1.0), (1, 1e-9)], policy="sample")

@@ -275,6 +275,7 @@ def test_pruning_keeps_units_whole():
     assert together < apart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_tiny", [1, 2, 3])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("algorithm", BASELINES)

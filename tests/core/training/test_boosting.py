@@ -118,6 +118,7 @@ def test_every_round_is_the_best_by_the_naive_formulas(rule, dataset, tau):
         assert added.spent == twin.spent
 
 
+@pytest.mark.slow
 @every_score
 @given(dataset=datasets())
 def test_normaliser_keeps_the_bound_of_schapire_and_singer(rule, dataset):

@@ -77,6 +77,7 @@ def test_seed_decides_which_rows_are_held_out():
     assert part_rows(dataset, 1)[1].tolist() != part_rows(dataset, 2)[1].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["stump", "tree", "product"])
 @pytest.mark.parametrize("seed", range(3))
 def test_stages_keep_the_wanted_rates_on_held_out_rows(seed, learner):
@@ -400,6 +401,7 @@ def test_groups_and_missing_values_are_no_obstacle():
     assert model.curve.errors[-1] < 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["stump", "tree", "product"])
 @pytest.mark.parametrize("search", ["all", "ucb", "lazy"])
 def test_cascade_goes_on_the_same_after_any_round(learner, search):

@@ -17,7 +17,6 @@ from core.training.learners.choice import Means
 from core.training.params import BoostParams
 from tests import naive_hypotheses as naive
 from tests import twins
-from tests.conftest import IS_COMPILED
 from tests.rounds import naive_run, run
 from tests.small import make_dataset, random_dataset
 
@@ -174,12 +173,13 @@ def test_search_has_a_memory_exactly_if_its_picks_depend_on_edges(name):
 # Boosting.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("search", UCBS)
 def test_boosting_with_ucb_is_the_naive_one(search, learner, n_classes):
     dataset = random_dataset(3, n_classes, n_samples=60, n_features=9)
-    params = params_of(learner, search, rounds=8 if IS_COMPILED else 4)
+    params = params_of(learner, search, rounds=8)
 
     rounds = run(dataset, params)
 
@@ -225,6 +225,7 @@ def test_search_that_finds_nothing_looks_at_all_before_it_gives_up(learner, sear
     assert {f for one in rounds for f in one.hypothesis.feature_idxs} == {29}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["lazy", "ucb"])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_search_of_all_features_is_no_search(learner, search):
@@ -258,7 +259,7 @@ def test_run_resumed_after_any_round_goes_on_to_the_bit(
     params = params_of(learner, search, algorithm, rounds=9, switch=0.6)
     whole = run(dataset, params)
 
-    for n_done in range(1, len(whole) + 1) if IS_COMPILED else (4,):
+    for n_done in range(1, len(whole) + 1):
         assert run(dataset, params, whole[:n_done]) == whole[n_done:]
 
 
@@ -268,7 +269,7 @@ def test_run_resumed_after_any_round_goes_on_to_the_bit(
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_long_run_resumed_late_goes_on_to_the_bit(learner, search, n_classes):
     dataset = random_dataset(9, n_classes, n_samples=200, n_features=9)
-    params = params_of(learner, search, rounds=150 if IS_COMPILED else 12)
+    params = params_of(learner, search, rounds=150)
     whole = run(dataset, params)
 
     for n_done in (len(whole) // 2, len(whole) - 1):

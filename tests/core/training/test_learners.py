@@ -112,12 +112,13 @@ def datasets_of(kind, seed):
     return random_dataset(seed, {"two": 2, "three": 3, "five": 5}[kind])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", RULES)
 @pytest.mark.parametrize("kind", ["two", "three", "five", "multilabel"])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_rounds_are_the_naive_ones_up_to_ties(learner, kind, algorithm):
     dataset = datasets_of(kind, 7)
-    params = params_of(learner, algorithm, rounds=6 if IS_COMPILED else 3)
+    params = params_of(learner, algorithm, rounds=6)
 
     rounds = run(dataset, params)
 
@@ -133,6 +134,7 @@ def test_rounds_are_the_naive_ones_up_to_ties(learner, kind, algorithm):
             assert wanted.score == pytest.approx(wanted.own.score, rel=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["balanced", "uniform"])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_either_first_weights_give_the_naive_rounds(learner, kind):
@@ -313,6 +315,7 @@ def test_hypothesis_of_several_features_is_bought_whole():
 # Ugly weights.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_very_many_rounds_of_a_tiny_table_stay_finite(learner, n_classes):

@@ -350,10 +350,11 @@ def test_sums_that_follow_the_weights_equal_those_of_all_rows(dataset, data, n_o
     assert bits(actual) == bits(anew.find_stumps(all_features(dataset)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_sums_follow_the_weights_over_many_rounds_and_scalings(n_outputs):
-    # Several chunks of rows, or fewer rows where loops are slow.
-    n_samples = 5000 if IS_COMPILED else 60
+    # Several chunks of rows.
+    n_samples = 5000
     dataset = random_table(n_samples, 13)
     features = all_features(dataset)
     signed = np.outer(dataset.signs * dataset.weights, np.full(n_outputs, 1.0))
@@ -448,7 +449,9 @@ def run_bits(dataset, signed, **kwargs):
 
 @pytest.mark.parametrize("is_split", [False, True])
 @pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("n_features", [2, 4, 7, 40])
+@pytest.mark.parametrize(
+    "n_features", [2, 4, 7, pytest.param(40, marks=pytest.mark.slow)]
+)
 def test_parallel_kernels_give_the_same_bits_as_the_serial_ones(
     n_features, n_outputs, is_split, monkeypatch
 ):
@@ -490,6 +493,7 @@ def run_in_parts(dataset, params, parts):
     return list(boost(shards, dataset.catalogue, params))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @given(data=st.data())
 def test_shards_of_rows_make_the_same_rounds_to_the_bit(rule, data):
@@ -516,7 +520,7 @@ def test_shards_of_rows_make_the_same_rounds_to_the_bit(rule, data):
 @pytest.mark.parametrize("learner", ["stump", "tree", "product"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_shards_make_the_same_rounds_whatever_the_learner(n_classes, learner, search):
-    n_samples = 5000 if IS_COMPILED else 60
+    n_samples = 5000
     dataset = random_dataset(6, n_classes, n_samples=n_samples, n_features=9)
     params = BoostParams(
         "speedboost", rounds=6, learner=learner, leaves=5, search=search, search_size=4

@@ -350,13 +350,16 @@ def in_stages() -> Ensemble:
 KNOWN = {0: {}, 1: {1: "male"}, 2: {0: 60.0, 3: True}, 3: {}}
 
 
+# Both engines store a session of each model; what it asks is not theirs.
 @pytest.mark.parametrize(
-    ("ensemble", "policy"),
+    ("ensemble", "policy", "engine_name"),
     [
-        *((clinic, policy) for policy in ("ordered", "sample")),
-        *((several_classes, policy) for policy in ("ordered", "sample")),
-        *((in_stages, policy) for policy in ("ordered", "sample", "cascade")),
+        *((model, "ordered", "sqlite") for model in (clinic, several_classes)),
+        *((model, "sample", "postgresql") for model in (clinic, several_classes)),
+        *((in_stages, policy, "sqlite") for policy in ("ordered", "sample", "cascade")),
+        (in_stages, "cascade", "postgresql"),
     ],
+    indirect=["engine_name"],
 )
 @pytest.mark.parametrize("budget", [None, 14.0])
 def test_a_session_over_http_equals_the_same_in_core(

@@ -309,12 +309,15 @@ class Ucb(All):
             self.rewards[arm].append(1 - math.sqrt(1 - min(edge, 1.0) ** 2))
 
 
-class Bench:
+class Bench(NamedTuple):
     """One round at work: the table, its weights, and what the rule makes of them."""
 
-    def __init__(self, rows, weights, signs, is_category, search, score):
-        self.rows, self.weights, self.signs = rows, weights, signs
-        self.is_category, self.search, self.score = is_category, search, score
+    rows: list
+    weights: list
+    signs: list
+    is_category: list
+    search: object
+    score: object
 
     def splits(self, signs=None, members=None, votes_before=None):
         """Best splits on the features that the search picks."""
@@ -334,15 +337,7 @@ class Bench:
         return found
 
     def all_splits(self):
-        everything = All(len(self.is_category))
-        return Bench(
-            self.rows,
-            self.weights,
-            self.signs,
-            self.is_category,
-            everything,
-            self.score,
-        ).splits()
+        return self._replace(search=All(len(self.is_category))).splits()
 
     def roots(self):
         found = self.splits()

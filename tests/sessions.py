@@ -49,6 +49,18 @@ def small_ensemble(
     return ensemble_of(stumps, catalogue, **fields)
 
 
+def begun(
+    costs: Sequence[int],
+    hypotheses: Sequence[tuple[int, float]] | None = None,
+    members: Mapping[int, Group] | None = None,
+    budget: int | None = 100,
+    **options: Any,
+) -> tuple[Ensemble, State]:
+    """A small ensemble, and a session of it that has just begun."""
+    ensemble = small_ensemble(costs, hypotheses, members)
+    return ensemble, machine.start(ensemble, budget, **options)
+
+
 def draw_many(ensemble: Ensemble, numbers: FloatArray) -> IntArray:
     """Hypotheses drawn with probability alpha/sum(alpha), with replacement."""
     return np.array([draw(number, ensemble.alpha_sums) for number in numbers])

@@ -60,21 +60,25 @@ def random_letters(n_rows, n_columns):
     return letters, (score > 1).astype(np.int64)
 
 
+def check_curves(letters, targets, costs, algorithm, budgets):
+    """Whether bundles of dummies cost and err as the categories they stand for."""
+    policy = RULES[algorithm].policy
+    category, bundle = (
+        curve_of(make(letters, targets, costs), algorithm, policy, budgets)
+        for make in (as_categories, as_bundles)
+    )
+    assert bundle.errors == pytest.approx(category.errors)
+    assert bundle.mean_spends == pytest.approx(category.mean_spends)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", list(RULES))
 def test_bundle_of_dummies_equals_the_category(algorithm):
     letters, targets = random_letters(150, 6)
     costs = [3 * MICROS, 1 * MICROS, 500_000, 2 * MICROS, MICROS, 0]
     budgets = [0, MICROS, 3 * MICROS, 5 * MICROS, None]
-    policy = RULES[algorithm].policy
 
-    category = curve_of(
-        as_categories(letters, targets, costs), algorithm, policy, budgets
-    )
-    bundle = curve_of(as_bundles(letters, targets, costs), algorithm, policy, budgets)
-
-    assert bundle.errors == pytest.approx(category.errors)
-    assert bundle.mean_spends == pytest.approx(category.mean_spends)
+    check_curves(letters, targets, costs, algorithm, budgets)
 
 
 @pytest.mark.slow
@@ -91,12 +95,5 @@ def test_splice_as_bundles_equals_splice_as_categories(algorithm):
     targets = np.array([row[-1] != "N" for row in rows], dtype=np.int64)
     costs = (np.random.default_rng(0).uniform(0, 2, 60) * MICROS).astype(int).tolist()
     budgets = [k * MICROS for k in (2, 6, 12, 24)]
-    policy = RULES[algorithm].policy
 
-    category = curve_of(
-        as_categories(letters, targets, costs), algorithm, policy, budgets
-    )
-    bundle = curve_of(as_bundles(letters, targets, costs), algorithm, policy, budgets)
-
-    assert bundle.errors == pytest.approx(category.errors)
-    assert bundle.mean_spends == pytest.approx(category.mean_spends)
+    check_curves(letters, targets, costs, algorithm, budgets)

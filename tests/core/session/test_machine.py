@@ -10,9 +10,19 @@ from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.state import Answer, Charge, State, StopRule
 from core.table.catalogue import UNSEEN
-from tests.sessions import BUNDLE, FEE, NEVER, observe, observe_all, small_ensemble
+from tests.sessions import (
+    BUNDLE,
+    FEE,
+    NEVER,
+    begun,
+    observe,
+    observe_all,
+    small_ensemble,
+)
 
 IN_VAIN = ("unavailable", "refused", "unknown")
+BLOOD = {0: FEE, 1: FEE}
+ECHO = dict.fromkeys(range(3), BUNDLE)
 
 
 def charged(state: State) -> dict[int, int]:
@@ -21,8 +31,7 @@ def charged(state: State) -> dict[int, int]:
 
 @pytest.mark.parametrize(("outcome", "value"), [("value", 1.0), ("ordered", None)])
 def test_first_value_or_order_is_charged_at_the_price(outcome, value):
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5])
 
     state = observe(ensemble, state, 0, outcome, value)
 
@@ -31,8 +40,7 @@ def test_first_value_or_order_is_charged_at_the_price(outcome, value):
 
 
 def test_value_of_ordered_feature_is_not_charged_again():
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5])
 
     state = observe_all(ensemble, state, (0, "ordered"), (0, "value", 1.0))
 
@@ -42,8 +50,7 @@ def test_value_of_ordered_feature_is_not_charged_again():
 
 @pytest.mark.parametrize("outcome", IN_VAIN)
 def test_answer_without_value_is_free_and_not_asked_again(outcome):
-    ensemble = small_ensemble([7, 5], hypotheses=[(0, 1.0), (1, 1.0), (0, 1.0)])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5], hypotheses=[(0, 1.0), (1, 1.0), (0, 1.0)])
 
     state = observe(ensemble, state, 0, outcome)
     after = observe(ensemble, state, 1, "value", 1.0)
@@ -56,8 +63,7 @@ def test_answer_without_value_is_free_and_not_asked_again(outcome):
 @pytest.mark.parametrize("outcome", IN_VAIN)
 @pytest.mark.parametrize("answer", [("value", 1.0), ("ordered",)])
 def test_correction_to_value_or_order_charges_the_price_now(outcome, answer):
-    ensemble = small_ensemble([7, 5, 1], members={0: FEE, 1: FEE})
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5, 1], members=BLOOD)
     state = observe_all(ensemble, state, (0, outcome), (1, "value", 1.0))
 
     state = observe(ensemble, state, 0, *answer)
@@ -86,8 +92,7 @@ def test_other_correction_is_free_and_keeps_the_old_answer_in_history(first, sec
 
 
 def test_corrected_value_is_the_one_forecast_from():
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5])
 
     state = observe_all(ensemble, state, (0, "value", 1.0), (0, "value", 0.0))
 
@@ -96,8 +101,7 @@ def test_corrected_value_is_the_one_forecast_from():
 
 
 def test_value_taken_back_is_charged_once_when_it_returns():
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5])
 
     state = observe_all(
         ensemble, state, (0, "value", 1.0), (0, "refused"), (0, "value", 0.0)
@@ -108,8 +112,7 @@ def test_value_taken_back_is_charged_once_when_it_returns():
 
 @pytest.mark.parametrize("outcome", IN_VAIN)
 def test_ordered_then_in_vain_keeps_charge_and_fee(outcome):
-    ensemble = small_ensemble([7, 5, 1], members={0: FEE, 1: FEE})
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5, 1], members=BLOOD)
 
     state = observe_all(ensemble, state, (0, "ordered"), (0, outcome))
 
@@ -128,7 +131,7 @@ def test_known_feature_is_free_and_not_asked():
 
 
 def test_known_feature_pays_no_fee_for_its_group():
-    ensemble = small_ensemble([7, 5], members={0: FEE, 1: FEE})
+    ensemble = small_ensemble([7, 5], members=BLOOD)
 
     state = machine.start(ensemble, 100, known={0: 1.0})
 
@@ -136,8 +139,7 @@ def test_known_feature_pays_no_fee_for_its_group():
 
 
 def test_value_for_a_known_feature_is_free():
-    ensemble = small_ensemble([7, 5], members={0: FEE, 1: FEE})
-    state = machine.start(ensemble, 100, known={0: 1.0})
+    ensemble, state = begun([7, 5], members=BLOOD, known={0: 1.0})
 
     state = observe(ensemble, state, 0, "value", 0.0)
 
@@ -146,8 +148,7 @@ def test_value_for_a_known_feature_is_free():
 
 
 def test_ordering_a_known_feature_is_a_purchase_that_keeps_its_value_until_it_comes():
-    ensemble = small_ensemble([7, 5], members={0: FEE, 1: FEE})
-    state = machine.start(ensemble, 100, known={0: 1.0}, stop=NEVER)
+    ensemble, state = begun([7, 5], members=BLOOD, known={0: 1.0}, stop=NEVER)
 
     ordered = observe(ensemble, state, 0, "ordered")
     come = observe(ensemble, ordered, 0, "value", 0.0)
@@ -160,8 +161,7 @@ def test_ordering_a_known_feature_is_a_purchase_that_keeps_its_value_until_it_co
 
 @pytest.mark.parametrize("outcome", IN_VAIN)
 def test_known_value_outlives_a_result_that_does_not_come(outcome):
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100, known={0: 1.0})
+    ensemble, state = begun([7, 5], known={0: 1.0})
 
     state = observe_all(ensemble, state, (0, "ordered"), (0, outcome))
 
@@ -171,16 +171,14 @@ def test_known_value_outlives_a_result_that_does_not_come(outcome):
 
 @pytest.mark.parametrize("outcome", IN_VAIN)
 def test_known_value_is_not_erased_by_an_answer_without_one(outcome):
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100, known={0: 1.0})
+    ensemble, state = begun([7, 5], known={0: 1.0})
 
     with pytest.raises(AnswerError, match="f0: is known from the start"):
         observe(ensemble, state, 0, outcome)
 
 
 def test_nothing_is_certain_while_a_known_value_may_still_change():
-    ensemble = small_ensemble([7, 5], [(0, 3.0), (1, 1.0)])
-    state = machine.start(ensemble, 100, known={0: 1.0})
+    ensemble, state = begun([7, 5], [(0, 3.0), (1, 1.0)], known={0: 1.0})
 
     ordered = observe(ensemble, state, 0, "ordered")
 
@@ -188,8 +186,7 @@ def test_nothing_is_certain_while_a_known_value_may_still_change():
 
 
 def test_first_charged_member_pays_the_fee_and_later_ones_do_not():
-    ensemble = small_ensemble([7, 5, 3], members={0: FEE, 1: FEE, 2: FEE})
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5, 3], members={0: FEE, 1: FEE, 2: FEE})
 
     state = observe_all(
         ensemble, state, (0, "unavailable"), (1, "value", 1.0), (2, "ordered")
@@ -199,8 +196,7 @@ def test_first_charged_member_pays_the_fee_and_later_ones_do_not():
 
 
 def test_free_member_that_is_charged_first_pays_the_fee():
-    ensemble = small_ensemble([0, 5], members={0: FEE, 1: FEE})
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([0, 5], members=BLOOD)
 
     state = observe_all(ensemble, state, (0, "value", 1.0), (1, "value", 1.0))
 
@@ -208,8 +204,7 @@ def test_free_member_that_is_charged_first_pays_the_fee():
 
 
 def test_zero_price_is_a_charge_of_zero():
-    ensemble = small_ensemble([0, 5])
-    state = machine.start(ensemble, 0)
+    ensemble, state = begun([0, 5], budget=0)
 
     state = observe(ensemble, state, 0, "value", 1.0)
 
@@ -219,8 +214,7 @@ def test_zero_price_is_a_charge_of_zero():
 
 @pytest.mark.parametrize("answer", [("value", 1.0), ("ordered",)])
 def test_first_charged_member_of_bundle_pays_and_the_others_become_pending(answer):
-    ensemble = small_ensemble([0, 0, 0, 5], members=dict.fromkeys(range(3), BUNDLE))
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([0, 0, 0, 5], members=ECHO)
 
     state = observe(ensemble, state, 1, *answer)
 
@@ -230,8 +224,7 @@ def test_first_charged_member_of_bundle_pays_and_the_others_become_pending(answe
 
 
 def test_known_member_does_not_lower_the_price_of_its_bundle():
-    ensemble = small_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
-    state = machine.start(ensemble, 100, known={0: 1.0})
+    ensemble, state = begun([0, 0, 0], members=ECHO, known={0: 1.0})
 
     state = observe(ensemble, state, 1, "value", 1.0)
 
@@ -240,8 +233,7 @@ def test_known_member_does_not_lower_the_price_of_its_bundle():
 
 
 def test_member_in_vain_leaves_its_bundle_unpaid():
-    ensemble = small_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([0, 0, 0], members=ECHO)
 
     state = observe_all(ensemble, state, (0, "refused"), (1, "value", 1.0))
 
@@ -250,8 +242,7 @@ def test_member_in_vain_leaves_its_bundle_unpaid():
 
 
 def test_member_in_vain_that_comes_after_all_is_free_once_its_bundle_is_paid():
-    ensemble = small_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([0, 0, 0], members=ECHO)
 
     state = observe_all(
         ensemble, state, (0, "refused"), (1, "value", 1.0), (0, "value", 1.0)
@@ -274,8 +265,7 @@ def test_same_answer_again_changes_nothing(answer):
 
 
 def test_known_value_given_again_is_free():
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100, known={0: 1.0})
+    ensemble, state = begun([7, 5], known={0: 1.0})
 
     again = observe(ensemble, state, 0, "value", 1.0)
 
@@ -283,8 +273,7 @@ def test_known_value_given_again_is_free():
 
 
 def test_charge_over_budget_is_refused_with_its_figures():
-    ensemble = small_ensemble([7, 500])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 500])
     before = replace(state)
 
     with pytest.raises(OverBudgetError) as refused:
@@ -296,8 +285,7 @@ def test_charge_over_budget_is_refused_with_its_figures():
 
 
 def test_correction_over_budget_is_refused():
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 10)
+    ensemble, state = begun([7, 5], budget=10)
     state = observe_all(ensemble, state, (0, "unavailable"), (1, "ordered"))
 
     with pytest.raises(OverBudgetError):
@@ -305,8 +293,7 @@ def test_correction_over_budget_is_refused():
 
 
 def test_charge_that_takes_all_that_remains_is_accepted():
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 7)
+    ensemble, state = begun([7, 5], budget=7)
 
     state = observe(ensemble, state, 0, "value", 1.0)
 
@@ -314,8 +301,7 @@ def test_charge_that_takes_all_that_remains_is_accepted():
 
 
 def test_unlimited_session_has_no_remaining():
-    ensemble = small_ensemble([7, 10**15])
-    state = machine.start(ensemble, None)
+    ensemble, state = begun([7, 10**15], budget=None)
 
     state = observe(ensemble, state, 1, "value", 1.0)
 
@@ -324,8 +310,7 @@ def test_unlimited_session_has_no_remaining():
 
 
 def test_another_feature_than_the_one_asked_may_be_answered():
-    ensemble = small_ensemble([7, 5, 3])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5, 3])
 
     state = observe(ensemble, state, 2, "value", 1.0)
 
@@ -334,8 +319,7 @@ def test_another_feature_than_the_one_asked_may_be_answered():
 
 
 def test_feature_no_hypothesis_reads_may_be_answered():
-    ensemble = small_ensemble([7, 5], hypotheses=[(1, 1.0)])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5], hypotheses=[(1, 1.0)])
 
     state = observe(ensemble, state, 0, "value", 1.0)
 
@@ -347,8 +331,7 @@ def test_feature_no_hypothesis_reads_may_be_answered():
     "answer", [("value", None), ("ordered", 1.0), ("refused", 0.0)]
 )
 def test_value_comes_exactly_with_the_outcome_value(answer):
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5])
 
     with pytest.raises(AnswerError, match="f0: a value is given exactly when"):
         observe(ensemble, state, 0, *answer)
@@ -366,8 +349,7 @@ def test_late_result_is_taken_after_the_last_question():
 
 
 def test_corrections_are_accepted_while_a_result_is_pending():
-    ensemble = small_ensemble([7, 5])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5])
     state = observe_all(ensemble, state, (0, "value", 1.0), (1, "ordered"))
 
     state = observe(ensemble, state, 0, "value", 0.0)
@@ -429,8 +411,7 @@ def test_session_is_stopped_by_the_client_unless_told_otherwise():
 
 
 def test_session_advises_to_stop_after_max_questions():
-    ensemble = small_ensemble([7, 5, 3])
-    state = machine.start(ensemble, 100, stop=StopRule(max_questions=2))
+    ensemble, state = begun([7, 5, 3], stop=StopRule(max_questions=2))
 
     one = observe(ensemble, state, 0, "unavailable")
     two = observe(ensemble, one, 1, "value", 1.0)
@@ -446,8 +427,7 @@ def test_zero_questions_are_too_many_at_the_start():
 
 
 def test_corrections_do_not_count_as_questions():
-    ensemble = small_ensemble([7, 5, 3])
-    state = machine.start(ensemble, 100, stop=StopRule(max_questions=2))
+    ensemble, state = begun([7, 5, 3], stop=StopRule(max_questions=2))
 
     state = observe_all(ensemble, state, (0, "ordered"), (0, "value", 1.0))
 
@@ -455,8 +435,9 @@ def test_corrections_do_not_count_as_questions():
 
 
 def test_members_of_a_bundle_count_as_one_question():
-    ensemble = small_ensemble([0, 0, 5, 3], members={0: BUNDLE, 1: BUNDLE})
-    state = machine.start(ensemble, 100, stop=StopRule(max_questions=2))
+    ensemble, state = begun(
+        [0, 0, 5, 3], members={0: BUNDLE, 1: BUNDLE}, stop=StopRule(max_questions=2)
+    )
 
     state = observe_all(ensemble, state, (0, "value", 1.0), (1, "value", 1.0))
 
@@ -483,7 +464,7 @@ def test_question_says_what_it_asks_and_at_which_price():
 
 
 def test_question_knows_that_the_fee_is_paid():
-    ensemble = small_ensemble([7, 5], members={0: FEE, 1: FEE})
+    ensemble = small_ensemble([7, 5], members=BLOOD)
     state = observe(ensemble, machine.start(ensemble, 100), 0, "value", 1.0)
 
     question = machine.next_question(ensemble, state)
@@ -492,8 +473,7 @@ def test_question_knows_that_the_fee_is_paid():
 
 
 def test_question_about_a_bundle_names_all_its_open_members():
-    ensemble = small_ensemble([0, 0, 0], members=dict.fromkeys(range(3), BUNDLE))
-    state = machine.start(ensemble, 100, known={0: 1.0})
+    ensemble, state = begun([0, 0, 0], members=ECHO, known={0: 1.0})
 
     question = machine.next_question(ensemble, state)
 
@@ -539,8 +519,7 @@ def test_stopped_session_keeps_its_reason_when_stopped_again():
 
 
 def test_answers_of_one_request_are_taken_in_order_and_advance_once():
-    ensemble = small_ensemble([7, 5, 3], members={0: FEE, 1: FEE})
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5, 3], members=BLOOD)
     answers = [Answer(1, "value", 1.0), Answer(0, "ordered"), Answer(2, "refused")]
 
     state = machine.observe(ensemble, state, answers)
@@ -550,8 +529,7 @@ def test_answers_of_one_request_are_taken_in_order_and_advance_once():
 
 
 def test_answers_of_one_request_are_all_taken_or_none():
-    ensemble = small_ensemble([7, 5, 300])
-    state = machine.start(ensemble, 100)
+    ensemble, state = begun([7, 5, 300])
     before = repr(state)
 
     with pytest.raises(OverBudgetError):

@@ -103,41 +103,25 @@ def test_hybrid_remembers_the_quality_of_its_first_round():
     assert memory == Memory(pytest.approx(0.2554128119), False)
 
 
-def test_hybrid_stays_greedy_while_the_unpaid_are_good_enough():
-    view = view_of(
-        [0.6, 0.8], [2, 4], is_paid=[False, True], spent=4, memory=Memory(2.2, False)
-    )
+@pytest.mark.parametrize(
+    ("is_paid", "memory", "is_smoothing"),
+    [
+        # Greedy while the unpaid are good enough, and smoothed once they are poor.
+        ([False, True], Memory(2.2, False), False),
+        ([False, True], Memory(2.3, False), True),
+        # For good; and once everything is paid.
+        ([False, True], Memory(1e-6, True), True),
+        ([True, True], Memory(1.0, False), True),
+    ],
+)
+def test_hybrid_smooths_once_the_unpaid_are_poor(is_paid, memory, is_smoothing):
+    view = view_of([0.6, 0.8], [2, 4], is_paid=is_paid, spent=4, memory=memory)
 
-    scores, memory = hybrid(view)
+    scores, after = hybrid(view)
 
-    assert scores.tolist() == scores_of(greedy, view)
-    assert memory == Memory(2.2, False)
-
-
-def test_hybrid_smooths_once_the_unpaid_are_poor():
-    view = view_of(
-        [0.6, 0.8], [2, 4], is_paid=[False, True], spent=4, memory=Memory(2.3, False)
-    )
-
-    scores, memory = hybrid(view)
-
-    assert scores.tolist() == scores_of(smoothed, view)
-    assert memory == Memory(2.3, True)
-
-
-def test_hybrid_smooths_for_good():
-    view = view_of([0.6], [2], spent=2, memory=Memory(1e-6, True))
-
-    scores, memory = hybrid(view)
-
-    assert scores.tolist() == scores_of(smoothed, view)
-    assert memory.is_smoothing
-
-
-def test_hybrid_smooths_once_everything_is_paid():
-    _, memory = hybrid(view_of([0.6], [2], is_paid=[True], memory=Memory(1.0, False)))
-
-    assert memory.is_smoothing
+    rule = smoothed if is_smoothing else greedy
+    assert scores.tolist() == scores_of(rule, view)
+    assert after == Memory(memory.first_quality, is_smoothing)
 
 
 # The conformance suite: what every entry of RULES owes, and what it declares.
@@ -262,6 +246,7 @@ def test_without_any_cost_a_rule_is_adaboost(rule):
     assert run(rule, free) == run("adaboost", free)
 
 
+@pytest.mark.slow
 @every_rule
 @pytest.mark.parametrize("n_done", [0, 1, 5, 11, 12])
 def test_interrupted_run_goes_on_with_the_same_bits(rule, n_done):

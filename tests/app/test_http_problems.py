@@ -208,40 +208,38 @@ WRONG_STARTS = [
     (b'{"model": "clinic", "budget": "SECRET"}', "budget"),
     (b'{"model": "clinic", "budget": 0.1234567}', "budget"),
     (b'{"model": "clinic", "budget": 1e10}', "budget"),
-    (b'{"model": "clinic", "budget": 1, "buget": "SECRET"}', "buget"),
-    (b'{"model": "clinic", "budget": 1, "SECRET\\n": 1}', "(a name that is not shown)"),
-    (
-        b'{"model": "clinic", "budget": 1, "a b' + b"c" * 300 + b'": 1}',
-        "(a name that is not shown)",
-    ),
-    ('{"model": "clinic", "budget": 1, "Größe": 1}'.encode(), "Größe"),
-    (b'{"model": "clinic", "budget": 1, "policy": "SECRET"}', "policy"),
-    (b'{"model": "clinic", "budget": 1, "seed": 1.5}', "seed"),
-    (b'{"model": "clinic", "budget": 1, "seed": true}', "seed"),
-    (b'{"model": "clinic", "budget": 1, "seed": -1}', "seed"),
-    (b'{"model": "clinic", "budget": 1, "seed": 1e400}', "seed"),
-    (b'{"model": "clinic", "budget": 1, "stop": {"confidence": 2}}', "stop.confidence"),
-    (
-        b'{"model": "clinic", "budget": 1, "stop": {"confidence": true}}',
-        "stop.confidence",
-    ),
-    (b'{"model": "clinic", "budget": 1, "stop": {"certain": 1}}', "stop.certain"),
-    (
-        b'{"model": "clinic", "budget": 1, "stop": {"max_questions": 1e400}}',
-        "stop.max_questions",
-    ),
-    (b'{"model": "clinic", "budget": 1, "known": {"age": NaN}}', "known.age"),
-    (b'{"model": "clinic", "budget": 1, "known": {"age": 1e400}}', "known.age"),
-    (b'{"model": "clinic", "budget": 1, "known": {"age": true}}', "known.age"),
-    (b'{"model": "clinic", "budget": 1, "known": {"age": "SECRET"}}', "known.age"),
-    (b'{"model": "clinic", "budget": 1, "known": {"age": null}}', "known.age"),
-    (b'{"model": "clinic", "budget": 1, "known": {"age": ["SECRET"]}}', "known.age"),
-    (b'{"model": "clinic", "budget": 1, "known": {"fbs": 2}}', "known.fbs"),
-    (b'{"model": "clinic", "budget": 1, "known": {"sex": 1}}', "known.sex"),
-    (b'{"model": "clinic", "budget": 1, "known": {"sex": ""}}', "known.sex"),
-    (b'{"model": "clinic", "budget": 1, "known": {"sex": "\\ud800"}}', "known.sex"),
-    (b'{"model": "clinic", "budget": 1, "known": {"sex": "\\u0000"}}', "known.sex"),
-    (b'{"model": "clinic", "budget": 1, "known": {"nope": 1}}', "known.nope"),
+]
+# What is said beside a model and a budget that are right.
+WRONG_BESIDE = [
+    (b'"buget": "SECRET"', "buget"),
+    (b'"SECRET\\n": 1', "(a name that is not shown)"),
+    (b'"a b' + b"c" * 300 + b'": 1', "(a name that is not shown)"),
+    ('"Größe": 1'.encode(), "Größe"),
+    (b'"policy": "SECRET"', "policy"),
+    (b'"seed": 1.5', "seed"),
+    (b'"seed": true', "seed"),
+    (b'"seed": -1', "seed"),
+    (b'"seed": 1e400', "seed"),
+    (b'"stop": {"confidence": 2}', "stop.confidence"),
+    (b'"stop": {"confidence": true}', "stop.confidence"),
+    (b'"stop": {"certain": 1}', "stop.certain"),
+    (b'"stop": {"max_questions": 1e400}', "stop.max_questions"),
+    (b'"known": {"age": NaN}', "known.age"),
+    (b'"known": {"age": 1e400}', "known.age"),
+    (b'"known": {"age": true}', "known.age"),
+    (b'"known": {"age": "SECRET"}', "known.age"),
+    (b'"known": {"age": null}', "known.age"),
+    (b'"known": {"age": ["SECRET"]}', "known.age"),
+    (b'"known": {"fbs": 2}', "known.fbs"),
+    (b'"known": {"sex": 1}', "known.sex"),
+    (b'"known": {"sex": ""}', "known.sex"),
+    (b'"known": {"sex": "\\ud800"}', "known.sex"),
+    (b'"known": {"sex": "\\u0000"}', "known.sex"),
+    (b'"known": {"nope": 1}', "known.nope"),
+]
+WRONG_STARTS += [
+    (b'{"model": "clinic", "budget": 1, ' + said + b"}", field)
+    for said, field in WRONG_BESIDE
 ]
 
 
@@ -270,6 +268,16 @@ def test_every_broken_rule_is_told_at_once(client: TestClient, put: Put) -> None
     assert fields(problem) == ["known.age", "known.fbs", "known.nope"]
 
 
+VALUE = b'{"answers": [{"feature": "%s", "outcome": "value", "value": %s}]}'
+WRONG_VALUES = [
+    (b"age", b"NaN"),
+    (b"age", b"1e400"),
+    (b"age", b"9" * 400),
+    (b"age", b"true"),
+    (b"age", b'"SECRET"'),
+    (b"fbs", b"3"),
+    (b"sex", b"3"),
+]
 WRONG_ANSWERS = [
     (b"{}", "answers"),
     (b'{"answers": []}', "answers"),
@@ -287,41 +295,12 @@ WRONG_ANSWERS = [
         "answers[0].feature",
     ),
     (
-        b'{"answers": [{"feature": "age", "outcome": "value", "value": NaN}]}',
-        "answers[0].value",
-    ),
-    (
-        b'{"answers": [{"feature": "age", "outcome": "value", "value": 1e400}]}',
-        "answers[0].value",
-    ),
-    (
-        b'{"answers": [{"feature": "age", "outcome": "value", "value": '
-        + b"9" * 400
-        + b"}]}",
-        "answers[0].value",
-    ),
-    (
-        b'{"answers": [{"feature": "age", "outcome": "value", "value": true}]}',
-        "answers[0].value",
-    ),
-    (
-        b'{"answers": [{"feature": "age", "outcome": "value", "value": "SECRET"}]}',
-        "answers[0].value",
-    ),
-    (
-        b'{"answers": [{"feature": "fbs", "outcome": "value", "value": 3}]}',
-        "answers[0].value",
-    ),
-    (
-        b'{"answers": [{"feature": "sex", "outcome": "value", "value": 3}]}',
-        "answers[0].value",
-    ),
-    (
         b'{"answers": [{"feature": "age", "outcome": "value", "value": 1},'
         b' {"feature": "age", "outcome": "value", "value": 2}]}',
         "answers[1].feature",
     ),
     (b'{"answers": [{"feature": "age", "outcome": "refused"}], "x": 1}', "x"),
+    *((VALUE % one, "answers[0].value") for one in WRONG_VALUES),
 ]
 
 

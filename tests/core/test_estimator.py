@@ -28,6 +28,11 @@ def cancer():
     return X[:, :6], y
 
 
+@pytest.fixture(scope="module")
+def fitted(cancer):
+    return BudgetedBoostingClassifier(rounds=2).fit(*cancer)
+
+
 def expected_failures(estimator):
     """Where a row that counts twice is not the same as two rows: drawn or held out."""
     if estimator.algorithm in (*BASELINES, "cascade"):
@@ -110,17 +115,6 @@ def test_bundle_equals_its_columns_bought_together(cancer):
     catalogue = model.ensemble_.catalogue
     assert catalogue.costs.tolist() == [0, 0, 10**6, 500_000, 10**6, 10**6]
     assert catalogue.fees.tolist() == [2_000_000, 1_000_000]
-
-
-def test_weight_zero_rows_do_not_count(cancer):
-    X, y = cancer
-    weights = np.ones(len(y))
-    weights[::2] = 0
-
-    weighted = BudgetedBoostingClassifier(rounds=5).fit(X, y, weights)
-    left_out = BudgetedBoostingClassifier(rounds=5).fit(X[1::2], y[1::2])
-
-    assert weighted.ensemble_.hypotheses == left_out.ensemble_.hypotheses
 
 
 def test_weights_that_leave_one_class_are_refused(cancer):
@@ -239,10 +233,7 @@ def test_wrong_costs_are_refused_by_name(cancer, costs, refusals):
     ("groups", "refusals"),
     [
         (5, ["groups: must be a list; found 5"]),
-        (
-            [5],
-            ["groups[0]: must be an object; found 5"],
-        ),
+        ([5], ["groups[0]: must be an object; found 5"]),
         ([{"fee": 1}], ["groups[0].members: must name a feature"]),
         ([{"fee": 1, "members": ()}], ["groups[0].members: must name a feature"]),
         (
@@ -264,10 +255,7 @@ def test_wrong_costs_are_refused_by_name(cancer, costs, refusals):
                 "found 'fees'"
             ],
         ),
-        (
-            [{"members": [0], "fee": -1}],
-            [f"groups[0].fee: {AMOUNT_RULE}; found -1"],
-        ),
+        ([{"members": [0], "fee": -1}], [f"groups[0].fee: {AMOUNT_RULE}; found -1"]),
         (
             [
                 {"members": [0], "fee": 1, "name": "a"},
@@ -321,10 +309,11 @@ def test_equal_weights_of_any_size_change_nothing(cancer, weight):
     assert weighted.ensemble_.alphas == pytest.approx(model.ensemble_.alphas)
 
 
-def test_weights_too_small_beside_others_do_not_count(cancer):
+@pytest.mark.parametrize(("one", "other"), [(1.0, 0.0), (1e308, 1e-320)])
+def test_weights_of_zero_or_too_small_beside_others_do_not_count(cancer, one, other):
     X, y = cancer
-    weights = np.full(len(y), 1e308)
-    weights[::2] = 1e-320
+    weights = np.full(len(y), one)
+    weights[::2] = other
 
     weighted = BudgetedBoostingClassifier(rounds=5).fit(X, y, weights)
 
@@ -334,13 +323,10 @@ def test_weights_too_small_beside_others_do_not_count(cancer):
 
 
 @pytest.mark.parametrize("budget", [-1, "1", np.nan, np.inf, True, 1e10, [1, 2]])
-def test_wrong_budget_is_refused_by_name(cancer, budget):
-    X, y = cancer
-    model = BudgetedBoostingClassifier(rounds=2).fit(X, y)
-
-    for predict in (model.predict, model.predict_proba):
+def test_wrong_budget_is_refused_by_name(cancer, fitted, budget):
+    for predict in (fitted.predict, fitted.predict_proba):
         with pytest.raises(RefusedError) as refused:
-            predict(X, budget=budget)
+            predict(cancer[0], budget=budget)
         assert refusals_of(refused) == [f"budget: {AMOUNT_RULE}; found {budget!r}"]
 
 
@@ -357,23 +343,19 @@ def test_wrong_budget_is_refused_by_name(cancer, budget):
         ),
     ],
 )
-def test_wrong_budgets_of_a_curve_are_refused_by_name(cancer, budgets, refusals):
-    X, y = cancer
-    model = BudgetedBoostingClassifier(rounds=2).fit(X, y)
-
+def test_wrong_budgets_of_a_curve_are_refused_by_name(
+    cancer, fitted, budgets, refusals
+):
     with pytest.raises(RefusedError) as refused:
-        model.error_curve(X, y, budgets)
+        fitted.error_curve(*cancer, budgets)
 
     assert refusals_of(refused) == refusals
 
 
-def test_budgets_may_be_an_array(cancer):
-    X, y = cancer
-    model = BudgetedBoostingClassifier(rounds=2).fit(X, y)
+def test_budgets_may_be_an_array(cancer, fitted):
+    curve = fitted.error_curve(*cancer, np.array([1, 2.5]))
 
-    assert model.error_curve(X, y, np.array([1, 2.5])) == (
-        model.error_curve(X, y, [1, 2.5])
-    )
+    assert curve == fitted.error_curve(*cancer, [1, 2.5])
 
 
 def by_training(model, X, y, **more):
@@ -489,20 +471,18 @@ def test_nothing_is_chosen_for_several_labels_at_once(cancer):
     assert not model.__sklearn_tags__().classifier_tags.multi_label
 
 
-def test_unknown_class_in_a_curve_is_refused(cancer):
+@pytest.mark.parametrize(
+    ("wrong", "refusal"),
+    [
+        (lambda y: np.where(y == 0, 5, y), r"only the classes \[0, 1\]; found 5"),
+        (lambda y: y[:5], "must have 569 classes, .*; found 5"),
+    ],
+)
+def test_curve_of_other_classes_is_refused(cancer, fitted, wrong, refusal):
     X, y = cancer
-    model = BudgetedBoostingClassifier(rounds=2).fit(X, y)
 
-    with pytest.raises(RefusedError, match=r"y: .* only the classes \[0, 1\]; found 5"):
-        model.error_curve(X, np.where(y == 0, 5, y), [1])
-
-
-def test_curve_of_another_length_is_refused(cancer):
-    X, y = cancer
-    model = BudgetedBoostingClassifier(rounds=2).fit(X, y)
-
-    with pytest.raises(RefusedError, match=r"y: must have 569 classes, .*; found 5"):
-        model.error_curve(X, y[:5], [1])
+    with pytest.raises(RefusedError, match=f"y: .*{refusal}"):
+        fitted.error_curve(X, wrong(y), [1])
 
 
 def test_one_class_is_refused(cancer):
@@ -556,13 +536,21 @@ def labels_of(X):
     return np.column_stack((X[:, 0] > 0, X[:, 1] > 0)).astype(int)
 
 
-def test_sparse_indicators_are_taken_as_dense_ones():
+@pytest.fixture(scope="module")
+def labelled():
+    """Rows with two labels each, and an estimator of them."""
     X = np.random.default_rng(0).standard_normal((40, 3))
-    dense = BudgetedBoostingClassifier(rounds=5).fit(X, labels_of(X))
+    return X, BudgetedBoostingClassifier(rounds=5).fit(X, labels_of(X))
 
-    sparse = BudgetedBoostingClassifier(rounds=5).fit(X, Sparse(labels_of(X)))
 
-    assert sparse.ensemble_ == dense.ensemble_
+@pytest.mark.parametrize("given", [Sparse, lambda y: y == 1])
+def test_sparse_or_boolean_indicators_are_taken_as_dense_numbers(labelled, given):
+    X, plain = labelled
+
+    model = BudgetedBoostingClassifier(rounds=5).fit(X, given(labels_of(X)))
+
+    assert model.ensemble_ == plain.ensemble_
+    assert model.predict(X).tolist() == plain.predict(X).tolist()
 
 
 def test_multilabel_rows_without_any_weight_are_refused():
@@ -570,16 +558,6 @@ def test_multilabel_rows_without_any_weight_are_refused():
 
     with pytest.raises(ValueError, match="at least one non-zero"):
         BudgetedBoostingClassifier().fit(X, labels_of(X), sample_weight=np.zeros(6))
-
-
-def test_boolean_indicators_are_taken_as_numbers():
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    numbers = BudgetedBoostingClassifier(rounds=5).fit(X, labels_of(X))
-
-    truths = BudgetedBoostingClassifier(rounds=5).fit(X, labels_of(X) == 1)
-
-    assert truths.ensemble_ == numbers.ensemble_
-    assert truths.predict(X).tolist() == numbers.predict(X).tolist()
 
 
 @pytest.mark.parametrize(
@@ -604,17 +582,15 @@ def test_labels_other_than_0_and_1_are_refused(factor, shift, found):
         (np.full((40, 2), 2), "y: must hold 0 and 1 only, .*; found 2"),
     ],
 )
-def test_error_curve_of_labels_wants_their_indicators(wrong, refusal):
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    model = BudgetedBoostingClassifier(rounds=5).fit(X, labels_of(X))
+def test_error_curve_of_labels_wants_their_indicators(labelled, wrong, refusal):
+    X, model = labelled
 
     with pytest.raises(RefusedError, match=refusal):
         model.error_curve(X, wrong, budgets=[None])
 
 
-def test_curve_takes_sparse_indicators_as_fit_does():
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    model = BudgetedBoostingClassifier(rounds=5).fit(X, labels_of(X))
+def test_curve_takes_sparse_indicators_as_fit_does(labelled):
+    X, model = labelled
 
     sparse = model.error_curve(X, Sparse(labels_of(X)), [None])
 

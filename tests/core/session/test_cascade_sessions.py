@@ -33,39 +33,25 @@ def ensemble():
     return grown(rare())
 
 
-def test_session_is_rejected_early():
+@pytest.mark.parametrize(
+    ("row", "reason", "n_bought", "label", "chance"),
+    [
+        ([0.0, 1.0, 1.0], "rejected_early", 1, 0, 0.1),
+        # A stage after the first rejects with its own chance.
+        ([1.0, 0.0, 0.0], "rejected_early", 3, 0, 0.11),
+        ([1.0, 1.0, 1.0], "all_known", 3, 1, 0.9),
+    ],
+)
+def test_session_is_rejected_early_or_knows_all(row, reason, n_bought, label, chance):
     ensemble = two_stages()
 
-    state = play(ensemble, [0.0, 1.0, 1.0])
+    state = play(ensemble, row)
 
-    assert state.stop_reason == "rejected_early"
-    assert state.next_feature_idx is None
-    assert state.spent == MICROS
+    assert (state.stop_reason, state.next_feature_idx) == (reason, None)
+    assert state.spent == n_bought * MICROS
     forecast = machine.forecast(ensemble, state)
-    assert (forecast.label, forecast.vote) == (0, 0)
-    assert forecast.probabilities == pytest.approx((0.9, 0.1))
-
-
-def test_session_that_passes_every_stage_knows_all():
-    ensemble = two_stages()
-
-    state = play(ensemble, [1.0, 1.0, 1.0])
-
-    assert state.stop_reason == "all_known"
-    assert state.spent == 3 * MICROS
-    forecast = machine.forecast(ensemble, state)
-    assert (forecast.label, forecast.vote) == (1, 1)
-    assert forecast.probabilities == pytest.approx((0.1, 0.9))
-
-
-def test_stage_after_the_first_rejects_with_its_own_chance():
-    ensemble = two_stages()
-
-    state = play(ensemble, [1.0, 0.0, 0.0])
-
-    assert state.stop_reason == "rejected_early"
-    forecast = machine.forecast(ensemble, state)
-    assert forecast.probabilities == pytest.approx((0.89, 0.11))
+    assert (forecast.label, forecast.vote) == (label, label)
+    assert forecast.probabilities == pytest.approx((1 - chance, chance))
 
 
 def test_session_between_stages_has_the_chance_of_those_that_reach_it():

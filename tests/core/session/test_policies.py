@@ -1,5 +1,7 @@
 """What is asked next: the plan of `ordered`, the draws of `sample`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,12 +9,21 @@ from hypothesis import strategies as st
 
 from core import kernels
 from core.model.ensemble import Ensemble
+from core.model.hypotheses import LEAF, Stump, Tree
 from core.session import machine
 from core.session.policies import sample
 from core.session.position import Plan, Position
 from core.session.state import State, StopRule
 from tests import strategies
-from tests.sessions import BUNDLE, FEE, draw_many, observe, small_ensemble
+from tests.sessions import (
+    BUNDLE,
+    FEE,
+    NEVER,
+    answer_from_row,
+    draw_many,
+    observe,
+    small_ensemble,
+)
 
 # The 99.9 % point of chi square with 3 degrees of freedom.
 CHI_SQUARE_BOUND = 16.3
@@ -302,3 +313,18 @@ def test_hypothesis_never_drawn_counts_as_not_needed():
 
     assert state.outcomes[1] is None
     assert (state.stop_reason, state.n_draws) == ("all_known", sample.MAX_DRAWS)
+
+
+def test_draw_that_waited_for_a_bundle_goes_on_once_it_is_there():
+    tree = Tree((Stump(1, 0.5, (1,)), Stump(2, 0.5, (-1,))), ((1, LEAF), (LEAF, LEAF)))
+    members = {0: BUNDLE, 1: BUNDLE}
+    ensemble = small_ensemble([0, 0, 1, 1], [(0, 1.0), (3, 1.0)], members)
+    ensemble = replace(ensemble, hypotheses=(tree, ensemble.hypotheses[1]))
+    asked = []
+    for seed in range(20):
+        state = machine.start(ensemble, None, seed, policy="sample", stop=NEVER)
+        asked.append(answer_from_row(ensemble, state, [1.0] * 4)[1])
+
+    bundle_first = [order for order in asked if order[0] == 0]
+    assert bundle_first == [[0, 1, 2, 3]] * len(bundle_first)
+    assert 0 < len(bundle_first) < len(asked)

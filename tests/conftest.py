@@ -1,10 +1,12 @@
 """Hypothesis profiles, the `--rewrite-golden` flag and the smallest valid objects."""
 
 import os
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
@@ -35,6 +37,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Write the files below golden/ anew instead of comparing with them.",
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """What `app/threads.py` sets for the processes of the command.
+
+    In fits of a few rows BLAS's threads only wait for one another.
+    """
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 @pytest.fixture

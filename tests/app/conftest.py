@@ -16,7 +16,6 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
-from threadpoolctl import threadpool_limits
 
 from app import cli
 from app.settings import Settings
@@ -31,13 +30,6 @@ from tests.app.jobs import Jobs
 def warm_kernels() -> None:
     """Compile before any server does so in a thread, beside the requests."""
     warm_up()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread() -> Iterator[None]:
-    """What `app/threads.py` sets for the processes of the command."""
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -149,10 +149,7 @@ def test_wrong_spec_is_refused_and_nothing_is_stored(
             },
             422,
         ),
-        (
-            {"content": b"x", "headers": {"Content-Type": "multipart/form-data"}},
-            422,
-        ),
+        ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 422),
     ],
 )
 def test_wrong_body_is_refused(client: TestClient, request_: Json, status: int) -> None:

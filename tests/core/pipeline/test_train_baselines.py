@@ -18,9 +18,7 @@ from core.session import curves, machine, probability, simulate
 from core.session.state import StopRule
 from core.table.dataset import Dataset
 from core.training.algorithms import ALGORITHMS, grow_ensemble
-from core.training.baselines import (
-    BASELINES,
-)
+from core.training.baselines import BASELINES
 from core.training.rules import RULES
 from tests import strategies
 from tests.baselines import (

@@ -8,7 +8,6 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, make_multilabel_classification
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_limits
 
 from askless import BudgetedBoostingClassifier
 from core.errors import RefusedError
@@ -17,14 +16,6 @@ from core.table.folds import make_folds
 from tests.classes import LEARNERS, in_alphabet, params_of
 from tests.conftest import IS_COMPILED
 from tests.small import classes_of, finish, make_dataset, random_dataset, train
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Fits of a few rows: on a busy machine BLAS's threads wait for one another."""
-    with threadpool_limits(1, "blas"):
-        yield
-
 
 # Training with folds.
 

@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from app.documents.model import model_to_json
 from app.documents.spec import read_spec
@@ -28,13 +27,6 @@ from tests.small import finish, pull, table_of, train
 
 QUICK = SelectionParams(rounds=5, n_neighbours=5)
 UNIT = 1_000_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Many small fits, which BLAS's threads only slow down."""
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
 
 
 def telling(n_samples=150, seed=0):
@@ -302,38 +294,22 @@ def test_training_stopped_anywhere_goes_on_to_the_same_bytes(algorithm, method):
 
 
 def test_finished_fold_selects_nothing_again():
-    progress, _ = pull(
-        train(telling(), BoostParams(rounds=3), folds=2, selection=QUICK)
-    )
+    options = {"folds": 2, "selection": QUICK}
+    progress, _ = pull(train(telling(), BoostParams(rounds=3), **options))
     rounds = [one.added for one in progress if one.part == 0 and one.added is not None]
 
-    rest, _ = pull(
-        train(
-            telling(),
-            BoostParams(rounds=3),
-            folds=2,
-            selection=QUICK,
-            done={0: rounds},
-        )
-    )
+    rest, _ = pull(train(telling(), BoostParams(rounds=3), **options, done={0: rounds}))
 
     assert rest == [one for one in progress if one.part > 0]
 
 
 def test_finished_whole_selects_again_for_its_card():
-    progress, model = pull(
-        train(telling(), BoostParams(rounds=3), folds=0, selection=QUICK)
-    )
+    options = {"folds": 0, "selection": QUICK}
+    progress, model = pull(train(telling(), BoostParams(rounds=3), **options))
     rounds = [one.added for one in progress if one.added is not None]
 
     rest, resumed = pull(
-        train(
-            telling(),
-            BoostParams(rounds=3),
-            folds=0,
-            selection=QUICK,
-            done={0: rounds},
-        )
+        train(telling(), BoostParams(rounds=3), **options, done={0: rounds})
     )
 
     assert [one.added for one in rest] == [None] * len(rest)

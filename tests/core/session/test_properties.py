@@ -59,50 +59,47 @@ def openings(draw) -> tuple[Ensemble, dict]:
     }
 
 
-@given(openings(), SCRIPTS)
-def test_spent_never_exceeds_the_budget(opening, script):
-    ensemble, fields = opening
+@st.composite
+def played(draw) -> tuple[Ensemble, list[State]]:
+    """An ensemble, and every state of a session on it."""
+    ensemble, fields = draw(openings())
+    return ensemble, play(ensemble, machine.start(ensemble, **fields), draw(SCRIPTS))
 
-    states = play(ensemble, machine.start(ensemble, **fields), script)
+
+@given(played())
+def test_spent_never_exceeds_the_budget(session):
+    _, states = session
 
     assert all(state.remaining is None or state.remaining >= 0 for state in states)
 
 
-@given(openings(), SCRIPTS)
-def test_spent_is_the_sum_of_charges_and_of_what_history_charged(opening, script):
-    ensemble, fields = opening
-
-    state = play(ensemble, machine.start(ensemble, **fields), script)[-1]
+@given(played())
+def test_spent_is_the_sum_of_charges_and_of_what_history_charged(session):
+    _, (*_, state) = session
 
     assert state.spent == sum(charge.amount for charge in state.charges)
     assert state.spent == sum(answer.charged for answer in state.history)
 
 
-@given(openings(), SCRIPTS)
-def test_no_feature_is_charged_twice(opening, script):
-    ensemble, fields = opening
-
-    state = play(ensemble, machine.start(ensemble, **fields), script)[-1]
+@given(played())
+def test_no_feature_is_charged_twice(session):
+    _, (*_, state) = session
 
     idxs = [charge.feature_idx for charge in state.charges]
     assert len(idxs) == len(set(idxs))
 
 
-@given(openings(), SCRIPTS)
-def test_only_open_features_are_asked(opening, script):
-    ensemble, fields = opening
-
-    states = play(ensemble, machine.start(ensemble, **fields), script)
+@given(played())
+def test_only_open_features_are_asked(session):
+    _, states = session
 
     asked = [(s, s.next_feature_idx) for s in states if s.next_feature_idx is not None]
     assert all(state.outcomes[idx] is None for state, idx in asked)
 
 
-@given(openings(), SCRIPTS)
-def test_what_is_asked_can_be_paid(opening, script):
-    ensemble, fields = opening
-
-    states = play(ensemble, machine.start(ensemble, **fields), script)
+@given(played())
+def test_what_is_asked_can_be_paid(session):
+    ensemble, states = session
 
     questions = [(state, machine.next_question(ensemble, state)) for state in states]
     assert all(
@@ -112,10 +109,9 @@ def test_what_is_asked_can_be_paid(opening, script):
     )
 
 
-@given(openings(), SCRIPTS)
-def test_price_of_the_question_is_what_its_answer_charges(opening, script):
-    ensemble, fields = opening
-    states = play(ensemble, machine.start(ensemble, **fields), script)
+@given(played())
+def test_price_of_the_question_is_what_its_answer_charges(session):
+    ensemble, states = session
     questions = [(state, machine.next_question(ensemble, state)) for state in states]
     asked = [(state, question) for state, question in questions if question is not None]
 
@@ -144,11 +140,9 @@ def test_replayed_history_gives_the_same_state(opening, script):
     assert machine.forecast(ensemble, replayed) == machine.forecast(ensemble, state)
 
 
-@given(openings(), SCRIPTS)
-def test_only_the_client_ends_a_session(opening, script):
-    ensemble, fields = opening
-
-    states = play(ensemble, machine.start(ensemble, **fields), script)
+@given(played())
+def test_only_the_client_ends_a_session(session):
+    _, states = session
 
     assert not any(state.is_ended for state in states)
 

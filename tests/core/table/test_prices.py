@@ -69,10 +69,7 @@ def test_amount_becomes_exact_micros(amount, micros):
     assert to_micros(amount) == micros
 
 
-@pytest.mark.parametrize(
-    "tail",
-    ["1", "0" * 30 + "1"],
-)
+@pytest.mark.parametrize("tail", ["1", "0" * 30 + "1"])
 def test_excess_decimals_are_refused_however_far_behind(tail):
     with pytest.raises(ValueError, match="at most 6 decimals"):
         to_micros("1.000000" + tail)

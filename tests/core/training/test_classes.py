@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_limits
 
 from askless import BudgetedBoostingClassifier
 from core.model.ensemble import Calibration
@@ -28,13 +27,6 @@ from tests.documents import through_json
 from tests.rounds import run
 from tests.sessions import observe
 from tests.small import classes_of, finish, make_dataset, random_dataset, train
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Fits of a few rows: on a busy machine BLAS's threads wait for one another."""
-    with threadpool_limits(1, "blas"):
-        yield
 
 
 def fit(dataset, params):

@@ -1,6 +1,5 @@
 """Runs last: by then every kernel was called in every way that core calls it."""
 
-import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import product
@@ -25,12 +24,12 @@ from core.training.histograms import PARALLEL_SUMS
 from core.training.params import BoostParams, LearnerName
 from core.training.shards import PARALLEL_ROWS
 from core.warm import warm_up
+from tests.conftest import IS_COMPILED
 from tests.sessions import observe
 from tests.small import finish, train
 
 LEARNERS = get_args(LearnerName)
 SEARCHES = get_args(SearchName)
-IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 STAGES = [
     import_module(f"{kernels.__name__}.{found.name}")
     for found in iter_modules(kernels.__path__)

@@ -14,7 +14,6 @@ from core.errors import RefusedError
 from core.session import simulate
 from core.table.folds import make_folds
 from tests.classes import LEARNERS, in_alphabet, params_of
-from tests.conftest import IS_COMPILED
 from tests.small import classes_of, finish, make_dataset, random_dataset, train
 
 # Training with folds.
@@ -151,23 +150,20 @@ def test_chances_of_iris_agree_with_its_predictions():
 @pytest.mark.parametrize("label_weights", ["balanced", "uniform"])
 def test_digits_are_learnt(label_weights):
     X, y = load_digits(return_X_y=True)
-    n_rounds = 60 if IS_COMPILED else 4
-    X, y = (X, y) if IS_COMPILED else (X[:200], y[:200])
     model = BudgetedBoostingClassifier(
-        "adaboost_bt", rounds=n_rounds, learner="tree", label_weights=label_weights
+        "adaboost_bt", rounds=60, learner="tree", label_weights=label_weights
     )
 
     model.fit(X[::2], y[::2])
 
-    assert model.score(X[1::2], y[1::2]) > (0.85 if IS_COMPILED else 0.3)
+    assert model.score(X[1::2], y[1::2]) > 0.85
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_budget_bounds_what_digits_cost(learner):
     X, y = load_digits(return_X_y=True)
-    n_rows = 300 if IS_COMPILED else 60
-    X, y = X[:n_rows, ::3], y[:n_rows]
+    X, y = X[:300, ::3], y[:300]
     model = BudgetedBoostingClassifier(rounds=10, learner=learner).fit(X, y)
 
     curve = model.error_curve(X, y, [0, 3, 10, None])
@@ -176,7 +172,7 @@ def test_budget_bounds_what_digits_cost(learner):
         spent <= budget
         for spent, budget in zip(curve.max_spends[:3], curve.budgets[:3], strict=True)
     )
-    assert curve.errors[0] == pytest.approx(1 - np.bincount(y).max() / n_rows)
+    assert curve.errors[0] == pytest.approx(1 - np.bincount(y).max() / 300)
     for budget, error in zip([0, 3, 10, None], curve.errors, strict=True):
         predicted = model.predict(X, budget=budget)
         assert error == pytest.approx(np.mean(predicted != y))

@@ -1,6 +1,5 @@
 import json
 import math
-import os
 from dataclasses import astuple
 from pathlib import Path
 
@@ -29,7 +28,6 @@ UNIT = 1_000_000
 GOLDEN = Path(__file__).parent / "golden" / "boosting.json"
 CLASSES = (ClassLabel("0", "0"), ClassLabel("1", "1"))
 NAN = float("nan")
-IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 every_rule = pytest.mark.parametrize("rule", RULES)
 # adaboost_rs and adaboost_bt train as adaboost does.
@@ -216,8 +214,8 @@ def test_run_stops_after_its_rounds():
 
 
 def chunky_table(n_classes):
-    """Several chunks of rows where loops are fast, features packed and alone."""
-    n_samples = 5000 if IS_COMPILED else 60
+    """Several chunks of rows, features packed and alone."""
+    n_samples = 5000
     generator = np.random.default_rng(n_classes)
     targets = np.arange(n_samples) % n_classes
     columns = [

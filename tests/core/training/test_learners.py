@@ -318,7 +318,6 @@ def test_very_many_rounds_of_a_tiny_table_stay_finite(learner, n_classes):
     targets = np.array([0, 1, 0, 1, n_classes - 1, 0])
     dataset = make_dataset(values, targets, n_classes)
     n_rounds = 10_000 if learner == "stump" else 1000
-    n_rounds = n_rounds if IS_COMPILED else 100
 
     params = params_of(learner, rounds=n_rounds, size=2)
 

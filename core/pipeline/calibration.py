@@ -4,7 +4,6 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Calibration
@@ -92,6 +91,9 @@ def fit(
     temperature scaling with a bias per class (Guo et al. 2017), both varying with the
     share known.
     """
+    # Loaded where it is needed: most commands fit nothing.
+    from scipy.optimize import minimize
+
     offset, slope = np.split(PLAIN, 2, axis=1)
     plain = np.hstack((offset.repeat(observed.scores.shape[1], axis=1), slope))
     link = plain if start is None else start.link

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from core.arrays import FloatArray, IntArray
 from core.selection.subset import Groups, Subset
@@ -57,6 +56,9 @@ def find_neighbours(subset: Subset, n_neighbours: int) -> tuple[IntArray, IntArr
     radii = np.zeros(counts.size)
     if counts.min() <= k:
         between_rows = distances[np.ix_(cells, cells)]
+        # Loaded where it is needed: it takes every command as long as all the rest.
+        from sklearn.neighbors import NearestNeighbors
+
         nearest = NearestNeighbors(n_neighbors=k, metric="precomputed")
         # Without an argument no row is its own neighbour.
         radii[cells] = nearest.fit(between_rows).kneighbors()[0][:, -1]

@@ -5,9 +5,9 @@ documents treat them as any other ensemble. They know nothing of costs.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
 
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
@@ -15,9 +15,12 @@ from core.model.votes import hypothesis_votes, raw_votes
 from core.table.dataset import Dataset, count_outputs
 from core.table.folds import make_folds
 from core.table.prices import Paid, buy
-from core.training.foreign import Table, lay_table, to_hypothesis
+from core.training.foreign import Table, lay_table, make_tree, to_hypothesis
 from core.training.params import BoostParams
 from core.training.rounds import Round
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
 
 MAX_ALPHAS = 20
 PRUNING_FOLDS = 5
@@ -28,7 +31,7 @@ BAGGED = {"bagging": None, "random_forest": "sqrt"}
 BASELINES = ("decision_tree", *BAGGED)
 
 
-def pruned(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
+def pruned(dataset: Dataset, table: Table, seed: int) -> "DecisionTreeClassifier":
     """One tree, pruned by cost-complexity (Breiman et al. 1984; Huang et al., sec. 7).
 
     The complexity parameter is the one of least error over 5 folds among the geometric
@@ -36,7 +39,7 @@ def pruned(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
     equals the largest. Rows that belong together are in one fold. Unpruned where there
     is but one row beside those of one class.
     """
-    tree = DecisionTreeClassifier(random_state=seed)
+    tree = make_tree(random_state=seed)
     folds = make_folds(dataset, PRUNING_FOLDS, seed)
     if not folds:
         return tree
@@ -52,12 +55,12 @@ def pruned(dataset: Dataset, table: Table, seed: int) -> DecisionTreeClassifier:
     for unseen in folds:
         seen = np.setdiff1d(np.arange(dataset.n_samples), unseen)
         for position, alpha in enumerate(alphas):
-            one = DecisionTreeClassifier(random_state=seed, ccp_alpha=alpha)
+            one = make_tree(random_state=seed, ccp_alpha=alpha)
             one.fit(table.columns[seen], table.targets[seen], table.weights[seen])
             is_wrong = one.predict(table.columns[unseen]) != table.targets[unseen]
             errors[position] += table.weights[unseen] @ is_wrong
     best = np.flatnonzero(errors <= errors.min() + 1e-12)[-1]
-    return DecisionTreeClassifier(random_state=seed, ccp_alpha=alphas[best])
+    return make_tree(random_state=seed, ccp_alpha=alphas[best])
 
 
 def grow_trees(
@@ -94,7 +97,7 @@ def grow_trees(
         seed, weights = tree_seed(params.seed, number), table.weights
         if is_bagged:
             weights = weights * bootstrap(dataset, params.seed, number)
-            estimator = DecisionTreeClassifier(
+            estimator = make_tree(
                 random_state=seed, max_features=BAGGED[params.algorithm]
             )
         else:

@@ -1,14 +1,17 @@
 """scikit-learn's trees: our tables as it reads them, its trees as our hypotheses."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
 
 from core.arrays import FloatArray, IntArray
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.table.catalogue import UNSEEN
 from core.table.dataset import Dataset
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
 
 # scikit-learn reads float32, and takes numbers that differ by less than 1e-7 for one:
 # the largest of each column is brought near 2**64.
@@ -30,6 +33,16 @@ class Table:
     exponents: IntArray
     targets: IntArray
     weights: FloatArray
+
+
+def make_tree(**settings: Any) -> "DecisionTreeClassifier":
+    """Return a tree of scikit-learn to be fitted.
+
+    It is imported here: loading it takes every command as long as all the rest.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(**settings)
 
 
 def lay_table(dataset: Dataset) -> Table:
@@ -61,7 +74,7 @@ def lay_table(dataset: Dataset) -> Table:
 
 
 def to_hypothesis(
-    fitted: DecisionTreeClassifier, table: Table, n_outputs: int
+    fitted: "DecisionTreeClassifier", table: Table, n_outputs: int
 ) -> Tree | None:
     """Return scikit-learn's tree as ours; None without a split."""
     tree = fitted.tree_

@@ -4,6 +4,8 @@ Only kernels of sessions run here: those of training start threads, and a proces
 that has started them can't be forked safely.
 """
 
+import scipy.optimize  # noqa: F401
+
 import app.main  # noqa: F401
 from core.session import machine
 from tests.app.clinic import clinic

@@ -12,6 +12,28 @@ BallotArray = npt.NDArray[np.int8]
 BoolArray = npt.NDArray[np.bool_]
 
 
+def is_same(one: object, other: object) -> bool:
+    """Return whether two values are the same, arrays by what they hold."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return one == other
+
+
+class Arrays:
+    """Values of a dataclass that holds arrays: the same where all its fields are."""
+
+    def __eq__(self, other: object) -> bool:
+        """Compare field by field."""
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [one.name for one in fields(self)]  # type: ignore[arg-type]  # a dataclass
+        return all(is_same(getattr(self, n), getattr(other, n)) for n in names)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+
 class Derived:
     """Values whose arrays follow from their fields, and are not pickled with them."""
 

@@ -1,6 +1,6 @@
 """What scikit-learn's conventions hand over, read as core's values or refused."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -121,13 +121,3 @@ def read_indicators(
         rule = "must hold 0 and 1 only, for several labels at once"
         raise RefusedError([Refusal("y", rule, describe(wrong[0].item()))])
     return y.astype(np.int64)
-
-
-def end_of(tuning: Generator[float, None, BoostParams]) -> BoostParams:
-    """Run a choice of parameters to its end."""
-    while True:
-        try:
-            next(tuning)
-        except StopIteration as end:
-            params: BoostParams = end.value
-            return params

@@ -23,6 +23,7 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.votes import label_votes
+from core.panels.ladder import fit_ladder
 from core.pipeline.choosing import AUTO, AUTO_NAMES, tune
 from core.session.curves import evaluate
 from core.session.probability import label_chances
@@ -33,6 +34,7 @@ from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.params import BoostParams
 from core.training.rules import RULES
+from core.work import end_of
 
 Budget = float | int | None
 
@@ -191,10 +193,13 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         self._seed = int(random.randint(2**31))
         params = replace(params, seed=self._seed)
         if auto:
-            params = conventions.end_of(tune(dataset, params, auto))
+            params = end_of(tune(dataset, params, auto))
         self.params_: BoostParams = params
         rounds = list(grow_ensemble(dataset, params, (), is_strict=True))
         self.ensemble_: Ensemble = make_ensemble(dataset, params, rounds)
+        if ALGORITHMS[params.algorithm].has_panels:
+            panels = end_of(fit_ladder(dataset, self._seed))
+            self.ensemble_ = replace(self.ensemble_, panels=panels)
         return self
 
     def _read_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -1,7 +1,10 @@
 """Compile, or load from the cache, every kernel before a request needs it."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from core.panels.ladder import fit_ladder
 from core.session import machine
 from core.session.curves import evaluate
 from core.session.policies import served_by
@@ -11,6 +14,7 @@ from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
+from core.work import end_of
 
 PARAMS = (
     BoostParams(rounds=3, learner="stump"),
@@ -32,6 +36,8 @@ def warm_up() -> None:
         for params in PARAMS:
             rounds = list(boost(shards, rows.catalogue, params))
             ensemble = make_ensemble(rows, params, rounds)
+            if params.learner == "stump":
+                ensemble = replace(ensemble, panels=end_of(fit_ladder(rows)))
             for policy in served_by(ensemble):
                 evaluate(ensemble, rows, [1_000_000, None], policy)
                 state = machine.start(ensemble, 10_000_000, policy=policy)

@@ -14,7 +14,7 @@ FIRST_PARTY = ("core", "app", "askless", "tests", "benchmarks", "migrations")
 LEAVES = ("app.records", "app.errors", "app.logs", "app.problems")
 
 # Module prefix -> first-party prefixes it may import. The longest prefix decides.
-CORE_LEAVES = ("core.arrays", "core.errors")
+CORE_LEAVES = ("core.arrays", "core.errors", "core.work")
 BELOW_TRAINING = (
     *CORE_LEAVES,
     "core.parameters",
@@ -27,6 +27,7 @@ ARROWS = {
     "core": (),
     "core.errors": (),
     "core.arrays": (),
+    "core.work": (),
     "core.kernels": ("core.arrays", "core.kernels"),
     "core.table": (*CORE_LEAVES, "core.kernels", "core.table"),
     "core.parameters": (*CORE_LEAVES, "core.table.prices"),
@@ -39,14 +40,16 @@ ARROWS = {
         "core.table",
         "core.selection",
     ),
+    "core.panels": (*BELOW_TRAINING, "core.training", "core.panels"),
     "core.pipeline": (
         *BELOW_TRAINING,
         "core.training",
+        "core.panels",
         "core.session",
         "core.selection",
         "core.pipeline",
     ),
-    "core.warm": (*BELOW_TRAINING, "core.training", "core.session"),
+    "core.warm": (*BELOW_TRAINING, "core.training", "core.panels", "core.session"),
     "core.estimator": ("core",),
     "core.conventions": ("core",),
     "askless": ("core.errors", "core.estimator", "askless"),
@@ -161,7 +164,7 @@ ARROWS = {
 
 # One file per noun, and siblings never meet; the files named here serve them all.
 SHARED: dict[str, set[str]] = {
-    "core.kernels": {"jit", "records", "paths", "prices", "draws", "walks"},
+    "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
     "app.http": {"deps", "errors", "forms", "watch"},
     "app.service": {"loaded"},
     "app.store": {"engine", "tables", "rows", "blobs"},
@@ -176,7 +179,7 @@ ONLY_FROM = {
         "core.training.baselines",
         "core.training.foreign",
     ),
-    "scipy": ("core.pipeline.calibration",),
+    "scipy": ("core.pipeline.calibration", "core.panels"),
     "app.settings": (
         "app.main",
         "app.worker",

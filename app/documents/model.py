@@ -19,6 +19,12 @@ from app.documents.hypotheses import (
     check_hypothesis,
     hypothesis_shape,
 )
+from app.documents.panels import (
+    PanelLadderShape,
+    build_panels,
+    check_panels,
+    panels_to_json,
+)
 from app.documents.shape import MAX_REFUSALS, Many, StoredShape, read_shape
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import N_KNOTS, Calibration, Cascade, Ensemble, Stage
@@ -98,6 +104,7 @@ class ModelDocument(StoredShape):
     is_multilabel: bool | None = None
     cascade: CascadeShape | None = None
     calibrations: dict[Policy, CalibrationShape | None]
+    panels: PanelLadderShape | None = None
     error_costs: Many[Many[ErrorCost]] | None = None
     curve: CurveShape | None = None
     card: Facts
@@ -120,13 +127,15 @@ def model_to_json(model: Model) -> dict[str, Any]:
         version=3,
         hypotheses=[],
         calibrations=calibrations,
+        panels=None,
     )
     # What a hypothesis does not have is left out; elsewhere it is null.
     hypotheses = [
         hypothesis_shape(one, alpha).model_dump(exclude_none=True)
         for one, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
     ]
-    return document.model_dump() | {"hypotheses": hypotheses}
+    panels = None if ensemble.panels is None else panels_to_json(ensemble.panels)
+    return document.model_dump() | {"hypotheses": hypotheses, "panels": panels}
 
 
 def model_from_json(raw: object) -> Model:
@@ -144,6 +153,7 @@ def model_from_json(raw: object) -> Model:
         check_parts(document),
         check_cascade(document),
         check_hypotheses(document, catalogue),
+        check_panels(document.panels, len(document.features), document.n_outputs),
     )
     ensemble = build_ensemble(document, catalogue)
     check_all(check_policy(ensemble))
@@ -190,6 +200,7 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
             if (found := document.calibrations.get(policy)) is not None
         ),
         is_multilabel=bool(document.is_multilabel),
+        panels=build_panels(document.panels),
         cascade=cascade
         and cascade.to(Cascade, stages=tuple(one.to(Stage) for one in cascade.stages)),
     )

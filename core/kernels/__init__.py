@@ -5,10 +5,32 @@ call those of another file.
 """
 
 from core.kernels.binning import FEW, MISSING, encode, encode_parallel, pack
+from core.kernels.boosted_trees import (
+    ServedTrees,
+    add_trees,
+    boost_trees,
+    find_stump_gains,
+)
 from core.kernels.bounds import Reach, Segments, bound_votes
 from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
 from core.kernels.draws import find_asking, tally_draws
 from core.kernels.histograms import add, add_parallel
+from core.kernels.newton import (
+    ABOVE,
+    BELOW,
+    CODE,
+    IS_CATEGORY,
+    IS_NUMBER,
+    KIND,
+    LOST,
+    MISSING_BELOW,
+    N_NODE,
+    READS,
+    CoarseTable,
+    Growth,
+    Pulls,
+    TreeRoom,
+)
 from core.kernels.paths import (
     FEATURE,
     GONE,

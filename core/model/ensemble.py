@@ -10,6 +10,7 @@ from core import kernels
 from core.arrays import BoolArray, Derived, FloatArray, IntArray
 from core.kernels import Paths
 from core.model.hypotheses import Hypothesis, Stump
+from core.model.panels import PanelLadder
 from core.model.paths import lay_paths
 from core.table.catalogue import Catalogue
 from core.table.dataset import ClassLabel, count_outputs
@@ -85,6 +86,7 @@ class Ensemble(Derived):
     error_costs: tuple[tuple[float, ...], ...] | None = None
     is_multilabel: bool = False
     cascade: Cascade | None = None
+    panels: PanelLadder | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -103,9 +105,11 @@ class Ensemble(Derived):
 
     @cached_property
     def is_used(self) -> BoolArray:
-        """Which features some hypothesis reads; (n_features,)."""
+        """Which features some hypothesis or panel reads; (n_features,)."""
         is_used = np.zeros(len(self.catalogue.features), dtype=np.bool_)
         is_used[self.paths.nodes[:, kernels.FEATURE]] = True
+        if self.panels is not None:
+            is_used[: self.panels.n_read] |= self.panels.members.any(axis=0)
         return is_used
 
     @cached_property

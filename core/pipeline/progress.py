@@ -1,18 +1,14 @@
 """How much of a training is done; guesses, for progress bars only."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from core.model.model import Model
 from core.training.rounds import Round
 
 # Of a training that has folds.
 VALIDATION_SHARE = 0.2
-
-Step = TypeVar("Step")
-Told = TypeVar("Told")
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +35,8 @@ class Part(NamedTuple):
     n_parts: int
     #: What all parts take of the whole training.
     room: float
+    #: What rounds take of a part; the rest is for panels.
+    rounds_room: float = 1.0
 
     @property
     def is_whole(self) -> bool:
@@ -47,23 +45,15 @@ class Part(NamedTuple):
 
     def progress(self, share: float, added: Round | None = None) -> Progress:
         """Return how much of the whole is done once this much of the part is."""
-        done = self.room * (self.number + share) / self.n_parts
+        done = self.room * (self.number + self.rounds_room * share) / self.n_parts
         return Progress(self.number, self.n_parts, added, done)
+
+    def rounded(self, share: float) -> Progress:
+        """Return the same once the rounds and this much of the panels are done."""
+        done = self.rounds_room + (1.0 - self.rounds_room) * share
+        return self._replace(rounds_room=1.0).progress(done)
 
     def validated(self, share: float) -> Progress:
         """Return the same once this much of the validation is done."""
         done = self.room + (1.0 - self.room) * share
         return Progress(self.number, self.n_parts, None, done)
-
-
-def pass_on(
-    working: Generator[Step, None, Found], tell: Callable[[Step], Told]
-) -> Generator[Told, None, Found]:
-    """Pass on the steps of some work in other words, and what it came to."""
-    while True:
-        try:
-            step = next(working)
-        except StopIteration as end:
-            found: Found = end.value
-            return found
-        yield tell(step)

@@ -13,8 +13,9 @@ import numpy as np
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
+from core.panels.ladder import fit_ladder
 from core.pipeline.choosing import tune
-from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training, pass_on
+from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import validate
 from core.selection.card import describe_selection
@@ -26,10 +27,14 @@ from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.baselines import out_of_bag_error
 from core.training.params import BoostParams
 from core.training.rounds import Round
+from core.work import pass_on
 
 # Of each part, or of what a selection leaves of it; guesses, for progress bars only.
 SELECTION_SHARE = 0.5
 TUNING_SHARE = 0.7
+
+# Of a part that has panels.
+ROUNDS_SHARE = 0.1
 
 
 class TrainedPart(NamedTuple):
@@ -38,6 +43,8 @@ class TrainedPart(NamedTuple):
     rounds: list[Round]
     params: BoostParams
     selection: Selection | None
+    #: what it was trained on: only what was selected has values
+    dataset: Dataset
 
 
 def train(
@@ -73,15 +80,20 @@ def train(
     check_classes(dataset, spec.boost)
     fold_idxs = make_folds(dataset, spec.folds, seed)
     room = 1.0 - VALIDATION_SHARE if fold_idxs else 1.0
-    parts = [Part(idx, len(fold_idxs) + 1, room) for idx in range(len(fold_idxs) + 1)]
+    has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
+    n_parts, rounds_room = len(fold_idxs) + 1, ROUNDS_SHARE if has_panels else 1.0
+    parts = [Part(idx, n_parts, room, rounds_room) for idx in range(n_parts)]
     everything = np.arange(dataset.n_samples)
     ensembles = []
     for part, left_out in zip(parts, [*fold_idxs, everything[:0]], strict=True):
         taken = dataset.take(np.setdiff1d(everything, left_out))
         trained = yield from train_part(taken, spec, done or {}, part)
-        ensembles.append(
-            make_ensemble(taken, spec.boost, trained.rounds, checked.error_costs)
-        )
+        ensemble = make_ensemble(taken, spec.boost, trained.rounds, checked.error_costs)
+        if has_panels:
+            fitting = fit_ladder(trained.dataset, spec.boost.seed)
+            panels = yield from pass_on(fitting, part.rounded)
+            ensemble = replace(ensemble, panels=panels)
+        ensembles.append(ensemble)
     *held_out, whole = ensembles
     curve = None
     if held_out:
@@ -114,12 +126,14 @@ def train_part(
 ) -> Generator[Progress, None, TrainedPart]:
     """Select, choose and train on the rows of one part, after the rounds that are done.
 
-    A fold that is finished selects nothing again; the whole does, for its card.
+    A fold that is finished selects nothing again, but for its panels; the whole does,
+    for its card.
     """
     params, selection = spec.boost, spec.selection
     rounds = list(done.get(part.number, ()))
-    if not part.is_whole and is_finished(params, done, part.number):
-        return TrainedPart(rounds, params, None)
+    is_lean = selection is None or not ALGORITHMS[params.algorithm].has_panels
+    if is_lean and not part.is_whole and is_finished(params, done, part.number):
+        return TrainedPart(rounds, params, None, dataset)
     selected = None
     before = 0.0
     if selection is not None:
@@ -128,7 +142,7 @@ def train_part(
             choosing, lambda step: part.progress(SELECTION_SHARE * step.share)
         )
         if not selected.feature_idxs:
-            return TrainedPart(rounds, params, selected)
+            return TrainedPart(rounds, params, selected, blank(dataset, selected))
         dataset = blank(dataset, selected)
     if spec.auto:
         start, room = before, TUNING_SHARE * (1.0 - before)
@@ -142,7 +156,7 @@ def train_part(
         rounds.append(added)
         share = added.number / ALGORITHMS[params.algorithm].most_rounds(params)
         yield part.progress(before + (1.0 - before) * share, added)
-    return TrainedPart(rounds, params, selected)
+    return TrainedPart(rounds, params, selected, dataset)
 
 
 def is_finished(

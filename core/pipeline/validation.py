@@ -9,12 +9,12 @@ from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve
 from core.model.votes import TIE
 from core.pipeline.calibration import HeldOutVotes, calibrate, join
-from core.pipeline.progress import pass_on
 from core.session.curves import evaluate
 from core.session.policies import POLICIES
 from core.session.simulate import walk
 from core.table.dataset import Dataset
 from core.table.prices import Paid, buy
+from core.work import pass_on
 
 MAX_CURVE_POINTS = 24
 
@@ -74,13 +74,16 @@ def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
     """Return the budgets that pay one feature more, evenly thinned to `most`.
 
     In the order in which hypotheses need them: for stumps where the plan of `ordered`
-    grows; a tree votes before its last feature is paid. The first is 0, the last
-    unlimited.
+    grows; a tree votes before its last feature is paid. Of panels the price of each.
+    The first is 0, the last unlimited.
     """
     spends, paid = [0], Paid()
     for feature_idx in ensemble.first_uses:
         amount, paid = buy(ensemble.catalogue, paid, (feature_idx,))
         spends.append(spends[-1] + amount)
+    if ensemble.panels is not None:
+        orders = [one.feature_idxs for one in ensemble.panels.panels]
+        spends = [buy(ensemble.catalogue, Paid(), order)[0] for order in orders]
     steps = sorted(set(spends))
     if len(steps) > most - 1:
         picks = np.linspace(0, len(steps) - 1, most - 1).round().astype(int)

@@ -234,8 +234,7 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     position = Position.of(ensemble, state)
     group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
     others = bundle_members(ensemble.catalogue, state, feature_idx)
-    is_payable = (position.waiting_for >= 0) & position.is_payable
-    could_ask = dict.fromkeys(position.waiting_for[is_payable].tolist())
+    policy = POLICIES[state.policy]
     starts, _ = ensemble.readers
     prices = position.prices.tolist()
     return Question(
@@ -246,22 +245,10 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         is_group_paid=group_idx != NO_GROUP
         and bool(position.case.is_group_paid[group_idx]),
         n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx]),
-        open_share=find_open_share(position, feature_idx),
+        open_share=policy.open_share(position, feature_idx),
         alternatives=tuple(
-            (idx, prices[idx]) for idx in could_ask if idx != feature_idx
+            (idx, prices[idx])
+            for idx in policy.could_ask(position)
+            if idx != feature_idx
         ),
     )
-
-
-def find_open_share(position: Position, feature_idx: int) -> float:
-    """Return the part of the alpha that is still open which waits for a feature."""
-    waiting_for = position.waiting_for
-    is_open = waiting_for >= 0
-    length = POLICIES[position.state.policy].plan_length(position)
-    if length is not None:
-        # The plan, and the hypothesis after it if it is the one that asks.
-        first_asking = int(np.argmax(waiting_for == feature_idx))
-        is_open[max(length, first_asking + 1) :] = False
-    alphas = position.ensemble.paths.alphas
-    asking = alphas[is_open & (waiting_for == feature_idx)].sum()
-    return float(asking / alphas[is_open].sum())

@@ -70,6 +70,24 @@ class Policy(ABC):
             marks=np.array(0),
         )
 
+    def could_ask(self, position: Position) -> list[int]:
+        """Return the features that could be asked next, each once."""
+        is_payable = (position.waiting_for >= 0) & position.is_payable
+        return list(dict.fromkeys(position.waiting_for[is_payable].tolist()))
+
+    def open_share(self, position: Position, feature_idx: int) -> float:
+        """Return the part of the alpha that is still open which waits for a feature."""
+        waiting_for = position.waiting_for
+        is_open = waiting_for >= 0
+        length = self.plan_length(position)
+        if length is not None:
+            # The plan, and the hypothesis after it if it is the one that asks.
+            first_asking = int(np.argmax(waiting_for == feature_idx))
+            is_open[max(length, first_asking + 1) :] = False
+        alphas = position.ensemble.paths.alphas
+        asking = alphas[is_open & (waiting_for == feature_idx)].sum()
+        return float(asking / alphas[is_open].sum())
+
     def n_draws(self, standing: Standing) -> int | None:
         """Return how many draws have voted; None where the vote is no sample."""
         del standing

@@ -1,7 +1,7 @@
 """The one table of algorithms: how each grows, which policy asks for it, its facts."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.model.ensemble import Cascade, Ensemble
 from core.table.binning import bin_values
@@ -28,6 +28,8 @@ class Algorithm:
     lay: Callable[[Dataset, BoostParams, Sequence[Round]], Cascade] | None = None
     #: Whether there may be two classes only.
     is_binary: bool = False
+    #: Whether panels are fitted besides.
+    has_panels: bool = False
     #: Whether trees leave rows out that can judge them.
     is_bagged: bool = False
 
@@ -41,7 +43,16 @@ def grow_boosted(
     return boost([table], dataset.catalogue, params, done)
 
 
+def grow_orders(
+    dataset: Dataset, params: BoostParams, done: Sequence[Round], is_strict: bool
+) -> Iterator[Round]:
+    """Boost by the smoothed rule, for who asks a model of panels by another policy."""
+    smoothed = replace(params, algorithm="adaboost_bt_smoothed")
+    return grow_boosted(dataset, smoothed, done, is_strict)
+
+
 ALGORITHMS = {
+    "panels": Algorithm("panels", grow_orders, has_panels=True),
     **{name: Algorithm(rule.policy, grow_boosted) for name, rule in RULES.items()},
     "cascade": Algorithm(
         "cascade",

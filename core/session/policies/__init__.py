@@ -4,11 +4,13 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.policies.cascade import CascadePolicy
 from core.session.policies.ordered import Ordered
+from core.session.policies.panels import PanelPolicy
 from core.session.policies.sample import Sample
 from core.session.policy import Policy
 
 POLICIES: dict[str, Policy] = {
-    policy.name: policy for policy in (Ordered(), Sample(), CascadePolicy())
+    policy.name: policy
+    for policy in (Ordered(), Sample(), CascadePolicy(), PanelPolicy())
 }
 
 

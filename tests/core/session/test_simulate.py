@@ -23,6 +23,7 @@ from core.table.dataset import Dataset
 from tests import naive_hypotheses as naive
 from tests import strategies, twins
 from tests.cascades import cascades
+from tests.panels import with_panels
 from tests.sessions import CLASSES, NEVER, answer_from_row
 from tests.small import ensemble_of, table_of
 
@@ -34,6 +35,7 @@ BUDGETS = st.lists(strategies.budgets(), max_size=4).map(
 
 
 every_policy = pytest.mark.parametrize("policy", [*POLICIES])
+of_hypotheses = pytest.mark.parametrize("policy", ["ordered", "sample", "cascade"])
 
 
 def make_ensemble(features, hypotheses, groups=(), **fields) -> Ensemble:
@@ -67,6 +69,8 @@ def tables(draw, policy="ordered"):
     if policy != "cascade":
         few = strategies.ensembles(policy=policy, max_hypotheses=4)
         kinds += [strategies.stump_ensembles(policy=policy), few]
+    if policy == "panels":
+        kinds = [with_panels(kind) for kind in kinds]
     ensemble = draw(st.one_of(kinds))
     values = draw(strategies.tables(ensemble.catalogue, max_rows=3))
     return ensemble, values, draw(BUDGETS)
@@ -84,7 +88,7 @@ def naive_end(ensemble, policy, row, budget, uniforms) -> naive.End:
     return naive.walk_staged(*of_row, [(one.length, one.threshold) for one in stages])
 
 
-@every_policy
+@of_hypotheses
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_walk_is_the_naive_session(policy, data, seed):
     ensemble, values, budgets = data.draw(tables(policy))

@@ -1,0 +1,298 @@
+"""The panels of a model's document: sets of features with what predicts from each."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from app.documents.shape import Many, StoredShape
+from core import kernels
+from core.errors import Refusal
+from core.model.panels import (
+    Blend,
+    Columns,
+    KernelRidge,
+    LogisticRidge,
+    Panel,
+    PanelLadder,
+    Trees,
+)
+
+Idx = Annotated[int, Field(ge=0, le=2**31)]
+Node = Annotated[int, Field(ge=-(2**31), le=2**31)]
+Number = Annotated[float, Field(ge=-1e300, le=1e300)]
+Positive = Annotated[float, Field(gt=0, le=1e300)]
+
+
+class ColumnsShape(StoredShape):
+    feature_idxs: Many[Idx] = Field(alias="features")
+    codes: Many[Annotated[int, Field(ge=-2, le=2**31)]]
+    lows: Many[Number]
+    highs: Many[Number]
+    means: Many[Number]
+    scales: Many[Positive]
+
+
+class TreesShape(StoredShape):
+    """Nodes one after the other; a child below 0 is -1 - s of the step s."""
+
+    starts: Many[Number]
+    features: Many[Idx]
+    cuts: Many[Number]
+    is_category: Many[bool]
+    missing_below: Many[bool]
+    below: Many[Node]
+    above: Many[Node]
+    roots: Many[Node]
+    outputs: Many[Idx]
+    steps: Many[Number]
+
+
+class KernelShape(StoredShape):
+    kind: Literal["laplace", "gauss"]
+    width: Positive
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
+    stretches: Many[Number]
+    coefficients: Many[Many[Number]]
+    offsets: Many[Number]
+    slope: Number
+
+
+class LogisticShape(StoredShape):
+    kind: Literal["logistic"] = "logistic"
+    coefficients: Many[Many[Number]]
+    offsets: Many[Number]
+
+
+class BlendShape(StoredShape):
+    columns: ColumnsShape
+    trees: TreesShape
+    ridges: Many[KernelShape | LogisticShape]
+    weights: Many[Annotated[float, Field(ge=0, le=1e6)]]
+
+
+class PanelShape(StoredShape):
+    feature_idxs: Many[Idx] = Field(alias="features")
+    loss: Annotated[float, Field(ge=0, le=1e6)]
+    may_lack: Many[Idx]
+    blend: BlendShape | None = None
+
+
+class PanelLadderShape(StoredShape):
+    starts: Many[Number]
+    panels: Annotated[Many[PanelShape], Field(min_length=1)]
+
+
+def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
+    """Return panels as JSON-able values."""
+    return {
+        "starts": ladder.starts.tolist(),
+        "panels": [panel_to_json(panel) for panel in ladder.panels],
+    }
+
+
+def panel_to_json(panel: Panel) -> dict[str, Any]:
+    """Return a panel as JSON-able values."""
+    blend = panel.blend
+    told: dict[str, Any] = {
+        "features": list(panel.feature_idxs),
+        "loss": panel.loss,
+        "may_lack": sorted(panel.may_lack),
+        "blend": None,
+    }
+    if blend is not None:
+        columns = listed(blend.columns)
+        told["blend"] = {
+            "columns": {"features": columns.pop("feature_idxs"), **columns},
+            "trees": trees_to_json(blend.trees),
+            "ridges": [
+                listed(ridge) | ({} if isinstance(ridge, KernelRidge) else LOGISTIC)
+                for ridge in blend.ridges
+            ],
+            "weights": blend.weights.tolist(),
+        }
+    return told
+
+
+LOGISTIC = {"kind": "logistic"}
+
+
+def listed(holder: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass, arrays as lists."""
+    values = {one.name: getattr(holder, one.name) for one in fields(holder)}
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
+    }
+
+
+def trees_to_json(trees: Trees) -> dict[str, Any]:
+    """Return trees as JSON-able values."""
+    served = trees.served
+    nodes = served.nodes
+    return {
+        "starts": trees.starts.tolist(),
+        "features": nodes[:, kernels.READS].tolist(),
+        "cuts": served.cuts.tolist(),
+        "is_category": (nodes[:, kernels.KIND] == kernels.IS_CATEGORY).tolist(),
+        "missing_below": (nodes[:, kernels.MISSING_BELOW] == 1).tolist(),
+        "below": nodes[:, kernels.BELOW].tolist(),
+        "above": nodes[:, kernels.ABOVE].tolist(),
+        "roots": served.roots.tolist(),
+        "outputs": served.outputs.tolist(),
+        "steps": served.steps.tolist(),
+    }
+
+
+def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
+    """Return panels from their document, which `check_panels` has found right."""
+    if shape is None:
+        return None
+    panels = tuple(
+        Panel(
+            feature_idxs=one.feature_idxs,
+            loss=one.loss,
+            may_lack=frozenset(one.may_lack),
+            blend=None if one.blend is None else build_blend(one.blend),
+        )
+        for one in shape.panels
+    )
+    return PanelLadder(panels, np.array(shape.starts, np.float64))
+
+
+def build_blend(shape: BlendShape) -> Blend:
+    """Return a blend from its document."""
+    return Blend(
+        columns=build_columns(shape.columns),
+        trees=build_trees(shape.trees),
+        ridges=tuple(build_ridge(one) for one in shape.ridges),
+        weights=np.array(shape.weights, np.float64),
+    )
+
+
+def build_columns(shape: ColumnsShape) -> Columns:
+    """Return columns from their document."""
+    floats = [shape.lows, shape.highs, shape.means, shape.scales]
+    return Columns(
+        np.array(shape.feature_idxs, np.int64),
+        np.array(shape.codes, np.int64),
+        *(np.array(one, np.float64) for one in floats),
+    )
+
+
+def build_trees(shape: TreesShape) -> Trees:
+    """Return trees from their document."""
+    nodes = np.zeros((len(shape.features), kernels.N_NODE), np.int64)
+    nodes[:, kernels.READS] = shape.features
+    nodes[:, kernels.KIND] = np.where(
+        shape.is_category, kernels.IS_CATEGORY, kernels.IS_NUMBER
+    )
+    nodes[:, kernels.MISSING_BELOW] = shape.missing_below
+    nodes[:, kernels.BELOW] = shape.below
+    nodes[:, kernels.ABOVE] = shape.above
+    served = kernels.ServedTrees(
+        nodes,
+        np.array(shape.cuts, np.float64),
+        np.array(shape.roots, np.int64),
+        np.array(shape.outputs, np.int64),
+        np.array(shape.steps, np.float64),
+    )
+    return Trees(np.array(shape.starts, np.float64), served)
+
+
+def build_ridge(shape: KernelShape | LogisticShape) -> KernelRidge | LogisticRidge:
+    """Return a ridge from its document."""
+    coefficients = np.array(shape.coefficients, np.float64)
+    offsets = np.array(shape.offsets, np.float64)
+    if isinstance(shape, LogisticShape):
+        return LogisticRidge(coefficients, offsets)
+    return KernelRidge(
+        kind=shape.kind,
+        width=shape.width,
+        seed=shape.seed,
+        stretches=np.array(shape.stretches, np.float64),
+        coefficients=coefficients,
+        offsets=offsets,
+        slope=shape.slope,
+    )
+
+
+def check_panels(
+    shape: PanelLadderShape | None, n_features: int, n_outputs: int
+) -> Iterator[Refusal]:
+    """Yield what is wrong with panels: parts that don't fit one another."""
+    if shape is None:
+        return
+    where = "model.panels"
+    if len(shape.starts) != n_outputs:
+        yield Refusal(f"{where}.starts", f"must be {n_outputs} numbers")
+    if not any(not one.feature_idxs for one in shape.panels):
+        yield Refusal(f"{where}.panels", "must have one without features")
+    for position, one in enumerate(shape.panels):
+        place = f"{where}.panels[{position}]"
+        idxs = set(one.feature_idxs)
+        if len(idxs) < len(one.feature_idxs) or max(idxs, default=0) >= n_features:
+            rule = f"must be different positions below {n_features}"
+            yield Refusal(f"{place}.features", rule)
+        if not idxs.issuperset(one.may_lack):
+            yield Refusal(f"{place}.may_lack", "must be among the features")
+        if (one.blend is None) != (not idxs):
+            yield Refusal(f"{place}.blend", "is there exactly where features are")
+        elif one.blend is not None:
+            yield from check_blend(one.blend, idxs, n_outputs, f"{place}.blend")
+
+
+def check_blend(
+    shape: BlendShape, idxs: set[int], n_outputs: int, where: str
+) -> Iterator[Refusal]:
+    """Yield what is wrong with a blend of some features."""
+    columns = dict(shape.columns)
+    n_columns = len(shape.columns.feature_idxs)
+    if {len(one) for one in columns.values()} != {n_columns} or not n_columns:
+        yield Refusal(f"{where}.columns", "lists must be of one length, not empty")
+    if not idxs.issuperset(shape.columns.feature_idxs):
+        yield Refusal(f"{where}.columns.features", "must be among those of the panel")
+    if len(shape.weights) != 1 + len(shape.ridges):
+        rule = "must be one for the trees and one for each ridge"
+        yield Refusal(f"{where}.weights", rule)
+    for number, ridge in enumerate(shape.ridges):
+        place = f"{where}.ridges[{number}]"
+        n_rows, is_kernel = n_columns, isinstance(ridge, KernelShape)
+        if isinstance(ridge, KernelShape):
+            n_rows = len(ridge.coefficients)
+            if len(ridge.stretches) != n_columns:
+                yield Refusal(f"{place}.stretches", f"must be {n_columns} numbers")
+        is_even = n_rows % 2 == 0 and n_rows > 0 if is_kernel else True
+        widths = {len(ridge.offsets), *map(len, ridge.coefficients)}
+        if widths != {n_outputs} or len(ridge.coefficients) != n_rows or not is_even:
+            rule = f"must be rows of {n_outputs} numbers, as many as it has inputs"
+            yield Refusal(f"{place}.coefficients", rule)
+    yield from check_trees(shape.trees, idxs, n_outputs, f"{where}.trees")
+
+
+def check_trees(
+    shape: TreesShape, idxs: set[int], n_outputs: int, where: str
+) -> Iterator[Refusal]:
+    """Yield what is wrong with trees: a child comes after its node, so all end."""
+    n_nodes, n_steps = len(shape.features), len(shape.steps)
+    per_node = shape.cuts, shape.is_category, shape.missing_below
+    if {*map(len, (*per_node, shape.below, shape.above)), n_nodes} != {n_nodes}:
+        yield Refusal(where, "lists of nodes must be of one length")
+        return
+    if not idxs.issuperset(shape.features):
+        yield Refusal(f"{where}.features", "must be among those of the panel")
+    if len(shape.roots) != len(shape.outputs) or len(shape.starts) != n_outputs:
+        yield Refusal(where, f"must have an output per root, and {n_outputs} starts")
+    if max(shape.outputs, default=0) >= n_outputs:
+        yield Refusal(f"{where}.outputs", f"must be below {n_outputs}")
+    below, above, own = np.array(shape.below), np.array(shape.above), np.arange(n_nodes)
+    children = np.concatenate((below, above, np.array(shape.roots)))
+    after = np.concatenate((own, own, np.full(len(shape.roots), -1)))
+    is_node = children >= 0
+    is_wrong = np.where(
+        is_node, (children <= after) | (children >= n_nodes), children < -n_steps
+    )
+    if is_wrong.any():
+        yield Refusal(where, "a child must be a later node, or a step that is there")

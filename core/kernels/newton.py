@@ -1,0 +1,269 @@
+"""Compiled growth of one small tree by second-order (Newton) steps."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from core.kernels.jit import kernel
+
+# Columns of a node: what it reads, the code it parts at, how, and where to.
+READS, CODE, KIND, MISSING_BELOW, BELOW, ABOVE = range(6)
+N_NODE = 6
+# Kinds of a node: the code or less is below; or only the code itself is.
+IS_NUMBER, IS_CATEGORY = range(2)
+# Codes of a column, and the place of a missing one.
+N_COARSE = 64
+LOST = N_COARSE - 1
+# Of a histogram: gradients, their slopes and rows.
+GRADIENT, SLOPE, ROWS = range(3)
+N_SUMS = 3
+LEAST_SLOPE = 1e-12
+LEAST_GAIN = 1e-9
+
+
+class CoarseTable(NamedTuple):
+    """Rows as codes below `LOST`, which stands for a missing value."""
+
+    #: (n_columns, n_rows)
+    codes: CodeArray
+    #: (n_columns,)
+    n_codes: IntArray
+    #: (n_columns,)
+    is_category: BoolArray
+    #: (n_columns,)
+    has_missing: BoolArray
+
+
+class Growth(NamedTuple):
+    """How trees are grown."""
+
+    rounds: int
+    leaves: int
+    #: what each step is shortened to
+    rate: float
+    #: added to the slopes of a leaf
+    l2: float
+    #: rows of a leaf at least
+    least_rows: int
+    #: share of the rows that a round draws
+    row_share: float
+    #: share of the columns that a tree draws
+    column_share: float
+    seed: int
+
+
+class Pulls(NamedTuple):
+    """What the loss falls by with each row's score, and how fast that changes."""
+
+    #: (n_rows,)
+    gradients: FloatArray
+    #: (n_rows,)
+    slopes: FloatArray
+
+
+class TreeRoom(NamedTuple):
+    """Where a tree is written to."""
+
+    #: (leaves - 1, N_NODE); a child is a node, or -1 - s of the leaf s
+    nodes: IntArray
+    #: (leaves,)
+    steps: FloatArray
+    #: (n_columns,), to which the gains of its splits are added
+    gains: FloatArray
+
+
+@kernel
+def score_of(gradient, slope, l2):
+    """Return twice what a leaf of these sums lowers the loss by."""
+    return gradient * gradient / (slope + l2 + LEAST_SLOPE)
+
+
+@kernel
+def last_code(table, column):
+    """Return one more than the greatest code: rare categories have the last of all."""
+    return LOST if table.is_category[column] else table.n_codes[column]
+
+
+@kernel
+def sum_leaf(table, is_open, rows, pulls, out_sums):
+    """Sum gradients, slopes and rows by code of each open column."""
+    for column in range(is_open.shape[0]):
+        if not is_open[column]:
+            continue
+        codes, sums = table.codes[column], out_sums[column]
+        sums[: last_code(table, column)] = 0.0
+        sums[LOST] = 0.0
+        for place in range(rows.shape[0]):
+            row = rows[place]
+            code = codes[row]
+            sums[code, GRADIENT] += pulls.gradients[row]
+            sums[code, SLOPE] += pulls.slopes[row]
+            sums[code, ROWS] += 1.0
+
+
+@kernel
+def add_sums(one, sums, code):
+    """Add the sums of a code to others; as tuples, which cost nothing to make."""
+    gradient, slope, rows = one
+    return (
+        gradient + sums[code, GRADIENT],
+        slope + sums[code, SLOPE],
+        rows + sums[code, ROWS],
+    )
+
+
+@kernel
+def find_gain(below, total, growth):
+    """Return what parting a leaf gains, or 0 where a side has too few rows."""
+    gradient, slope, rows = below
+    rest, rest_slope = total[GRADIENT] - gradient, total[SLOPE] - slope
+    if min(rows, total[ROWS] - rows) < growth.least_rows:
+        return 0.0
+    return (
+        score_of(gradient, slope, growth.l2)
+        + score_of(rest, rest_slope, growth.l2)
+        - score_of(total[GRADIENT], total[SLOPE], growth.l2)
+    )
+
+
+@kernel
+def split_column(column, table, sums, growth, best, out_split):
+    """Write the best split of a column where it gains more; return the most gained.
+
+    Missing values go to the side where they gain more; where there are none, to the
+    side of more rows.
+    """
+    n_codes, is_category = table.n_codes[column], table.is_category[column]
+    has_lost = sums[LOST, ROWS] > 0
+    nothing = (0.0, 0.0, 0.0)
+    total = add_sums(nothing, sums, LOST)
+    for code in range(last_code(table, column)):
+        total = add_sums(total, sums, code)
+    below = nothing
+    for code in range(n_codes - (not is_category)):
+        below = add_sums(nothing if is_category else below, sums, code)
+        for with_lost in range(2 if has_lost else 1):
+            side = add_sums(below, sums, LOST) if with_lost else below
+            gain = find_gain(side, total, growth)
+            if gain > best:
+                best = gain
+                out_split[READS], out_split[CODE] = column, code
+                out_split[KIND] = IS_CATEGORY if is_category else IS_NUMBER
+                is_larger = not has_lost and 2 * side[ROWS] > total[ROWS]
+                out_split[MISSING_BELOW] = with_lost == 1 or is_larger
+    return best
+
+
+@kernel
+def find_split(table, is_open, sums, growth, out_split):
+    """Find the split of a leaf that gains most; return the gain, 0 without one.
+
+    Ties go to the first column, then to the lowest code.
+    """
+    best = LEAST_GAIN
+    for column in range(is_open.shape[0]):
+        if is_open[column]:
+            best = split_column(column, table, sums[column], growth, best, out_split)
+    return best if best > LEAST_GAIN else 0.0
+
+
+@kernel
+def goes_below(code, node):
+    """Return whether a code goes below a node."""
+    if code == LOST:
+        return node[MISSING_BELOW] == 1
+    if node[KIND] == IS_CATEGORY:
+        return code == node[CODE]
+    return code <= node[CODE]
+
+
+@kernel
+def part_leaf(table, rows, node):
+    """Reorder the rows of a leaf, those below its node first; return their number."""
+    codes = table.codes[node[READS]]
+    is_below = np.empty(rows.shape[0], np.bool_)
+    for place in range(rows.shape[0]):
+        is_below[place] = goes_below(codes[rows[place]], node)
+    below, above = rows[is_below], rows[~is_below]
+    rows[: below.shape[0]] = below
+    rows[below.shape[0] :] = above
+    return below.shape[0]
+
+
+@kernel
+def write_steps(rows, pulls, bounds, growth, out_steps):
+    """Write the Newton step of each leaf; bounds: (n_leaves, 2), its rows' places."""
+    for leaf in range(bounds.shape[0]):
+        its_rows = rows[bounds[leaf, 0] : bounds[leaf, 1]]
+        gradient = pulls.gradients[its_rows].sum()
+        slope = pulls.slopes[its_rows].sum()
+        out_steps[leaf] = growth.rate * gradient / (slope + growth.l2 + LEAST_SLOPE)
+
+
+@kernel
+def grow_tree(table, rows, pulls, growth, is_open, out_tree):
+    """Grow a tree leaf by leaf, that of the largest gain first; return its nodes.
+
+    rows: positions of the rows it is grown on, which are reordered.
+
+    A tree of three leaves; leaf 0 is everything at first::
+
+        split 0 parts leaf 0: node 0, below it leaf 0, above it leaf 1
+        split 1 parts leaf 1: node 1, below it leaf 1, above it leaf 2
+        nodes: 0 (below -1, above 1), 1 (below -2, above -3)
+    """
+    n_leaves, n_columns = growth.leaves, table.codes.shape[0]
+    sums = np.empty((n_leaves, n_columns, N_COARSE, N_SUMS))
+    bounds = np.zeros((n_leaves, 2), np.int64)
+    splits = np.zeros((n_leaves, N_NODE), np.int64)
+    gains = np.zeros(n_leaves)
+    # Where each leaf hangs: its node and side.
+    hangs = np.full((n_leaves, 2), -1)
+    bounds[0, 1] = rows.shape[0]
+    sum_leaf(table, is_open, rows, pulls, sums[0])
+    gains[0] = find_split(table, is_open, sums[0], growth, splits[0])
+    node = 0
+    while node < n_leaves - 1 and gains.max() > 0.0:
+        leaf, other = np.argmax(gains), node + 1
+        out_tree.nodes[node] = splits[leaf]
+        out_tree.gains[splits[leaf, READS]] += gains[leaf]
+        if hangs[leaf, 0] >= 0:
+            out_tree.nodes[hangs[leaf, 0], hangs[leaf, 1]] = node
+        start, stop = bounds[leaf]
+        middle = start + part_leaf(table, rows[start:stop], out_tree.nodes[node])
+        bounds[leaf, 1], bounds[other, 0], bounds[other, 1] = middle, middle, stop
+        hangs[leaf, 0], hangs[leaf, 1] = node, BELOW
+        hangs[other, 0], hangs[other, 1] = node, ABOVE
+        out_tree.nodes[node, BELOW] = -1 - leaf
+        out_tree.nodes[node, ABOVE] = -1 - other
+        node += 1
+        if node < n_leaves - 1:
+            sum_sides(table, is_open, rows, pulls, (sums, bounds, leaf, other))
+            for one in (leaf, other):
+                gains[one] = find_split(table, is_open, sums[one], growth, splits[one])
+    write_steps(rows, pulls, bounds[: node + 1], growth, out_tree.steps)
+    return node
+
+
+@kernel
+def sum_sides(table, is_open, rows, pulls, leaves):
+    """Sum the smaller of two new leaves; the other is what is left of their parent."""
+    sums, bounds, leaf, other = leaves
+    sizes = bounds[:, 1] - bounds[:, 0]
+    small, large = (leaf, other) if sizes[leaf] <= sizes[other] else (other, leaf)
+    sums[large] = sums[leaf]
+    its_rows = rows[bounds[small, 0] : bounds[small, 1]]
+    sum_leaf(table, is_open, its_rows, pulls, sums[small])
+    sums[large] -= sums[small]
+
+
+@kernel
+def leaf_of(table, row, n_nodes, nodes):
+    """Return the leaf that a row comes to."""
+    here = 0 if n_nodes > 0 else -1
+    while here >= 0:
+        node = nodes[here]
+        is_below = goes_below(table.codes[node[READS], row], node)
+        here = node[BELOW] if is_below else node[ABOVE]
+    return -1 - here

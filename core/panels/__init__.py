@@ -1,0 +1,1 @@
+"""Which features to buy at every budget, and what predicts from each such set."""

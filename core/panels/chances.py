@@ -1,0 +1,105 @@
+"""Log odds as chances, and what they lose on rows."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.model.panels import MAX_LOGIT
+
+Loss = Callable[[FloatArray], tuple[float, FloatArray]]
+Bounds = tuple[float | None, float | None]
+
+# No chance is taken for surer than this when log odds are made of it.
+LEAST_CHANCE = 1e-5
+
+
+def to_logits(chances: FloatArray) -> FloatArray:
+    """Log odds of two classes, else logs; (..., n_classes) -> (..., n_outputs)."""
+    logs = np.log(np.clip(chances, LEAST_CHANCE, 1.0 - LEAST_CHANCE))
+    if chances.shape[-1] == 2:
+        return logs[..., 1:] - logs[..., :1]
+    centred: FloatArray = logs - logs.mean(axis=-1, keepdims=True)
+    return centred
+
+
+def mean_loss(logits: FloatArray, targets: IntArray, weights: FloatArray) -> float:
+    """Mean log-loss of rows; (n_rows, n_outputs)."""
+    losses, _ = losses_and_pulls(logits, targets)
+    return float(weights @ losses / weights.sum())
+
+
+def losses_and_pulls(
+    logits: FloatArray, targets: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Log-loss of each row, and how it changes with each of its log odds."""
+    if logits.shape[-1] == 1:
+        signs = 2.0 * targets - 1.0
+        leads = signs * logits[:, 0]
+        pulls = -signs / (1.0 + np.exp(np.clip(leads, -MAX_LOGIT, MAX_LOGIT)))
+        return np.logaddexp(0.0, -leads), pulls[:, None]
+    every = np.arange(targets.size)
+    least = logits - logits.max(axis=1, keepdims=True)
+    chances = np.exp(least)
+    totals = chances.sum(axis=1)
+    losses = np.log(totals) - least[every, targets]
+    chances /= totals[:, None]
+    chances[every, targets] -= 1.0
+    return losses, chances
+
+
+def descend(
+    loss: Loss, start: FloatArray, bounds: Sequence[Bounds] | None = None
+) -> FloatArray:
+    """Minimise a loss, which comes with its slopes, by L-BFGS-B."""
+    # Loaded where it is needed: most commands fit nothing.
+    from scipy.optimize import minimize
+
+    found: FloatArray = minimize(
+        loss, start, jac=True, method="L-BFGS-B", bounds=bounds
+    ).x
+    return found
+
+
+def fit_link(
+    votes: FloatArray, targets: IntArray, weights: FloatArray
+) -> tuple[float, FloatArray]:
+    """Fit log odds = slope * vote + offset; return the slope and the offsets.
+
+    Platt (1999), of several classes one slope and an offset each.
+    """
+
+    def loss(x: FloatArray) -> tuple[float, FloatArray]:
+        losses, pulls = losses_and_pulls(x[0] * votes + x[1:], targets)
+        pulls *= weights[:, None]
+        changes = np.append((pulls * votes).sum(), pulls.sum(axis=0))
+        away = x - start
+        return float(losses @ weights + 1e-3 * away @ away), changes + 2e-3 * away
+
+    start = np.append(2.0, np.zeros(votes.shape[1]))
+    free = [(None, None)] * votes.shape[1]
+    found = descend(loss, start, [(0.0, None), *free])
+    return float(found[0]), found[1:]
+
+
+def fit_weights(
+    logits: FloatArray,
+    targets: IntArray,
+    weights: FloatArray,
+    start: FloatArray,
+    hold: float,
+) -> FloatArray:
+    """Weigh predictors so that the sum of their log odds has the least log-loss.
+
+    `logits` (n_predictors, n_rows, n_outputs) of rows not fitted to; none weighs less
+    than 0, and each is held to its start, by `hold` rows.
+    """
+
+    def loss(x: FloatArray) -> tuple[float, FloatArray]:
+        losses, pulls = losses_and_pulls(np.einsum("p,pnk->nk", x, logits), targets)
+        pulls *= weights[:, None]
+        away = x - start
+        changes = np.einsum("nk,pnk->p", pulls, logits) + 2.0 * hold * away
+        return float(losses @ weights + hold * away @ away), changes
+
+    return descend(loss, start, [(0.0, None)] * start.size)

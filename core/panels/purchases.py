@@ -1,0 +1,84 @@
+"""What can be bought at once, and what sets of it cost."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core.arrays import BoolArray, Derived, FloatArray
+from core.table.catalogue import NO_GROUP, Catalogue
+from core.table.prices import Paid, buy
+
+NOTHING = Paid()
+
+
+@dataclass(frozen=True, eq=False)
+class Shop(Derived):
+    """A catalogue as a buyer sees it: a bundle is bought whole, fees fall due once."""
+
+    catalogue: Catalogue
+    #: which features say anything; the others are never bought
+    is_useful: BoolArray
+
+    @cached_property
+    def offers(self) -> tuple[tuple[int, ...], ...]:
+        """Useful features that are bought together: those of a bundle, or one alone."""
+        offers: dict[object, list[int]] = {}
+        group_idxs = self.catalogue.group_idxs.tolist()
+        for idx in np.flatnonzero(self.is_useful).tolist():
+            is_bundled = bool(self.catalogue.is_bundled[idx])
+            key: object = ("bundle", group_idxs[idx]) if is_bundled else idx
+            offers.setdefault(key, []).append(idx)
+        return tuple(tuple(one) for one in offers.values())
+
+    @cached_property
+    def offer_of(self) -> dict[int, int]:
+        """Offer of each useful feature."""
+        return {
+            idx: number for number, offer in enumerate(self.offers) for idx in offer
+        }
+
+    def price(self, feature_idxs: Iterable[int], paid: Paid = NOTHING) -> int:
+        """Return what features cost, bought after others; in micro-units."""
+        return buy(self.catalogue, paid, feature_idxs)[0]
+
+    def fill(self, order: Sequence[int], budget: int) -> tuple[int, ...]:
+        """Buy in an order of features whatever still fits, bundles whole."""
+        taken: dict[int, None] = {}
+        left, paid = budget, Paid()
+        for idx in order:
+            if idx in taken or not self.is_useful[idx]:
+                continue
+            offer = self.offers[self.offer_of[idx]]
+            amount, after = buy(self.catalogue, paid, offer)
+            if amount <= left:
+                left, paid = left - amount, after
+                taken |= dict.fromkeys(offer)
+        return tuple(taken)
+
+    def starters(
+        self, paid: Paid, gains: FloatArray, costs: FloatArray
+    ) -> list[tuple[int, ...]]:
+        """Return what may be bought next: each offer, and openings of unpaid groups.
+
+        A fee may pay only with several members of its group: of each such group the
+        first members by gain per cost, as many as give the most gain per price.
+        """
+        bought = [one for one in self.offers if one[0] not in paid.feature_idxs]
+        groups: dict[int, list[int]] = {}
+        for idx, *_ in bought:
+            group = int(self.catalogue.group_idxs[idx])
+            is_due = group != NO_GROUP and group not in paid.group_idxs
+            if is_due and not self.catalogue.is_bundled[idx]:
+                groups.setdefault(group, []).append(idx)
+        for group, members in groups.items():
+            fee = float(self.catalogue.fees[group])
+            if fee == 0 or len(members) < 2:
+                continue
+            order = sorted(members, key=lambda idx: -gains[idx] / costs[idx])
+            totals = np.cumsum(gains[order]) / (fee + np.cumsum(costs[order]))
+            size = 1 + int(totals.argmax())
+            if size > 1:
+                bought.append(tuple(order[:size]))
+        return bought

@@ -1,0 +1,160 @@
+"""The rows that panels are fitted to: codes for trees, columns for the rest."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core import kernels
+from core.arrays import BoolArray, Derived, FloatArray, IntArray
+from core.kernels import CoarseTable
+from core.model.panels import MISSING_CODE, NUMBER_CODE, Columns
+from core.table.binning import find_middles
+from core.table.dataset import Dataset, count_outputs
+from core.table.folds import make_folds
+
+# Of a category the most frequent have a column each.
+MAX_CATEGORIES = 12
+
+# Of a class that has none, as many rows as this: no log odds are infinite.
+LEAST_ROWS = 1e-3
+
+# Numbers are clipped at these quantiles, against single wild values.
+CLIP = 0.005
+
+
+@dataclass(frozen=True, eq=False)
+class PanelRows(Derived):
+    """Rows to fit to, with what is computed of them once."""
+
+    dataset: Dataset
+    seed: int
+
+    @property
+    def targets(self) -> IntArray:
+        """Class positions; (n_rows,)."""
+        return self.dataset.targets
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.dataset.n_samples
+
+    @property
+    def n_outputs(self) -> int:
+        """Log odds that tell of a row: 1 of two classes, else one per class."""
+        return count_outputs(len(self.dataset.classes), is_multilabel=False)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Weights of rows, of mean 1; (n_rows,)."""
+        return self.dataset.weights * self.n_rows
+
+    @cached_property
+    def priors(self) -> FloatArray:
+        """Class shares, none quite 0 or 1; (n_classes,)."""
+        n_classes = len(self.dataset.classes)
+        sums = np.bincount(self.targets, self.weights, n_classes)
+        sums = np.maximum(sums, LEAST_ROWS)
+        shares: FloatArray = sums / sums.sum()
+        return shares
+
+    @cached_property
+    def starts(self) -> FloatArray:
+        """Log odds of the class shares; (n_outputs,)."""
+        logs = np.log(self.priors)
+        return logs if self.n_outputs > 1 else logs[1:] - logs[:1]
+
+    @cached_property
+    def cuts(self) -> list[FloatArray]:
+        """Per feature what parts code k from k + 1, or the category of each code."""
+        return [
+            coarse_cuts(column, feature.type == "category")
+            for feature, column in zip(
+                self.dataset.catalogue.features, self.dataset.values.T, strict=True
+            )
+        ]
+
+    @cached_property
+    def coarse(self) -> CoarseTable:
+        """Codes of every feature."""
+        values, features = self.dataset.values, self.dataset.catalogue.features
+        is_category = np.array([one.type == "category" for one in features], np.bool_)
+        codes = np.empty(values.T.shape, np.uint8)
+        for column, cuts, its_codes in zip(values.T, self.cuts, codes, strict=True):
+            its_codes[:] = np.searchsorted(cuts, column, "left")
+        for idx in np.flatnonzero(is_category):
+            # A category without a code of its own is as good as missing.
+            known = np.append(self.cuts[idx], np.nan)
+            lost = known[np.minimum(codes[idx], known.size - 1)] != values[:, idx]
+            codes[idx, lost] = kernels.LOST
+        is_missing = np.isnan(values.T)
+        codes[is_missing] = kernels.LOST
+        sizes = np.array([cuts.size for cuts in self.cuts], np.int64) + ~is_category
+        has_missing = np.asarray(is_missing.any(axis=1), np.bool_)
+        return CoarseTable(codes, sizes, is_category, has_missing)
+
+    @cached_property
+    def is_useful(self) -> BoolArray:
+        """Which features have two values or more; (n_features,)."""
+        return np.array([cuts.size for cuts in self.cuts]) > self.coarse.is_category
+
+    def folds(self, n_folds: int) -> list[IntArray]:
+        """Return the rows of each fold; every other row where there can't be any."""
+        folds = make_folds(self.dataset, n_folds, self.seed)
+        everything = np.arange(self.n_rows)
+        return folds or [everything[::2], everything[1::2]]
+
+    def lay_columns(self, feature_idxs: tuple[int, ...]) -> Columns:
+        """Return how some features become columns."""
+        read, codes = [], []
+        for idx in feature_idxs:
+            feature, values = self.dataset.catalogue.features[idx], self.dataset.values
+            its_codes = [NUMBER_CODE]
+            if feature.type == "category":
+                present = values[~np.isnan(values[:, idx]), idx]
+                known, counts = np.unique(present[present >= 0], return_counts=True)
+                most = np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]
+                its_codes = known[most].astype(int).tolist()
+                if known.size == 2:
+                    its_codes = its_codes[:1]
+            if np.isnan(values[:, idx]).any():
+                its_codes.append(MISSING_CODE)
+            read += [idx] * len(its_codes)
+            codes += its_codes
+        return self.scale_columns(np.array(read, np.int64), np.array(codes, np.int64))
+
+    def scale_columns(self, read: IntArray, codes: IntArray) -> Columns:
+        """Return columns with their clips, means and scales."""
+        values = self.dataset.values[:, read]
+        lows, highs = np.full((2, read.size), np.nan)
+        for place, (column, code) in enumerate(zip(values.T, codes, strict=True)):
+            present = column[~np.isnan(column)]
+            if code == NUMBER_CODE and present.size:
+                lows[place], highs[place] = np.quantile(present, (CLIP, 1.0 - CLIP))
+        zeros, ones = np.zeros(read.size), np.ones(read.size)
+        lows, highs = np.nan_to_num(lows), np.nan_to_num(highs)
+        plain = Columns(read, codes, lows, highs, zeros, ones)
+        laid = plain.lay(self.dataset.values)
+        is_there = ~np.isnan(values) | (codes == MISSING_CODE)
+        shares = np.where(is_there, self.weights[:, None], 0.0)
+        totals = np.maximum(shares.sum(axis=0), 1e-12)
+        means = (shares * laid).sum(axis=0) / totals
+        spreads = np.sqrt((shares * (laid - means) ** 2).sum(axis=0) / totals)
+        scales = np.where(spreads > 1e-12, spreads, 1.0)
+        return Columns(read, codes, lows, highs, means, scales)
+
+
+def coarse_cuts(column: FloatArray, is_category: bool) -> FloatArray:
+    """Cuts of a number at its quantiles, or the most frequent categories, ascending."""
+    present = column[~np.isnan(column)]
+    known, counts = np.unique(present, return_counts=True)
+    if is_category:
+        most = np.argsort(-counts, kind="stable")[: kernels.LOST]
+        return np.sort(known[most])
+    places = np.arange(max(known.size - 1, 0))
+    if known.size > kernels.LOST:
+        shares = np.linspace(0.0, 1.0, kernels.LOST + 1)[1:-1]
+        lower = np.quantile(present, shares, method="lower")
+        places = np.unique(np.minimum(np.searchsorted(known, lower), known.size - 2))
+    return find_middles(known[places], known[places + 1])

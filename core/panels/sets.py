@@ -1,0 +1,294 @@
+"""Sets of features for one budget after another: made in several ways, then chosen."""
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core import kernels
+from core.arrays import FloatArray, IntArray
+from core.model.panels import to_chances
+from core.panels.chances import fit_link, mean_loss, to_logits
+from core.panels.purchases import Shop
+from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
+from core.panels.rows import PanelRows
+from core.panels.trees import grow, held_out_scores, make_growth
+from core.table.prices import Paid, pay
+
+SEARCH_FOLDS = 4
+SEARCH_ROUNDS = 60
+
+# What a gain is divided by: the price to such a power.
+FORWARD_POWERS = (0.7, 0.3)
+FEWER_POWER = 0.6
+
+# Of a set's price what is left after dropping, and how often trees are grown for it.
+LEFT_SHARE, N_BAGS = 0.88, 2
+
+# Of sets of a cost up to so many times the usual price, single swaps are tried.
+SWAP_COST, MAX_SWAPS = 8, 12
+
+# A class as rare as this: sets are scored by trees alone, which the held-out loss of
+# kernels flatters there.
+RARE = 0.1
+
+# Splits that show interactions: by the features bought last, and what one costs.
+N_LAST, SPLIT_COST = 12, 4.0
+GAIN_L2 = 3.0
+
+# Rows that score the kernels of a set.
+N_KERNEL_ROWS = 500
+QUICK_HOLD = 0.3
+
+
+@dataclass(eq=False)
+class SetSearch:
+    """Scores sets of features on held-out rows, each once."""
+
+    rows: PanelRows
+    shop: Shop
+    scores: dict[frozenset[int], FloatArray] = field(default_factory=dict)
+    losses: dict[frozenset[int], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folds = self.rows.folds(SEARCH_FOLDS)
+        self.growth = make_growth(self.rows, SEARCH_ROUNDS)
+        n_rows = self.rows.n_rows
+        few = np.linspace(0, n_rows - 1, min(n_rows, N_KERNEL_ROWS))
+        self.few = few.round().astype(np.int64)
+        # A kernel leaves out rows one by one, not those that belong together.
+        has_groups = self.rows.dataset.row_groups is not None
+        self.has_kernel = not has_groups and float(self.rows.priors.min()) > RARE
+        costs = [self.shop.price(offer) for offer in self.shop.offers]
+        positive = [cost for cost in costs if cost > 0] or [1]
+        self.usual_price = float(np.median(positive))
+        #: what a price counts as at least
+        self.least_price = 0.02 * self.usual_price
+
+    def tree_scores(self, feature_idxs: Iterable[int]) -> FloatArray:
+        """Log odds of held-out rows by trees on a set; (n_rows, n_outputs)."""
+        key = frozenset(feature_idxs)
+        if key not in self.scores:
+            if key:
+                found = held_out_scores(self.rows, sorted(key), self.growth, self.folds)
+            else:
+                found = np.tile(self.rows.starts, (self.rows.n_rows, 1))
+            self.scores[key] = found
+        return self.scores[key]
+
+    def loss(self, feature_idxs: Iterable[int]) -> float:
+        """Log-loss of a set: of trees and a kernel, unless a class is rare."""
+        key = frozenset(feature_idxs)
+        if key not in self.losses:
+            rows, logits = self.rows, self.tree_scores(key)
+            targets, weights = rows.targets, rows.weights
+            if key and self.has_kernel:
+                few = self.few
+                targets, weights = targets[few], weights[few]
+                kernel = kernel_logits(rows, sorted(key), few)
+                both = (to_chances(logits[few]) + to_chances(kernel)) / 2
+                logits = to_logits(both)
+            self.losses[key] = mean_loss(logits, targets, weights)
+        return self.losses[key]
+
+    def weigh_price(self, amount: int) -> float:
+        """Return a price as gains are divided by it."""
+        return max(float(amount), self.least_price)
+
+
+def kernel_logits(
+    rows: PanelRows, feature_idxs: Sequence[int], few: IntArray
+) -> FloatArray:
+    """Log odds of some rows by a Laplace kernel ridge, each without the row itself."""
+    columns = rows.lay_columns(tuple(feature_idxs)).lay(rows.dataset.values[few])
+    width = WIDTHS["laplace"] * find_median(columns)
+    kernel = np.exp(-np.sqrt(measure_squares(columns)) / width)
+    targets, weights = rows.targets[few], rows.weights[few]
+    wanted = wanted_votes(rows)[few]
+    means = weights @ wanted / weights.sum()
+    inverse = np.linalg.inv(kernel + QUICK_HOLD * np.diag(1.0 / weights))
+    votes = wanted - inverse @ (wanted - means) / np.diag(inverse)[:, None]
+    slope, offsets = fit_link(votes, targets, weights)
+    logits: FloatArray = slope * votes + offsets
+    return logits
+
+
+def forward(
+    search: SetSearch,
+    power: float,
+    budget: int,
+    among: Iterable[int] | None = None,
+    begin: Sequence[int] = (),
+) -> Generator[None, None, tuple[int, ...]]:
+    """Buy whatever gains most per price to some power; return the order.
+
+    The gain of a feature is that of a stump on what trees on the set so far leave,
+    alone or within the halves of the rows by the chance told so far, or by one of the
+    features bought last (an interaction shows there only).
+    """
+    shop = search.shop
+    allowed = set(shop.offer_of if among is None else among)
+    bought: dict[int, None] = dict.fromkeys(begin)
+    paid, left = pay(shop.catalogue, Paid(), bought), budget - shop.price(bought)
+    costs = np.maximum(shop.catalogue.costs.astype(float), search.least_price)
+    while True:
+        gains = find_gains(search, tuple(bought))
+        yield
+        offers = [
+            (shop.price(offer, paid), offer)
+            for offer in shop.starters(paid, gains, costs)
+            if allowed.issuperset(offer)
+        ]
+        offers = [(amount, offer) for amount, offer in offers if amount <= left]
+        if not offers:
+            return tuple(bought)
+        worth = [
+            gains[list(offer)].sum() / search.weigh_price(amount) ** power
+            for amount, offer in offers
+        ]
+        several = max(1, int(0.08 * len(bought) + 0.5))
+        for place in np.argsort(-np.array(worth), kind="stable")[:several]:
+            _, offer = offers[place]
+            amount = shop.price([idx for idx in offer if idx not in bought], paid)
+            if amount <= left:
+                left -= amount
+                paid = pay(shop.catalogue, paid, offer)
+                bought |= dict.fromkeys(offer)
+
+
+def find_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
+    """Gain of a stump on each feature over trees on those bought; (n_features,)."""
+    rows = search.rows
+    chances = to_chances(search.tree_scores(bought))
+    first = 1 if rows.n_outputs == 1 else 0
+    told = chances[:, first:]
+    wanted = rows.targets[:, None] == np.arange(first, chances.shape[1])
+    gradients = (wanted - told) * rows.weights[:, None]
+    slopes = np.maximum(told * (1.0 - told), 1e-3) * rows.weights[:, None]
+    halves = [np.zeros(rows.n_rows, np.int64)]
+    if bought:
+        lead = chances.argmax(axis=1) if rows.n_outputs > 1 else told[:, 0]
+        halves.append((lead > np.median(lead)).astype(np.int64))
+        for idx in bought[-N_LAST:]:
+            codes = rows.coarse.codes[idx]
+            halves.append((codes > np.median(codes)).astype(np.int64))
+    gains = np.zeros(rows.coarse.n_codes.size)
+    pulls = kernels.Pulls(
+        np.ascontiguousarray(gradients.T), np.ascontiguousarray(slopes.T)
+    )
+    kernels.find_stump_gains(
+        rows.coarse, pulls, np.array(halves), GAIN_L2, SPLIT_COST, gains
+    )
+    return gains
+
+
+def drop_least(
+    search: SetSearch, least_budget: int
+) -> Generator[None, None, list[tuple[int, ...]]]:
+    """Drop the offers of least gain per price again and again; return what was left.
+
+    From every feature down to a set below the least budget, the largest first.
+    """
+    rows, shop = search.rows, search.shop
+    left = list(shop.offers)
+    growth = make_growth(rows, 100, 5, 0.1, 0.7, 0.5)
+    sets = [tuple(idx for offer in left for idx in offer)]
+    while len(left) > 1 and shop.price(sets[-1]) >= least_budget:
+        gains = np.sum(
+            [
+                grow(rows, sets[-1], growth._replace(seed=growth.seed + bag)).gains
+                for bag in range(N_BAGS)
+            ],
+            axis=0,
+        )
+        yield
+        worth = [
+            gains[list(offer)].sum()
+            / search.weigh_price(shop.price(offer)) ** FEWER_POWER
+            for offer in left
+        ]
+        left = [left[place] for place in np.argsort(-np.array(worth), kind="stable")]
+        wanted = LEFT_SHARE * shop.price(sets[-1])
+        left.pop()
+        while len(left) > 1 and shop.price([i for o in left for i in o]) > wanted:
+            left.pop()
+        sets.append(tuple(idx for offer in left for idx in offer))
+    return sets
+
+
+def find_pool(
+    search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
+) -> Generator[None, None, list[list[tuple[int, ...]]]]:
+    """Make candidate sets; by budget, and in the same order of makers for each."""
+    shop, most = search.shop, max(budgets)
+    made = [tuple(order) for order in orders]
+    for power in FORWARD_POWERS:
+        order = yield from forward(search, power, most)
+        made.append(order)
+    by_budget = [[shop.fill(order, budget) for order in made] for budget in budgets]
+    for place, budget in enumerate(budgets):
+        if budget < most and budget <= SWAP_COST * search.usual_price:
+            for power in FORWARD_POWERS:
+                found = yield from forward(search, power, budget)
+                by_budget[place].append(found)
+        else:
+            by_budget[place] += by_budget[place][-len(FORWARD_POWERS) :]
+    smaller = yield from drop_least(search, min(budgets))
+    for place, budget in enumerate(budgets):
+        fitting = [one for one in smaller if shop.price(one) <= budget]
+        best = fitting[0] if fitting else smaller[-1]
+        by_budget[place].append(shop.fill((*best, *made[0]), budget))
+    return by_budget
+
+
+def choose_sets(
+    search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
+) -> Generator[None, None, list[tuple[int, ...]]]:
+    """Choose a set for each budget by the loss on held-out rows.
+
+    What a maker is worse by than the best is evened out over neighbouring budgets, so
+    that no lucky set wins. Of small sets single swaps are tried. A set is never worse
+    than that of the budget before.
+    """
+    pool = yield from find_pool(search, budgets, orders)
+    losses = np.zeros((len(budgets), len(pool[0])))
+    for place, made in enumerate(pool):
+        for maker, one in enumerate(made):
+            losses[place, maker] = search.loss(one)
+            yield
+    excess = losses - losses.min(axis=1, keepdims=True)
+    chosen: list[tuple[int, ...]] = []
+    for place, budget in enumerate(budgets):
+        near = range(max(0, place - 1), min(len(budgets), place + 2))
+        shares = np.array([1.0 if other == place else 0.5 for other in near])
+        maker = int((shares @ excess[near.start : near.stop]).argmin())
+        one = pool[place][maker]
+        if budget <= SWAP_COST * search.usual_price:
+            one = yield from swap(search, one, budget, pool[-1][len(orders)])
+        if chosen and search.loss(chosen[-1]) <= search.loss(one):
+            one = chosen[-1]
+        chosen.append(one)
+    return chosen
+
+
+def swap(
+    search: SetSearch, begin: tuple[int, ...], budget: int, order: Sequence[int]
+) -> Generator[None, None, tuple[int, ...]]:
+    """Drop one offer at a time, or none, and fill up in some order while it helps."""
+    shop, best = search.shop, begin
+    n_tried, is_better = 0, True
+    while is_better and n_tried < MAX_SWAPS:
+        is_better = False
+        offers = list(dict.fromkeys(shop.offer_of[idx] for idx in best))
+        for dropped in (None, *reversed(offers)):
+            kept = [idx for idx in best if shop.offer_of[idx] != dropped]
+            others = [idx for idx in order if shop.offer_of[idx] != dropped]
+            one = shop.fill((*kept, *others), budget)
+            if set(one) == set(best) or n_tried == MAX_SWAPS:
+                continue
+            n_tried += 1
+            yield
+            if search.loss(one) < search.loss(best) - 1e-4:
+                best, is_better = one, True
+                break
+    return best

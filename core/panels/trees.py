@@ -1,0 +1,131 @@
+"""Boosted trees on some features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core import kernels
+from core.arrays import FloatArray, IntArray
+from core.kernels import (
+    ABOVE,
+    BELOW,
+    CODE,
+    IS_CATEGORY,
+    KIND,
+    READS,
+    CoarseTable,
+    Growth,
+    ServedTrees,
+)
+from core.model.panels import Trees
+from core.panels.rows import PanelRows
+
+L2 = 1.0
+
+
+def make_growth(
+    rows: PanelRows,
+    rounds: int,
+    leaves: int = 4,
+    rate: float = 0.1,
+    row_share: float = 1.0,
+    column_share: float = 1.0,
+) -> Growth:
+    """Return how trees are grown; a leaf has 2 to 20 rows at least."""
+    least_rows = max(2, min(20, rows.n_rows // 50))
+    return Growth(
+        rounds, leaves, rate, L2, least_rows, row_share, column_share, rows.seed
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """Trees as they were grown, with what they say of every row."""
+
+    #: (n_outputs, n_rows)
+    scores: FloatArray
+    #: (n_features,)
+    gains: FloatArray
+    nodes: IntArray
+    steps: FloatArray
+    #: (rounds, n_outputs)
+    sizes: IntArray
+
+
+def grow(
+    rows: PanelRows,
+    feature_idxs: Sequence[int],
+    growth: Growth,
+    left_out: IntArray | None = None,
+) -> Grown:
+    """Boost trees on some features, with some rows left out, which are scored too."""
+    table, idxs = rows.coarse, np.array(feature_idxs, np.int64)
+    picked = CoarseTable(
+        np.ascontiguousarray(table.codes[idxs]),
+        table.n_codes[idxs],
+        table.is_category[idxs],
+        table.has_missing[idxs],
+    )
+    weights = rows.weights.copy()
+    if left_out is not None:
+        weights[left_out] = 0.0
+    scores = np.repeat(rows.starts[:, None], rows.n_rows, axis=1)
+    shape = growth.rounds, rows.n_outputs
+    nodes = np.zeros((*shape, growth.leaves - 1, kernels.N_NODE), np.int64)
+    steps, gains = np.zeros((*shape, growth.leaves)), np.zeros(idxs.size)
+    room = kernels.TreeRoom(nodes, steps, gains)
+    sizes = kernels.boost_trees(picked, rows.targets, weights, growth, scores, room)
+    by_feature = np.zeros(table.n_codes.size)
+    by_feature[idxs] = gains
+    return Grown(scores, by_feature, nodes, steps, sizes)
+
+
+def held_out_scores(
+    rows: PanelRows,
+    feature_idxs: Sequence[int],
+    growth: Growth,
+    folds: Sequence[IntArray],
+) -> FloatArray:
+    """Log odds of every row by trees grown without its fold; (n_rows, n_outputs)."""
+    scores = np.empty((rows.n_rows, rows.n_outputs))
+    for number, fold in enumerate(folds):
+        one = growth._replace(seed=growth.seed + number)
+        scores[fold] = grow(rows, feature_idxs, one, fold).scores.T[fold]
+    return scores
+
+
+def serve_trees(
+    rows: PanelRows, feature_idxs: Sequence[int], parts: Sequence[Grown]
+) -> Trees:
+    """Return several boosted ensembles as one, the mean of their log odds."""
+    idxs = np.array(feature_idxs, np.int64)
+    nodes, cuts, roots, outputs, steps = [], [], [], [], []
+    n_nodes = n_steps = 0
+    for part in parts:
+        for number, output in np.ndindex(*part.sizes.shape):
+            size = int(part.sizes[number, output])
+            tree = part.nodes[number, output, :size].copy()
+            for side in (BELOW, ABOVE):
+                child = tree[:, side]
+                tree[:, side] = np.where(child < 0, child - n_steps, child + n_nodes)
+            roots.append(n_nodes if size else -1 - n_steps)
+            outputs.append(output)
+            for node in tree:
+                its_cuts = rows.cuts[idxs[node[READS]]]
+                is_last = node[KIND] != IS_CATEGORY and node[CODE] >= its_cuts.size
+                cuts.append(np.inf if is_last else its_cuts[node[CODE]])
+            tree[:, READS] = idxs[tree[:, READS]]
+            tree[:, CODE] = 0
+            nodes.append(tree)
+            steps.append(part.steps[number, output, : size + 1] / len(parts))
+            n_nodes += size
+            n_steps += size + 1
+    trees = ServedTrees(
+        np.concatenate(nodes),
+        np.array(cuts, np.float64),
+        np.array(roots, np.int64),
+        np.array(outputs, np.int64),
+        np.concatenate(steps),
+    )
+    return Trees(rows.starts, trees)

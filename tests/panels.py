@@ -1,0 +1,81 @@
+"""Small ladders of panels, made up or fitted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from core import kernels
+from core.model.ensemble import Ensemble
+from core.model.panels import (
+    NUMBER_CODE,
+    Blend,
+    Columns,
+    LogisticRidge,
+    Panel,
+    PanelLadder,
+    Trees,
+)
+
+
+def make_blend(
+    feature_idxs: Sequence[int], n_outputs: int, random: np.random.Generator
+) -> Blend:
+    """A logistic regression of any coefficients, beside trees without a node."""
+    n_columns = len(feature_idxs)
+    columns = Columns(
+        np.array(feature_idxs),
+        np.full(n_columns, NUMBER_CODE),
+        np.full(n_columns, -5.0),
+        np.full(n_columns, 5.0),
+        random.normal(size=n_columns),
+        np.ones(n_columns),
+    )
+    nothing = np.zeros(0)
+    trees = kernels.ServedTrees(
+        np.zeros((0, kernels.N_NODE), np.int64),
+        nothing,
+        np.array([-1]),
+        np.array([0]),
+        np.array([0.25]),
+    )
+    coefficients = random.normal(size=(n_columns, n_outputs))
+    ridge = LogisticRidge(coefficients, random.normal(size=n_outputs))
+    return Blend(
+        columns, Trees(np.zeros(n_outputs), trees), (ridge,), np.array([0.5, 1.0])
+    )
+
+
+def make_ladder(
+    ensemble: Ensemble, orders: Sequence[Sequence[int]], seed: int = 0
+) -> PanelLadder:
+    """The beginnings of some orders of features, the longest preferred."""
+    random = np.random.default_rng(seed)
+    sets = {
+        frozenset(order[:size]): tuple(order[:size])
+        for order in orders
+        for size in range(len(order) + 1)
+    }
+    panels = [
+        Panel(
+            feature_idxs=order,
+            loss=0.7 - 0.01 * len(order),
+            may_lack=frozenset(idx for idx in order if random.random() < 0.3),
+            blend=make_blend(order, ensemble.n_outputs, random) if order else None,
+        )
+        for order in sets.values()
+    ]
+    panels.sort(key=lambda panel: panel.loss)
+    return PanelLadder(tuple(panels), random.normal(size=ensemble.n_outputs))
+
+
+@st.composite
+def with_panels(draw, ensembles) -> Ensemble:
+    """An ensemble that has panels of any of its features."""
+    ensemble = draw(ensembles)
+    idxs = list(range(len(ensemble.catalogue.features)))
+    orders = draw(st.lists(st.permutations(idxs), min_size=1, max_size=2))
+    cut = [order[: draw(st.integers(0, len(order)))] for order in orders]
+    ladder = make_ladder(ensemble, cut, draw(st.integers(0, 99)))
+    return replace(ensemble, panels=ladder, policy="panels")

@@ -47,14 +47,18 @@ class ServedTrees(NamedTuple):
 
 
 @kernel
-def draw_share(state):
-    """Draw from [0, 1) and move the state on; uint64 (1,)."""
-    state[0] += GAMMA
-    mixed = state[0]
+def draw_shares(size, state):
+    """Draw numbers from [0, 1) and move the state on; uint64 (1,).
+
+    All at once: arrays wrap around silently, single numbers warn where uncompiled.
+    """
+    states = state + GAMMA * np.arange(size + 1).astype(np.uint64)
+    state[0] = states[size]
+    mixed = states[1:]
     mixed = (mixed ^ (mixed >> SHIFT_1)) * MIX_1
     mixed = (mixed ^ (mixed >> SHIFT_2)) * MIX_2
     mixed = mixed ^ (mixed >> SHIFT_3)
-    return np.float64(mixed >> TO_SHARE) / N_SHARES
+    return (mixed >> TO_SHARE).astype(np.float64) / N_SHARES
 
 
 @kernel
@@ -62,8 +66,9 @@ def draw_some(share, state, out_is_drawn):
     """Draw a share of things without repetition, at least one."""
     size = out_is_drawn.shape[0]
     wanted = max(1, int(share * size + 0.5))
+    shares = draw_shares(size, state)
     for idx in range(size):
-        out_is_drawn[idx] = draw_share(state) * (size - idx) < wanted
+        out_is_drawn[idx] = shares[idx] * (size - idx) < wanted
         wanted -= out_is_drawn[idx]
 
 

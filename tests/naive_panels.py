@@ -1,0 +1,173 @@
+"""Panels again, in plain Python, row by row and as literally as possible.
+
+Slow, and free of anything ours. Of boosted trees a column is a list of codes, None
+where a value is missing; of sessions a panel is (features, those that may lack).
+"""
+
+import math
+
+MASK = 2**64 - 1
+TINY = 1e-12
+LEAST_GAIN = 1e-9
+
+
+class Draws:
+    """SplitMix64."""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def share(self):
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
+        mixed = self.state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & MASK
+        return ((mixed ^ (mixed >> 31)) >> 11) / 2**53
+
+    def some(self, share, things):
+        """A share of things, at least one; in their order, each as likely."""
+        if share >= 1:
+            return list(things)
+        wanted, drawn = max(1, int(share * len(things) + 0.5)), []
+        for place, thing in enumerate(things):
+            if self.share() * (len(things) - place) < wanted:
+                drawn.append(thing)
+                wanted -= 1
+        return drawn
+
+
+def chance(scores, output):
+    """Chance of an output's class by the log odds of a row."""
+    if len(scores) == 1:
+        return 1 / (1 + math.exp(-scores[0]))
+    return math.exp(scores[output]) / sum(map(math.exp, scores))
+
+
+def is_below(code, split):
+    _, at, is_category, is_missing_below = split
+    if code is None:
+        return is_missing_below
+    return code == at if is_category else code <= at
+
+
+def worth(rows, pulls, l2):
+    gradient = sum(pulls[row][0] for row in rows)
+    slope = sum(pulls[row][1] for row in rows)
+    return gradient**2 / (slope + l2 + TINY)
+
+
+def part(rows, column, split):
+    below = [row for row in rows if is_below(column[row], split)]
+    return below, [row for row in rows if row not in below]
+
+
+def splits_of(column, n_codes, is_category, rows):
+    """Every way to part rows by a column: code by code, missing ones above first."""
+    n_missing = sum(column[row] is None for row in rows)
+    for code in range(n_codes if is_category else n_codes - 1):
+        if n_missing:
+            yield code, is_category, False
+            yield code, is_category, True
+            continue
+        n_below = len(part(rows, column, (0, code, is_category, False))[0])
+        yield code, is_category, 2 * n_below > len(rows)
+
+
+def best_split(table, drawn, rows, pulls, growth):
+    """Gain and split of a leaf: the first of those that gain most; or 0."""
+    best, found = LEAST_GAIN, None
+    for number in drawn:
+        column, n_codes, is_category = table[number]
+        for rest in splits_of(column, n_codes, is_category, rows):
+            below, above = part(rows, column, (number, *rest))
+            if min(len(below), len(above)) < growth["least_rows"]:
+                continue
+            gain = worth(below, pulls, growth["l2"]) + worth(above, pulls, growth["l2"])
+            gain -= worth(rows, pulls, growth["l2"])
+            if gain > best:
+                best, found = gain, (number, *rest)
+    return (best, found) if found else (0.0, None)
+
+
+def grow(table, drawn, rows, pulls, growth, gains):
+    """The splits of a tree in the order in which they were made, and its root."""
+    root = {"rows": rows}
+    leaves, splits = [root], []
+    while len(leaves) < growth["leaves"]:
+        tried = [best_split(table, drawn, one["rows"], pulls, growth) for one in leaves]
+        place = max(range(len(leaves)), key=lambda leaf: tried[leaf][0])
+        gain, split = tried[place]
+        if split is None:
+            break
+        gains[split[0]] += gain
+        splits.append(split)
+        below, above = part(leaves[place]["rows"], table[split[0]][0], split)
+        parent = leaves[place]
+        leaves[place], other = {"rows": below}, {"rows": above}
+        parent |= {"split": split, "below": leaves[place], "above": other}
+        leaves.append(other)
+    for leaf in leaves:
+        gradient = sum(pulls[row][0] for row in leaf["rows"])
+        slope = sum(pulls[row][1] for row in leaf["rows"])
+        leaf["step"] = growth["rate"] * gradient / (slope + growth["l2"] + TINY)
+    return splits, root, [len(leaf["rows"]) for leaf in leaves]
+
+
+def step_of(table, row, node):
+    while "split" in node:
+        code = table[node["split"][0]][0][row]
+        node = node["below"] if is_below(code, node["split"]) else node["above"]
+    return node["step"]
+
+
+def boost(table, targets, weights, scores, growth):
+    """Move on scores [row][output] by boosted trees; the splits, gains, leaf sizes.
+
+    table: (codes, n_codes, is_category) of each column.
+    """
+    draws, n_outputs = Draws(growth["seed"]), len(scores[0])
+    factor = 1.0 if n_outputs == 1 else n_outputs / (n_outputs - 1)
+    gains, splits, sizes = [0.0] * len(table), [], []
+    members = [row for row, weight in enumerate(weights) if weight > 0]
+    for _ in range(growth["rounds"]):
+        rows = draws.some(growth["row_share"], members)
+        roots = []
+        for output in range(n_outputs):
+            drawn = draws.some(growth["column_share"], range(len(table)))
+            wanted = 1 if n_outputs == 1 else output
+            pulls = {}
+            for row in rows:
+                told = chance(scores[row], output)
+                pulls[row] = (
+                    weights[row] * ((targets[row] == wanted) - told),
+                    weights[row] * factor * told * (1 - told),
+                )
+            its_splits, root, n_rows = grow(table, drawn, rows, pulls, growth, gains)
+            splits.append(its_splits)
+            sizes.append(n_rows)
+            roots.append(root)
+        for row, its_scores in enumerate(scores):
+            for output, root in enumerate(roots):
+                its_scores[output] += step_of(table, row, root)
+    return splits, gains, sizes
+
+
+def price(features, groups, paid, idxs):
+    """What some features cost together; features are (cost, group or None)."""
+    fees = {features[idx][1] for idx in idxs} - {None} - paid
+    return sum(features[idx][0] for idx in idxs) + sum(groups[one] for one in fees)
+
+
+def choose(panels, features, groups, paid, status, remaining):
+    """The features of the first panel that can be paid, in order; those still open.
+
+    `status` is "open", "known", "coming" or "gone" by feature; `remaining` None:
+    unlimited.
+    """
+    for order, may_lack in panels:
+        still = [idx for idx in order if status[idx] == "open"]
+        is_out = any(status[idx] == "gone" and idx not in may_lack for idx in order)
+        amount = price(features, groups, paid, still)
+        if not is_out and (remaining is None or amount <= remaining):
+            return still
+    return []

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from core import kernels
@@ -17,6 +18,27 @@ from core.model.panels import (
     PanelLadder,
     Trees,
 )
+from core.panels import blending, ladder, sets
+from core.panels.rows import PanelRows
+from core.panels.trees import make_growth
+from tests.small import random_dataset
+
+
+def random_rows(seed: int = 0, n_classes: int = 2, n_samples: int = 24) -> PanelRows:
+    """Six features of few values: categories, missing cells, a fee and a bundle."""
+    dataset = random_dataset(seed, n_classes, n_samples, n_values=4)
+    return PanelRows(dataset, seed)
+
+
+def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
+    """Let trees be of few rounds: uncompiled a hundred take minutes."""
+
+    def make_few(rows: PanelRows, wanted: int, *options: float) -> kernels.Growth:
+        return make_growth(rows, min(rounds, wanted), *options)
+
+    patch.setattr(blending, "make_growth", make_few)
+    patch.setattr(sets, "make_growth", make_few)
+    patch.setattr(ladder, "ORDER_ROUNDS", 2 * rounds)
 
 
 def make_blend(

@@ -16,6 +16,10 @@ from core.table.folds import make_folds
 # Of a category the most frequent have a column each.
 MAX_CATEGORIES = 12
 
+# Code of the categories without one of their own: no node parts at it, so that they go
+# above it, as those do that training did not see.
+OTHERS = kernels.LOST - 1
+
 # Of a class that has none, as many rows as this: no log odds are infinite.
 LEAST_ROWS = 1e-3
 
@@ -84,10 +88,8 @@ class PanelRows(Derived):
         for column, cuts, its_codes in zip(values.T, self.cuts, codes, strict=True):
             its_codes[:] = np.searchsorted(cuts, column, "left")
         for idx in np.flatnonzero(is_category):
-            # A category without a code of its own is as good as missing.
             known = np.append(self.cuts[idx], np.nan)
-            lost = known[np.minimum(codes[idx], known.size - 1)] != values[:, idx]
-            codes[idx, lost] = kernels.LOST
+            codes[idx, known[codes[idx]] != values[:, idx]] = OTHERS
         is_missing = np.isnan(values.T)
         codes[is_missing] = kernels.LOST
         sizes = np.array([cuts.size for cuts in self.cuts], np.int64) + ~is_category
@@ -150,7 +152,7 @@ def coarse_cuts(column: FloatArray, is_category: bool) -> FloatArray:
     present = column[~np.isnan(column)]
     known, counts = np.unique(present, return_counts=True)
     if is_category:
-        most = np.argsort(-counts, kind="stable")[: kernels.LOST]
+        most = np.argsort(-counts, kind="stable")[:OTHERS]
         return np.sort(known[most])
     places = np.arange(max(known.size - 1, 0))
     if known.size > kernels.LOST:

@@ -11,8 +11,6 @@ from core.kernels import (
     ABOVE,
     BELOW,
     CODE,
-    IS_CATEGORY,
-    KIND,
     READS,
     CoarseTable,
     Growth,
@@ -111,10 +109,7 @@ def serve_trees(
                 tree[:, side] = np.where(child < 0, child - n_steps, child + n_nodes)
             roots.append(n_nodes if size else -1 - n_steps)
             outputs.append(output)
-            for node in tree:
-                its_cuts = rows.cuts[idxs[node[READS]]]
-                is_last = node[KIND] != IS_CATEGORY and node[CODE] >= its_cuts.size
-                cuts.append(np.inf if is_last else its_cuts[node[CODE]])
+            cuts += [rows.cuts[idxs[node[READS]]][node[CODE]] for node in tree]
             tree[:, READS] = idxs[tree[:, READS]]
             tree[:, CODE] = 0
             nodes.append(tree)

@@ -1,0 +1,179 @@
+"""Rows as codes for trees, and as columns for the rest."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core import kernels
+from core.model.panels import MISSING_CODE, NUMBER_CODE
+from core.panels.rows import OTHERS, PanelRows
+from core.table.catalogue import UNSEEN
+from tests.panels import random_rows
+from tests.small import table_of
+
+NAN = math.nan
+
+
+def rows_of(*columns, types=None, **fields) -> PanelRows:
+    return PanelRows(table_of(columns, types=types, **fields), 0)
+
+
+def weighted(columns, weights) -> tuple[np.ndarray, np.ndarray]:
+    """Means and spreads of columns by the weights of rows."""
+    shares = weights / weights.sum()
+    means = shares @ columns
+    return means, np.sqrt(shares @ (columns - means) ** 2)
+
+
+def test_numbers_are_standardised_by_the_weights_of_rows():
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    rows = rows_of([1.0, 2.0, 4.0, 8.0], weights=weights)
+
+    laid = rows.lay_columns((0,)).lay(rows.dataset.values)
+
+    means, spreads = weighted(laid, weights)
+    assert means == pytest.approx(0.0, abs=1e-12)
+    assert spreads == pytest.approx(1.0)
+
+
+def test_numbers_are_clipped_where_training_has_next_to_none():
+    rows = rows_of(np.append(np.arange(999.0), 1e9))
+    columns = rows.lay_columns((0,))
+
+    wild, clipped = columns.lay(np.array([[1e9], [columns.highs[0]]]))
+
+    assert wild == clipped
+    assert columns.highs[0] < 1000
+
+
+def test_missing_number_is_the_mean_and_has_a_column_that_says_so():
+    rows = rows_of([1.0, NAN, 3.0, NAN, 5.0])
+    columns = rows.lay_columns((0,))
+
+    laid = columns.lay(rows.dataset.values)
+
+    is_missing = np.isnan(rows.dataset.values[:, 0])
+    assert columns.codes.tolist() == [NUMBER_CODE, MISSING_CODE]
+    assert laid[is_missing, 0].tolist() == [0.0, 0.0]
+    assert (laid[:, 1] > 0).tolist() == is_missing.tolist()
+    assert laid[~is_missing, 0].mean() == pytest.approx(0.0)
+
+
+def test_category_has_a_column_for_each_code_the_most_frequent_first():
+    rows = rows_of([0, 2, 2, 1, 2, 1], types=["category"])
+    columns = rows.lay_columns((0,))
+
+    laid = columns.lay(rows.dataset.values)
+
+    assert columns.codes.tolist() == [2, 1, 0]
+    is_code = rows.dataset.values == columns.codes
+    np.testing.assert_array_equal(laid > 0, is_code)
+
+
+def test_category_of_two_codes_has_one_column():
+    rows = rows_of([0, 1, 1, 0, 1], types=["category"])
+
+    assert rows.lay_columns((0,)).codes.tolist() == [1]
+
+
+def test_category_has_no_more_columns_than_the_limit():
+    rows = rows_of(np.arange(20), types=["category"])
+
+    assert rows.lay_columns((0,)).codes.tolist() == list(range(12))
+
+
+def test_category_unseen_is_none_of_the_codes_and_missing_is_the_mean():
+    rows = rows_of([0, 2, 2, 1, 2, 1], types=["category"])
+
+    unseen, missing = rows.lay_columns((0,)).lay(np.array([[UNSEEN], [NAN]]))
+
+    assert (unseen < 0).all()
+    assert missing.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("column", [[3.0] * 4, [NAN] * 4])
+def test_column_that_says_nothing_is_laid_as_zeros(column):
+    rows = rows_of(column)
+
+    laid = rows.lay_columns((0,)).lay(rows.dataset.values)
+
+    assert not laid.any()
+
+
+def test_codes_order_numbers_and_tell_what_is_missing():
+    rows = rows_of([5.0, NAN, 1.0, 5.0, 2.0])
+
+    assert rows.coarse.codes.tolist() == [[2, kernels.LOST, 0, 2, 1]]
+    assert rows.cuts[0].tolist() == [1.5, 3.5]
+    assert rows.coarse.n_codes.tolist() == [3]
+    assert rows.coarse.has_missing.tolist() == [True]
+
+
+def test_numbers_of_many_values_have_as_many_rows_in_each_code():
+    values = np.random.default_rng(0).permutation(630.0 + np.arange(630))
+    rows = rows_of(values)
+
+    counts = np.bincount(rows.coarse.codes[0])
+
+    assert counts.size == rows.coarse.n_codes[0] == kernels.LOST
+    assert counts.min() >= 9
+    assert counts.max() <= 11
+
+
+def test_rare_categories_have_no_code_of_their_own():
+    rows = rows_of([*range(70), *range(8, 70), NAN], types=["category"])
+
+    codes = rows.coarse.codes[0]
+
+    assert codes[:8].tolist() == [OTHERS] * 8
+    assert codes[8:70].tolist() == list(range(OTHERS))
+    assert codes[-1] == kernels.LOST
+    assert rows.coarse.n_codes.tolist() == [OTHERS]
+
+
+def test_features_of_one_value_or_none_are_not_useful():
+    numbers = [1.0, 2.0, NAN, 1.0], [3.0, 3.0, NAN, 3.0], [NAN] * 4
+    categories = [0, 1, 1, 1], [1, 1, NAN, 1], [NAN] * 4
+    rows = rows_of(*numbers, *categories, types=["number"] * 3 + ["category"] * 3)
+
+    assert rows.is_useful.tolist() == [True, False, False] * 2
+
+
+def test_class_shares_are_those_of_the_weights_and_never_quite_0():
+    rows = rows_of([0.0] * 3, targets=[0, 0, 1], n_classes=3, weights=[0.5, 0.3, 0.2])
+
+    assert rows.priors == pytest.approx([0.8, 0.2, 0.0], abs=1e-3)
+    assert rows.priors.min() > 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_start_is_the_log_odds_of_the_class_shares(n_classes):
+    rows = random_rows(n_classes=n_classes)
+
+    told = np.append(0.0, rows.starts) if n_classes == 2 else rows.starts
+
+    chances = np.exp(told) / np.exp(told).sum()
+    np.testing.assert_allclose(chances, rows.priors)
+
+
+def test_weights_of_rows_have_mean_1():
+    assert random_rows().weights.mean() == pytest.approx(1.0)
+
+
+def test_every_other_row_is_a_fold_where_a_class_has_one_row():
+    rows = rows_of([0.0] * 5, targets=[0, 0, 0, 0, 1])
+
+    assert [one.tolist() for one in rows.folds(5)] == [[0, 2, 4], [1, 3]]
+
+
+def test_rows_that_belong_together_are_in_one_fold():
+    rows = random_rows()
+    groups = np.arange(rows.n_rows) // 3
+    grouped = PanelRows(replace(rows.dataset, row_groups=groups), 0)
+
+    folds = grouped.folds(4)
+
+    parts = [set(groups[fold]) for fold in folds]
+    assert sum(map(len, parts)) == len(set(groups))

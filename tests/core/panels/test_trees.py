@@ -1,0 +1,94 @@
+"""Trees grown on codes and served from values say the same."""
+
+import math
+
+import numpy as np
+import pytest
+
+from core.panels.rows import PanelRows
+from core.panels.trees import grow, held_out_scores, make_growth, serve_trees
+from core.table.catalogue import UNSEEN
+from tests.panels import random_rows
+from tests.small import table_of
+
+IDXS = (4, 2, 0, 5)
+
+
+def growth_of(rows, rounds=3, leaves=4, row_share=1.0, column_share=1.0):
+    return make_growth(rows, rounds, leaves, 0.3, row_share, column_share)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_served_trees_score_rows_as_growing_did(n_classes):
+    rows = random_rows(1, n_classes)
+
+    grown = grow(rows, IDXS, growth_of(rows))
+
+    served = serve_trees(rows, IDXS, [grown])
+    np.testing.assert_array_equal(served.logits(rows.dataset.values), grown.scores.T)
+    assert served.served.nodes.shape[0] > 0
+
+
+def test_rare_category_is_scored_as_growing_did():
+    codes = np.append(np.arange(70.0), math.nan)
+    rows = PanelRows(table_of([codes], codes % 7 == 0, types=["category"]), 0)
+
+    grown = grow(rows, (0,), growth_of(rows)._replace(least_rows=1))
+
+    served = serve_trees(rows, (0,), [grown])
+    np.testing.assert_array_equal(served.logits(rows.dataset.values), grown.scores.T)
+    np.testing.assert_array_equal(
+        served.logits(np.array([[UNSEEN]])), served.logits(np.array([[69.0]]))
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_several_ensembles_are_served_as_their_mean(n_classes):
+    rows = random_rows(2, n_classes)
+    growths = [growth_of(rows), growth_of(rows, 2, 3, 0.7, 0.5)]
+
+    grown = [grow(rows, IDXS, one) for one in growths]
+
+    served = serve_trees(rows, IDXS, grown)
+    expected = np.mean([one.scores.T for one in grown], axis=0)
+    np.testing.assert_allclose(served.logits(rows.dataset.values), expected)
+
+
+def test_trees_without_a_useful_column_are_served_as_the_class_shares():
+    rows = PanelRows(table_of([[1.0] * 6], [0, 0, 0, 0, 1, 1]), 0)
+
+    served = serve_trees(rows, (0,), [grow(rows, (0,), growth_of(rows))])
+
+    logits = served.logits(np.array([[math.nan], [7.0]]))
+    assert logits == pytest.approx(-math.log(2))
+
+
+def test_gains_are_of_the_features_read_alone():
+    rows = random_rows(3)
+
+    gains = grow(rows, (4, 0), growth_of(rows)).gains
+
+    assert set(np.flatnonzero(gains)) <= {0, 4}
+    assert gains.sum() > 0
+    assert gains.size == 6
+
+
+def test_held_out_scores_of_a_fold_do_not_depend_on_its_classes():
+    rows = random_rows(4)
+    folds = rows.folds(3)
+    other = random_rows(4)
+    other.targets[folds[0]] = 1 - other.targets[folds[0]]
+    # The scores begin with the class shares of all rows.
+    other.__dict__["starts"] = rows.starts
+
+    one, two = (held_out_scores(x, IDXS, growth_of(x), folds) for x in (rows, other))
+
+    np.testing.assert_array_equal(one[folds[0]], two[folds[0]])
+    assert not np.array_equal(one[folds[1]], two[folds[1]])
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(20, 2), (250, 5), (5000, 20)])
+def test_leaves_have_2_to_20_rows_at_least(n_rows, expected):
+    rows = PanelRows(table_of([np.zeros(n_rows)]), 0)
+
+    assert make_growth(rows, 1).least_rows == expected

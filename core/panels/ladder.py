@@ -25,7 +25,7 @@ STRIDE = 0.02
 # apart by a tenth. An offer is dear from so many usual prices on.
 STEPS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
 LAST_STEP, APART, DEAR = 1.25, 1.1, 4
-MAX_RUNGS = 16
+MAX_RUNGS, MAX_BEYOND = 16, 8
 
 # Beginnings of a set are longer by so much, and by one feature at least.
 NEXT_SIZE = 1.25
@@ -123,20 +123,34 @@ def thin_rows(dataset: Dataset) -> Dataset:
 
 
 def find_budgets(search: SetSearch) -> list[int]:
-    """Return budgets of rungs: usual prices and more, and what dear offers need."""
+    """Return budgets of rungs: usual prices and more, and what dear offers need.
+
+    Steps that would be too many make room for dear offers beyond them.
+    """
     shop, usual = search.shop, search.usual_price
     most = total_cost(shop.catalogue)
     prices = [shop.price(offer) for offer in shop.offers]
     budgets = [step * usual for step in STEPS]
     while budgets[-1] < most:
         budgets.append(budgets[-1] * LAST_STEP)
-    for dear in {price for price in prices if price > DEAR * usual}:
-        budgets += [dear, dear + DEAR * usual]
+    dears = {price for price in prices if price > DEAR * usual}
+    fuller = {min(dear + DEAR * usual, most) for dear in dears}
+    within = (min(int(one), most) for one in (*budgets, *dears, *fuller))
+    rungs = space_out([one for one in within if one >= min(prices)])
+    rungs = rungs[:MAX_RUNGS] or [most]
+    beyond = space_out([one for one in fuller if one > APART * rungs[-1]])
+    stride = -(-len(beyond) // MAX_BEYOND) or 1
+    beyond = beyond[::-1][::stride][::-1]
+    return rungs[: MAX_RUNGS - len(beyond)] + beyond
+
+
+def space_out(budgets: Sequence[float]) -> list[int]:
+    """Return budgets in order that are apart, the smallest of those that are not."""
     kept: list[int] = []
-    for one in sorted({min(int(budget), most) for budget in budgets}):
-        if one >= min(prices) and (not kept or one > APART * kept[-1]):
+    for one in sorted(map(int, budgets)):
+        if not kept or one > APART * kept[-1]:
             kept.append(one)
-    return kept[:MAX_RUNGS] or [most]
+    return kept
 
 
 def find_order(dataset: Dataset, rule: str) -> tuple[int, ...]:

@@ -1,0 +1,260 @@
+"""Ladders of panels: what each promises, whatever the table."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from core.model.panels import PanelLadder, to_chances
+from core.panels import ladder as ladders
+from core.panels.ladder import (
+    MAX_RUNGS,
+    STEPS,
+    find_budgets,
+    find_order,
+    fit_ladder,
+    thin_rows,
+)
+from core.panels.purchases import Shop
+from core.panels.rows import PanelRows
+from core.panels.sets import SetSearch
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import Dataset
+from core.table.prices import Paid, buy, total_cost
+from tests.panels import shorten
+from tests.small import MICROS, make_dataset, pull, random_dataset, table_of
+
+
+class Fit(NamedTuple):
+    """A table, the ladder fitted to it, and what was told on the way."""
+
+    dataset: Dataset
+    ladder: PanelLadder
+    shares: list[float]
+
+
+def small(n_classes: int = 2, **fields) -> Dataset:
+    """Four features of few values: a fee, a bundle, a category, missing cells."""
+    dataset = random_dataset(7, n_classes, 18, 4, n_values=3)
+    return replace(dataset, **fields)
+
+
+def at_costs(*costs: int, seed: int = 0, n_rows: int = 20) -> Dataset:
+    """Features of 0 and 1, the last of which tells the class."""
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 2, (n_rows, len(costs))).astype(float)
+    targets = values[:, -1].astype(np.int64)
+    targets[:2] = 0, 1
+    features = (Feature(f"f{idx}", cost=cost) for idx, cost in enumerate(costs))
+    return make_dataset(values, targets, 2, catalogue=Catalogue(tuple(features)))
+
+
+TABLES = {
+    "two classes": small,
+    "three classes": lambda: small(3),
+    "row groups": lambda: small(row_groups=np.arange(18) // 2),
+    "nothing useful": lambda: table_of([[1.0] * 8, [np.nan] * 8]),
+    "free": lambda: at_costs(0, 0, 0),
+    "one is dear": lambda: at_costs(1, 1, 1000),
+    "few rows": lambda: table_of([[0.0, 1.0, 2.0]], [0, 0, 1]),
+}
+
+
+@cache
+def fit(name: str, budgets: tuple[int, ...] | None = None) -> Fit:
+    dataset = TABLES[name]()
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch)
+        shares, ladder = pull(fit_ladder(dataset, 3, budgets))
+    return Fit(dataset, ladder, shares)
+
+
+@pytest.fixture(params=TABLES)
+def fitted(request) -> Iterator[Fit]:
+    return fit(request.param)
+
+
+def price(dataset: Dataset, idxs) -> int:
+    return buy(dataset.catalogue, Paid(), idxs)[0]
+
+
+def test_there_is_one_panel_without_features(fitted):
+    sizes = [len(panel.feature_idxs) for panel in fitted.ladder.panels]
+
+    assert sizes.count(0) == 1
+
+
+def test_no_set_has_two_panels(fitted):
+    sets = [frozenset(panel.feature_idxs) for panel in fitted.ladder.panels]
+
+    assert len(set(sets)) == len(sets)
+
+
+def test_every_beginning_of_a_panel_is_a_panel(fitted):
+    orders = [panel.feature_idxs for panel in fitted.ladder.panels]
+
+    sets = set(map(frozenset, orders))
+
+    assert {frozenset(order[:-1]) for order in orders} <= sets
+
+
+def test_panels_are_preferred_by_their_loss(fitted):
+    losses = [panel.loss for panel in fitted.ladder.panels]
+
+    assert losses == sorted(losses)
+
+
+def test_beginning_of_a_panel_is_not_preferred_to_it(fitted):
+    orders = [panel.feature_idxs for panel in fitted.ladder.panels]
+    places = {frozenset(order): place for place, order in enumerate(orders)}
+
+    first = orders[0]
+
+    for size in range(len(first)):
+        assert places[frozenset(first[:size])] > 0
+
+
+def test_progress_never_goes_back_nor_beyond_the_whole(fitted):
+    shares = [0.0, *fitted.shares]
+
+    assert all(before <= after for before, after in pairwise(shares))
+    assert shares[-1] == 1.0
+
+
+def test_every_panel_tells_chances(fitted):
+    values = fitted.dataset.values
+
+    for panel in fitted.ladder.panels:
+        chances = to_chances(panel.logits(values, fitted.ladder.starts))
+        assert chances.shape == (len(values), len(fitted.dataset.classes))
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+
+
+def test_panels_read_useful_features_alone(fitted):
+    is_useful = PanelRows(fitted.dataset, 0).is_useful
+
+    read = {idx for panel in fitted.ladder.panels for idx in panel.feature_idxs}
+
+    assert all(is_useful[idx] for idx in read)
+
+
+def test_same_seed_gives_the_same_ladder():
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch)
+        _, again = pull(fit_ladder(small(), 3))
+
+    assert again == fit("two classes").ladder
+
+
+def test_nothing_useful_is_the_class_shares_alone():
+    ladder = fit("nothing useful").ladder
+
+    assert [panel.feature_idxs for panel in ladder.panels] == [()]
+
+
+def test_one_dear_feature_that_tells_the_class_is_bought_beside_cheap_panels():
+    dataset, ladder, _ = fit("one is dear")
+
+    assert 2 in ladder.panels[0].feature_idxs
+    assert any(0 < price(dataset, one.feature_idxs) < 1000 for one in ladder.panels)
+
+
+@pytest.mark.parametrize("most", [MICROS // 2, 3 * MICROS])
+def test_no_panel_costs_more_than_the_largest_budget_named(most):
+    dataset, ladder, _ = fit("two classes", (0, most))
+
+    prices = [price(dataset, panel.feature_idxs) for panel in ladder.panels]
+
+    assert max(prices) <= most
+    assert 0 in prices
+
+
+def test_panels_of_larger_budgets_named_are_preferred():
+    dataset, ladder, _ = fit("one is dear", (1, 1001))
+
+    first, *_ = ladder.panels
+
+    assert price(dataset, first.feature_idxs) > 1
+
+
+def budgets_of(dataset: Dataset) -> list[int]:
+    rows = PanelRows(dataset, 0)
+    return find_budgets(SetSearch(rows, Shop(dataset.catalogue, rows.is_useful)))
+
+
+def test_budgets_are_steps_of_the_usual_price_up_to_that_of_everything():
+    budgets = budgets_of(at_costs(*[10] * 12))
+
+    assert budgets == [10 * step for step in STEPS if step <= 12]
+
+
+def test_budgets_are_apart_by_a_tenth_and_so_many_at_most():
+    costs = np.random.default_rng(0).integers(1, 10**6, 40).tolist()
+
+    budgets = budgets_of(at_costs(*costs))
+
+    assert len(budgets) <= MAX_RUNGS
+    assert all(after > 1.1 * before for before, after in pairwise(budgets))
+    assert min(costs) <= budgets[0]
+    assert budgets[-1] <= sum(costs)
+
+
+@pytest.mark.parametrize("n_cheap", [2, 9, 200])
+def test_some_budget_pays_a_dear_feature_and_some_cheap_ones(n_cheap):
+    budgets = budgets_of(at_costs(*[10] * n_cheap, 10_000))
+
+    most = 10_000 + min(4, n_cheap) * 10
+    assert budgets[-1] >= 10_000
+    assert budgets[0] == 10
+    assert any(10_000 <= budget <= most for budget in budgets)
+
+
+def test_dear_features_leave_room_for_steps():
+    dears = [10_000 * 2**idx for idx in range(20)]
+
+    budgets = budgets_of(at_costs(*[10] * 60, *dears))
+
+    assert len(budgets) == MAX_RUNGS
+    assert budgets[:5] == [10, 20, 30, 40, 60]
+    assert budgets[-1] >= dears[-1]
+
+
+def test_budget_of_free_features_is_0():
+    assert budgets_of(at_costs(0, 0)) == [0]
+
+
+def test_bundle_is_an_offer_at_its_price():
+    bundle = Group("b", price=70)
+    features = (Feature("x", cost=0, group="b"), Feature("y", cost=0, group="b"))
+    catalogue = Catalogue(features, (bundle,))
+    values = np.random.default_rng(0).integers(0, 2, (12, 2)).astype(float)
+    dataset = make_dataset(values, np.arange(12) % 2, 2, catalogue=catalogue)
+
+    assert budgets_of(dataset) == [70] == [total_cost(catalogue)]
+
+
+@pytest.mark.parametrize("rule", ladders.ORDER_RULES)
+def test_order_of_a_rule_is_what_it_reads_and_then_the_cheap_ones(rule, monkeypatch):
+    shorten(monkeypatch)
+    dataset = at_costs(30, 20, 25, 10)
+    dataset.values[:, :3] = 1.0
+
+    order = find_order(dataset, rule)
+
+    assert order == (3, 1, 2, 0)
+
+
+@pytest.mark.parametrize("most", [7, 18, 100])
+def test_rows_are_thinned_evenly_to_no_more_than_the_limit(most, monkeypatch):
+    monkeypatch.setattr(ladders, "MAX_SEARCH_ROWS", most)
+    dataset = small()
+
+    few = thin_rows(dataset)
+
+    assert few.n_samples == min(most, 18)
+    assert few.weights.sum() == pytest.approx(1.0)
+    np.testing.assert_array_equal(few.values[[0, -1]], dataset.values[[0, -1]])

@@ -1,0 +1,89 @@
+"""The blend of a panel."""
+
+import math
+
+import numpy as np
+import pytest
+
+from core.model.panels import MAX_LOGIT, to_chances
+from core.panels.blending import FULL, LIGHT, make_panel
+from core.panels.chances import mean_loss
+from core.panels.rows import PanelRows
+from tests.panels import random_rows, shorten
+from tests.small import table_of
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch):
+    shorten(monkeypatch)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("effort", "n_ridges"), [(FULL, 3), (LIGHT, 2)])
+def test_blend_has_trees_and_ridges_of_its_effort(effort, n_ridges, n_classes):
+    rows = random_rows(0, n_classes, 20)
+
+    panel = make_panel(rows, (4, 0), effort)
+
+    blend = panel.blend
+    assert blend.weights.size == 1 + n_ridges == 1 + len(blend.ridges)
+    assert blend.weights.min() >= 0
+    assert set(blend.columns.feature_idxs.tolist()) == {0, 4}
+
+
+def test_panel_without_features_tells_the_class_shares():
+    rows = random_rows(1)
+
+    panel = make_panel(rows, (), FULL)
+
+    logits = panel.logits(rows.dataset.values, rows.starts)
+    np.testing.assert_allclose(to_chances(logits)[0], rows.priors)
+    assert panel.loss == mean_loss(logits, rows.targets, rows.weights)
+
+
+def test_panel_may_lack_the_features_whose_cells_are_missing_in_training():
+    columns = [0, 1, 0, 1] * 4, [0.0, 1.0, 2.0, math.nan] * 4, [0, 0, 1, math.nan] * 4
+    rows = PanelRows(table_of(columns), 0)
+
+    assert make_panel(rows, (1, 0), LIGHT).may_lack == {1}
+
+
+def test_panel_of_what_tells_the_class_loses_less_than_one_that_does_not():
+    targets = np.arange(24) % 2
+    noise = np.random.default_rng(0).integers(0, 2, 24)
+    rows = PanelRows(table_of([targets, noise], targets), 0)
+
+    losses = [make_panel(rows, (idx,), LIGHT).loss for idx in (0, 1)]
+
+    assert losses[0] < 0.3 < losses[1]
+
+
+def test_blend_is_no_surer_than_the_limit():
+    rows = random_rows(0, 2, 20)
+    blend = make_panel(rows, (4, 0), LIGHT).blend
+    blend.weights[:] = 1e5
+
+    logits = blend.logits(rows.dataset.values)
+
+    assert np.abs(logits).max() == MAX_LOGIT
+
+
+def test_ridge_that_weighs_nothing_is_passed_over():
+    rows = random_rows(0, 2, 20)
+    blend = make_panel(rows, (4, 0), LIGHT).blend
+    blend.weights[1:] = 0.0
+
+    logits = blend.logits(rows.dataset.values)
+
+    expected = blend.weights[0] * blend.trees.logits(rows.dataset.values)
+    np.testing.assert_array_equal(logits, expected)
+
+
+def test_prediction_of_a_row_does_not_depend_on_the_others():
+    rows = random_rows(0, 3, 20)
+    panel = make_panel(rows, (5, 2, 0), LIGHT)
+    values = rows.dataset.values
+
+    alone = [panel.logits(values[row : row + 1], rows.starts)[0] for row in range(20)]
+
+    np.testing.assert_allclose(alone, panel.logits(values, rows.starts))

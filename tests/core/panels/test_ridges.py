@@ -1,0 +1,194 @@
+"""Ridges: what folds left out say in closed form, random features, the logistic one."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from core.model.panels import draw_waves, lay_waves, to_chances
+from core.panels.chances import mean_loss
+from core.panels.ridges import (
+    KERNEL_HOLDS,
+    LOGISTIC_HOLDS,
+    WIDTHS,
+    Basis,
+    find_median,
+    fit_kernel,
+    fit_logistic,
+    hold_out,
+    measure_squares,
+    solve_logistic,
+    wanted_votes,
+)
+from tests.panels import random_rows
+
+EVERY = tuple(range(6))
+
+each_n_classes = pytest.mark.parametrize("n_classes", [2, 3])
+
+
+def laid_rows(n_classes: int = 2, n_samples: int = 24):
+    """Rows, and all their features as columns."""
+    rows = random_rows(0, n_classes, n_samples)
+    return rows, rows.lay_columns(EVERY).lay(rows.dataset.values)
+
+
+def solve(inputs, outputs, hold):
+    """Coefficients of a ridge regression."""
+    squares = inputs.T @ inputs + hold * np.eye(inputs.shape[1])
+    return np.linalg.solve(squares, inputs.T @ outputs)
+
+
+@pytest.mark.parametrize("n_inputs", [5, 40])
+def test_folds_left_out_are_those_of_fitting_again_without_them(n_inputs):
+    random = np.random.default_rng(0)
+    inputs, outputs = random.normal(size=(20, n_inputs)), random.normal(size=(20, 2))
+    folds = np.array_split(random.permutation(20), 3)
+
+    found = hold_out(inputs, outputs, folds)
+
+    for hold, (residuals, coefficients) in zip(KERNEL_HOLDS, found, strict=True):
+        np.testing.assert_allclose(coefficients, solve(inputs, outputs, hold))
+        for fold in folds:
+            kept = np.setdiff1d(np.arange(20), fold)
+            again = solve(inputs[kept], outputs[kept], hold)
+            expected = outputs[fold] - inputs[fold] @ again
+            np.testing.assert_allclose(residuals[fold], expected)
+
+
+@pytest.mark.parametrize("n_inputs", [3, 40])
+def test_weight_of_a_row_in_a_ridge_is_how_often_it_stands_there(n_inputs):
+    random = np.random.default_rng(1)
+    inputs, outputs = random.normal(size=(9, n_inputs)), random.normal(size=(9, 1))
+    counts = np.array([1, 2, 3] * 3)
+    often, roots = np.repeat(np.arange(9), counts), np.sqrt(counts)[:, None]
+
+    weighted = hold_out(inputs * roots, outputs * roots, [np.arange(3)])
+    repeated = hold_out(inputs[often], outputs[often], [np.arange(6)])
+
+    for (residuals, one), (again, other) in zip(weighted, repeated, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+        np.testing.assert_allclose((residuals / roots)[:3], again[[0, 1, 3]])
+
+
+@each_n_classes
+@pytest.mark.parametrize("kind", WIDTHS)
+def test_kernel_ridge_tells_of_rows_what_its_votes_say(kind, n_classes):
+    rows, laid = laid_rows(n_classes)
+    stretches = np.linspace(0.5, 1.5, laid.shape[1])
+
+    _, ridge = fit_kernel(rows, laid, Basis(kind, stretches, 50), rows.folds(4))
+
+    inputs = lay_waves(laid, ridge.waves)
+    roots = np.sqrt(rows.weights)[:, None]
+    wanted = wanted_votes(rows)
+    means = rows.weights @ wanted / rows.weights.sum()
+    told = [
+        means + inputs @ solve(inputs * roots, (wanted - means) * roots, hold)
+        for hold in KERNEL_HOLDS
+    ]
+    # Platt's link keeps differences: of one output they differ by the slope alone.
+    spans = [np.diff(one, axis=0) * ridge.slope for one in told]
+    found = np.diff(ridge.logits(laid), axis=0)
+    assert min(np.abs(span - found).max() for span in spans) < 1e-9
+
+
+@each_n_classes
+@pytest.mark.parametrize("kind", WIDTHS)
+def test_held_out_kernel_ridge_knows_more_than_the_class_shares(kind, n_classes):
+    rows, laid = laid_rows(n_classes, 60)
+    basis = Basis(kind, np.ones(laid.shape[1]), 200)
+
+    logits, _ = fit_kernel(rows, laid, basis, rows.folds(5))
+
+    starts = np.tile(rows.starts, (rows.n_rows, 1))
+    losses = [mean_loss(one, rows.targets, rows.weights) for one in (logits, starts)]
+    assert losses[0] < losses[1]
+
+
+@pytest.mark.parametrize(("kind", "power"), [("laplace", 1), ("gauss", 2)])
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_mean_cosine_of_many_waves_is_the_kernel(kind, power, n_columns):
+    distances = np.array([0.0, 0.3, 1.0, 2.5])
+    points = np.zeros((4, n_columns))
+    points[:, 0] = distances
+    waves = draw_waves(kind, n_columns, 20_000, seed=3)
+
+    laid = lay_waves(points, waves)
+
+    # Four standard deviations of a mean of 20,000 cosines.
+    expected = np.exp(-(distances**power))
+    np.testing.assert_allclose(laid @ laid[0], expected, atol=4 / np.sqrt(40_000))
+
+
+def test_waves_are_those_of_their_seed():
+    one, two, other = (draw_waves("laplace", 3, 7, seed) for seed in (1, 1, 2))
+
+    np.testing.assert_array_equal(one, two)
+    assert one.shape == (3, 7)
+    assert not np.array_equal(one, other)
+
+
+def test_squares_are_those_of_distances():
+    columns = np.random.default_rng(0).normal(size=(6, 3))
+
+    apart = columns[:, None] - columns
+
+    expected = (apart**2).sum(axis=2)
+    np.testing.assert_allclose(measure_squares(columns), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [([0, 3, 3], 3.0), ([0, 1, 3], 2.0), ([2, 2], 1.0), ([5], 1.0)],
+)
+def test_median_distance_is_of_rows_that_differ_and_1_where_none_do(places, expected):
+    columns = np.array(places, np.float64)[:, None]
+
+    assert find_median(columns) == pytest.approx(expected)
+
+
+@each_n_classes
+@pytest.mark.parametrize("hold", LOGISTIC_HOLDS)
+def test_logistic_ridge_is_that_of_scikit_learn(n_classes, hold):
+    rows, laid = laid_rows(n_classes)
+    peer = LogisticRegression(C=1 / hold, tol=1e-8, max_iter=1000)
+    peer.fit(laid, rows.targets, sample_weight=rows.weights)
+
+    found = solve_logistic(rows, laid, hold)
+
+    chances = to_chances(found.logits(laid))
+    np.testing.assert_allclose(chances, peer.predict_proba(laid), atol=2e-3)
+
+
+@each_n_classes
+def test_held_out_logistic_ridge_is_that_of_scikit_learn_without_the_fold(n_classes):
+    rows, laid = laid_rows(n_classes)
+    folds = rows.folds(3)
+    told = []
+    for hold in LOGISTIC_HOLDS:
+        chances = np.empty((rows.n_rows, n_classes))
+        for fold in folds:
+            kept = np.setdiff1d(np.arange(rows.n_rows), fold)
+            peer = LogisticRegression(C=1 / hold, tol=1e-8, max_iter=1000)
+            peer.fit(laid[kept], rows.targets[kept], sample_weight=rows.weights[kept])
+            chances[fold] = peer.predict_proba(laid[fold])
+        told.append(chances)
+
+    logits, ridge = fit_logistic(rows, laid, folds)
+
+    # The hold whose held-out rows lose least.
+    every = np.arange(rows.n_rows)
+    losses = [-rows.weights @ np.log(one[every, rows.targets]) for one in told]
+    best = int(np.argmin(losses))
+    np.testing.assert_allclose(to_chances(logits), told[best], atol=2e-3)
+    whole = solve_logistic(rows, laid, LOGISTIC_HOLDS[best])
+    np.testing.assert_array_equal(ridge.coefficients, whole.coefficients)
+
+
+def test_fold_may_leave_no_row_of_a_class():
+    rows, laid = laid_rows()
+    fold = np.flatnonzero(rows.targets == 1)
+
+    found = solve_logistic(rows, laid, 3.0, fold)
+
+    assert np.isfinite(found.logits(laid)).all()

@@ -1,0 +1,264 @@
+"""Sets of features: what each is worth, how they are made, and which are chosen."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from core.model.panels import to_chances
+from core.panels.chances import fit_link, mean_loss, to_logits
+from core.panels.purchases import Shop
+from core.panels.ridges import WIDTHS, find_median, wanted_votes
+from core.panels.rows import PanelRows
+from core.panels.sets import (
+    FORWARD_POWERS,
+    QUICK_HOLD,
+    SetSearch,
+    choose_sets,
+    drop_least,
+    find_gains,
+    find_pool,
+    forward,
+    kernel_logits,
+    swap,
+)
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.dataset import Dataset
+from tests.panels import random_rows, shorten
+from tests.small import finish, make_dataset, table_of
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch):
+    shorten(monkeypatch)
+
+
+def search_of(dataset: Dataset) -> SetSearch:
+    rows = PanelRows(dataset, 0)
+    return SetSearch(rows, Shop(dataset.catalogue, rows.is_useful))
+
+
+def telling(shares, costs=None, n_rows=24, groups=(), members=()) -> SetSearch:
+    """Features of 0 and 1, each telling the class in so many of the rows."""
+    random = np.random.default_rng(0)
+    targets = np.arange(n_rows) % 2
+    columns = []
+    for share in shares:
+        is_wrong = random.permutation(n_rows) >= share * n_rows
+        columns.append(np.where(is_wrong, 1 - targets, targets))
+    costs, names = costs or [10] * len(shares), dict(members)
+    features = (
+        Feature(f"f{idx}", cost=cost, group=names.get(idx))
+        for idx, cost in enumerate(costs)
+    )
+    return search_of(table_of(columns, targets, Catalogue(tuple(features), groups)))
+
+
+def interacting() -> SetSearch:
+    """Two features of which neither tells anything alone."""
+    one, other = np.array([0, 0, 1, 1] * 6), np.array([0, 1, 0, 1] * 6)
+    return search_of(table_of([one, other], one != other))
+
+
+def test_loss_of_no_feature_is_that_of_the_class_shares():
+    search = telling([0.9])
+    rows = search.rows
+
+    expected = -rows.weights @ np.log(rows.priors[rows.targets]) / rows.n_rows
+
+    assert search.loss(()) == pytest.approx(expected)
+
+
+def test_loss_of_a_set_does_not_depend_on_its_order_and_is_found_once():
+    search = SetSearch(random_rows(), Shop(random_rows().dataset.catalogue, None))
+
+    one = search.loss((4, 0))
+    search.scores.clear()
+
+    assert search.loss((0, 4)) == one
+    assert search.scores == {}
+
+
+def test_feature_that_tells_more_loses_less():
+    search = telling([0.95, 0.6])
+
+    assert search.loss((0,)) < search.loss((1,))
+
+
+def test_loss_is_of_trees_and_a_kernel_together():
+    search = telling([0.9, 0.7])
+    rows, idxs = search.rows, [0, 1]
+
+    both = [search.tree_scores(idxs), kernel_logits(rows, idxs, search.few)]
+
+    mean = to_logits(np.mean([to_chances(one) for one in both], axis=0))
+    expected = mean_loss(mean, rows.targets, rows.weights)
+    assert search.loss(idxs) == pytest.approx(expected)
+
+
+def rare_rows() -> Dataset:
+    values = np.random.default_rng(0).integers(0, 3, (30, 2)).astype(float)
+    return make_dataset(values, np.arange(30) >= 28, 2)
+
+
+def grouped_rows() -> Dataset:
+    values = np.random.default_rng(0).integers(0, 3, (24, 2)).astype(float)
+    groups = np.arange(24) // 2
+    return make_dataset(values, np.arange(24) % 2, 2, row_groups=groups)
+
+
+@pytest.mark.parametrize(
+    "dataset", [rare_rows(), grouped_rows()], ids=["rare", "groups"]
+)
+def test_rare_classes_and_rows_that_belong_together_are_scored_by_trees(dataset):
+    search = search_of(dataset)
+    rows = search.rows
+
+    expected = mean_loss(search.tree_scores((0, 1)), rows.targets, rows.weights)
+
+    assert search.loss((0, 1)) == expected
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
+    rows, idxs = random_rows(1, n_classes, 15), (0, 4, 5)
+    every = np.arange(rows.n_rows)
+
+    found = kernel_logits(rows, idxs, every)
+
+    laid = rows.lay_columns(idxs).lay(rows.dataset.values)
+    apart = np.sqrt(((laid[:, None] - laid) ** 2).sum(axis=2))
+    kernel = np.exp(-apart / (WIDTHS["laplace"] * find_median(laid)))
+    wanted = wanted_votes(rows)
+    means = rows.weights @ wanted / rows.weights.sum()
+    votes = np.empty_like(wanted)
+    for row in every:
+        kept = every != row
+        held = kernel[kept][:, kept] + QUICK_HOLD * np.diag(1 / rows.weights[kept])
+        votes[row] = means + kernel[row, kept] @ np.linalg.solve(
+            held, (wanted - means)[kept]
+        )
+    slope, offsets = fit_link(votes, rows.targets, rows.weights)
+    np.testing.assert_allclose(found, slope * votes + offsets, atol=1e-5)
+
+
+def test_gain_shows_what_tells_the_class():
+    gains = find_gains(telling([0.6, 0.95, 0.5]), ())
+
+    assert gains.argmax() == 1
+
+
+def test_gain_shows_an_interaction_with_what_was_bought():
+    search = interacting()
+
+    nothing, after = find_gains(search, ()), find_gains(search, (0,))
+
+    assert nothing.max() == pytest.approx(0.0, abs=1e-9)
+    assert after[1] > 1.0
+
+
+def test_forward_buys_what_gains_most_and_then_the_rest():
+    search = telling([0.6, 0.95, 0.8])
+
+    order = finish(forward(search, FORWARD_POWERS[0], 30))
+
+    assert order[0] == 1
+    assert set(order) == {0, 1, 2}
+
+
+def test_forward_weighs_gains_by_prices_to_the_power():
+    search = telling([0.95, 0.85], costs=[200, 10])
+
+    cheap, plain = (finish(forward(search, power, 210)) for power in (1.0, 0.0))
+
+    assert (cheap[0], plain[0]) == (1, 0)
+
+
+@pytest.mark.parametrize("budget", [0, 9, 25, 31])
+def test_forward_never_spends_more_than_the_budget(budget):
+    search = telling([0.6, 0.95, 0.8], costs=[10, 15, 5])
+
+    order = finish(forward(search, FORWARD_POWERS[0], budget))
+
+    cheapest = min([p for i, p in enumerate([10, 15, 5]) if i not in order], default=99)
+    assert search.shop.price(order) <= budget
+    assert search.shop.price(order) + cheapest > budget
+
+
+def test_forward_goes_on_from_a_beginning_among_some():
+    search = telling([0.6, 0.95, 0.8])
+
+    order = finish(forward(search, 0.7, 30, among=(0, 2), begin=(0,)))
+
+    assert order == (0, 2)
+
+
+def test_forward_opens_a_group_whose_fee_pays_with_several_members():
+    group = Group("g", fee=30)
+    members = {1: "g", 2: "g", 3: "g"}
+    costs = [20, 10, 10, 10]
+    search = telling([0.9, 0.88, 0.88, 0.88], costs, 24, (group,), members)
+
+    order = finish(forward(search, 0.7, 60))
+
+    assert set(order) == {1, 2, 3}
+
+
+def test_features_are_dropped_until_less_than_the_least_budget_is_left():
+    search = telling([0.55, 0.95, 0.6, 0.5])
+
+    sets = finish(drop_least(search, 15))
+
+    assert set(sets[0]) == {0, 1, 2, 3}
+    assert all(set(few) < set(many) for many, few in pairwise(sets))
+    assert sets[-1] == (1,)
+
+
+def test_every_candidate_fits_its_budget():
+    rows = random_rows(2)
+    search = search_of(rows.dataset)
+    budgets = [1_000_000, 4_000_000, 9_000_000]
+
+    pool = finish(find_pool(search, budgets, [range(6)]))
+
+    prices = [[search.shop.price(one) for one in made] for made in pool]
+    assert all(max(row) <= budget for row, budget in zip(prices, budgets, strict=True))
+    assert [len(made) for made in pool] == [6] * 3
+
+
+def test_chosen_sets_fit_and_are_never_worse_than_that_of_the_budget_before():
+    search = telling([0.7, 0.95, 0.8, 0.6], costs=[5, 40, 10, 20])
+    budgets = [5, 20, 40, 80]
+
+    chosen = finish(choose_sets(search, budgets, [(3, 2, 1, 0)]))
+
+    losses = [search.loss(one) for one in chosen]
+    prices = [search.shop.price(one) for one in chosen]
+    assert losses == sorted(losses, reverse=True)
+    assert all(p <= budget for p, budget in zip(prices, budgets, strict=True))
+    assert 1 in chosen[-1]
+
+
+def test_swap_exchanges_what_tells_little():
+    search = telling([0.5, 0.95, 0.6])
+
+    found = finish(swap(search, (0,), 10, (1, 2, 0)))
+
+    assert found == (1,)
+
+
+def test_swap_stays_where_nothing_is_better():
+    search = telling([0.95, 0.5, 0.6])
+
+    assert finish(swap(search, (0,), 10, (1, 2, 0))) == (0,)
+
+
+def test_swaps_are_tried_so_many_times_at_most():
+    search = telling([0.5 + 0.02 * idx for idx in range(9)])
+    # Each feature is better than the one before it.
+    search.losses = {frozenset((idx,)): 1.0 - idx / 10 for idx in range(9)}
+    search.losses[frozenset()] = 2.0
+
+    steps = sum(1 for _ in swap(search, (0,), 10, range(1, 9)))
+
+    assert 0 < steps <= 12

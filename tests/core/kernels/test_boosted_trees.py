@@ -359,3 +359,17 @@ def test_interaction_is_seen_within_halves_and_costs_its_split():
     assert alone.tolist() == [0.0, 0.0]
     assert within[1] > 5.0
     assert dear.tolist() == [0.0, within[1] - 4.0]
+
+
+def test_of_many_codes_some_cuts_are_tried():
+    # Of 26 codes every other: not the cut after the first, which alone tells.
+    codes = list(range(26))
+    first, second = ([code <= at for code in codes] for at in (0, 1))
+    cases = [make_case([codes], targets) for targets in (first, second)]
+    whole = [np.zeros(26)]
+
+    missed, found = (stump_gains(case, whole)[0] for case in cases)
+    exact = [boost(case, GROWTH._replace(least_rows=1)).gains[0] for case in cases]
+
+    assert missed < exact[0]
+    assert found > missed

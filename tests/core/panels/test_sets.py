@@ -25,7 +25,7 @@ from core.panels.sets import (
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
 from tests.panels import random_rows, shorten
-from tests.small import finish, make_dataset, table_of
+from tests.small import finish, make_dataset, pull, table_of
 
 
 @pytest.fixture(autouse=True)
@@ -191,6 +191,18 @@ def test_forward_goes_on_from_a_beginning_among_some():
     order = finish(forward(search, 0.7, 30, among=(0, 2), begin=(0,)))
 
     assert order == (0, 2)
+
+
+def test_forward_buys_several_at_once_where_many_are_bought_and_all_fit():
+    search = telling([0.6] * 19 + [0.9, 0.85, 0.5])
+    begin = tuple(range(19))
+
+    steps = [pull(forward(search, 0.7, budget, begin=begin)) for budget in (205, 210)]
+
+    # Two at once, of which the second may not fit any more.
+    orders = [order[19:] for _, order in steps]
+    assert orders == [(19,), (19, 20)]
+    assert [len(yields) for yields, _ in steps] == [2, 2]
 
 
 def test_forward_opens_a_group_whose_fee_pays_with_several_members():

@@ -1,0 +1,89 @@
+"""Ladders as values: which panel predicts, what is the same, and what is pickled."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.model.panels import KernelRidge, Panel, PanelLadder
+from tests.panels import make_ladder
+from tests.sessions import small_ensemble
+
+
+def ladder_of(*orders, may_lack=()) -> PanelLadder:
+    """Panels of these features, the first preferred; some may lack some."""
+    panels = tuple(
+        Panel(order, 0.1 * place, frozenset(may_lack).intersection(order))
+        for place, order in enumerate(orders)
+    )
+    return PanelLadder(panels, np.zeros(1))
+
+
+def flags(size: int, *idxs: int) -> np.ndarray:
+    found = np.zeros(size, np.bool_)
+    found[list(idxs)] = True
+    return found
+
+
+@pytest.mark.parametrize(
+    ("known", "gone", "expected"),
+    [
+        ((0, 1, 2), (), 0),
+        ((1, 2), (), 1),
+        ((1, 2), (0,), 0),
+        ((0, 2), (1,), 2),
+        ((), (0, 1, 2), 2),
+        ((3,), (), 2),
+    ],
+)
+def test_first_panel_predicts_that_lacks_what_training_saw_lack_alone(
+    known, gone, expected
+):
+    ladder = ladder_of((0, 1, 2), (1,), (), may_lack=(0,))
+
+    assert ladder.find_panel(flags(4, *known), flags(4, *gone)) == expected
+
+
+def test_feature_that_came_and_went_is_known():
+    ladder = ladder_of((0,), ())
+
+    assert ladder.find_panel(flags(1, 0), flags(1, 0)) == 0
+
+
+def test_ladder_reads_up_to_the_last_feature_of_a_panel():
+    assert ladder_of((4, 1), ()).n_read == 5
+    assert ladder_of(()).n_read == 0
+
+
+def test_ladder_without_features_predicts_by_the_class_shares():
+    assert ladder_of(()).find_panel(flags(3), flags(3, 0)) == 0
+
+
+def test_ladders_are_the_same_where_their_arrays_are():
+    ensemble = small_ensemble([1, 1])
+
+    one, same, other = (make_ladder(ensemble, [(0, 1)], seed) for seed in (0, 0, 1))
+
+    assert one == same
+    assert one != other
+
+
+def test_values_of_other_kinds_or_lengths_are_not_the_same():
+    ladder = ladder_of((0,), ())
+
+    assert ladder.panels[0] != "panel"
+    assert ladder != replace(ladder, panels=ladder.panels[:1])
+
+
+def test_pickled_ridge_draws_its_waves_again():
+    ridge = KernelRidge(
+        "laplace", 2.0, 5, np.ones(2), np.ones((6, 1)), np.zeros(1), 1.0
+    )
+    columns = np.random.default_rng(0).normal(size=(4, 2))
+    told = ridge.logits(columns)
+
+    again = pickle.loads(pickle.dumps(ridge))
+
+    assert "waves" not in vars(again)
+    np.testing.assert_array_equal(again.logits(columns), told)

@@ -93,7 +93,10 @@ class PanelPolicy(Policy):
         return argbest(ensemble, to_chances(standing.scores), TIE)
 
     def is_certain(self, position: Position) -> bool:
-        """Return whether nothing is left to ask: a blend has no bounds."""
+        """Return whether nothing is left to ask or to come: a blend has no bounds."""
+        is_coming = position.case.status == kernels.PENDING
+        if (is_coming & position.ensemble.is_used).any():
+            return False
         return self.find_next(position).feature_idx is None
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:

@@ -12,6 +12,7 @@ from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset
+from tests.panels import shorten
 from tests.small import ensemble_of
 
 # GNU's OpenMP lets idle threads spin: on a busy machine each call of a parallel kernel
@@ -52,6 +53,12 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def is_rewriting(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--rewrite-golden"))
+
+
+@pytest.fixture
+def short_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let panels be of few rounds, where a test is not about what they tell."""
+    shorten(monkeypatch)
 
 
 @pytest.fixture

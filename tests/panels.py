@@ -31,14 +31,18 @@ def random_rows(seed: int = 0, n_classes: int = 2, n_samples: int = 24) -> Panel
 
 
 def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
-    """Let trees be of few rounds: uncompiled a hundred take minutes."""
+    """Let trees be of few rounds and kernels of few waves: all of them take minutes."""
 
     def make_few(rows: PanelRows, wanted: int, *options: float) -> kernels.Growth:
         return make_growth(rows, min(rounds, wanted), *options)
 
     patch.setattr(blending, "make_growth", make_few)
     patch.setattr(sets, "make_growth", make_few)
+    patch.setattr(sets, "N_KERNEL_ROWS", 60)
     patch.setattr(ladder, "ORDER_ROUNDS", 2 * rounds)
+    for name in ("FULL", "LIGHT"):
+        effort = getattr(ladder, name)
+        patch.setattr(ladder, name, effort._replace(n_waves=30))
 
 
 def make_blend(

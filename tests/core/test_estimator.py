@@ -142,7 +142,7 @@ def test_rounds_other_than_a_spec_allows_are_refused(cancer, given):
     [
         (
             {"algorithm": "magic"},
-            "algorithm: must be one of adaboost, .*; found 'magic'",
+            "algorithm: must be one of panels, adaboost, .*; found 'magic'",
         ),
         ({"algorithm": ["a"]}, "algorithm: must be one of .*; found \\['a'\\]"),
         ({"learner": "forest"}, "learner: must be one of stump, .*; found 'forest'"),
@@ -367,6 +367,7 @@ def by_training(model, X, y, **more):
     return finish(train(dataset, folds=0, **more))
 
 
+@pytest.mark.usefixtures("short_panels")
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_is_that_of_a_training(cancer, algorithm):

@@ -25,6 +25,7 @@ from core.training.params import BoostParams, LearnerName
 from core.training.shards import PARALLEL_ROWS
 from core.warm import warm_up
 from tests.conftest import IS_COMPILED
+from tests.panels import shorten
 from tests.sessions import observe
 from tests.small import finish, train
 
@@ -124,6 +125,7 @@ def test_warming_up_compiles_every_public_kernel(monkeypatch):
     if not IS_COMPILED:
         # Nothing is compiled: few rows come by the same lines.
         monkeypatch.setattr(warm, "LARGE", (30, 3))
+        shorten(monkeypatch)
 
     warm_up()
 

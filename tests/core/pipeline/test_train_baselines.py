@@ -56,6 +56,7 @@ def play(ensemble: Ensemble, row: np.ndarray, budget: int | None, **more):
 BUDGETS = [0, MICROS, 2 * MICROS, 4 * MICROS + 5, 7 * MICROS, None]
 
 
+@pytest.mark.usefixtures("short_panels")
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -132,6 +133,7 @@ def test_rounds_go_on_the_same_after_any_of_them(algorithm):
         assert list(rest) == expected[length:]
 
 
+@pytest.mark.usefixtures("short_panels")
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_training_goes_on_to_the_same_model(algorithm):

@@ -1,0 +1,111 @@
+"""Trainings and the estimator, of models that have panels."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from core.estimator import BudgetedBoostingClassifier
+from core.panels.ladder import fit_ladder
+from core.selection.params import SelectionParams
+from core.table.prices import Paid, buy
+from core.training.params import BoostParams
+from tests.panels import shorten
+from tests.small import finish, pull, table_of, train
+
+PARAMS = BoostParams("panels", rounds=2, seed=3)
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch):
+    shorten(monkeypatch, rounds=1)
+
+
+def telling(n_rows: int = 24):
+    """A feature that tells the class in most rows, and one that tells nothing."""
+    random = np.random.default_rng(0)
+    targets = (np.arange(n_rows) % 5 < 2).astype(np.int64)
+    likely = np.where(random.random(n_rows) < 0.9, targets, 1 - targets)
+    return table_of([random.integers(0, 2, n_rows), likely], targets)
+
+
+def useless():
+    """Two features of one value."""
+    return table_of([[7.0] * 20, [1.0] * 20])
+
+
+def test_training_fits_the_ladder_of_its_seed():
+    model = finish(train(telling(), PARAMS, folds=0))
+
+    assert model.ensemble.policy == "panels"
+    assert model.ensemble.panels == finish(fit_ladder(telling(), 3))
+
+
+def test_hypotheses_beside_panels_are_those_of_the_smoothed_rule():
+    smoothed = replace(PARAMS, algorithm="adaboost_bt_smoothed")
+
+    one, other = (
+        finish(train(telling(), params, folds=0)) for params in (PARAMS, smoothed)
+    )
+
+    assert one.ensemble.hypotheses == other.ensemble.hypotheses
+    assert other.ensemble.panels is None
+
+
+def test_progress_of_folds_and_panels_never_goes_back_and_ends_whole():
+    progress, _ = pull(train(telling(), PARAMS, folds=2))
+
+    shares = [one.share for one in progress]
+    assert all(before <= after + 1e-12 for before, after in pairwise(shares))
+    assert shares[-1] == pytest.approx(1.0)
+
+
+def test_curve_has_the_prices_of_panels_for_budgets():
+    model = finish(train(telling(), PARAMS, folds=2))
+
+    panels = model.ensemble.panels.panels
+    prices = {buy(model.ensemble.catalogue, Paid(), p.feature_idxs)[0] for p in panels}
+    assert set(model.curve.budgets) == {*prices, None}
+
+
+QUICK = SelectionParams(rounds=2, n_neighbours=3)
+
+
+def test_panels_read_what_was_selected_alone():
+    model = finish(train(telling(), PARAMS, folds=0, selection=QUICK))
+
+    told = model.card["selection"]["features"]
+    read = {f"f{idx}" for p in model.ensemble.panels.panels for idx in p.feature_idxs}
+    assert read <= set(told)
+
+
+def test_training_that_goes_on_selects_anew_for_the_panels_of_its_folds():
+    progress, model = pull(train(telling(), PARAMS, folds=2, selection=QUICK))
+    done = {}
+    for one in progress:
+        if one.added is not None:
+            done.setdefault(one.part, []).append(one.added)
+
+    resumed = finish(train(telling(), PARAMS, folds=2, selection=QUICK, done=done))
+
+    assert resumed == model
+
+
+def test_nothing_selected_is_a_panel_without_features():
+    model = finish(train(useless(), PARAMS, folds=0, selection=QUICK))
+
+    assert [p.feature_idxs for p in model.ensemble.panels.panels] == [()]
+
+
+@pytest.mark.parametrize("budget", [0, 1, None])
+def test_estimator_predicts_by_the_panels_that_a_budget_pays(budget):
+    dataset = telling()
+    estimator = BudgetedBoostingClassifier("panels", rounds=2, random_state=0)
+    estimator.fit(dataset.values, dataset.targets)
+
+    chances = estimator.predict_proba(dataset.values, budget)
+
+    named = estimator.predict(dataset.values, budget)
+    assert (named == chances.argmax(axis=1)).all()
+    assert len(np.unique(chances, axis=0)) == (1 if budget == 0 else 2)

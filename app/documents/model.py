@@ -19,10 +19,10 @@ from app.documents.hypotheses import (
     check_hypothesis,
     hypothesis_shape,
 )
+from app.documents.panel_checks import check_panels
 from app.documents.panels import (
     PanelLadderShape,
     build_panels,
-    check_panels,
     panels_to_json,
 )
 from app.documents.shape import MAX_REFUSALS, Many, StoredShape, read_shape
@@ -134,8 +134,10 @@ def model_to_json(model: Model) -> dict[str, Any]:
         hypothesis_shape(one, alpha).model_dump(exclude_none=True)
         for one, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
     ]
-    panels = None if ensemble.panels is None else panels_to_json(ensemble.panels)
-    return document.model_dump() | {"hypotheses": hypotheses, "panels": panels}
+    told = document.model_dump(exclude={"panels"}) | {"hypotheses": hypotheses}
+    if ensemble.panels is not None:
+        told["panels"] = panels_to_json(ensemble.panels)
+    return told
 
 
 def model_from_json(raw: object) -> Model:

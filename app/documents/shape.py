@@ -32,9 +32,9 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 # Of a stored document, whose writer was no person.
 MAX_REFUSALS = 20
-# What pydantic puts into a place, and that stands nowhere in the document: the kind
-# of a hypothesis in stored ones, and that a name is wrong rather than what it names.
-KINDS = ("stump", "tree", "product")
+# What pydantic puts into a place, and that stands nowhere in the document: the kind of
+# a hypothesis or ridge in stored ones, and that a name is wrong, not what it names.
+KINDS = ("stump", "tree", "product", "laplace", "gauss", "logistic")
 KEY = "[key]"
 # By pydantic's kinds of error, whose own messages may repeat what was found.
 RULES = {
@@ -57,6 +57,7 @@ RULES = {
     "string_too_long": "must have {max_length} or fewer characters",
     "too_short": "must have {min_length} or more items",
     "too_long": "must have {max_length} or fewer items",
+    "greater_than": "must be above {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be one of {expected}",

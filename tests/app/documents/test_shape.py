@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "int": ("int_type", "int_from_float", "int_parsing_size"),
     "float": ("float_type", "finite_number"),
     "ge": ("greater_than_equal",),
+    "gt": ("greater_than",),
     "le": ("less_than_equal",),
     "literal": ("literal_error",),
     "tagged-union": ("union_tag_invalid", "union_tag_not_found"),

@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 from core.model.panels import draw_waves, lay_waves, to_chances
 from core.panels.chances import mean_loss
 from core.panels.ridges import (
-    KERNEL_HOLDS,
     LOGISTIC_HOLDS,
     WIDTHS,
     Basis,
@@ -22,6 +21,7 @@ from core.panels.ridges import (
 from tests.panels import random_rows
 
 EVERY = tuple(range(6))
+HOLDS = (0.06, 0.3, 1.5)
 
 each_n_classes = pytest.mark.parametrize("n_classes", [2, 3])
 
@@ -44,9 +44,9 @@ def test_folds_left_out_are_those_of_fitting_again_without_them(n_inputs):
     inputs, outputs = random.normal(size=(20, n_inputs)), random.normal(size=(20, 2))
     folds = np.array_split(random.permutation(20), 3)
 
-    found = hold_out(inputs, outputs, folds)
+    found = hold_out(inputs, outputs, folds, HOLDS)
 
-    for hold, (residuals, coefficients) in zip(KERNEL_HOLDS, found, strict=True):
+    for hold, (residuals, coefficients) in zip(HOLDS, found, strict=True):
         np.testing.assert_allclose(coefficients, solve(inputs, outputs, hold))
         for fold in folds:
             kept = np.setdiff1d(np.arange(20), fold)
@@ -62,8 +62,8 @@ def test_weight_of_a_row_in_a_ridge_is_how_often_it_stands_there(n_inputs):
     counts = np.array([1, 2, 3] * 3)
     often, roots = np.repeat(np.arange(9), counts), np.sqrt(counts)[:, None]
 
-    weighted = hold_out(inputs * roots, outputs * roots, [np.arange(3)])
-    repeated = hold_out(inputs[often], outputs[often], [np.arange(6)])
+    weighted = hold_out(inputs * roots, outputs * roots, [np.arange(3)], HOLDS)
+    repeated = hold_out(inputs[often], outputs[often], [np.arange(6)], HOLDS)
 
     for (residuals, one), (again, other) in zip(weighted, repeated, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
@@ -76,7 +76,7 @@ def test_kernel_ridge_tells_of_rows_what_its_votes_say(kind, n_classes):
     rows, laid = laid_rows(n_classes)
     stretches = np.linspace(0.5, 1.5, laid.shape[1])
 
-    _, ridge = fit_kernel(rows, laid, Basis(kind, stretches, 50), rows.folds(4))
+    _, ridge = fit_kernel(rows, laid, Basis(kind, stretches, 50, HOLDS), rows.folds(4))
 
     inputs = lay_waves(laid, ridge.waves)
     roots = np.sqrt(rows.weights)[:, None]
@@ -84,7 +84,7 @@ def test_kernel_ridge_tells_of_rows_what_its_votes_say(kind, n_classes):
     means = rows.weights @ wanted / rows.weights.sum()
     told = [
         means + inputs @ solve(inputs * roots, (wanted - means) * roots, hold)
-        for hold in KERNEL_HOLDS
+        for hold in HOLDS
     ]
     # Platt's link keeps differences: of one output they differ by the slope alone.
     spans = [np.diff(one, axis=0) * ridge.slope for one in told]
@@ -96,7 +96,7 @@ def test_kernel_ridge_tells_of_rows_what_its_votes_say(kind, n_classes):
 @pytest.mark.parametrize("kind", WIDTHS)
 def test_held_out_kernel_ridge_knows_more_than_the_class_shares(kind, n_classes):
     rows, laid = laid_rows(n_classes, 60)
-    basis = Basis(kind, np.ones(laid.shape[1]), 200)
+    basis = Basis(kind, np.ones(laid.shape[1]), 200, HOLDS)
 
     logits, _ = fit_kernel(rows, laid, basis, rows.folds(5))
 

@@ -15,7 +15,6 @@ from app.documents.files import model_text
 from app.documents.model import model_from_json
 from core.errors import RefusedError
 from core.model.model import Model
-from core.panels.ladder import fit_ladder
 from core.session import machine
 from core.training.params import BoostParams
 from tests import strategies
@@ -31,7 +30,7 @@ def fitted(n_classes: int) -> Model:
     with pytest.MonkeyPatch.context() as patch:
         shorten(patch, rounds=3)
         params = BoostParams("panels", rounds=2, seed=3)
-        return finish(train(dataset, params, name="m", target="y"))
+        return finish(train(dataset, params, name="m", target="y", folds=2))
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -272,12 +271,3 @@ def test_command_line_trains_panels_and_evaluates_and_predicts(run, tmp_path):
     assert state.spent <= 5_000_000
     assert 0 in asked
     assert machine.forecast(ensemble, state).label == 1
-
-
-def test_training_fits_the_ladder_of_its_seed():
-    dataset = random_dataset(7, 2, 40, 4, n_values=5)
-    with pytest.MonkeyPatch.context() as patch:
-        shorten(patch, rounds=3)
-        alone = finish(fit_ladder(dataset, 3))
-
-    assert fitted(2).ensemble.panels == alone

@@ -277,7 +277,7 @@ def test_same_seed_gives_the_same_trees_and_another_seed_others():
 
 @pytest.mark.parametrize(
     ("share", "size", "expected"),
-    [(0.5, 10, 5), (0.75, 10, 8), (0.6, 3, 2), (0.01, 10, 1), (0.5, 1, 1), (1, 4, 4)],
+    [(0.5, 10, 5), (0.75, 10, 8), (0.6, 3, 2), (0.01, 10, 1), (0.5, 1, 1), (1.0, 4, 4)],
 )
 def test_as_many_are_drawn_as_the_share_says(share, size, expected):
     is_drawn = np.zeros(size, np.bool_)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from core.model.panels import PanelLadder, to_chances
+from core.model.panels import Panel, PanelLadder, to_chances
 from core.panels import ladder as ladders
 from core.panels.ladder import (
     MAX_RUNGS,
@@ -17,6 +17,7 @@ from core.panels.ladder import (
     find_budgets,
     find_order,
     fit_ladder,
+    fit_panels,
     thin_rows,
 )
 from core.panels.purchases import Shop
@@ -25,6 +26,7 @@ from core.panels.sets import SetSearch
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
 from core.table.prices import Paid, buy, total_cost
+from core.work import end_of
 from tests.panels import shorten
 from tests.small import MICROS, make_dataset, pull, random_dataset, table_of
 
@@ -106,6 +108,25 @@ def test_panels_are_preferred_by_their_loss(fitted):
     losses = [panel.loss for panel in fitted.ladder.panels]
 
     assert losses == sorted(losses)
+
+
+def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
+    def made(rows, order, effort):
+        del rows, effort
+        return Panel(tuple(order), {0: 0.7, 1: 0.2, 2: 0.5}[len(order)], frozenset())
+
+    monkeypatch.setattr(ladders, "make_panel", made)
+    rows = PanelRows(at_costs(1, 1), 0)
+
+    panels = end_of(fit_panels(rows, [(0,), (1, 0)])).panels
+
+    # The beginning (1,) counts as no better than its panel, nor than the one before.
+    assert [(one.feature_idxs, one.loss) for one in panels] == [
+        ((1, 0), 0.2),
+        ((0,), 0.2),
+        ((1,), 0.2),
+        ((), 0.7),
+    ]
 
 
 def test_beginning_of_a_panel_is_not_preferred_to_it(fitted):

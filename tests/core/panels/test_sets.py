@@ -274,3 +274,14 @@ def test_swaps_are_tried_so_many_times_at_most():
     steps = sum(1 for _ in swap(search, (0,), 10, range(1, 9)))
 
     assert 0 < steps <= 12
+
+
+def test_set_of_the_budget_before_is_kept_where_more_features_lose_more():
+    search = telling([0.9, 0.6], costs=[5, 10])
+    known = {(): 1.0, (0,): 0.2, (1,): 0.5, (0, 1): 0.6}
+    search.losses = {frozenset(idxs): loss for idxs, loss in known.items()}
+
+    # Of so large a budget no swaps are tried.
+    chosen = finish(choose_sets(search, [5, 100], [(0, 1)]))
+
+    assert chosen == [(0,), (0,)]

@@ -18,7 +18,7 @@ from core.model.panels import (
     PanelLadder,
     Trees,
 )
-from core.panels import blending, ladder, sets
+from core.panels import blending, ladder, search, sets
 from core.panels.rows import PanelRows
 from core.panels.trees import make_growth
 from tests.small import random_dataset
@@ -38,7 +38,8 @@ def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
 
     patch.setattr(blending, "make_growth", make_few)
     patch.setattr(sets, "make_growth", make_few)
-    patch.setattr(sets, "N_KERNEL_ROWS", 60)
+    patch.setattr(search, "make_growth", make_few)
+    patch.setattr(search, "N_KERNEL_ROWS", 60)
     patch.setattr(ladder, "ORDER_ROUNDS", 2 * rounds)
     for name in ("FULL", "LIGHT"):
         effort = getattr(ladder, name)

@@ -79,10 +79,13 @@ def fit_ridges(
     """Yield what each ridge weighs at first, its held-out log odds, and itself.
 
     `gains` (n_features,) are those of trees: what gains more is stretched, so that it
-    counts more in distances.
+    counts more in distances. Where a class is rare there are no kernels.
     """
     laid = columns.lay(rows.dataset.values)
     many = rows.folds(max(N_FOLDS, -(-rows.n_rows // MAX_FOLD)))
+    if rows.has_rare:
+        yield LOGISTIC, *fit_logistic(rows, laid, rows.folds(N_FOLDS))
+        return
     its_gains = gains[columns.feature_idxs]
     stretches = (its_gains / max(its_gains.mean(), 1e-9) + 0.1) ** 0.25
     basis = Basis("laplace", stretches, effort.n_waves, effort.holds)

@@ -10,7 +10,8 @@ from core.model.panels import Panel, PanelLadder
 from core.panels.blending import FULL, LIGHT, make_panel
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
-from core.panels.sets import FORWARD_POWERS, SetSearch, choose_sets, forward
+from core.panels.search import SetSearch
+from core.panels.sets import FORWARD_POWERS, choose_sets, forward
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.prices import total_cost

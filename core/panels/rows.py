@@ -20,6 +20,9 @@ MAX_CATEGORIES = 12
 # above it, as those do that training did not see.
 OTHERS = kernels.LOST - 1
 
+# A class of a smaller share is rare.
+RARE = 0.1
+
 # Of a class that has none, as many rows as this: no log odds are infinite.
 LEAST_ROWS = 1e-3
 
@@ -62,6 +65,11 @@ class PanelRows(Derived):
         sums = np.maximum(sums, LEAST_ROWS)
         shares: FloatArray = sums / sums.sum()
         return shares
+
+    @property
+    def has_rare(self) -> bool:
+        """Whether some class is rare: what kernels say of held-out rows flatters."""
+        return float(self.priors.min()) < RARE
 
     @cached_property
     def starts(self) -> FloatArray:

@@ -1,22 +1,15 @@
 """Sets of features for one budget after another: made in several ways, then chosen."""
 
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from core import kernels
-from core.arrays import FloatArray, IntArray
+from core.arrays import FloatArray
 from core.model.panels import to_chances
-from core.panels.chances import fit_link, mean_loss, to_logits
-from core.panels.purchases import Shop
-from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
-from core.panels.rows import PanelRows
-from core.panels.trees import grow, held_out_scores, make_growth
+from core.panels.search import SetSearch
+from core.panels.trees import grow, make_growth
 from core.table.prices import Paid, pay
-
-SEARCH_FOLDS = 4
-SEARCH_ROUNDS = 60
 
 # What a gain is divided by: the price to such a power.
 FORWARD_POWERS = (0.7, 0.3)
@@ -28,89 +21,9 @@ LEFT_SHARE, N_BAGS = 0.88, 2
 # Of sets of a cost up to so many times the usual price, single swaps are tried.
 SWAP_COST, MAX_SWAPS = 8, 12
 
-# A class as rare as this: sets are scored by trees alone, which the held-out loss of
-# kernels flatters there.
-RARE = 0.1
-
 # Splits that show interactions: by the features bought last, and what one costs.
 N_LAST, SPLIT_COST = 12, 4.0
 GAIN_L2 = 3.0
-
-# Rows that score the kernels of a set.
-N_KERNEL_ROWS = 500
-QUICK_HOLD = 0.3
-
-
-@dataclass(eq=False)
-class SetSearch:
-    """Scores sets of features on held-out rows, each once."""
-
-    rows: PanelRows
-    shop: Shop
-    scores: dict[frozenset[int], FloatArray] = field(default_factory=dict)
-    losses: dict[frozenset[int], float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.folds = self.rows.folds(SEARCH_FOLDS)
-        self.growth = make_growth(self.rows, SEARCH_ROUNDS)
-        n_rows = self.rows.n_rows
-        few = np.linspace(0, n_rows - 1, min(n_rows, N_KERNEL_ROWS))
-        self.few = few.round().astype(np.int64)
-        # A kernel leaves out rows one by one, not those that belong together.
-        has_groups = self.rows.dataset.row_groups is not None
-        self.has_kernel = not has_groups and float(self.rows.priors.min()) > RARE
-        costs = [self.shop.price(offer) for offer in self.shop.offers]
-        positive = [cost for cost in costs if cost > 0] or [1]
-        self.usual_price = float(np.median(positive))
-        #: what a price counts as at least
-        self.least_price = 0.02 * self.usual_price
-
-    def tree_scores(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Log odds of held-out rows by trees on a set; (n_rows, n_outputs)."""
-        key = frozenset(feature_idxs)
-        if key not in self.scores:
-            if key:
-                found = held_out_scores(self.rows, sorted(key), self.growth, self.folds)
-            else:
-                found = np.tile(self.rows.starts, (self.rows.n_rows, 1))
-            self.scores[key] = found
-        return self.scores[key]
-
-    def loss(self, feature_idxs: Iterable[int]) -> float:
-        """Log-loss of a set: of trees and a kernel, unless a class is rare."""
-        key = frozenset(feature_idxs)
-        if key not in self.losses:
-            rows, logits = self.rows, self.tree_scores(key)
-            targets, weights = rows.targets, rows.weights
-            if key and self.has_kernel:
-                few = self.few
-                targets, weights = targets[few], weights[few]
-                kernel = kernel_logits(rows, sorted(key), few)
-                both = (to_chances(logits[few]) + to_chances(kernel)) / 2
-                logits = to_logits(both)
-            self.losses[key] = mean_loss(logits, targets, weights)
-        return self.losses[key]
-
-    def weigh_price(self, amount: int) -> float:
-        """Return a price as gains are divided by it."""
-        return max(float(amount), self.least_price)
-
-
-def kernel_logits(
-    rows: PanelRows, feature_idxs: Sequence[int], few: IntArray
-) -> FloatArray:
-    """Log odds of some rows by a Laplace kernel ridge, each without the row itself."""
-    columns = rows.lay_columns(tuple(feature_idxs)).lay(rows.dataset.values[few])
-    width = WIDTHS["laplace"] * find_median(columns)
-    kernel = np.exp(-np.sqrt(measure_squares(columns)) / width)
-    targets, weights = rows.targets[few], rows.weights[few]
-    wanted = wanted_votes(rows)[few]
-    means = weights @ wanted / weights.sum()
-    inverse = np.linalg.inv(kernel + QUICK_HOLD * np.diag(1.0 / weights))
-    votes = wanted - inverse @ (wanted - means) / np.diag(inverse)[:, None]
-    slope, offsets = fit_link(votes, targets, weights)
-    logits: FloatArray = slope * votes + offsets
-    return logits
 
 
 def forward(
@@ -247,8 +160,8 @@ def choose_sets(
     """Choose a set for each budget by the loss on held-out rows.
 
     What a maker is worse by than the best is evened out over neighbouring budgets, so
-    that no lucky set wins. Of small sets single swaps are tried. A set is never worse
-    than that of the budget before.
+    that no lucky set wins. Of small sets single swaps are tried. Where the set of the
+    budget before is better by more than luck, it stays.
     """
     pool = yield from find_pool(search, budgets, orders)
     losses = np.zeros((len(budgets), len(pool[0])))
@@ -265,7 +178,7 @@ def choose_sets(
         one = pool[place][maker]
         if budget <= SWAP_COST * search.usual_price:
             one = yield from swap(search, one, budget, pool[-1][len(orders)])
-        if chosen and search.loss(chosen[-1]) <= search.loss(one):
+        if chosen and search.is_better(chosen[-1], one):
             one = chosen[-1]
         chosen.append(one)
     return chosen

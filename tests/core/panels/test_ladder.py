@@ -22,7 +22,7 @@ from core.panels.ladder import (
 )
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
-from core.panels.sets import SetSearch
+from core.panels.search import SetSearch
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
 from core.table.prices import Paid, buy, total_cost

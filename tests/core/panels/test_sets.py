@@ -10,16 +10,14 @@ from core.panels.chances import fit_link, mean_loss, to_logits
 from core.panels.purchases import Shop
 from core.panels.ridges import WIDTHS, find_median, wanted_votes
 from core.panels.rows import PanelRows
+from core.panels.search import QUICK_HOLD, SetSearch, kernel_logits
 from core.panels.sets import (
     FORWARD_POWERS,
-    QUICK_HOLD,
-    SetSearch,
     choose_sets,
     drop_least,
     find_gains,
     find_pool,
     forward,
-    kernel_logits,
     swap,
 )
 from core.table.catalogue import Catalogue, Feature, Group
@@ -116,7 +114,7 @@ def test_rare_classes_and_rows_that_belong_together_are_scored_by_trees(dataset)
 
     expected = mean_loss(search.tree_scores((0, 1)), rows.targets, rows.weights)
 
-    assert search.loss((0, 1)) == expected
+    assert search.loss((0, 1)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -268,8 +266,8 @@ def test_swap_stays_where_nothing_is_better():
 def test_swaps_are_tried_so_many_times_at_most():
     search = telling([0.5 + 0.02 * idx for idx in range(9)])
     # Each feature is better than the one before it.
-    search.losses = {frozenset((idx,)): 1.0 - idx / 10 for idx in range(9)}
-    search.losses[frozenset()] = 2.0
+    search.losses = {frozenset((idx,)): np.full(24, 1.0 - idx / 10) for idx in range(9)}
+    search.losses[frozenset()] = np.full(24, 2.0)
 
     steps = sum(1 for _ in swap(search, (0,), 10, range(1, 9)))
 
@@ -279,9 +277,25 @@ def test_swaps_are_tried_so_many_times_at_most():
 def test_set_of_the_budget_before_is_kept_where_more_features_lose_more():
     search = telling([0.9, 0.6], costs=[5, 10])
     known = {(): 1.0, (0,): 0.2, (1,): 0.5, (0, 1): 0.6}
-    search.losses = {frozenset(idxs): loss for idxs, loss in known.items()}
+    search.losses = {frozenset(k): np.full(24, loss) for k, loss in known.items()}
 
     # Of so large a budget no swaps are tried.
     chosen = finish(choose_sets(search, [5, 100], [(0, 1)]))
 
     assert chosen == [(0,), (0,)]
+
+
+@pytest.mark.parametrize(("excess", "is_kept"), [(0.1, True), (-0.1, False)])
+def test_set_of_the_budget_before_is_kept_only_where_it_is_better_by_more_than_luck(
+    excess, is_kept
+):
+    search = telling([0.9, 0.6])
+    luck = np.tile([1.0, -1.0], 12) / np.sqrt(24)
+    search.losses = {
+        frozenset((0,)): np.full(24, 0.5),
+        # By a standard error on average, and a little more or less.
+        frozenset((1,)): 0.5 + luck + np.sqrt(1 / 24) * (1 + excess) / np.sqrt(24),
+    }
+
+    assert search.is_better((0,), (1,)) == is_kept
+    assert not search.is_better((1,), (0,))

@@ -214,7 +214,7 @@ def grow_tree(table, rows, pulls, growth, is_open, out_tree):
         nodes: 0 (below -1, above 1), 1 (below -2, above -3)
     """
     n_leaves, n_columns = growth.leaves, table.codes.shape[0]
-    sums = np.empty((n_leaves, n_columns, N_COARSE, N_SUMS))
+    sums = np.zeros((n_leaves, n_columns, N_COARSE, N_SUMS))
     bounds = np.zeros((n_leaves, 2), np.int64)
     splits = np.zeros((n_leaves, N_NODE), np.int64)
     gains = np.zeros(n_leaves)

@@ -23,7 +23,7 @@ def test_every_module_can_be_imported(name: str) -> None:
     assert import_module(name)
 
 
-@pytest.mark.parametrize("package", ["bench", "papers"])
+@pytest.mark.parametrize("package", ["bench", "frontier", "papers"])
 def test_a_document_has_a_region_for_every_table_and_no_other(package: str) -> None:
     find_regions = import_module("benchmarks.documents").find_regions
     command = import_module(f"benchmarks.{package}.__main__")

@@ -1,0 +1,1 @@
+"""Error against spend: our algorithms beside competitors, under two sorts of prices."""

@@ -1,0 +1,91 @@
+"""Measure what is missing and fill in docs/frontier.md: `make frontier [QUICK=1]`.
+
+A quick run has a folder of its own, build/frontier/quick, for document and figures.
+`--again PARTY` plays those jobs of a party anew that are of another commit of core/.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks import data
+from benchmarks.documents import Place, fill
+from benchmarks.frontier import jobs, tables
+from benchmarks.frontier.draws import SETS, load
+from benchmarks.frontier.jobs import ROOT, Lines
+from benchmarks.frontier.parties import PARTIES
+
+SOURCE = ROOT / "docs" / "frontier.md"
+BUILD = ROOT / "build" / "frontier"
+WHOLE = Place(ROOT / "benchmarks" / "results" / "frontier.json", SOURCE)
+QUICK = Place(BUILD / "quick" / "frontier.json", BUILD / "quick" / "frontier.md")
+QUICK_NOTE = (
+    "> **A quick run** (`make frontier QUICK=1`): two draws of few sets. The full "
+    "document is docs/frontier.md.\n\n"
+)
+
+QUICK_SETS = ("ecoli", "heart_cleveland", "bupa")
+N_DRAWS, N_QUICK_DRAWS = 6, 2
+NAMES = ("runs", *tables.TABLES)
+
+
+def write_document(lines: Lines, place: Place) -> None:
+    """Fill in the regions of the document from what is kept."""
+    filled = fill(SOURCE.read_text(encoding="utf-8"), tables.write_all(lines))
+    head, body = filled.split("\n\n", 1)
+    note = QUICK_NOTE if place is QUICK else ""
+    place.document.write_text(f"{head}\n\n{note}{body}", encoding="utf-8")
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.frontier", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="two draws of few sets")
+    parser.add_argument("--sets", nargs="+", help="these only")
+    parser.add_argument("--draws", type=int, help="so many")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--again", nargs="+", default=[], choices=PARTIES)
+    parser.add_argument(
+        "--document", action="store_true", help="write it from what is kept"
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Play the missing jobs, then write the document."""
+    arguments = read_arguments()
+    place = QUICK if arguments.quick else WHOLE
+    kept = BUILD / "quick" / "jobs.jsonl" if arguments.quick else BUILD / "jobs.jsonl"
+    lines = jobs.read((place.results, kept))
+    if not arguments.document:
+        play_missing(arguments, lines, kept)
+        lines = jobs.read((place.results, kept))
+    jobs.write(place.results, lines)
+    kept.unlink(missing_ok=True)
+    write_document(lines, place)
+    print(f"wrote {place.document}", file=sys.stderr)
+    return 0
+
+
+def play_missing(arguments: argparse.Namespace, lines: Lines, kept: Path) -> None:
+    """Play what is asked for and not kept, or kept of another core/ and wanted anew."""
+    core, again = jobs.find_core(), arguments.again
+    valid = {
+        key: line
+        for key, line in lines.items()
+        if line["party"] not in again or line["core"] == core
+    }
+    titles = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
+    found, lacking = data.read_each(titles, load)
+    for why in lacking.values():
+        print(f"skipped {why}", file=sys.stderr)
+    n_draws = arguments.draws or (N_QUICK_DRAWS if arguments.quick else N_DRAWS)
+    missing = jobs.find_jobs(found, n_draws, valid)
+    try:
+        for _ in jobs.run(missing, kept, arguments.workers):
+            pass
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

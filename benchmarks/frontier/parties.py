@@ -1,0 +1,100 @@
+"""Who takes part: a party is trained on a draw and returns its methods, measured.
+
+`papers` brings the bar along, which is made of the papers' orders; `panels` a logistic
+regression on its sets.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.engine import train_ensemble
+from benchmarks.frontier import rivals
+from benchmarks.frontier.draws import Draw, draw, load
+from benchmarks.frontier.measures import Method, measure
+from core.model.ensemble import Ensemble
+from core.panels.ladder import fit_ladder
+from core.session.simulate import class_probabilities, class_votes, walk
+from core.session.walks import Walks
+from core.training.algorithms import make_ensemble
+from core.training.params import BoostParams
+from core.work import end_of
+
+ROUNDS = 400
+RULES = ("adaboost_bt", "adaboost_bt_greedy", "adaboost_bt_smoothed", "speedboost")
+BAR_RULES = {"adaboost_bt_greedy": "bar_greedy", "adaboost_bt_smoothed": "bar_smoothed"}
+Methods = Iterator[tuple[str, Method]]
+
+# Test rows whose sessions are walked at a time.
+BLOCK = 1000
+
+
+def play(party: str, protocol: str, title: str, number: int) -> dict[str, object]:
+    """Train and measure a party on one draw of a set."""
+    drawn = draw(load(title), protocol, number)
+    return {
+        "n_train": drawn.training.n_samples,
+        "n_test": drawn.testing.n_samples,
+        "n_features": len(drawn.training.catalogue.features),
+        "methods": dict(PARTIES[party](drawn)),
+    }
+
+
+def play_papers(drawn: Draw) -> Methods:
+    """The papers' rules, and LightGBM refit on what their orders can pay."""
+    for rule in RULES:
+        ensemble = train_ensemble(drawn.training, BoostParams(rule, rounds=ROUNDS))
+        yield rule, simulate(ensemble, drawn)[0]
+        if rule in BAR_RULES:
+            read = [idx for one in ensemble.hypotheses for idx in one.feature_idxs]
+            sets = rivals.find_prefixes(drawn, list(dict.fromkeys(read)))
+            yield BAR_RULES[rule], rivals.refit(drawn, sets)
+
+
+def play_panels(drawn: Draw) -> Methods:
+    """Panels, and a ridge logistic regression on the same sets."""
+    start = time.process_time()
+    ladder = end_of(fit_ladder(drawn.training))
+    seconds = round(time.process_time() - start, 2)
+    params = BoostParams("panels")
+    ensemble = replace(make_ensemble(drawn.training, params, ()), panels=ladder)
+    found, walks = simulate(ensemble, drawn)
+    yield "panels", {**found, "seconds": seconds}
+    # A filled table has no missing cells: all rows go the same way.
+    sets = [ladder.panels[mark].feature_idxs for mark in walks[0].marks[0].tolist()]
+    yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)
+
+
+def play_rivals(drawn: Draw) -> Methods:
+    """LightGBM on sets chosen in other ways."""
+    yield "forward", rivals.refit(drawn, rivals.find_forward(drawn))
+    yield "cegb", rivals.play_cegb(drawn)
+    yield "random", rivals.refit(drawn, rivals.find_random(drawn))
+
+
+PARTIES: dict[str, Callable[[Draw], Methods]] = {
+    "papers": play_papers,
+    "panels": play_panels,
+    "rivals": play_rivals,
+}
+
+
+def simulate(ensemble: Ensemble, drawn: Draw) -> tuple[Method, list[Walks]]:
+    """Play a session for every test row and budget; chances without a calibration."""
+    walks, chances, votes = [], [], []
+    for begin in range(0, drawn.testing.n_samples, BLOCK):
+        values = drawn.testing.values[begin : begin + BLOCK]
+        walks.append(walk(ensemble, values, drawn.budgets))
+        chances.append(class_probabilities(ensemble, walks[-1])[..., 1])
+        votes.append(class_votes(ensemble, walks[-1]))
+    spent = np.concatenate([one.spent for one in walks])
+    found = measure(
+        np.concatenate(chances),
+        drawn.testing.targets,
+        spent,
+        drawn.budgets,
+        np.concatenate(votes),
+    )
+    return found, walks

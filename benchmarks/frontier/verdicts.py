@@ -1,0 +1,134 @@
+"""What the figures say about each line of what is to be reached.
+
+`panels` stands for `auto`, which is to take the best of panels and others.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.documents import listed, number
+from benchmarks.frontier.draws import DEVELOPMENT
+from benchmarks.frontier.found import Ratio, SetFound, geometric
+from benchmarks.frontier.parties import RULES
+
+Sets = dict[str, list[SetFound]]
+Verdict = tuple[str, str, list[str]]
+
+TO_PAPER, TO_BAR, TO_FORWARD, CALIBRATION, SMALL_S = 0.72, 0.90, 0.97, 0.03, 10.0
+
+
+def judge_all(sets: Sets) -> Iterator[Verdict]:
+    for judge in (
+        to_paper,
+        to_bar,
+        to_forward,
+        calibration,
+        log_loss,
+        time,
+        violations,
+    ):
+        yield judge(sets)
+
+
+def grade(ratio: Ratio, bound: float, *others: bool) -> str:
+    """Say whether a ratio is at most a bound, and surely so by its interval."""
+    if ratio.n_sets == 0:
+        return "not measured"
+    if ratio.mean > bound or not all(others):
+        return "missed, not surely" if ratio.low <= bound and all(others) else "missed"
+    return "reached, surely" if ratio.high <= bound else "reached, not surely"
+
+
+def to_paper(sets: Sets) -> Verdict:
+    found = [one for one in sets["uniform"] if one.title in DEVELOPMENT]
+    ratio = geometric([one.ratio("panels", "paper") for one in found])
+    wanted = f"uniform prices, panels ÷ best paper, development sets: ≤ {TO_PAPER}"
+    return wanted, grade(ratio, TO_PAPER), [str(ratio), f"{len(found)} sets"]
+
+
+def to_bar(sets: Sets) -> Verdict:
+    found = [one for one in sets["uniform"] if one.title not in DEVELOPMENT]
+    ratio = geometric([one.ratio("panels", "bar") for one in found])
+    worse = surely_worse(found, "bar")
+    wanted = f"the same ÷ bar, other sets: ≤ {TO_BAR:.2f}, surely worse on none"
+    figures = [str(ratio), f"{len(found)} sets", f"worse: {listed(worse)}"]
+    return wanted, grade(ratio, TO_BAR, not worse), figures
+
+
+def surely_worse(found: list[SetFound], rival: str) -> list[str]:
+    """Return sets on which the whole interval of the difference is above 0."""
+    return [one.title for one in found if one.difference("panels", rival).low > 0]
+
+
+def to_forward(sets: Sets) -> Verdict:
+    found = sets["fees"]
+    ratio = geometric([one.ratio("panels", "forward") for one in found])
+    areas = {
+        name: float(np.mean([one.curve(name, "aurocs") for one in found] or np.nan))
+        for name in ("panels", "forward")
+    }
+    wanted = f"fees, bundles, dear tests, panels ÷ forward selection: ≤ {TO_FORWARD}"
+    told = "AUROC {panels:.3f} against {forward:.3f}".format_map(areas)
+    worse = surely_worse(found, "forward")
+    verdict = grade(ratio, TO_FORWARD, areas["panels"] >= areas["forward"])
+    figures = [str(ratio), f"{len(found)} sets", told, f"worse: {listed(worse)}"]
+    return f"{wanted}, AUROC not below", verdict, figures
+
+
+def calibration(sets: Sets) -> Verdict:
+    """Judge the mean over draws at each budget of each set with rows enough."""
+    wanted = f"calibration error at every spend, ≥ 1,000 test rows: ≤ {CALIBRATION}"
+    curves = {
+        f"{one.title} ({protocol})": float(one.curve("panels", "calibrations").max())
+        for protocol, found in sets.items()
+        for one in found
+        if "calibrations" in one.lines["panels"][0]["methods"]["panels"]
+    }
+    if not curves:
+        return wanted, "not measured", []
+    above = [
+        f"{name} {worst:.3f}" for name, worst in curves.items() if worst > CALIBRATION
+    ]
+    told = [f"worst {max(curves.values()):.3f}", f"above: {listed(above)}"]
+    return wanted, "missed" if above else "reached", told
+
+
+def log_loss(sets: Sets) -> Verdict:
+    """Judge at the ends of sessions, not after each answer; papers not calibrated."""
+    names = (*RULES, "bar", "forward")
+    means = {
+        name: np.mean([one.curve(name, "log_losses").mean() for one in sets["uniform"]])
+        for name in (*names, "panels")
+        if sets["uniform"]
+    }
+    wanted = "log-loss below every paper algorithm and the bar (at budgets, uniform)"
+    if not means:
+        return wanted, "not measured", []
+    is_least = all(means["panels"] < means[name] for name in names)
+    told = [f"{name} {mean:.3f}" for name, mean in means.items()]
+    return wanted, "reached" if is_least else "missed", told
+
+
+def time(sets: Sets) -> Verdict:
+    found = [one for one in sets["uniform"] if one.title == "heart_cleveland"]
+    wanted = f"training, 300 x 13: ≤ {SMALL_S:g} s (heart, panels alone, one core)"
+    if not found:
+        return wanted, "not measured", []
+    seconds = float(found[0].figures("panels", "seconds").max())
+    return (
+        wanted,
+        "reached" if seconds <= SMALL_S else "missed",
+        [f"{number(seconds)} s"],
+    )
+
+
+def violations(sets: Sets) -> Verdict:
+    n_above = sum(
+        one.figures(name, "violations").sum()
+        for found in sets.values()
+        for one in found
+        for name in (*RULES, "panels")
+    )
+    told = [f"{int(n_above)} sessions above their budget"]
+    return "spend never above the budget", "missed" if n_above else "reached", told

@@ -1,0 +1,76 @@
+"""The frontier's protocols, played by every party on a small made table."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("lightgbm", reason="lightgbm, of the extra `bench`, is absent")
+
+from benchmarks.data import Table
+from benchmarks.frontier import tables
+from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
+from benchmarks.frontier.jobs import Lines
+from benchmarks.frontier.parties import PARTIES
+from core.table.catalogue import Feature
+from core.table.dataset import ClassLabel
+from core.table.prices import total_cost
+
+N_ROWS, N_NUMBERS = 90, 7
+
+
+def make_table() -> Table:
+    """Seven numbers, of which two tell, and a category; some cells are missing."""
+    generator = np.random.default_rng(0)
+    numbers = generator.normal(size=(N_ROWS, N_NUMBERS))
+    codes = generator.integers(0, 3, N_ROWS).astype(np.float64)
+    targets = (numbers[:, 0] + numbers[:, 1] + (codes == 2) > 0.3).astype(np.int64)
+    values = np.column_stack((numbers, codes))
+    values[::10, [0, N_NUMBERS]] = np.nan
+    features = [Feature(f"x{idx}") for idx in range(N_NUMBERS)]
+    features.append(Feature("kind", "category", categories=("a", "b", "c")))
+    classes = (ClassLabel("no", "no"), ClassLabel("yes", "yes"))
+    return Table("made", tuple(features), classes, values, targets)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, Draw]:
+    return {protocol: draw(make_table(), protocol, 0) for protocol in PROTOCOLS}
+
+
+@pytest.fixture(scope="module")
+def lines(drawn: dict[str, Draw]) -> Lines:
+    found: Lines = {}
+    for protocol, one in drawn.items():
+        for party, play in PARTIES.items():
+            found[0, "made", protocol, party] = {
+                **{"draw": 0, "set": "made", "protocol": protocol, "party": party},
+                **{"core": "", "seconds": 1.0, "n_train": 60, "n_test": 30},
+                **{"n_features": N_NUMBERS + 1, "methods": dict(play(one))},
+            }
+    return found
+
+
+def test_both_protocols_draw_the_same_rows(drawn: dict[str, Draw]) -> None:
+    values = [one.testing.values for one in drawn.values()]
+
+    np.testing.assert_array_equal(*values)
+    assert not np.isnan(values[0]).any()
+
+
+def test_fees_have_groups_a_bundle_and_a_dear_feature(drawn: dict[str, Draw]) -> None:
+    catalogue, budgets = drawn["fees"].training.catalogue, drawn["fees"].budgets
+
+    assert [group.is_bundle for group in catalogue.groups] == [True, False]
+    assert catalogue.costs.max() == 60_000_000
+    assert budgets[-1] == total_cost(catalogue)
+
+
+def test_no_method_spends_more_than_its_budget(lines: Lines) -> None:
+    methods = [one for line in lines.values() for one in line["methods"].values()]
+
+    assert {method["violations"] for method in methods} == {0}
+
+
+def test_kept_lines_fill_the_tables(lines: Lines) -> None:
+    filled = tables.write_all(lines)
+
+    assert {name for name, rows in filled.items() if not rows} == {"calibration"}

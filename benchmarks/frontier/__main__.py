@@ -8,12 +8,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import data
+from benchmarks import data, plots
 from benchmarks.documents import Place, fill
 from benchmarks.frontier import jobs, tables
 from benchmarks.frontier.draws import SETS, load
+from benchmarks.frontier.found import gather
 from benchmarks.frontier.jobs import ROOT, Lines
 from benchmarks.frontier.parties import PARTIES
+from benchmarks.frontier.pictures import draw_frontier
 
 SOURCE = ROOT / "docs" / "frontier.md"
 BUILD = ROOT / "build" / "frontier"
@@ -30,11 +32,14 @@ NAMES = ("runs", *tables.TABLES)
 
 
 def write_document(lines: Lines, place: Place) -> None:
-    """Fill in the regions of the document from what is kept."""
+    """Fill in the regions of the document from what is kept, and draw its picture."""
     filled = fill(SOURCE.read_text(encoding="utf-8"), tables.write_all(lines))
     head, body = filled.split("\n\n", 1)
     note = QUICK_NOTE if place is QUICK else ""
+    place.document.parent.mkdir(parents=True, exist_ok=True)
     place.document.write_text(f"{head}\n\n{note}{body}", encoding="utf-8")
+    path = place.document.parent / "figures" / "frontier.svg"
+    plots.save(draw_frontier(gather(lines)), path)
 
 
 def read_arguments() -> argparse.Namespace:
@@ -57,7 +62,11 @@ def main() -> int:
     kept = BUILD / "quick" / "jobs.jsonl" if arguments.quick else BUILD / "jobs.jsonl"
     lines = jobs.read((place.results, kept))
     if not arguments.document:
-        play_missing(arguments, lines, kept)
+        try:
+            play_missing(arguments, lines, kept)
+        except KeyboardInterrupt:
+            print("stopped; the same command goes on from here", file=sys.stderr)
+            return 130
         lines = jobs.read((place.results, kept))
     jobs.write(place.results, lines)
     kept.unlink(missing_ok=True)
@@ -80,11 +89,7 @@ def play_missing(arguments: argparse.Namespace, lines: Lines, kept: Path) -> Non
         print(f"skipped {why}", file=sys.stderr)
     n_draws = arguments.draws or (N_QUICK_DRAWS if arguments.quick else N_DRAWS)
     missing = jobs.find_jobs(found, n_draws, valid)
-    try:
-        for _ in jobs.run(missing, kept, arguments.workers):
-            pass
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
+    jobs.run(missing, kept, arguments.workers)
 
 
 if __name__ == "__main__":

@@ -73,6 +73,11 @@ class SetFound:
         return len(self.lines["panels"])
 
     @property
+    def n_rows(self) -> int:
+        """Rows that were tested, of all draws."""
+        return self.shape[1] * self.n_draws
+
+    @property
     def shape(self) -> tuple[int, int, int]:
         """Rows to train on, rows to test on, features."""
         line = self.lines["panels"][0]

@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -67,8 +67,8 @@ def find_jobs(titles: Iterable[str], n_draws: int, lines: Lines) -> list[Job]:
     ]
 
 
-def run(jobs: list[Job], path: Path, n_workers: int) -> Iterator[Line]:
-    """Play jobs, add their lines to the file and yield them."""
+def run(jobs: list[Job], path: Path, n_workers: int) -> None:
+    """Play jobs and add their lines to the file as they end."""
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     parts = {}
@@ -91,7 +91,6 @@ def run(jobs: list[Job], path: Path, n_workers: int) -> Iterator[Line]:
                     file.write(json.dumps(line) + "\n")
                 told = f"{number}/{len(jobs)} {job.part} {job.title} {job.number}"
                 print(f"{told}: {record['seconds']} s", file=sys.stderr, flush=True)
-                yield line
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.model.panels import MAX_LOGIT, to_chances
+from core.model.panels import MAX_LOGIT, LogisticRidge, to_chances
 from core.panels.blending import FULL, LIGHT, make_panel
 from core.panels.chances import mean_loss
 from core.panels.rows import PanelRows
@@ -29,6 +29,17 @@ def test_blend_has_trees_and_ridges_of_its_effort(effort, n_ridges, n_classes):
     assert blend.weights.size == 1 + n_ridges == 1 + len(blend.ridges)
     assert blend.weights.min() >= 0
     assert set(blend.columns.feature_idxs.tolist()) == {0, 4}
+
+
+@pytest.mark.parametrize(("n_rare", "n_ridges"), [(3, 3), (2, 1)])
+def test_blend_has_no_kernels_where_a_class_is_rare(n_rare, n_ridges):
+    targets = (np.arange(30) < n_rare).astype(np.int64)
+    rows = PanelRows(table_of([np.arange(30) % 4], targets), 0)
+
+    ridges = make_panel(rows, (0,), FULL).blend.ridges
+
+    assert len(ridges) == n_ridges
+    assert isinstance(ridges[-1], LogisticRidge)
 
 
 def test_panel_without_features_tells_the_class_shares():

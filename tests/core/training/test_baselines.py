@@ -420,6 +420,7 @@ def test_out_of_bag_error_of_units_is_no_better_than_chance():
     assert errors[1] > 0.35
 
 
+@pytest.mark.usefixtures("short_panels")
 def test_only_bagged_algorithms_have_an_out_of_bag_error():
     for algorithm in ALGORITHMS:
         model = finish(train(mixed(19), params_of(algorithm), folds=0))

@@ -6,7 +6,7 @@ from core.table.catalogue import Catalogue
 from core.table.prices import from_micros
 
 STOP_WORDS = {
-    "plan_complete": "what would be asked next costs more than what remains",
+    "plan_complete": "nothing that would be asked next fits what remains",
     "budget_exhausted": "what remains of the budget pays no further feature",
     "certain": "no answer of the plan at this budget can change the prediction",
     "confident": "the prediction is as certain as was asked for",
@@ -36,11 +36,13 @@ def percent(share: float) -> str:
 
 def why(ensemble: Ensemble, question: Question) -> str:
     """Why this feature is asked next, and what its price is made of."""
-    word = "weak hypothesis" if question.n_hypotheses == 1 else "weak hypotheses"
+    share, n_hypotheses = percent(question.open_share), question.n_hypotheses
+    word = "weak hypothesis" if n_hypotheses == 1 else "weak hypotheses"
     reason = (
-        f"It carries {percent(question.open_share)} of the vote that is still open, "
-        f"in {question.n_hypotheses} {word}."
+        f"It carries {share} of the vote that is still open, in {n_hypotheses} {word}."
     )
+    if n_hypotheses is None:
+        reason = f"It is to bring {share} of what the features to be bought still gain."
     return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
 
 

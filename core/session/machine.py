@@ -244,7 +244,9 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         price=prices[feature_idx],
         is_group_paid=group_idx != NO_GROUP
         and bool(position.case.is_group_paid[group_idx]),
-        n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx]),
+        n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx])
+        if policy.has_votes
+        else None,
         open_share=policy.open_share(position, feature_idx),
         alternatives=tuple(
             (idx, prices[idx])

@@ -37,6 +37,8 @@ class Policy(ABC):
     name: str
     #: whether training fits a calibration, under its name, to the votes it ends with
     is_fitted = False
+    #: whether what is predicted is the vote of hypotheses
+    has_votes = True
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether sessions of an ensemble may ask by this policy."""

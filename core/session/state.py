@@ -113,9 +113,10 @@ class Question:
     feature_idxs: tuple[int, ...]
     price: int
     is_group_paid: bool
-    #: how many hypotheses read the feature
-    n_hypotheses: int
-    #: the feature's part of the alpha that is still open
+    #: how many hypotheses read the feature; None where they don't vote
+    n_hypotheses: int | None
+    #: the feature's part of the alpha that is still open; without a vote its part of
+    #: the log-loss that the features to buy still gain
     open_share: float
     #: other features that could be asked, with their prices
     alternatives: tuple[tuple[int, int], ...] = ()

@@ -13,6 +13,7 @@ from hypothesis import given
 from app.documents import files
 from app.documents.files import model_text
 from app.documents.model import model_from_json
+from app.wording import why
 from core.errors import RefusedError
 from core.model.model import Model
 from core.session import machine
@@ -270,4 +271,6 @@ def test_command_line_trains_panels_and_evaluates_and_predicts(run, tmp_path):
     assert curve["error"][2] < curve["error"][0]
     assert state.spent <= 5_000_000
     assert 0 in asked
+    question = machine.next_question(ensemble, machine.start(ensemble, 5_000_000))
+    assert why(ensemble, question).startswith("It is to bring ")
     assert machine.forecast(ensemble, state).label == 1

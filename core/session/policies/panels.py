@@ -34,6 +34,7 @@ class PanelPolicy(Policy):
     """
 
     name = "panels"
+    has_votes = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether the ensemble has panels."""

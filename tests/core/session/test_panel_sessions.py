@@ -125,6 +125,7 @@ def test_question_tells_what_else_is_asked_for_the_same_panel(session):
     if question is not None:
         told = [question.feature_idx, *(idx for idx, _ in question.alternatives)]
         assert told == naive_choice(ensemble, state)
+        assert question.n_hypotheses is None
 
 
 @given(sessions())

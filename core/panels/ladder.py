@@ -70,6 +70,11 @@ def fit_ladder(
     return (yield from fit_panels(rows, orders))
 
 
+def ladder_bytes(n_samples: int) -> int:
+    """Memory that `fit_ladder` takes at its peak: the waves of each row, four times."""
+    return 4 * 8 * 2 * FULL.n_waves * n_samples
+
+
 def approach(share: float, end: float) -> Iterator[float]:
     """Yield shares that come nearer to an end, of work of unknown length."""
     while True:

@@ -1,6 +1,7 @@
 """A table and a spec together: fit for training, or refused with every broken rule."""
 
 from core.errors import Refusal, RefusedError
+from core.panels.ladder import ladder_bytes
 from core.pipeline.spec import TrainingSpec
 from core.selection.search import selection_bytes
 from core.table.check import CheckedTable, finish_table, gather_table
@@ -29,6 +30,8 @@ def check_training(
     needed = training_bytes(n_rows, len(read.features), n_outputs)
     if spec.selection is not None:
         needed = max(needed, selection_bytes(n_rows))
+    if ALGORITHMS[spec.boost.algorithm].has_panels:
+        needed = max(needed, ladder_bytes(n_rows))
     refusals += refuse_size("training", needed, memory)
     if refusals:
         raise RefusedError(refusals)

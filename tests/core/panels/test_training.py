@@ -6,8 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from app.documents.spec import read_spec
+from core.errors import RefusedError
 from core.estimator import BudgetedBoostingClassifier
-from core.panels.ladder import fit_ladder
+from core.panels.ladder import fit_ladder, ladder_bytes
+from core.pipeline.check import check_training
 from core.selection.params import SelectionParams
 from core.table.prices import Paid, buy
 from core.training.params import BoostParams
@@ -109,3 +112,16 @@ def test_estimator_predicts_by_the_panels_that_a_budget_pays(budget):
     named = estimator.predict(dataset.values, budget)
     assert (named == chances.argmax(axis=1)).all()
     assert len(np.unique(chances, axis=0)) == (1 if budget == 0 else 2)
+
+
+def test_panels_that_do_not_fit_the_memory_are_refused():
+    columns = {"x": np.arange(90.0), "y": np.array(["a", "b"] * 45, object)}
+    spec = read_spec({"target": "y", "costs": {"x": 1}, "algorithm": "panels"})
+    needed = ladder_bytes(90)
+    other = replace(spec, boost=BoostParams())
+
+    with pytest.raises(RefusedError, match="table: training must fit the memory"):
+        check_training(columns, spec, needed - 1)
+
+    assert check_training(columns, spec, needed).dataset.n_samples == 90
+    assert check_training(columns, other, needed - 1).dataset.n_samples == 90

@@ -1,7 +1,6 @@
 """Train with the core, for every benchmark: the one place that knows its loop."""
 
-from collections.abc import Generator, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
 
 from core.model.ensemble import Ensemble
 from core.table.binning import Binned, bin_values
@@ -10,8 +9,6 @@ from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
-
-Value = TypeVar("Value")
 
 
 def boost_rounds(
@@ -26,13 +23,3 @@ def boost_rounds(
 def train_ensemble(training: Dataset, params: BoostParams) -> Ensemble:
     """Train to the end, without folds and calibration."""
     return make_ensemble(training, params, list(boost_rounds(training, params)))
-
-
-def run_out(generator: Generator[Any, None, Value]) -> Value:
-    """Return what a generator returns at its end."""
-    while True:
-        try:
-            next(generator)
-        except StopIteration as stop:
-            result: Value = stop.value
-            return result

@@ -36,7 +36,7 @@ from app.store.engine import create_engine, transaction
 from app.store.migrate import migrate
 from app.store.tables import ledger, sessions
 from app.terminal.demo import demo_training, load_demo
-from benchmarks.engine import run_out
+from core.work import end_of
 
 RESULTS = Path(__file__).parent / "results" / "http_latency.json"
 N_SESSIONS = 60
@@ -225,7 +225,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, default=N_SESSIONS)
     arguments = parser.parse_args()
-    model = model_text(run_out(demo_training(*load_demo())))
+    model = model_text(end_of(demo_training(*load_demo())))
     machine = {
         "processor": platform.machine(),
         "cores": os.cpu_count(),

@@ -10,7 +10,6 @@ import numpy as np
 
 from benchmarks.data import MICROS
 from benchmarks.documents import Rows, percent, plus_minus, signed
-from benchmarks.engine import run_out
 from benchmarks.intervals import Interval, interval
 from benchmarks.papers.results import (
     SetResults,
@@ -30,6 +29,7 @@ from core.table.spec import TableSpec
 from core.training.algorithms import ALGORITHMS
 from core.training.baselines import BASELINES
 from core.training.params import BoostParams
+from core.work import end_of
 
 # Those whose trees are soon grown.
 TITLES = ("splice", "census", "breast cancer", "ecoli", "heart")
@@ -57,7 +57,7 @@ def play(title: str, repetition: int) -> Record:
     for name in BASELINES:
         params = BoostParams(name, rounds=TREES, seed=repetition)
         spec = TrainingSpec(TableSpec(target="y"), boost=params, folds=0)
-        model = run_out(train(CheckedTable(drawn.training, None, ()), spec))
+        model = end_of(train(CheckedTable(drawn.training, None, ()), spec))
         *within, everything = evaluate(model.ensemble, drawn.testing, limits).errors
         record[name] = np.round(within, 4).tolist()
         record[f"{name}_all"] = round(everything, 6)

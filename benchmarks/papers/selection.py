@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data
-from benchmarks.engine import run_out
 from benchmarks.papers import selection_paths as paths
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.selection_paths import Variant
@@ -26,6 +25,7 @@ from core.selection.search import select
 from core.selection.subset import make_subset
 from core.selection.table import make_table
 from core.table.dataset import Dataset
+from core.work import end_of
 
 # Our sets: those of table 1 in its order, with their names in the reference file, then
 # two more; and the features that matter, where a set was made so.
@@ -136,7 +136,7 @@ def choose(name: str, plan: Plan) -> Record:
 
 def run_method(dataset: Dataset, params: SelectionParams) -> Record:
     start = time.process_time()
-    found = run_out(select(dataset, params))
+    found = end_of(select(dataset, params))
     return {
         "features": [int(idx) for idx in found.feature_idxs],
         "accuracy": round(100 * found.accuracy, 2),
@@ -203,7 +203,7 @@ def vary(name: str, plan: Plan) -> Record:
         walks[k] = paths.walk(make_table(dataset), params)
         if k in sizes:
             plain = replace(params, method="sfs")
-            sfs[k] = run_out(select(dataset, plain)).feature_idxs
+            sfs[k] = end_of(select(dataset, plain)).feature_idxs
     variants = {}
     for one in VARIANTS if sizes else ():
         k = one.n_neighbours
@@ -227,7 +227,7 @@ def shuffle(name: str, plan: Plan) -> Record:
         for draw in range(plan.n_nulls):
             order = np.random.default_rng(draw).permutation(dataset.n_samples)
             shuffled = replace(dataset, targets=dataset.targets[order])
-            sizes[learner].append(len(run_out(select(shuffled, params)).feature_idxs))
+            sizes[learner].append(len(end_of(select(shuffled, params)).feature_idxs))
     return {"null_sizes": sizes}
 
 

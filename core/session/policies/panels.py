@@ -42,13 +42,9 @@ class PanelPolicy(Policy):
 
     def find_next(self, position: Position) -> Step:
         """Return the first open feature of the panel to aim at."""
-        ladder = ladder_of(position.ensemble)
-        aim = ladder.panels[find_aim(position)]
-        status = position.case.status
-        for idx in aim.feature_idxs:
-            if status[idx] == kernels.OPEN:
-                return Step(idx)
-        is_open = status == kernels.OPEN
+        for idx in self.could_ask(position):
+            return Step(idx)
+        is_open = position.case.status == kernels.OPEN
         if not (is_open & position.ensemble.is_used).any():
             return Step(None, "all_known")
         if position.is_more_affordable:

@@ -68,7 +68,8 @@ def evaluate_model(
     curve = evaluate(ensemble, dataset, limits, chosen, seed)
     if as_json:
         told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
-        sys.stdout.write(json.dumps({"policy": chosen} | told) + "\n")
+        asks = dict.fromkeys(chosen or ensemble.policy_at(limit) for limit in limits)
+        sys.stdout.write(json.dumps({"policy": ", ".join(asks)} | told) + "\n")
     else:
         output.print(show.curve_table(curve, unit))
 
@@ -88,7 +89,7 @@ def predict_rows(
     chosen = parse_policy(policy, ensemble)
     _, values = read_values(data, ensemble)
     walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True)
-    chances = class_probabilities(ensemble, walks, chosen)[:, 0]
+    chances = class_probabilities(ensemble, walks)[:, 0]
     labels = decide(ensemble, chances)
     files.write_whole(out, predictions_csv(ensemble, walks, chances, labels))
     output.print(f"wrote {len(labels)} rows to {escape(str(out))}")

@@ -83,10 +83,9 @@ def parse_budget(text: str, option: str) -> int | None:
         raise RefusedError([Refusal(option, f"{error}, or inf", repr(text))]) from None
 
 
-def parse_policy(text: str | None, ensemble: Ensemble) -> str:
-    if text is None:
-        return ensemble.policy
-    return check_policy(text, ensemble, "--policy")
+def parse_policy(text: str | None, ensemble: Ensemble) -> str | None:
+    """Return a policy of the model's; None: the best at each budget."""
+    return None if text is None else check_policy(text, ensemble, "--policy")
 
 
 def read_checked(data: Path, spec: TrainingSpec) -> CheckedTable:

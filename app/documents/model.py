@@ -27,7 +27,14 @@ from app.documents.panels import (
 )
 from app.documents.shape import MAX_REFUSALS, Many, StoredShape, read_shape
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import N_KNOTS, Calibration, Cascade, Ensemble, Stage
+from core.model.ensemble import (
+    N_KNOTS,
+    BudgetRange,
+    Calibration,
+    Cascade,
+    Ensemble,
+    Stage,
+)
 from core.model.model import Curve, Model
 from core.pipeline.spec import check_algorithm
 from core.session.policies import POLICIES, served_by
@@ -65,6 +72,11 @@ class CalibrationShape(StoredShape):
     slopes: Annotated[Many[Slope], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
 
 
+class BudgetRangeShape(StoredShape):
+    up_to: Micros | None = Field(alias="up_to_micros")
+    policy: Policy
+
+
 class CurveShape(StoredShape):
     budgets: Many[Micros | None] = Field(alias="budgets_micros")
     errors: Many[Share]
@@ -94,6 +106,7 @@ class ModelDocument(StoredShape):
     target: str
     algorithm: Annotated[str, BeforeValidator(check_algorithm)]
     policy: Policy
+    ranges: Many[BudgetRangeShape] | None = None
     params: Facts
     cost_unit: Unit
     features: Annotated[Many[FeatureShape], Field(min_length=1)]
@@ -128,13 +141,15 @@ def model_to_json(model: Model) -> dict[str, Any]:
         hypotheses=[],
         calibrations=calibrations,
         panels=None,
+        ranges=ensemble.ranges or None,
     )
     # What a hypothesis does not have is left out; elsewhere it is null.
     hypotheses = [
         hypothesis_shape(one, alpha).model_dump(exclude_none=True)
         for one, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
     ]
-    told = document.model_dump(exclude={"panels"}) | {"hypotheses": hypotheses}
+    unset = {"panels"} | (set() if ensemble.ranges else {"ranges"})
+    told = document.model_dump(exclude=unset) | {"hypotheses": hypotheses}
     if ensemble.panels is not None:
         told["panels"] = panels_to_json(ensemble.panels)
     return told
@@ -158,7 +173,7 @@ def model_from_json(raw: object) -> Model:
         check_panels(document.panels, len(document.features), document.n_outputs),
     )
     ensemble = build_ensemble(document, catalogue)
-    check_all(check_policy(ensemble))
+    check_all(check_policies(ensemble))
     curve = None if document.curve is None else document.curve.to(Curve)
     return document.to(Model, ensemble=ensemble, curve=curve)
 
@@ -203,6 +218,7 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
         ),
         is_multilabel=bool(document.is_multilabel),
         panels=build_panels(document.panels),
+        ranges=tuple(one.to(BudgetRange) for one in document.ranges or ()),
         cascade=cascade
         and cascade.to(Cascade, stages=tuple(one.to(Stage) for one in cascade.stages)),
     )
@@ -261,9 +277,16 @@ def check_cascade(document: ModelDocument) -> Iterator[Refusal]:
         yield Refusal("model.cascade.stages", rule)
 
 
-def check_policy(ensemble: Ensemble) -> Iterator[Refusal]:
-    """Refuse a policy that does not serve."""
+def check_policies(ensemble: Ensemble) -> Iterator[Refusal]:
+    """Refuse a policy that does not serve, and ranges of budgets out of order."""
+    named = {"model.policy": ensemble.policy}
+    for position, one in enumerate(ensemble.ranges):
+        named[f"model.ranges[{position}].policy"] = one.policy
     policies = served_by(ensemble)
-    if ensemble.policy not in policies:
-        rule = f"must be one of {', '.join(policies)} for this model"
-        yield Refusal("model.policy", rule)
+    for where, policy in named.items():
+        if policy not in policies:
+            rule = f"must be one of {', '.join(policies)} for this model"
+            yield Refusal(where, rule)
+    ends = [math.inf if one.up_to is None else one.up_to for one in ensemble.ranges]
+    if ends != sorted(set(ends)) or ends[-1:] not in ([], [math.inf]):
+        yield Refusal("model.ranges", "must ascend in up_to_micros, null last")

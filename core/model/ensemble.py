@@ -66,6 +66,15 @@ class Cascade:
     chance_passed: float
 
 
+@dataclass(frozen=True, slots=True)
+class BudgetRange:
+    """Budgets from the end of the range before, and who asks best under them."""
+
+    #: in micro-units, within the range; None: the last range has no end
+    up_to: int | None
+    policy: str
+
+
 @dataclass(frozen=True)
 class Ensemble(Derived):
     """The mathematical result of training.
@@ -87,6 +96,15 @@ class Ensemble(Derived):
     is_multilabel: bool = False
     cascade: Cascade | None = None
     panels: PanelLadder | None = None
+    #: in order; without any, `policy` asks under every budget
+    ranges: tuple[BudgetRange, ...] = ()
+
+    def policy_at(self, budget: int | None) -> str:
+        """Return who asks under a budget, in micro-units; None: unlimited."""
+        for one in self.ranges:
+            if one.up_to is None or (budget is not None and budget <= one.up_to):
+                return one.policy
+        return self.policy
 
     @property
     def n_outputs(self) -> int:

@@ -41,7 +41,7 @@ def evaluate(
         rows = slice(start, start + n_rows)
         part, keys = dataset.take(rows), streams[rows]
         walks = walk(ensemble, part.values, budgets, policy, seed, streams=keys)
-        parts.append((*judge(ensemble, part, walks, policy), walks.spent))
+        parts.append((*judge(ensemble, part, walks), walks.spent))
     wrong_votes, wrong_labels, spent = map(np.concatenate, zip(*parts, strict=True))
     return Curve(
         budgets=tuple(budgets),
@@ -54,7 +54,7 @@ def evaluate(
 
 
 def judge(
-    ensemble: Ensemble, dataset: Dataset, walks: Walks, policy: str | None
+    ensemble: Ensemble, dataset: Dataset, walks: Walks
 ) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray]:
     """Find where the rows' votes and labels are wrong; (n_rows, n_budgets).
 
@@ -64,6 +64,6 @@ def judge(
     if ensemble.is_multilabel:
         shares = (label_votes(ensemble, walks.margins) != targets).mean(axis=-1)
         return shares, shares
-    votes = class_votes(ensemble, walks, policy)
-    labels = decide(ensemble, class_probabilities(ensemble, walks, policy))
+    votes = class_votes(ensemble, walks)
+    labels = decide(ensemble, class_probabilities(ensemble, walks))
     return votes != targets, labels != targets

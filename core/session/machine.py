@@ -50,7 +50,8 @@ def start(
     known : mapping of int to float, optional
         Values known beforehand by feature; free, and they pay no fee.
     policy : str, optional
-        One of `POLICIES` that serves the ensemble; by default that of its algorithm.
+        One of `POLICIES` that serves the ensemble; by default the one that it prefers
+        at the budget.
     """
     values = [math.nan] * len(ensemble.catalogue.features)
     outcomes: list[Outcome | str | None] = [None] * len(values)
@@ -58,7 +59,7 @@ def start(
         values[feature_idx] = value
         outcomes[feature_idx] = "known"
     state = State(
-        policy=policy or ensemble.policy,
+        policy=policy or ensemble.policy_at(budget),
         budget=budget,
         seed=seed,
         stream=stream,

@@ -1,14 +1,18 @@
 """Many rows at once: each row is a session, without a Python object for each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.session.policies import POLICIES
+from core.session.policy import Policy
 from core.session.position import UNLIMITED
 from core.session.walks import Cases, Walks
+
+AnyArray = TypeVar("AnyArray", FloatArray, IntArray)
 
 
 def walk(
@@ -30,7 +34,7 @@ def walk(
     budgets : sequence of int or None
         In micro-units, in any order; None: unlimited.
     policy : str, optional
-        That of the ensemble's algorithm by default.
+        By default the one that the ensemble prefers at each budget.
     seed, streams : int, sequence of int
         Row i draws from the stream (seed, streams[i]), by default (seed, i); each from
         0 to 2**64 - 1.
@@ -39,27 +43,49 @@ def walk(
         (where they don't matter to anything else, and take long to find).
     """
     limits = np.array([UNLIMITED if b is None else b for b in budgets], np.int64)
+    names = [policy or ensemble.policy_at(budget) for budget in budgets]
     order = np.argsort(limits, kind="stable")
-    cases = Cases(
-        values=np.ascontiguousarray(values),
-        budgets=limits[order],
-        seed=seed,
-        streams=range(values.shape[0]) if streams is None else streams,
-        needs_ranks=needs_ranks,
-    )
-    walks = POLICIES[policy or ensemble.policy].walk(ensemble, cases)
-    return walks.take(np.argsort(order, kind="stable"))
+    parts, places = [], []
+    for name in dict.fromkeys(names[place] for place in order) or [ensemble.policy]:
+        its = [place for place in order.tolist() if names[place] == name]
+        cases = Cases(
+            values=np.ascontiguousarray(values),
+            budgets=limits[its],
+            seed=seed,
+            streams=range(values.shape[0]) if streams is None else streams,
+            needs_ranks=needs_ranks,
+        )
+        parts.append(POLICIES[name].walk(ensemble, cases))
+        places += its
+    joined = {
+        name: np.concatenate([vars(part)[name] for part in parts], axis=1)
+        for name in vars(parts[0]).keys() - {"ranks", "policies"}
+    }
+    policies = tuple(names[place] for place in places)
+    walks = Walks(ranks=parts[-1].ranks, policies=policies, **joined)
+    return walks.take(np.argsort(np.array(places, np.int64)))
 
 
-def class_votes(
-    ensemble: Ensemble, walks: Walks, policy: str | None = None
-) -> IntArray:
+def class_votes(ensemble: Ensemble, walks: Walks) -> IntArray:
     """Class by the raw vote at the end of each walk; (n_rows, n_budgets)."""
-    return POLICIES[policy or ensemble.policy].votes(ensemble, walks)
+    return by_policy(ensemble, walks, lambda policy, part: policy.votes(ensemble, part))
 
 
-def class_probabilities(
-    ensemble: Ensemble, walks: Walks, policy: str | None = None
-) -> FloatArray:
+def class_probabilities(ensemble: Ensemble, walks: Walks) -> FloatArray:
     """Probability of each class at the end of each walk; (..., n_classes)."""
-    return POLICIES[policy or ensemble.policy].chances(ensemble, walks)
+    return by_policy(
+        ensemble, walks, lambda policy, part: policy.chances(ensemble, part)
+    )
+
+
+def by_policy(
+    ensemble: Ensemble, walks: Walks, find: Callable[[Policy, Walks], AnyArray]
+) -> AnyArray:
+    """Find something of the walks of each policy; (n_rows, n_budgets, ...)."""
+    parts, places = [], []
+    for name in dict.fromkeys(walks.policies) or [ensemble.policy]:
+        its = [place for place, one in enumerate(walks.policies) if one == name]
+        parts.append(find(POLICIES[name], walks.take(its)))
+        places += its
+    order = np.argsort(np.array(places, np.int64))
+    return np.concatenate(parts, axis=1)[:, order]

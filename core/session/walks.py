@@ -38,11 +38,15 @@ class Walks(Standing):
     #: (n_rows, n_features); the order of asking under the largest budget, 0: not
     #: asked; under budget b the features of rank 1 to `n_asked`
     ranks: IntArray
+    #: (n_budgets,); who asked, which `walk` says
+    policies: tuple[str, ...] = ()
 
     def take(self, budgets: Sequence[int] | IntArray) -> "Walks":
         """Return the walks under some budgets, by their positions."""
-        names = vars(self).keys() - {"ranks"}
-        return replace(self, **{name: vars(self)[name][:, budgets] for name in names})
+        names = vars(self).keys() - {"ranks", "policies"}
+        taken = {name: vars(self)[name][:, budgets] for name in names}
+        policies = tuple(self.policies[int(budget)] for budget in budgets)
+        return replace(self, **taken, policies=policies)
 
 
 @dataclass(frozen=True)

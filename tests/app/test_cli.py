@@ -145,7 +145,7 @@ def test_predict_says_what_sessions_and_walks_of_the_model_say(
     values = np.array([read_cells(row, names) for row in read_csv(place / "data.csv")])
 
     walks = walk(ensemble, values, [budget], policy)
-    chances = class_probabilities(ensemble, walks, policy)
+    chances = class_probabilities(ensemble, walks)
     forecasts = []
     for stream, row in enumerate(values.tolist()):
         rule = StopRule(certain=False)

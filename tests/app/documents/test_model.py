@@ -15,7 +15,7 @@ from app.documents.files import model_text
 from app.documents.model import UNCALIBRATED, model_from_json
 from app.documents.shape import MAX_REFUSALS
 from core.errors import RefusedError
-from core.model.ensemble import N_KNOTS
+from core.model.ensemble import N_KNOTS, BudgetRange
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.model import Model
 from core.model.votes import full_votes
@@ -394,3 +394,25 @@ def test_each_broken_rule_of_a_tree_is_refused_by_its_path():
         "model.hypotheses[0].below_votes[0]",
         "model.hypotheses[0].below_votes[1]",
     ]
+
+
+def test_ranges_of_budgets_come_back_from_json():
+    ranges = (BudgetRange(5, "sample"), BudgetRange(None, "ordered"))
+    model = Model("m", replace(two_stages(), policy="ordered", ranges=ranges))
+
+    assert through_json(model).ensemble.ranges == ranges
+
+
+@pytest.mark.parametrize(
+    ("ends", "policy", "field"),
+    [
+        ([5, 4, None], "ordered", "model.ranges"),
+        ([5, 6], "ordered", "model.ranges"),
+        ([None], "panels", "model.ranges[0].policy"),
+    ],
+)
+def test_ranges_that_do_not_fit_are_refused(ends, policy, field):
+    raw = document_of(Model("m", two_stages()))
+    raw["ranges"] = [{"up_to_micros": end, "policy": policy} for end in ends]
+
+    assert refused_fields(raw) == [field]

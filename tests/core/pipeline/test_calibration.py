@@ -284,8 +284,8 @@ def ends(request, judged):
     ensemble, rows = judged
     budgets = [*(n * UNIT for n in (1, 2, 4, 8, 16)), None]
     walks = walk(ensemble, rows.values, budgets, request.param)
-    chances = class_probabilities(ensemble, walks, request.param)
-    return ensemble, chances, class_votes(ensemble, walks, request.param), rows.targets
+    chances = class_probabilities(ensemble, walks)
+    return ensemble, chances, class_votes(ensemble, walks), rows.targets
 
 
 @pytest.mark.slow
@@ -326,7 +326,7 @@ def test_calibrated_probabilities_beat_the_prior_on_new_rows(policy):
     ensemble = finish(train(seen, BoostParams(rounds=15), folds=3)).ensemble
     walks = walk(ensemble, fresh.values, [0, 2 * UNIT, None], policy)
 
-    chances = class_probabilities(ensemble, walks, policy)
+    chances = class_probabilities(ensemble, walks)
 
     chances = chances[np.arange(150), :, fresh.targets]
     losses = -np.log(chances).mean(axis=0)

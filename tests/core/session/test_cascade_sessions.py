@@ -216,7 +216,7 @@ def test_other_policies_ask_for_all_of_a_cascade(policy):
     assert machine.forecast(ensemble, state).vote == 1
     walks = simulate.walk(ensemble, np.array([[0.0, 1.0, 1.0]]), [None], policy)
     assert walks.spent.tolist() == [[3 * MICROS]]
-    assert simulate.class_votes(ensemble, walks, policy).tolist() == [[1]]
+    assert simulate.class_votes(ensemble, walks).tolist() == [[1]]
     curve = curves.evaluate(ensemble, rare_rows(), [0, MICROS, None], policy)
     assert curve.max_spends == (0, MICROS, 3 * MICROS)
 

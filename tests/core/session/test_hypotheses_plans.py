@@ -312,7 +312,7 @@ def test_walk_that_draws_in_vain_ends_as_the_session_does(kind, monkeypatch):
 
     walks = simulate.walk(ensemble, values, [None], "sample", 5, needs_ranks=True)
 
-    chances = simulate.class_probabilities(ensemble, walks, "sample")
+    chances = simulate.class_probabilities(ensemble, walks)
     for row, its_values in enumerate(values):
         state, asked = play(ensemble, its_values, None, "sample", 5, row)
         forecast = machine.forecast(ensemble, state)

@@ -1,13 +1,14 @@
 """Many rows at once are many sessions, one by one; curves of their errors."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.ensemble import Ensemble
+from core.model.ensemble import BudgetRange, Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Curve
 from core.session import curves, machine
@@ -123,8 +124,8 @@ def test_walk_is_one_session_per_row_and_budget(policy, data, seed):
 
     walks = walk(ensemble, values, budgets, policy, seed, needs_ranks=True)
 
-    chances = class_probabilities(ensemble, walks, policy)
-    votes, labels = class_votes(ensemble, walks, policy), decide(ensemble, chances)
+    chances = class_probabilities(ensemble, walks)
+    votes, labels = class_votes(ensemble, walks), decide(ensemble, chances)
     for idx, row in enumerate(values):
         _, order = play(ensemble, row, None, policy, seed, idx)
         assert walks.ranks[idx].tolist() == ranks_of(order, row)
@@ -308,3 +309,27 @@ def test_walk_reads_rows_that_are_not_contiguous():
     walks = walk(ensemble, values, [1])
 
     assert walks.margins.tolist() == [[[1.0]], [[-1.0]]]
+
+
+def test_each_budget_is_played_by_the_policy_that_the_ensemble_prefers_there():
+    features = [Feature(f"f{idx}", cost=1) for idx in range(3)]
+    plain = make_ensemble(features, [(0, 1.0), (1, 0.8), (2, 0.7)])
+    ranges = (BudgetRange(1, "sample"), BudgetRange(None, "ordered"))
+    ensemble = replace(plain, ranges=ranges)
+    values = np.random.default_rng(7).random((11, 3))
+    budgets = [None, 1, 2, 0]
+
+    walks = walk(ensemble, values, budgets)
+
+    assert walks.policies == ("ordered", "sample", "ordered", "sample")
+    chances, votes = class_probabilities(ensemble, walks), class_votes(ensemble, walks)
+    for column, (budget, policy) in enumerate(
+        zip(budgets, walks.policies, strict=True)
+    ):
+        alone = walk(plain, values, [budget], policy)
+        assert np.array_equal(walks.spent[:, column], alone.spent[:, 0])
+        assert np.array_equal(
+            chances[:, column], class_probabilities(plain, alone)[:, 0]
+        )
+        assert np.array_equal(votes[:, column], class_votes(plain, alone)[:, 0])
+        assert machine.start(ensemble, budget).policy == policy

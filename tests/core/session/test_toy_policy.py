@@ -71,8 +71,8 @@ def test_spends_never_exceed_budgets_and_a_walk_is_the_sessions(ensemble, policy
 
     walks = walk(ensemble, rows, BUDGETS, policy, 3, needs_ranks=True, streams=streams)
 
-    chances = class_probabilities(ensemble, walks, policy)
-    votes = class_votes(ensemble, walks, policy)
+    chances = class_probabilities(ensemble, walks)
+    votes = class_votes(ensemble, walks)
     for (i, row), (j, budget) in product(enumerate(rows), enumerate(BUDGETS)):
         state = machine.start(ensemble, budget, 3, {}, policy, NEVER, i)
         state, asked = answer_from_row(ensemble, state, row)

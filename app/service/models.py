@@ -19,14 +19,19 @@ from core.session import machine
 from core.session.answers import bundle_members
 from core.session.position import Position
 from core.session.state import State, StopRule
-from core.table.prices import MAX_UNITS, MICROS_PER_UNIT, Paid, buy, from_micros
+from core.table.prices import (
+    MAX_TOTAL,
+    MAX_UNITS,
+    MICROS_PER_UNIT,
+    Paid,
+    buy,
+    from_micros,
+)
 
 page = models.page
 # With its document, the MODEL.json of the command line.
 export = models.get
-# So that no sum of prices leaves 64 bits.
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
-MAX_TOTAL = 2**62
 
 
 def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:

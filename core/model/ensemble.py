@@ -1,7 +1,7 @@
 """The frozen ensemble: what training makes and sessions read."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,8 @@ from core.model.panels import PanelLadder
 from core.model.paths import lay_paths
 from core.table.catalogue import Catalogue
 from core.table.dataset import ClassLabel, count_outputs
+from core.table.price_lists import PriceList, apply_prices
+from core.table.prices import total_cost
 
 # A calibration's coefficients stand at the shares 0, 1/4, 1/2, 3/4 and 1.
 N_KNOTS = 5
@@ -105,6 +107,26 @@ class Ensemble(Derived):
             if one.up_to is None or (budget is not None and budget <= one.up_to):
                 return one.policy
         return self.policy
+
+    def at_prices(self, prices: PriceList, where: str) -> "Ensemble":
+        """Return the ensemble with a catalogue at other prices.
+
+        Ends of ranges of budgets move as the sum of all amounts does. Raises
+        `RefusedError` as `apply_prices` does; `where` begins its fields.
+        """
+        catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
+        total, new_total = total_cost(self.catalogue), total_cost(catalogue)
+        ranges = tuple(
+            replace(one, up_to=one.up_to * new_total // total)
+            if one.up_to is not None and total > 0
+            else one
+            for one in self.ranges
+        )
+        made = replace(self, catalogue=catalogue, ranges=ranges)
+        # Arrays follow from what hypotheses read and say, not from what that costs.
+        kept = self.__dict__.keys() - self.__getstate__().keys()
+        made.__dict__.update({name: self.__dict__[name] for name in kept})
+        return made
 
     @property
     def n_outputs(self) -> int:

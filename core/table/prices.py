@@ -12,6 +12,8 @@ from core.table.catalogue import NO_GROUP, Catalogue
 
 MICROS_PER_UNIT = 1_000_000
 MAX_UNITS = 1_000_000_000
+# So that no sum of prices leaves 64 bits.
+MAX_TOTAL = 2**62
 PLAIN_DECIMAL = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,2})?", re.ASCII | re.I)
 AMOUNT_RULE = f"must be a number from 0 to {MAX_UNITS} with at most 6 decimals"
 

@@ -1,0 +1,116 @@
+"""Price lists: what replaces the costs of a catalogue, and what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import RefusedError
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.price_lists import PriceList, apply_prices, is_in_proportion
+from core.table.prices import MAX_TOTAL
+from tests import strategies
+
+CLINIC = Catalogue(
+    (
+        Feature("age", cost=1),
+        Feature("chol", cost=5, group="blood"),
+        Feature("sex", cost=2),
+        Feature("wall", cost=0, group="echo"),
+    ),
+    (Group("blood", fee=2, label="Blood"), Group("echo", price=90)),
+    "CAD",
+)
+ALL = np.ones(4, np.bool_)
+OTHER = {"age": 3, "chol": 4, "sex": 0}
+
+
+def apply(costs, groups=(), is_used=ALL):
+    return apply_prices(CLINIC, is_used, PriceList(costs, groups), "prices")
+
+
+def refusals(costs, groups=()):
+    with pytest.raises(RefusedError) as refused:
+        apply(costs, groups)
+    return [(one.field, one.rule) for one in refused.value.refusals]
+
+
+def test_costs_and_groups_are_replaced_and_nothing_else():
+    made = apply(OTHER, (Group("echo", price=7), Group("blood", fee=1)))
+
+    assert made.costs.tolist() == [3, 4, 0, 0]
+    assert made.fees.tolist() == [1, 7]
+    assert (made.cost_unit, made.groups[0].label) == ("CAD", "Blood")
+
+
+def test_what_a_list_leaves_out_keeps_its_cost():
+    is_used = np.array([True, True, False, True])
+
+    made = apply({"age": 3, "chol": 4, "wall": 0}, is_used=is_used)
+
+    assert made.costs.tolist() == [3, 4, 2, 0]
+    assert made.fees.tolist() == [2, 90]
+
+
+def test_feature_that_is_read_must_have_a_cost():
+    rule = "is required: the model reads this feature"
+
+    found = refusals({"age": 3})
+
+    assert found == [("prices.costs.chol", rule), ("prices.costs.sex", rule)]
+
+
+@pytest.mark.parametrize(
+    ("costs", "groups", "field", "rule"),
+    [
+        ({"bmi": 1}, (), "prices.costs.bmi", "must name a feature"),
+        ({"wall": 1}, (), "prices.costs.wall", "a member of a bundle has no cost"),
+        ({}, (Group("ecg", fee=1),), "prices.groups[0].name", "must name a group"),
+        ({}, (Group("blood"), Group("blood")), "prices.groups[1].name", "unique"),
+        ({}, (Group("blood", price=1),), "prices.groups[0]", "must have a fee: "),
+        ({}, (Group("echo", fee=1),), "prices.groups[0]", "must have a price: "),
+        ({"age": MAX_TOTAL}, (), "prices", "must add up to at most"),
+    ],
+)
+def test_list_that_does_not_fit_is_refused_by_name(costs, groups, field, rule):
+    [(found_field, found_rule)] = refusals(OTHER | costs, groups)
+
+    assert found_field == field
+    assert rule in found_rule
+
+
+def scaled(catalogue, factor):
+    return replace(
+        catalogue,
+        features=tuple(replace(f, cost=f.cost * factor) for f in catalogue.features),
+        groups=tuple(
+            replace(g, price=g.price * factor)
+            if g.is_bundle
+            else replace(g, fee=g.fee * factor)
+            for g in catalogue.groups
+        ),
+    )
+
+
+@given(strategies.catalogues(), st.integers(1, 9))
+def test_scaled_catalogue_is_in_proportion_both_ways(catalogue, factor):
+    other = scaled(catalogue, factor)
+
+    assert is_in_proportion(catalogue, other)
+    assert is_in_proportion(other, catalogue)
+
+
+@pytest.mark.parametrize(
+    "groups", [(), (Group("blood", fee=3),), (Group("echo", price=91),)]
+)
+def test_another_order_of_costs_is_in_no_proportion(groups):
+    other = apply({"age": 1, "chol": 5, "sex": 2 if groups else 3}, groups)
+
+    assert not is_in_proportion(CLINIC, other)
+
+
+def test_all_for_nothing_is_in_no_proportion_to_what_costs():
+    assert not is_in_proportion(CLINIC, scaled(CLINIC, 0))
+    assert is_in_proportion(scaled(CLINIC, 0), scaled(CLINIC, 0))

@@ -84,6 +84,9 @@ class CurveShape(StoredShape):
     mean_spends: Many[Spend] = Field(alias="mean_spends_micros")
     max_spends: Many[Micros] = Field(alias="max_spends_micros")
     n_samples: Annotated[int, Field(ge=0, le=2**53)] = Field(alias="rows")
+    n_effective: Annotated[float, Field(gt=0, le=2**53)] | None = Field(
+        default=None, alias="effective_rows", exclude_if=lambda rows: rows is None
+    )
 
 
 def check_facts(raw: dict[str, Any]) -> dict[str, Any]:

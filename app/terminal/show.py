@@ -35,6 +35,7 @@ def curve_table(curve: Curve, unit: str) -> Table:
         right(f"budget{f' ({unit})' if unit else ''}"),
         right("error"),
         right("error, calibrated"),
+        right("95 % interval"),
         right("mean spend"),
         right("most spent"),
     )
@@ -42,15 +43,17 @@ def curve_table(curve: Curve, unit: str) -> Table:
         curve.budgets,
         curve.errors,
         curve.errors_calibrated,
+        curve.intervals,
         curve.mean_spends,
         curve.max_spends,
         strict=True,
     ):
-        budget, error, calibrated, mean, most = row
+        budget, error, calibrated, (low, high), mean, most = row
         table.add_row(
             "unlimited" if budget is None else money(budget),
             f"{100 * error:.1f} %",
             f"{100 * calibrated:.1f} %",
+            f"{100 * low:.1f} to {100 * high:.1f} %",
             money(round(mean, -4)),
             money(most),
         )

@@ -101,6 +101,9 @@ def pool(curves: Sequence[Curve]) -> Curve:
     sizes = np.array([curve.n_samples for curve in curves], dtype=np.float64)
     shares = sizes / sizes.sum()
 
+    is_plain = all(curve.n_effective is None for curve in curves)
+    effective = np.array([curve.n_effective or curve.n_samples for curve in curves])
+
     def average(name: str) -> tuple[float, ...]:
         return tuple((shares @ [getattr(curve, name) for curve in curves]).tolist())
 
@@ -111,6 +114,7 @@ def pool(curves: Sequence[Curve]) -> Curve:
         mean_spends=average("mean_spends"),
         max_spends=tuple(np.max([c.max_spends for c in curves], axis=0).tolist()),
         n_samples=int(sizes.sum()),
+        n_effective=None if is_plain else float(1.0 / (shares**2 @ (1.0 / effective))),
     )
 
 

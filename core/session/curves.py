@@ -7,7 +7,7 @@ import numpy as np
 from core.arrays import BoolArray, FloatArray
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
-from core.model.votes import label_votes
+from core.model.votes import TIE, label_votes
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.walks import Walks
@@ -50,7 +50,24 @@ def evaluate(
         mean_spends=tuple((weights @ spent).tolist()),
         max_spends=tuple(spent.max(axis=0, initial=0).tolist()),
         n_samples=dataset.n_samples,
+        n_effective=count_effective(dataset),
     )
+
+
+def count_effective(dataset: Dataset) -> float | None:
+    """Return how many independent rows of equal weight would say as much.
+
+    1/sum(w^2) over the weights (Kish 1965). Rows that belong together count as one row
+    of all their weight, as if they always erred together. None: all rows, where each
+    stands for itself.
+    """
+    weights = dataset.weights
+    if dataset.row_groups is not None:
+        counted = np.bincount(dataset.row_group_idxs, weights)
+        weights = counted.astype(np.float64)
+    elif weights.max(initial=0.0) <= (1.0 + TIE) * weights.min(initial=1.0):
+        return None
+    return float(1.0 / (weights**2).sum())
 
 
 def judge(

@@ -108,6 +108,7 @@ def test_evaluate_prints_the_agreed_json(place, model, run):
         "budgets",
         "error",
         "error_calibrated",
+        "interval",
         "mean_spend",
         "max_spend",
         "rows",

@@ -113,6 +113,7 @@ def test_the_curve_is_given_in_units(client: TestClient) -> None:
 
     assert shown["budgets"] == [0.0, 2.0, None]
     assert shown["error_calibrated"] == [0.4, 0.3, 0.2]
+    assert shown["interval"][0] == pytest.approx([0.168, 0.687], abs=1e-3)
     assert shown["mean_spend"] == [0.0, 1.5, 3.0]
     assert shown["max_spend"] == [0.0, 2.0, 4.0]
 

@@ -84,6 +84,11 @@ class Curve(Answer):
     error_calibrated: list[float] = Field(
         validation_alias="errors_calibrated", examples=[[0.46, 0.24, 0.17]]
     )
+    interval: list[tuple[float, float]] = Field(
+        validation_alias="intervals",
+        examples=[[(0.4, 0.52), (0.2, 0.29), (0.13, 0.22)]],
+        description="Of 95 % of `error_calibrated` on other rows of the kind (Wilson).",
+    )
     mean_spend: list[MeanUnits] = Field(
         validation_alias="mean_spends", examples=[[0.0, 7.27, 164.2]]
     )

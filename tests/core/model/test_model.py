@@ -1,0 +1,74 @@
+"""Intervals of a curve's errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.model.model import QUANTILE, Curve, wilson_interval
+from core.pipeline.validation import pool
+from core.session.curves import count_effective
+from tests.small import table_of
+
+CURVE = Curve((0,), (0.5,), (0.2,), (0.0,), (0,), n_samples=50)
+
+
+@pytest.mark.parametrize(("n_wrong", "n_rows"), [(0, 20), (3, 20), (10, 1000), (7, 7)])
+def test_ends_are_the_shares_at_which_the_normal_test_just_rejects(n_wrong, n_rows):
+    share = n_wrong / n_rows
+
+    ends = wilson_interval(share, n_rows)
+
+    for end in ends:
+        distance = abs(share - end)
+        spread = np.sqrt(end * (1.0 - end) / n_rows)
+        assert distance == pytest.approx(QUANTILE * spread, abs=1e-12)
+
+
+def test_interval_of_no_rows_is_everything():
+    assert wilson_interval(0.0, 0) == (0.0, 1.0)
+
+
+def test_interval_covers_the_share_in_about_its_part_of_draws():
+    wrong = np.random.default_rng(0).binomial(200, 0.1, size=2000)
+
+    ends = np.array([wilson_interval(one / 200, 200) for one in wrong])
+
+    is_covered = (ends[:, 0] <= 0.1) & (ends[:, 1] >= 0.1)
+    assert is_covered.mean() == pytest.approx(0.95, abs=0.02)
+
+
+def test_fewer_effective_rows_make_a_wider_interval():
+    few = replace(CURVE, n_effective=10.0)
+
+    (low, high), (few_low, few_high) = CURVE.intervals[0], few.intervals[0]
+
+    assert few_low < low < 0.2 < high < few_high
+
+
+@pytest.mark.parametrize(
+    ("weights", "row_groups", "expected"),
+    [
+        ([0.25] * 4, None, None),
+        ([0.25] * 4, [0, 0, 1, 1], 2.0),
+        ([0.5, 0.5, 0.0, 0.0], None, 2.0),
+        ([0.25, 0.25, 0.25, 0.25], [3, 1, 5, 9], 4.0),
+    ],
+)
+def test_rows_count_by_weight_and_by_what_belongs_together(
+    weights, row_groups, expected
+):
+    dataset = table_of([[0.0, 1.0, 0.0, 1.0]], weights=weights)
+    groups = None if row_groups is None else np.array(row_groups)
+
+    found = count_effective(replace(dataset, row_groups=groups))
+
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_pooled_folds_count_together():
+    fold = replace(CURVE, n_effective=20.0)
+
+    assert pool([fold, fold]).n_effective == pytest.approx(40.0)
+    assert pool([CURVE, CURVE]).n_effective is None
+    assert pool([CURVE, fold]).n_effective == pytest.approx(1 / (0.25 / 50 + 0.25 / 20))

@@ -76,11 +76,26 @@ class StoredModel(ModelHead):
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPriceList:
+    """Other prices for a model's catalogue; sessions that name the same share one.
+
+    `document` is as `app.documents.prices` writes it, `digest` its SHA-256.
+    """
+
+    id: str
+    model_id: str
+    digest: str
+    document: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class PredictSession:
     """One interactive prediction; money in micro-units.
 
     `document` is the state as `app.documents.state` writes it, None once it was erased.
-    `version` grows by 1 with every change.
+    `version` grows by 1 with every change. Without a price list its prices are the
+    model's own.
     """
 
     id: str
@@ -93,6 +108,7 @@ class PredictSession:
     document: str | None
     created_at: datetime
     updated_at: datetime
+    price_list_id: str | None = None
 
     @property
     def remaining(self) -> int | None:

@@ -170,8 +170,12 @@ class Client:
         policy: str | None = None,
         seed: int | None = None,
         stop: Mapping[str, Any] | None = None,
+        prices: Mapping[str, Any] | None = None,
     ) -> PredictionSession:
         """Open a session. `model` is an id or a name; `budget` None is unlimited.
+
+        `prices` is a price list, such as {"costs": {"chol": 9.5}, "groups": [{"name":
+        "blood", "fee": 2.5}]}; by default the model's own.
 
         Should the connection break, a second session may be opened: nobody answers
         the first, it costs nothing and expires.
@@ -180,6 +184,7 @@ class Client:
         if known:
             wish["known"] = {name: plain(value) for name, value in known.items()}
         more = {"policy": policy, "seed": seed, "stop": stop and dict(stop)}
+        more["prices"] = None if prices is None else dict(prices)
         wish |= {name: value for name, value in more.items() if value is not None}
         return PredictionSession(
             self.connection, self.connection.ask("POST", "/predict", json=wish)

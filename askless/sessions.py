@@ -56,6 +56,12 @@ class PredictionSession:
         return answers
 
     @property
+    def prices(self) -> Json | None:
+        """The session's price list; None where its prices are the model's."""
+        prices: Json | None = self.raw["prices"]
+        return prices
+
+    @property
     def pending(self) -> list[str]:
         """Features that are paid and whose results are to come."""
         return list(self.raw["pending"])

@@ -18,7 +18,9 @@ from app.cli.options import (
     MaxQuestions,
     ModelFile,
     Policy,
+    Prices,
     Seed,
+    load_priced,
     output,
     parse_budget,
     parse_policy,
@@ -81,10 +83,11 @@ def predict_rows(
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV to write.")],
     policy: Policy = None,
     seed: Seed = 0,
+    prices: Prices = None,
 ) -> None:
     """Predict every row of a table under a budget."""
     files.check_writable(out, "--out")
-    ensemble = files.load_model(model).ensemble
+    ensemble = load_priced(model, prices).ensemble
     limit = parse_budget(budget, "--budget")
     chosen = parse_policy(policy, ensemble)
     _, values = read_values(data, ensemble)
@@ -108,9 +111,10 @@ def ask_case(
     go_on: Annotated[
         bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
     ] = False,
+    prices: Prices = None,
 ) -> None:
     """Work through one case in the terminal, or with piped answers."""
-    stored = files.load_model(model)
+    stored = load_priced(model, prices)
     ensemble = stored.ensemble
     state = machine.start(
         ensemble,

@@ -1,6 +1,7 @@
 """What commands share: their options, the two consoles, and reading a table."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,11 +9,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from app.documents import files
 from app.ingest import read_columns
 from app.memory import available_bytes
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
+from core.model.model import Model
 from core.model.rows import check_rows
 from core.parameters import Parameter, parameters
 from core.pipeline.check import check_training
@@ -36,6 +39,10 @@ Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]
 Policy = Annotated[
     str | None,
     typer.Option(help=f"{', '.join(POLICIES)}; by default the model's."),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option(help="Price list, JSON: `costs` and `groups`, as in a spec."),
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 
@@ -86,6 +93,15 @@ def parse_budget(text: str, option: str) -> int | None:
 def parse_policy(text: str | None, ensemble: Ensemble) -> str | None:
     """Return a policy of the model's; None: the best at each budget."""
     return None if text is None else check_policy(text, ensemble, "--policy")
+
+
+def load_priced(model: Path, prices: Path | None) -> Model:
+    """Read a model, at the prices of a list where there is one."""
+    stored = files.load_model(model)
+    if prices is None:
+        return stored
+    ensemble = stored.ensemble.at_prices(files.load_prices(prices), "prices")
+    return replace(stored, ensemble=ensemble)
 
 
 def read_checked(data: Path, spec: TrainingSpec) -> CheckedTable:

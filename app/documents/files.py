@@ -7,12 +7,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from app.documents.model import model_from_json, model_to_json
-from app.documents.shape import refused
+from app.documents.prices import PriceListWish
+from app.documents.shape import read_shape, refused
 from app.documents.spec import read_spec
 from app.documents.text import parse_json, parse_spec
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.pipeline.spec import TrainingSpec
+from core.table.price_lists import PriceList
 
 
 def read_text(path: Path) -> str:
@@ -26,6 +28,11 @@ def read_text(path: Path) -> str:
 
 def load_spec(path: Path) -> TrainingSpec:
     return read_spec(parse_spec(read_text(path), str(path)))
+
+
+def load_prices(path: Path) -> PriceList:
+    raw = parse_json(read_text(path), str(path))
+    return read_shape(PriceListWish, raw, "prices").build("prices")
 
 
 def load_model(path: Path) -> Model:

@@ -2,32 +2,49 @@
 
 import json
 from collections import OrderedDict
+from dataclasses import replace
 from threading import Lock
 
 from sqlalchemy.orm import Session
 
 from app.documents.model import model_from_json
-from app.store import models
+from app.documents.prices import parse_prices
+from app.store import models, price_lists
 from core.model.model import Model
 
 MOST = 32
+# A model, and the price list that it is read with.
+Key = tuple[str, str | None]
 
 
 class LoadedModels:
-    """The models used last, by id; a stored model never changes."""
+    """The models used last, each also at the prices it was asked at.
+
+    A stored model never changes, and no price list does.
+    """
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self.lock = Lock()
-        self.models: OrderedDict[str, Model] = OrderedDict()
+        self.models: OrderedDict[Key, Model] = OrderedDict()
 
-    def get(self, db: Session, model_id: str) -> Model:
+    def get(
+        self, db: Session, model_id: str, price_list_id: str | None = None
+    ) -> Model:
         """Return a model, parsed; a deleted one too, for the sessions it has."""
+        key = (model_id, price_list_id)
         with self.lock:
-            if model_id in self.models:
-                self.models.move_to_end(model_id)
-                return self.models[model_id]
-        return self.keep(model_id, models.get_deleted_too(db, model_id).document)
+            if key in self.models:
+                self.models.move_to_end(key)
+                return self.models[key]
+        if price_list_id is None:
+            document = models.get_deleted_too(db, model_id).document
+            return self.keep(key, parse_model(document))
+        own = self.get(db, model_id)
+        document = price_lists.get(db, price_list_id).document
+        prices = parse_prices(document, own.ensemble.catalogue)
+        ensemble = own.ensemble.at_prices(prices, "prices")
+        return self.keep(key, replace(own, ensemble=ensemble))
 
     def load(self, db: Session, model_id: str) -> bool:
         """Parse a model unless it is here already; False where it is.
@@ -35,18 +52,22 @@ class LoadedModels:
         Ends the caller's transaction before it parses, which on SQLite would keep
         every other writer waiting. Whatever was locked has to be locked again.
         """
-        if model_id in self.models:
+        key = (model_id, None)
+        if key in self.models:
             return False
         document = models.get_deleted_too(db, model_id).document
         db.rollback()
-        self.keep(model_id, document)
+        self.keep(key, parse_model(document))
         return True
 
-    def keep(self, model_id: str, document: str) -> Model:
-        """Parse a document and keep its model; let go of the one used longest ago."""
-        model = model_from_json(json.loads(document))
+    def keep(self, key: Key, model: Model) -> Model:
+        """Keep a model; let go of the one used longest ago."""
         with self.lock:
-            self.models[model_id] = model
+            self.models[key] = model
             while len(self.models) > self.most:
                 self.models.popitem(last=False)
         return model
+
+
+def parse_model(document: str) -> Model:
+    return model_from_json(json.loads(document))

@@ -49,11 +49,7 @@ def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
                 catalogue.features, ensemble.is_used, strict=True
             )
         ],
-        # A group has a fee or, as a bundle, a price.
-        groups=[
-            bodies.ModelGroup.of(group, fee=None if group.is_bundle else group.fee)
-            for group in catalogue.groups
-        ],
+        groups=[bodies.ModelGroup.at(group) for group in catalogue.groups],
         classes=[
             bodies.ModelClass.of(one, share=share)
             for one, share in zip(ensemble.classes, ensemble.priors, strict=True)

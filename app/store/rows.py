@@ -13,7 +13,13 @@ from app.records import Page
 T = TypeVar("T")
 
 #: How the ids of things begin, by what a user calls one.
-ID_PREFIXES = {"dataset": "dat", "training": "trn", "model": "mdl", "session": "ses"}
+ID_PREFIXES = {
+    "dataset": "dat",
+    "training": "trn",
+    "model": "mdl",
+    "price list": "prl",
+    "session": "ses",
+}
 
 
 class StoredRows(Generic[T]):

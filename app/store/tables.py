@@ -128,6 +128,18 @@ models = sa.Table(
     sa.UniqueConstraint("name", "version"),
 )
 
+# Once written, their amounts never change: sessions go on at them.
+price_lists = sa.Table(
+    "price_lists",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("model_id", Id, sa.ForeignKey("models.id"), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.UniqueConstraint("model_id", "digest"),
+)
+
 sessions = sa.Table(
     "sessions",
     metadata,
@@ -142,6 +154,8 @@ sessions = sa.Table(
     sa.Column("document", sa.Text),
     sa.Column("created_at", UtcDateTime, nullable=False, index=True),
     sa.Column("updated_at", UtcDateTime, nullable=False, index=True),
+    # NULL: the model's own prices.
+    sa.Column("price_list_id", Id, sa.ForeignKey("price_lists.id")),
     sa.CheckConstraint("state IN ('open', 'waiting', 'closed')", name="state"),
     sa.CheckConstraint("spent >= 0", name="spent_not_negative"),
     sa.CheckConstraint(

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -237,6 +238,44 @@ def test_ask_says(model, run, options, answers, words):
 
     assert finished.code == 0
     assert [one for one in words if one not in finished.out] == []
+
+
+@pytest.fixture
+def prices(place):
+    path = place / "prices.json"
+    groups = [{"name": "visit", "fee": 0.5}]
+    path.write_text(json.dumps({"costs": {"n": 1, "c": 9, "b": 2}, "groups": groups}))
+    return path
+
+
+def test_ask_charges_the_prices_of_a_list(model, run, prices):
+    options = ("--budget", "20", "--prices", prices)
+
+    finished = run("ask", model, *options, answers="c=red b=yes n=1 stop")
+
+    spends = re.findall(r"spent (\S+) EUR", finished.out)
+    assert spends[:3] == ["9.00", "11.50", "12.50"]
+
+
+def test_predict_spends_by_a_list(place, model, run, prices):
+    out = place / "dear.csv"
+    options = ("--budget", "inf", "-o", out)
+
+    run("predict", model, place / "data.csv", *options, "--prices", prices)
+
+    spends = {row["spend"] for row in csv.DictReader(io.StringIO(out.read_text()))}
+    assert spends <= {"1", "3.5", "9", "10", "11.5", "12.5"}
+    assert "12.5" in spends
+
+
+def test_list_that_lacks_a_feature_is_refused_by_name(place, model, run):
+    path = place / "short.json"
+    path.write_text('{"costs": {"n": 1, "b": 2}}')
+
+    finished = run("ask", model, "--budget", "20", "--prices", path)
+
+    assert finished.code == 2
+    assert "prices.costs.c: is required" in finished.err
 
 
 @pytest.mark.parametrize("answers", ["c=red c=blue stop", "c=red undo stop"])

@@ -164,6 +164,21 @@ class TestAgainstAServer:
         assert dict(charged)["echo1"] == 9.0
         assert (session.question, session.pending) == (None, [])
 
+    def test_prices_are_charged_and_shown(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        costs = {"age": 2, "sex": 1, "chol": 1, "fbs": 3, "ecg": 5}
+        groups = [{"name": "blood", "fee": 0.5}]
+
+        session = client.predict(
+            model, budget=60, prices={"costs": costs, "groups": groups}
+        )
+        session.answer("chol", 233)
+
+        assert session.spent == 1.5
+        assert session.prices is not None
+        assert session.prices["costs"]["age"] == 2
+
     def test_answer_over_budget_is_a_problem(
         self, client: Client, model: StoredModel
     ) -> None:

@@ -1,13 +1,13 @@
 """Schemas of models: cards, curves, plans."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field
 
 from app.documents.fields import Policy
 from app.documents.shape import EXAMPLE_TIME, Answer, Units
-from core.table.catalogue import FeatureType
+from core.table.catalogue import FeatureType, Group
 from core.table.prices import from_micros
 
 MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
@@ -46,6 +46,11 @@ class ModelGroup(Answer):
     label: str | None = Field(examples=["blood sample"])
     fee: Units | None = Field(examples=[2.1], description="Null for a bundle.")
     price: Units | None = Field(examples=[None], description="Of a bundle.")
+
+    @classmethod
+    def at(cls, group: Group) -> Self:
+        """Return a group, which has a fee or, as a bundle, a price."""
+        return cls.of(group, fee=None if group.is_bundle else group.fee)
 
 
 class ModelClass(Answer):

@@ -5,8 +5,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.documents.bodies.models import MODEL_ID
+from app.documents.bodies.models import MODEL_ID, ModelGroup
 from app.documents.fields import Amount, Key, Policy, Value
+from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from app.records import SessionState
 from core.session.state import Outcome, StopRule
@@ -31,6 +32,11 @@ class PredictRequest(Shape):
     )
     budget: Amount | None = Field(
         examples=[60.0], description="Most that may be charged; null: unlimited."
+    )
+    prices: PriceListWish | None = Field(
+        default=None,
+        description="What features and groups cost for this session; by default what "
+        "the model says.",
     )
     known: dict[Key, Value] = Field(
         default_factory=dict,
@@ -153,6 +159,13 @@ class TakenAnswer(Answer):
     charged: Units = Field(examples=[1.0])
 
 
+class Prices(Answer):
+    """The price list of a session, whole."""
+
+    costs: dict[str, Units] = Field(examples=[{"age": 1.0, "chol": 9.5}])
+    groups: list[ModelGroup]
+
+
 class Stop(Answer):
     certain: bool = Field(examples=[True])
     confidence: float | None = Field(examples=[0.95])
@@ -195,6 +208,9 @@ class Session(Answer):
     policy: Policy | None = Field(examples=["ordered"])
     seed: int | None = Field(examples=[7])
     stop: Stop | None
+    prices: Prices | None = Field(
+        description="Null: those of the model, or the session was erased."
+    )
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
     updated_at: datetime = Field(examples=[EXAMPLE_TIME])
 

@@ -14,9 +14,10 @@ from sqlalchemy.orm import Session
 
 from app.documents.bodies import predictions as bodies
 from app.documents.state import Texts, has_pending, parse_state, write_state
-from app.errors import ConflictError, NotFoundError
-from app.records import LedgerEntry, ModelHead, Moment, PredictSession, SessionState
+from app.errors import ConflictError
+from app.records import LedgerEntry, Moment, PredictSession, SessionState
 from app.service.loaded import LoadedModels
+from app.service.predictions.choice import choose
 from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.views import erased_view, summary_of, view_of
 from app.store import ledger, models, sessions
@@ -55,8 +56,8 @@ def start(
     db: Session, loaded: LoadedModels, wanted: bodies.PredictRequest, now: datetime
 ) -> bodies.Session:
     """Open a session; nothing is charged yet."""
-    head = hold_model(db, loaded, wanted.model)
-    model = loaded.get(db, head.id)
+    choice = choose(db, loaded, wanted, now)
+    model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue
     known, texts = check_known(catalogue, wanted.known)
     if wanted.policy is not None:
@@ -70,7 +71,7 @@ def start(
     )
     session = PredictSession(
         id=sessions.make_id(),
-        model_id=head.id,
+        model_id=choice.model_id,
         state=row_state(state),
         version=1,
         budget_limit=wanted.budget,
@@ -79,22 +80,10 @@ def start(
         document=write_state(state, catalogue, texts),
         created_at=now,
         updated_at=now,
+        price_list_id=choice.price_list_id,
     )
     sessions.insert(db, session)
     return OpenSession(session, model, state, texts).view
-
-
-def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
-    """Find a model by its id or name, and keep it from being deleted meanwhile.
-
-    One that had to be parsed first, or was deleted just now, is looked up again.
-    """
-    while True:
-        head = models.find_head(db, key) or models.newest(db, key)
-        if head is None:
-            raise NotFoundError("model")
-        if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
-            return head
 
 
 def page(db: Session, limit: int, after: str | None, at: Moment) -> bodies.SessionPage:
@@ -193,7 +182,7 @@ def open_session(
     """Parse a session, expired where it is due; None if its answers were erased."""
     if session.document is None:
         return None
-    model = call.loaded.get(db, session.model_id)
+    model = call.loaded.get(db, session.model_id, session.price_list_id)
     state, texts = parse_state(session.document, model.ensemble.catalogue)
     if is_due(session, call.at):
         state = machine.stop(state, "expired")

@@ -1,6 +1,7 @@
 """A session as its caller sees it: question, prediction, answers, money in units."""
 
 from app.documents.bodies import predictions as bodies
+from app.documents.bodies.models import ModelGroup
 from app.documents.fields import Value
 from app.documents.state import Texts
 from app.records import PredictSession
@@ -36,6 +37,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         policy=None,
         seed=None,
         stop=None,
+        prices=None,
     )
 
 
@@ -55,6 +57,16 @@ def view_of(
         should_stop=state.stop_reason is not None,
         answers=answers_of(ensemble, state, texts),
         pending=[features[idx].name for idx in state.pending],
+        prices=None if session.price_list_id is None else prices_of(ensemble),
+    )
+
+
+def prices_of(ensemble: Ensemble) -> bodies.Prices:
+    """All prices that a session charges; a bundle's members cost nothing themselves."""
+    catalogue = ensemble.catalogue
+    return bodies.Prices(
+        costs={one.name: one.cost for one in catalogue.features},
+        groups=[ModelGroup.at(group) for group in catalogue.groups],
     )
 
 

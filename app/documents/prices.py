@@ -1,0 +1,88 @@
+"""Price lists: as a caller gives one, and as the database stores it."""
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.documents.catalogue import Micros
+from app.documents.fields import Amount, Key
+from app.documents.shape import Shape, StoredShape, read_shape
+from core.errors import RefusedError
+from core.table.catalogue import Catalogue, Group
+from core.table.price_lists import PriceList
+from core.table.spec import check_fee
+
+MAX_ITEMS = 10_000
+
+
+class GroupPrice(Shape):
+    """The one-time fee of a group, or the price of a bundle."""
+
+    name: Key = Field(examples=["blood"])
+    fee: Amount | None = Field(default=None, examples=[2.5])
+    price: Amount | None = Field(default=None, examples=[None])
+
+
+class PriceListWish(Shape):
+    """What features and groups cost here; in the words of a spec."""
+
+    costs: Annotated[dict[Key, Amount], Field(max_length=MAX_ITEMS)] = Field(
+        examples=[{"age": 1.0, "chol": 9.5}],
+        description="One for each feature that the model reads, but for members of "
+        "bundles.",
+    )
+    groups: list[GroupPrice] = Field(
+        default_factory=list,
+        max_length=MAX_ITEMS,
+        examples=[[{"name": "blood", "fee": 2.5}]],
+        description="Those that are left out keep what the model has.",
+    )
+
+    def build(self, where: str) -> PriceList:
+        """Return core's price list; `where` begins the fields of refusals."""
+        refusals = [
+            refusal
+            for position, one in enumerate(self.groups)
+            for refusal in check_fee(f"{where}.groups[{position}]", one.fee, one.price)
+        ]
+        if refusals:
+            raise RefusedError(refusals)
+        groups = (Group(one.name, one.fee or 0, one.price) for one in self.groups)
+        return PriceList(self.costs, tuple(groups))
+
+
+class StoredPrices(StoredShape):
+    format: Literal["askless-prices"]
+    version: Literal[1]
+    costs: dict[str, Micros] = Field(alias="costs_micros")
+    #: fees of groups, prices of bundles
+    dues: dict[str, Micros] = Field(alias="dues_micros")
+
+
+def write_prices(catalogue: Catalogue) -> str:
+    """Return all prices of a catalogue as text; the same prices, the same text."""
+    document = StoredPrices(
+        format="askless-prices",
+        version=1,
+        costs_micros={one.name: one.cost for one in catalogue.features},
+        dues_micros={
+            group.name: due
+            for group, due in zip(
+                catalogue.groups, catalogue.fees.tolist(), strict=True
+            )
+        },
+    )
+    return json.dumps(document.model_dump(), ensure_ascii=False, separators=(",", ":"))
+
+
+def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
+    """Return stored prices; the catalogue knows which groups are bundles."""
+    document = read_shape(StoredPrices, json.loads(text), "prices")
+    groups = (
+        Group(one.name, price=document.dues[one.name])
+        if one.is_bundle
+        else Group(one.name, fee=document.dues[one.name])
+        for one in catalogue.groups
+    )
+    return PriceList(document.costs, tuple(groups))

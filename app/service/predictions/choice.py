@@ -1,0 +1,63 @@
+"""Which model a session asks, and at which prices."""
+
+from datetime import datetime
+from hashlib import sha256
+from typing import NamedTuple
+
+from sqlalchemy.orm import Session
+
+from app.documents.bodies.predictions import PredictRequest
+from app.documents.prices import PriceListWish, write_prices
+from app.errors import NotFoundError
+from app.records import ModelHead, StoredPriceList
+from app.service.loaded import LoadedModels
+from app.store import models, price_lists
+
+
+class AskedModel(NamedTuple):
+    """A model that is kept from being deleted; None: at its own prices."""
+
+    model_id: str
+    price_list_id: str | None
+
+
+def choose(
+    db: Session, loaded: LoadedModels, wanted: PredictRequest, now: datetime
+) -> AskedModel:
+    """Find the model of a session, and store the price list that it names."""
+    head = hold_model(db, loaded, wanted.model)
+    if wanted.prices is None:
+        return AskedModel(head.id, None)
+    prices = store_prices(db, loaded, head, wanted.prices, now)
+    return AskedModel(head.id, prices.id)
+
+
+def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
+    """Find a model by its id or name, and keep it from being deleted meanwhile.
+
+    One that had to be parsed first, or was deleted just now, is looked up again.
+    """
+    while True:
+        head = models.find_head(db, key) or models.newest(db, key)
+        if head is None:
+            raise NotFoundError("model")
+        if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
+            return head
+
+
+def store_prices(
+    db: Session,
+    loaded: LoadedModels,
+    head: ModelHead,
+    wanted: PriceListWish,
+    now: datetime,
+) -> StoredPriceList:
+    """Store a price list of a model, once for all sessions that name the same."""
+    ensemble = loaded.get(db, head.id).ensemble
+    moved = ensemble.at_prices(wanted.build("prices"), "prices")
+    document = write_prices(moved.catalogue)
+    digest = sha256(document.encode()).hexdigest()
+    key = price_lists.make_id()
+    made = StoredPriceList(key, head.id, digest, document, now)
+    found = price_lists.find_same(db, head.id, digest)
+    return found or price_lists.insert_once(db, made)

@@ -1,0 +1,163 @@
+"""Sessions at other prices than their model's."""
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.settings import Settings
+from app.store.engine import transaction
+from app.store.tables import price_lists
+from tests.app.clinic import Answer, Json, Put, Start
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+#: of a laboratory that is dearer in all but chol
+LAB: Json = {
+    "costs": {"age": 2, "sex": 1.5, "chol": 0.25, "fbs": 4, "ecg": 30},
+    "groups": [{"name": "blood", "fee": 0.5}],
+}
+WHOLE_LIST = {
+    "costs": {**LAB["costs"], "echo1": 0, "echo2": 0},
+    "groups": [
+        {"name": "blood", "label": None, "fee": 0.5, "price": None},
+        {"name": "echo", "label": None, "fee": None, "price": 9},
+    ],
+}
+
+
+def shown(session: Json) -> Json:
+    """The amounts of a session's price list."""
+    return {name: session["prices"][name] for name in ("costs", "groups")}
+
+
+def test_session_charges_the_prices_of_its_list(
+    client: TestClient, start: Start, answer: Answer
+) -> None:
+    session = start(60.0, prices=LAB)
+
+    after = answer(session, ("chol", 233), ("fbs", True), ("echo1", 2)).json()
+
+    charged = {one["feature"]: one["charged"] for one in after["answers"]}
+    assert charged == {"chol": 0.75, "fbs": 4.0, "echo1": 9.0, "echo2": 0.0}
+    assert after["budget"]["spent"] == 13.75
+    entries = client.get(f"/predict/{session['id']}/ledger").json()["items"]
+    assert [entry["amount"] for entry in entries] == [0.75, 4.0, 9.0, 0.0]
+
+
+def test_question_is_asked_and_priced_by_the_list(start: Start) -> None:
+    session = start(60.0, prices=LAB)
+
+    question = session["question"]
+
+    assert (question["feature"], question["price"]) == ("age", 2.0)
+    prices = {one["feature"]: one["price"] for one in question["alternatives"]}
+    assert prices["chol"] == 0.75
+
+
+def test_session_shows_the_whole_list_in_force(
+    client: TestClient, start: Start
+) -> None:
+    session = start(60.0, prices=LAB)
+
+    again = client.get(f"/predict/{session['id']}").json()
+
+    assert shown(session) == shown(again) == WHOLE_LIST
+
+
+def test_without_a_list_prices_are_the_models(start: Start) -> None:
+    session = start(60.0)
+
+    assert session["prices"] is None
+    assert session["question"]["price"] == 1.0
+
+
+def test_server_that_starts_anew_goes_on_at_the_same_prices(
+    client: TestClient, start: Start, settings: Settings
+) -> None:
+    session = start(60.0, prices=LAB)
+    given = {"feature": "chol", "outcome": "value", "value": 233}
+
+    with TestClient(create_app(settings)) as other:
+        path = f"/predict/{session['id']}"
+        after = other.post(f"{path}/answers", json={"answers": [given]}).json()
+
+    assert after["budget"]["spent"] == 0.75
+    assert client.get(path).json() == after
+
+
+def test_erased_session_shows_no_list(client: TestClient, start: Start) -> None:
+    session = start(60.0, prices=LAB)
+
+    client.delete(f"/predict/{session['id']}")
+
+    assert client.get(f"/predict/{session['id']}").json()["prices"] is None
+
+
+def test_lists_that_say_the_same_are_stored_once(
+    engine: sa.Engine, put: Put, start: Start
+) -> None:
+    model = put()
+    said_otherwise = {
+        "costs": dict(reversed({**LAB["costs"], "echo1": 0}.items())),
+        "groups": [*LAB["groups"], {"name": "echo", "price": 9}],
+    }
+
+    for prices in (LAB, said_otherwise, LAB | {"groups": []}):
+        start(60.0, model=model, prices=prices)
+
+    with transaction(engine, is_read=True) as db:
+        n_lists = db.scalar(sa.select(sa.func.count()).select_from(price_lists))
+    assert n_lists == 2
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("change", "field", "rule"),
+    [
+        ({"ecg": None}, "costs.ecg", "is required: the model reads this feature"),
+        ({"ecg": -1}, "costs.ecg", "must be a number from 0 to"),
+        ({"ecg": "1"}, "costs.ecg", "must be a number from 0 to"),
+        ({"ecg": 0.0000001}, "costs.ecg", "with at most 6 decimals"),
+        ({"bmi": 1}, "costs.bmi", "must name a feature of the model"),
+        ({"echo1": 1}, "costs.echo1", "a member of a bundle has no cost of its own"),
+    ],
+)
+def test_cost_that_does_not_fit_is_refused_by_name(
+    client: TestClient, put: Put, change: Json, field: str, rule: str
+) -> None:
+    costs = {k: v for k, v in (LAB["costs"] | change).items() if v is not None}
+    body = {"model": put(), "budget": 1, "prices": {"costs": costs}}
+
+    refused = client.post("/predict", json=body)
+
+    assert refused.status_code == 422
+    [error] = refused.json()["errors"]
+    assert error["field"] == f"prices.{field}"
+    assert rule in error["rule"]
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("groups", "field"),
+    [
+        ([{"name": "xray", "fee": 1}], "prices.groups[0].name"),
+        ([{"name": "blood"}], "prices.groups[0]"),
+        ([{"name": "blood", "fee": 1, "price": 1}], "prices.groups[0]"),
+        ([{"name": "blood", "price": 1}], "prices.groups[0]"),
+        ([{"name": "echo", "fee": 1}], "prices.groups[0]"),
+        ([{"name": "blood", "fee": -1}], "prices.groups[0].fee"),
+        ([{"fee": 1}], "prices.groups[0].name"),
+    ],
+)
+def test_group_that_does_not_fit_is_refused_by_name(
+    client: TestClient, put: Put, groups: list[Any], field: str
+) -> None:
+    body = {"model": put(), "budget": 1, "prices": LAB | {"groups": groups}}
+
+    refused = client.post("/predict", json=body)
+
+    assert refused.status_code == 422
+    assert [error["field"] for error in refused.json()["errors"]] == [field]

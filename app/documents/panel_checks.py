@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from app.documents.panels import BlendShape, KernelShape, PanelLadderShape, TreesShape
+from app.documents.stopping import check_stopping
 from core.errors import Refusal
 
 
@@ -31,6 +32,7 @@ def check_panels(
             yield Refusal(f"{place}.blend", "is there exactly where features are")
         elif one.blend is not None:
             yield from check_blend(one.blend, idxs, n_outputs, f"{place}.blend")
+    yield from check_stopping(shape.stopping, len(shape.panels), f"{where}.stopping")
 
 
 def check_blend(

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from app.documents.shape import Many, StoredShape
+from app.documents.stopping import StoppingShape, build_stopping, stopping_to_json
 from core import kernels
 from core.model.panels import (
     Blend,
@@ -84,14 +85,18 @@ class PanelShape(StoredShape):
 class PanelLadderShape(StoredShape):
     starts: Many[Number]
     panels: Annotated[Many[PanelShape], Field(min_length=1)]
+    stopping: StoppingShape | None = None
 
 
 def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
     """Return panels as JSON-able values."""
-    return {
+    told: dict[str, Any] = {
         "starts": ladder.starts.tolist(),
         "panels": [panel_to_json(panel) for panel in ladder.panels],
     }
+    if ladder.stopping is not None:
+        told["stopping"] = stopping_to_json(ladder.stopping)
+    return told
 
 
 def panel_to_json(panel: Panel) -> dict[str, Any]:
@@ -160,7 +165,8 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
         )
         for one in shape.panels
     )
-    return PanelLadder(panels, np.array(shape.starts, np.float64))
+    starts = np.array(shape.starts, np.float64)
+    return PanelLadder(panels, starts, build_stopping(shape.stopping))
 
 
 def build_blend(shape: BlendShape) -> Blend:

@@ -7,6 +7,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
+from core.model.stopping import Stopping
 
 # Of a column: that of a number, and of one that says whether a value is missing.
 NUMBER_CODE, MISSING_CODE = -1, -2
@@ -199,6 +200,8 @@ class PanelLadder(Arrays, Derived):
     panels: tuple[Panel, ...]
     #: (n_outputs,), log odds of the class shares
     starts: FloatArray
+    #: when a case goes on to a dearer panel; None: training learned no rules
+    stopping: Stopping | None = None
 
     @cached_property
     def n_read(self) -> int:

@@ -46,12 +46,19 @@ FULL = Effort(
 LIGHT = Effort(200, (0.3,), ((80, 4, 0.1, 1.0, 1.0),), False)
 
 
-def make_panel(rows: PanelRows, feature_idxs: Sequence[int], effort: Effort) -> Panel:
-    """Fit the blend of a set of features, weighed on rows not fitted to."""
+def make_panel(
+    rows: PanelRows, feature_idxs: Sequence[int], effort: Effort
+) -> tuple[Panel, FloatArray]:
+    """Fit the blend of a set of features, weighed on rows not fitted to.
+
+    Returns the panel, and its log odds of rows that it was not fitted to, (n_rows,
+    n_outputs).
+    """
     idxs = tuple(feature_idxs)
     if not idxs:
         logits = np.tile(rows.starts, (rows.n_rows, 1))
-        return Panel((), mean_loss(logits, rows.targets, rows.weights), frozenset())
+        loss = mean_loss(logits, rows.targets, rows.weights)
+        return Panel((), loss, frozenset()), logits
     folds = rows.folds(N_FOLDS)
     growths = [make_growth(rows, *one) for one in effort.ensembles]
     grown = [grow(rows, idxs, one) for one in growths]
@@ -70,7 +77,7 @@ def make_panel(rows: PanelRows, feature_idxs: Sequence[int], effort: Effort) -> 
     blend = Blend(columns, serve_trees(rows, idxs, grown), tuple(ridges), weights)
     may_lack = frozenset(np.flatnonzero(rows.coarse.has_missing).tolist())
     loss = mean_loss(logits, rows.targets, rows.weights)
-    return Panel(idxs, loss, may_lack & frozenset(idxs), blend)
+    return Panel(idxs, loss, may_lack & frozenset(idxs), blend), logits
 
 
 def fit_ridges(

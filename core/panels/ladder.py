@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.arrays import FloatArray
 from core.model.panels import Panel, PanelLadder
+from core.model.stopping import ErrorCosts
 from core.panels.blending import FULL, LIGHT, make_panel
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
 from core.panels.search import SetSearch
 from core.panels.sets import FORWARD_POWERS, choose_sets, forward
+from core.panels.stopping import fit_stopping
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.prices import total_cost
@@ -40,7 +43,10 @@ ORDER_ROUNDS = 200
 
 
 def fit_ladder(
-    dataset: Dataset, seed: int = 0, budgets: Sequence[int] | None = None
+    dataset: Dataset,
+    seed: int = 0,
+    budgets: Sequence[int] | None = None,
+    error_costs: ErrorCosts | None = None,
 ) -> Generator[float, None, PanelLadder]:
     """Choose a set of features for each of some budgets and fit what predicts from it.
 
@@ -54,12 +60,14 @@ def fit_ladder(
         Of folds, draws of rows and columns, and random features.
     budgets : sequence of int, optional
         In micro-units; by default a ladder from the usual price up.
+    error_costs : tuple of tuples, optional
+        As in `Ensemble`.
     """
     few = thin_rows(dataset)
     few_rows, rows = PanelRows(few, seed), PanelRows(dataset, seed)
     search = SetSearch(few_rows, Shop(dataset.catalogue, few_rows.is_useful))
     if not search.shop.offers:
-        return (yield from fit_panels(rows, [()]))
+        return (yield from fit_panels(rows, [()], error_costs))
     rungs = sorted(set(budgets or find_budgets(search)))
     made = [find_order(few, rule) for rule in ORDER_RULES]
     shares = approach(0.0, 0.5)
@@ -67,7 +75,7 @@ def fit_ladder(
         choose_sets(search, rungs, made), lambda _: next(shares)
     )
     orders = yield from pass_on(order_panels(search, chosen), lambda _: next(shares))
-    return (yield from fit_panels(rows, orders))
+    return (yield from fit_panels(rows, orders, error_costs))
 
 
 def ladder_bytes(n_samples: int) -> int:
@@ -83,16 +91,21 @@ def approach(share: float, end: float) -> Iterator[float]:
 
 
 def fit_panels(
-    rows: PanelRows, orders: Sequence[tuple[int, ...]]
+    rows: PanelRows,
+    orders: Sequence[tuple[int, ...]],
+    error_costs: ErrorCosts | None = None,
 ) -> Generator[float, None, PanelLadder]:
     """Fit the blends of sets, the cheapest first, and of their beginnings.
 
     A dearer set is preferred to a cheaper one: it was chosen because it is better, by
     another measure of many rows. A beginning is preferred by its loss, after the set.
+    `error_costs` as in `Ensemble`.
     """
     panels: dict[frozenset[int], Panel] = {}
+    logits: dict[frozenset[int], FloatArray] = {}
     for number, order in enumerate(orders):
-        panels[frozenset(order)] = make_panel(rows, order, FULL)
+        key = frozenset(order)
+        panels[key], logits[key] = make_panel(rows, order, FULL)
         yield 0.5 + 0.25 * (number + 1) / len(orders)
     ranks: dict[frozenset[int], tuple[float, bool, int]] = {}
     least = math.inf
@@ -102,15 +115,15 @@ def fit_panels(
         for size in find_sizes(len(order)):
             key = frozenset(order[:size])
             if key not in panels:
-                panels[key] = make_panel(rows, order[:size], LIGHT)
+                panels[key], logits[key] = make_panel(rows, order[:size], LIGHT)
             rank = max(panels[key].loss, least), True, size
             ranks[key] = min(rank, ranks.get(key, rank))
         yield 0.75 + 0.25 * (number + 1) / len(orders)
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
-    return PanelLadder(
-        tuple(replace(panels[key], loss=ranks[key][0]) for key in preferred),
-        rows.starts,
-    )
+    ranked = tuple(replace(panels[key], loss=ranks[key][0]) for key in preferred)
+    told = np.array([logits[key] for key in preferred])
+    stopping = fit_stopping(rows, ranked, told, error_costs)
+    return PanelLadder(ranked, rows.starts, stopping)
 
 
 def find_sizes(most: int) -> list[int]:

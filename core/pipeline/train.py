@@ -90,7 +90,8 @@ def train(
         trained = yield from train_part(taken, spec, done or {}, part)
         ensemble = make_ensemble(taken, spec.boost, trained.rounds, checked.error_costs)
         if has_panels:
-            fitting = fit_ladder(trained.dataset, spec.boost.seed)
+            costs = checked.error_costs
+            fitting = fit_ladder(trained.dataset, spec.boost.seed, error_costs=costs)
             panels = yield from pass_on(fitting, part.rounded)
             ensemble = replace(ensemble, panels=panels)
         ensembles.append(ensemble)

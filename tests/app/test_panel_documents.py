@@ -231,6 +231,40 @@ def test_damaged_ladder_is_refused_by_field(document, path, change, field):
     assert field in refused(document)
 
 
+@pytest.mark.parametrize(
+    ("path", "change", "field"),
+    [
+        ("errors", cut, "errors"),
+        ("errors.0", -0.1, "errors[0]"),
+        ("rules", [], "rules"),
+        ("rules", lambda rules: rules[::-1], "rules"),
+        ("rules", lambda rules: [rules[0], *rules], "rules"),
+        ("rules.0.rate", math.inf, "rules[0].rate"),
+        ("rules.0.spend_micros", -1.0, "rules[0].spend_micros"),
+        ("rules.0.targets", cut, "rules[0]"),
+        ("rules.0.targets.0", 1, "rules[0].targets"),
+        ("rules.0.targets.0", -1, "rules[0].targets[0]"),
+        ("rules.0.thresholds", cut, "rules[0]"),
+        ("rules.0.thresholds.0", math.nan, "rules[0].thresholds[0]"),
+        ("rules.0.prices_micros.0", 0.5, "rules[0].prices_micros[0]"),
+        ("rules.0.left.0", 1.5, "rules[0].left[0]"),
+    ],
+)
+def test_damaged_stopping_rules_are_refused_by_field(document, path, change, field):
+    set_at(document, f"panels.stopping.{path}", change)
+
+    assert f"model.panels.stopping.{field}" in refused(document)
+
+
+def test_panels_without_stopping_rules_are_read_and_written_as_before(document):
+    del document["panels"]["stopping"]
+
+    model = model_from_json(document)
+
+    assert model.ensemble.panels.stopping is None
+    assert "stopping" not in document_of(model)["panels"]
+
+
 def test_panel_without_features_that_has_a_blend_is_refused(document):
     panels = document["panels"]["panels"]
     place = next(i for i, one in enumerate(panels) if not one["features"])

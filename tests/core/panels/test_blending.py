@@ -23,7 +23,7 @@ def few_rounds(monkeypatch):
 def test_blend_has_trees_and_ridges_of_its_effort(effort, n_ridges, n_classes):
     rows = random_rows(0, n_classes, 20)
 
-    panel = make_panel(rows, (4, 0), effort)
+    panel = make_panel(rows, (4, 0), effort)[0]
 
     blend = panel.blend
     assert blend.weights.size == 1 + n_ridges == 1 + len(blend.ridges)
@@ -36,7 +36,7 @@ def test_blend_has_no_kernels_where_a_class_is_rare(n_rare, n_ridges):
     targets = (np.arange(30) < n_rare).astype(np.int64)
     rows = PanelRows(table_of([np.arange(30) % 4], targets), 0)
 
-    ridges = make_panel(rows, (0,), FULL).blend.ridges
+    ridges = make_panel(rows, (0,), FULL)[0].blend.ridges
 
     assert len(ridges) == n_ridges
     assert isinstance(ridges[-1], LogisticRidge)
@@ -45,7 +45,7 @@ def test_blend_has_no_kernels_where_a_class_is_rare(n_rare, n_ridges):
 def test_panel_without_features_tells_the_class_shares():
     rows = random_rows(1)
 
-    panel = make_panel(rows, (), FULL)
+    panel = make_panel(rows, (), FULL)[0]
 
     logits = panel.logits(rows.dataset.values, rows.starts)
     np.testing.assert_allclose(to_chances(logits)[0], rows.priors)
@@ -56,7 +56,7 @@ def test_panel_may_lack_the_features_whose_cells_are_missing_in_training():
     columns = [0, 1, 0, 1] * 4, [0.0, 1.0, 2.0, math.nan] * 4, [0, 0, 1, math.nan] * 4
     rows = PanelRows(table_of(columns), 0)
 
-    assert make_panel(rows, (1, 0), LIGHT).may_lack == {1}
+    assert make_panel(rows, (1, 0), LIGHT)[0].may_lack == {1}
 
 
 def test_panel_of_what_tells_the_class_loses_less_than_one_that_does_not():
@@ -64,14 +64,14 @@ def test_panel_of_what_tells_the_class_loses_less_than_one_that_does_not():
     noise = np.random.default_rng(0).integers(0, 2, 24)
     rows = PanelRows(table_of([targets, noise], targets), 0)
 
-    losses = [make_panel(rows, (idx,), LIGHT).loss for idx in (0, 1)]
+    losses = [make_panel(rows, (idx,), LIGHT)[0].loss for idx in (0, 1)]
 
     assert losses[0] < 0.3 < losses[1]
 
 
 def test_blend_is_no_surer_than_the_limit():
     rows = random_rows(0, 2, 20)
-    blend = make_panel(rows, (4, 0), LIGHT).blend
+    blend = make_panel(rows, (4, 0), LIGHT)[0].blend
     blend.weights[:] = 1e5
 
     logits = blend.logits(rows.dataset.values)
@@ -81,7 +81,7 @@ def test_blend_is_no_surer_than_the_limit():
 
 def test_ridge_that_weighs_nothing_is_passed_over():
     rows = random_rows(0, 2, 20)
-    blend = make_panel(rows, (4, 0), LIGHT).blend
+    blend = make_panel(rows, (4, 0), LIGHT)[0].blend
     blend.weights[1:] = 0.0
 
     logits = blend.logits(rows.dataset.values)
@@ -92,7 +92,7 @@ def test_ridge_that_weighs_nothing_is_passed_over():
 
 def test_prediction_of_a_row_does_not_depend_on_the_others():
     rows = random_rows(0, 3, 20)
-    panel = make_panel(rows, (5, 2, 0), LIGHT)
+    panel = make_panel(rows, (5, 2, 0), LIGHT)[0]
     values = rows.dataset.values
 
     alone = [panel.logits(values[row : row + 1], rows.starts)[0] for row in range(20)]

@@ -112,8 +112,9 @@ def test_panels_are_preferred_by_their_loss(fitted):
 
 def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
     def made(rows, order, effort):
-        del rows, effort
-        return Panel(tuple(order), {0: 0.7, 1: 0.2, 2: 0.5}[len(order)], frozenset())
+        del effort
+        loss = {0: 0.7, 1: 0.2, 2: 0.5}[len(order)]
+        return Panel(tuple(order), loss, frozenset()), np.zeros((rows.n_rows, 1))
 
     monkeypatch.setattr(ladders, "make_panel", made)
     rows = PanelRows(at_costs(1, 1), 0)

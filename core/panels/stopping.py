@@ -1,0 +1,283 @@
+"""Rules that say when a case goes on from a panel to a dearer one, learned backward."""
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.panels import Panel, to_chances
+from core.model.stopping import ErrorCosts, Stopping, StoppingRule, expect_costs
+from core.panels.rows import PanelRows
+from core.table.catalogue import Catalogue
+from core.table.prices import Paid, buy, pay
+
+# Where there is no way from a panel to another.
+NO_WAY = -1
+
+# Rules are learned at so many prices of an error, and judged on so many folds.
+N_RATES, N_FOLDS = 24, 5
+
+# A micro-unit of the whole ladder saves at least such a share of the worst error.
+LEAST_SAVED = 1e-3
+
+# A threshold that every risk exceeds; and what counts as rounding.
+ALWAYS, LEAST_GAIN = -1.0, 1e-12
+
+
+class Judged(NamedTuple):
+    """What every panel says of held-out rows; panels in the order of preference."""
+
+    #: (n_panels, n_panels), in micro-units, of going on; `NO_WAY`
+    prices: IntArray
+    #: (n_panels, n_rows), error cost to be expected
+    risks: FloatArray
+    #: (n_panels, n_rows), error cost that came
+    losses: FloatArray
+    #: (n_rows,), of sum 1
+    weights: FloatArray
+
+    def take(self, is_taken: BoolArray) -> "Judged":
+        """Return some of the rows."""
+        weights = self.weights[is_taken]
+        return self._replace(
+            risks=self.risks[:, is_taken],
+            losses=self.losses[:, is_taken],
+            weights=weights / weights.sum(),
+        )
+
+
+class Steps(NamedTuple):
+    """Where each panel goes on to, above which risk; (n_panels,) each."""
+
+    #: its own position: nowhere
+    targets: IntArray
+    thresholds: FloatArray
+
+
+class Point(NamedTuple):
+    """Mean spend and error cost of held-out rows that follow some steps."""
+
+    spend: float
+    error: float
+    steps: Steps
+
+
+def fit_stopping(
+    rows: PanelRows,
+    panels: Sequence[Panel],
+    logits: FloatArray,
+    error_costs: ErrorCosts | None = None,
+) -> Stopping:
+    """Learn when to go on, at several prices of an error.
+
+    Parameters
+    ----------
+    rows : PanelRows
+    panels : sequence of Panel
+        In the order of preference.
+    logits : float64 array, shape (n_panels, n_rows, n_outputs)
+        Log odds of rows that the panel's predictors were not fitted to.
+    error_costs : tuple of tuples, optional
+        As in `Ensemble`.
+
+    Notes
+    -----
+    Least mean error cost + rate * mean spend, with the rate the error cost that a
+    micro-unit has to save: the Lagrangian of a bound on the mean spend (Ji and Carin
+    2007; learned from rows, backward, as by Trapeznikov and Saligrama 2013; a path of
+    panels is a cascade, Viola and Jones 2001). At each of several rates a rule is
+    learned, and judged on rows that it was not learned on. Kept are those on the lower
+    convex hull of mean spend and error cost, single panels among them where no rule is
+    better.
+    """
+    judged = judge_panels(rows, panels, logits, error_costs)
+    errors = judged.losses @ judged.weights
+    points = [
+        Point(float(price), float(error), stay_at(judged.prices, number))
+        for number, (price, error) in enumerate(
+            zip(price_panels(rows.dataset.catalogue, panels), errors, strict=True)
+        )
+    ]
+    start = next(n for n, panel in enumerate(panels) if not panel.feature_idxs)
+    folds = rows.folds(N_FOLDS)
+    for rate in find_rates(judged, start):
+        spend, error = cross_judge(judged, rate, start, folds)
+        points.append(Point(spend, error, learn_steps(judged, rate)))
+    hull = find_hull(points)
+    rates = [
+        (one.error - other.error) / (other.spend - one.spend)
+        for one, other in itertools.pairwise(hull)
+    ] or [0.0]
+    rules = (
+        make_rule(judged, point, rate)
+        for point, rate in zip(hull, [rates[0], *rates], strict=False)
+    )
+    return Stopping(errors, tuple(rules))
+
+
+def judge_panels(
+    rows: PanelRows,
+    panels: Sequence[Panel],
+    logits: FloatArray,
+    error_costs: ErrorCosts | None,
+) -> Judged:
+    """Return what panels say of held-out rows, and what that costs."""
+    chances = to_chances(logits)
+    costs = 1.0 - np.eye(chances.shape[-1])
+    if error_costs is not None:
+        costs = np.array(error_costs)
+    labels = (chances @ costs).argmin(axis=-1)
+    return Judged(
+        prices=price_ways(rows.dataset.catalogue, panels),
+        risks=expect_costs(chances, error_costs),
+        losses=costs[rows.targets, labels],
+        weights=rows.weights / rows.weights.sum(),
+    )
+
+
+def price_panels(catalogue: Catalogue, panels: Sequence[Panel]) -> list[int]:
+    """Return what each panel costs, in micro-units."""
+    return [buy(catalogue, Paid(), panel.feature_idxs)[0] for panel in panels]
+
+
+def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
+    """Return `Judged.prices`.
+
+    There is a way to a panel if that is what predicts once its features are known
+    besides: always one that comes before.
+    """
+    sets = [frozenset(panel.feature_idxs) for panel in panels]
+    prices = np.full((len(sets), len(sets)), NO_WAY, np.int64)
+    for here, known in enumerate(sets):
+        paid = pay(catalogue, Paid(), known)
+        for there, panel in enumerate(panels[:here]):
+            if any(one <= known | sets[there] for one in sets[:there]):
+                continue
+            rest = [idx for idx in panel.feature_idxs if idx not in known]
+            prices[here, there] = buy(catalogue, paid, rest)[0]
+    return prices
+
+
+def find_rates(judged: Judged, start: int) -> list[float]:
+    """Return error costs that a micro-unit has to save, at which rules are learned.
+
+    From one at which no price is paid to one at which every price is.
+    """
+    prices = judged.prices[start][judged.prices[start] > 0]
+    worst = float(judged.losses.max())
+    if not prices.size or worst == 0:
+        return [0.0]
+    lowest = LEAST_SAVED * worst / float(prices.max())
+    rates: list[float] = np.geomspace(worst / prices.min(), lowest, N_RATES).tolist()
+    return rates
+
+
+def learn_steps(judged: Judged, rate: float) -> Steps:
+    """Find where each panel goes on to, above which risk, at the least total cost.
+
+    Panels in their order, so that what follows is known. The error cost of a stop is
+    the mean of the one that came and the one to be expected, which varies less. Ties
+    go to the panel that is preferred, and to fewer rows that go on.
+    """
+    costs = (judged.losses + judged.risks) / 2
+    n_panels = costs.shape[0]
+    targets, thresholds = np.arange(n_panels), np.full(n_panels, np.inf)
+    for here, risks in enumerate(judged.risks):
+        ways = np.flatnonzero(judged.prices[here] != NO_WAY)
+        if not ways.size:
+            continue
+        order = np.argsort(-risks, kind="stable")
+        ordered = risks[order]
+        onward = rate * judged.prices[here, ways][:, None] + costs[ways]
+        gains = judged.weights * (costs[here] - onward)
+        sums = np.cumsum(gains[:, order], axis=1)
+        # Rows of the same risk go on together.
+        sums[:, :-1][:, ordered[1:] == ordered[:-1]] = -np.inf
+        way, place = np.unravel_index(int(sums.argmax()), sums.shape)
+        if sums[way, place] <= LEAST_GAIN:
+            continue
+        targets[here], thresholds[here] = ways[way], ALWAYS
+        if place + 1 < ordered.size:
+            thresholds[here] = (ordered[place] + ordered[place + 1]) / 2
+        goes = risks > thresholds[here]
+        costs[here, goes] = onward[way, goes]
+    return Steps(targets, thresholds)
+
+
+def follow_steps(judged: Judged, steps: Steps) -> tuple[FloatArray, FloatArray]:
+    """Return what rows spend from each panel on, and their error cost at the end.
+
+    (n_panels, n_rows) each.
+    """
+    spends, losses = np.zeros(judged.losses.shape), judged.losses.copy()
+    for here, there in enumerate(steps.targets.tolist()):
+        if there != here:
+            goes = judged.risks[here] > steps.thresholds[here]
+            price = judged.prices[here, there]
+            spends[here, goes] = price + spends[there, goes]
+            losses[here, goes] = losses[there, goes]
+    return spends, losses
+
+
+def cross_judge(
+    judged: Judged, rate: float, start: int, folds: Sequence[IntArray]
+) -> tuple[float, float]:
+    """Return mean spend and error cost by rules that were learned without the fold."""
+    spend = error = 0.0
+    for fold in folds:
+        is_left_out = np.zeros(judged.weights.size, np.bool_)
+        is_left_out[fold] = True
+        steps = learn_steps(judged.take(~is_left_out), rate)
+        spends, losses = follow_steps(judged, steps)
+        spend += float(judged.weights[fold] @ spends[start, fold])
+        error += float(judged.weights[fold] @ losses[start, fold])
+    return spend, error
+
+
+def stay_at(prices: IntArray, number: int) -> Steps:
+    """Return the steps that lead to one panel, wherever there is a way, and no more."""
+    targets = np.arange(prices.shape[0])
+    has_way = prices[:, number] != NO_WAY
+    targets[has_way] = number
+    return Steps(targets, np.where(has_way, ALWAYS, np.inf))
+
+
+def find_hull(points: Sequence[Point]) -> list[Point]:
+    """Return points on the lower convex hull, by spend, as long as the error falls."""
+    hull: list[Point] = []
+    for point in sorted(points, key=lambda one: (one.spend, one.error)):
+        if hull and point.error >= hull[-1].error - LEAST_GAIN:
+            continue
+        while len(hull) > 1 and is_above(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def is_above(one: Point, middle: Point, other: Point) -> bool:
+    """Return whether a point is on or above the line between two others."""
+    risen = (middle.error - one.error) * (other.spend - one.spend)
+    return risen >= (other.error - one.error) * (middle.spend - one.spend)
+
+
+def make_rule(judged: Judged, point: Point, rate: float) -> StoppingRule:
+    """Return a rule with what it takes to follow and to explain it."""
+    targets, thresholds = point.steps
+    _, losses = follow_steps(judged, point.steps)
+    heres = np.arange(targets.size)
+    left, has_target = np.ones(targets.size), targets != heres
+    goes = has_target[:, None] & (judged.risks > thresholds[:, None])
+    expected = (judged.weights * judged.risks * goes).sum(axis=1)
+    came = (judged.weights * losses * goes).sum(axis=1)
+    np.divide(came, expected, out=left, where=expected > 0)
+    return StoppingRule(
+        rate=rate,
+        spend=point.spend,
+        error=point.error,
+        targets=targets,
+        thresholds=np.where(has_target, thresholds, 0.0),
+        prices=np.maximum(judged.prices[heres, targets], 0),
+        left=np.minimum(left, 1.0),
+    )

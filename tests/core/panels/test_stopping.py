@@ -1,0 +1,240 @@
+"""Rules that say when a case goes on to a dearer panel."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.model.panels import Panel
+from core.model.stopping import expect_costs
+from core.panels.rows import PanelRows
+from core.panels.stopping import (
+    NO_WAY,
+    Judged,
+    Point,
+    Steps,
+    cross_judge,
+    find_hull,
+    fit_stopping,
+    follow_steps,
+    learn_steps,
+    price_ways,
+    stay_at,
+)
+from core.table.prices import MICROS_PER_UNIT as UNIT
+from tests import naive_stopping as naive
+from tests.sessions import BUNDLE, FEE, small_ensemble
+from tests.small import table_of
+
+
+def panels_of(*orders: tuple[int, ...]) -> list[Panel]:
+    return [Panel(order, 0.5, frozenset()) for order in orders]
+
+
+@st.composite
+def judgements(draw) -> Judged:
+    """Risks and losses of a few panels, with ties; ways to any that come before."""
+    n_panels, n_rows = draw(st.integers(1, 4)), draw(st.integers(1, 8))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = n_panels, n_rows
+    prices = random.integers(0, 4, (n_panels, n_panels))
+    prices = np.where(np.tri(n_panels, k=-1, dtype=np.bool_), prices, NO_WAY)
+    prices[random.random(prices.shape) < 0.2] = NO_WAY
+    weights = random.integers(1, 4, n_rows).astype(float)
+    risks = random.integers(0, 6, shape) / 10
+    losses = (random.random(shape) < risks).astype(float)
+    return Judged(prices, risks, losses, weights / weights.sum())
+
+
+def plain(judged: Judged):
+    """The same as the twin has it."""
+    ways = [
+        {there: price for there, price in enumerate(row) if price != NO_WAY}
+        for row in judged.prices.tolist()
+    ]
+    return ways, judged.risks.tolist(), judged.losses.tolist()
+
+
+@given(judgements(), st.sampled_from([0.0, 0.01, 0.1, 1.0]))
+def test_steps_are_those_of_the_naive_twin(judged, rate):
+    ways, risks, losses = plain(judged)
+
+    steps = learn_steps(judged, rate)
+
+    expected = naive.learn(ways, risks, losses, judged.weights.tolist(), rate)
+    assert steps.targets.tolist() == [target for target, _ in expected]
+    for here, (target, threshold) in enumerate(expected):
+        if target != here:
+            assert steps.thresholds[here] == pytest.approx(threshold)
+
+
+@given(judgements(), st.sampled_from([0.0, 0.05]))
+def test_rows_that_follow_steps_spend_and_err_as_the_twin_says(judged, rate):
+    ways, risks, losses = plain(judged)
+    steps = learn_steps(judged, rate)
+
+    spends, costs = follow_steps(judged, steps)
+
+    pairs = list(zip(*(one.tolist() for one in steps), strict=True))
+    for here, row in np.ndindex(*spends.shape):
+        panel, spent = naive.end(here, row, pairs, ways, risks)
+        assert (spends[here, row], costs[here, row]) == (spent, losses[panel][row])
+
+
+@given(judgements(), st.sampled_from([0.0, 0.02, 0.3]))
+def test_no_panel_alone_costs_less_on_the_rows_that_steps_were_learned_on(judged, rate):
+    def cost(steps: Steps) -> float:
+        spends, losses = follow_steps(judged, steps)
+        _, soft = follow_steps(judged._replace(losses=judged.risks), steps)
+        told = rate * spends[-1] + (losses[-1] + soft[-1]) / 2
+        return float(judged.weights @ told)
+
+    learned = cost(learn_steps(judged, rate))
+
+    alone = [cost(stay_at(judged.prices, one)) for one in range(len(judged.risks))]
+    assert learned <= min(alone) + 1e-9
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1))
+def test_hull_has_the_points_that_no_mix_of_others_beats(pairs):
+    steps = Steps(np.zeros(1, np.int64), np.zeros(1))
+
+    hull = find_hull([Point(float(a), float(b), steps) for a, b in pairs])
+
+    kept = {(one.spend, one.error) for one in hull}
+    others = sorted(set(pairs))
+    assert kept == {one for one in others if naive.is_on_hull(one, others)}
+
+
+def test_way_costs_what_is_not_paid_yet():
+    catalogue = small_ensemble([1, 2, 4], members={1: FEE, 2: FEE}).catalogue
+
+    prices = price_ways(catalogue, panels_of((0, 1, 2), (1,), (0,), ()))
+
+    assert prices.tolist() == [
+        [NO_WAY] * 4,
+        [5, NO_WAY, NO_WAY, NO_WAY],
+        [26, 22, NO_WAY, NO_WAY],
+        [27, 22, 1, NO_WAY],
+    ]
+
+
+def test_there_is_no_way_to_a_panel_that_would_not_predict():
+    catalogue = small_ensemble([1, 2, 4]).catalogue
+
+    prices = price_ways(catalogue, panels_of((0, 1), (1,), (0,), ()))
+
+    # With 0 known, 1 makes the first panel complete.
+    assert prices[2].tolist() == [2, NO_WAY, NO_WAY, NO_WAY]
+
+
+def test_rest_of_a_bundle_costs_nothing():
+    catalogue = small_ensemble([0, 0], members={0: BUNDLE, 1: BUNDLE}).catalogue
+
+    prices = price_ways(catalogue, panels_of((0, 1), (0,), ()))
+
+    assert prices[1, 0] == 0
+    assert prices[2, 0] == prices[2, 1] == 90
+
+
+def easy_and_hard(n: int = 120):
+    """Rows that a cheap feature tells for sure, and rows that only a dear one tells."""
+    random = np.random.default_rng(0)
+    targets = random.integers(0, 2, n)
+    is_easy = np.arange(n) % 4 > 0
+    catalogue = small_ensemble([UNIT, UNIT]).catalogue
+    rows = PanelRows(table_of([np.zeros(n)] * 2, targets, catalogue), 0)
+    signs = 2.0 * targets - 1.0
+    logits = np.zeros((3, n, 1))
+    logits[0, :, 0] = 4.0 * signs
+    logits[1, :, 0] = np.where(is_easy, 4.0 * signs, 0.1 * random.normal(size=n))
+    return rows, panels_of((0, 1), (0,), ()), logits
+
+
+def test_easy_rows_lend_their_money_to_hard_ones():
+    rows, panels, logits = easy_and_hard()
+
+    stopping = fit_stopping(rows, panels, logits)
+
+    best = stopping.rules[-1]
+    assert best.error == 0
+    # Of the hard rows some are right by luck at the cheap panel.
+    assert 1.2 * UNIT < best.spend <= 1.25 * UNIT
+    assert best.targets.tolist() == [0, 0, 1]
+    # A hard row goes on, an easy one doesn't.
+    assert expect_costs(np.array([0.5, 0.5]), None) > best.thresholds[1]
+    assert 1 / (1 + math.exp(4)) < best.thresholds[1]
+    assert best.prices.tolist() == [0, UNIT, UNIT]
+    assert best.left[1] < 0.1
+
+
+def test_rules_are_judged_on_rows_that_they_were_not_learned_on():
+    random = np.random.default_rng(1)
+    shape = 3, 60
+    prices = np.array([[NO_WAY] * 3, [UNIT, NO_WAY, NO_WAY], [UNIT, UNIT, NO_WAY]])
+    risks = random.random(shape) / 2
+    losses = (random.random(shape) < 0.3).astype(float)
+    judged = Judged(prices, risks, losses, np.full(60, 1 / 60))
+    folds = np.array_split(np.arange(60), 5)
+
+    spend, error = cross_judge(judged, 1e-9, 2, folds)
+
+    found = np.zeros((2, 60))
+    for fold in folds:
+        rest = np.isin(np.arange(60), fold, invert=True)
+        steps = learn_steps(judged.take(rest), 1e-9)
+        for part, told in zip(found, follow_steps(judged, steps), strict=True):
+            part[fold] = told[2, fold]
+    assert (spend, error) == pytest.approx(tuple(found.mean(axis=1)))
+
+
+def test_single_panels_are_kept_where_no_rule_is_better():
+    random = np.random.default_rng(2)
+    rows, panels, logits = easy_and_hard()
+    # What the cheap feature says tells nothing of whether the dear one is needed.
+    logits[1, :, 0] = random.permutation(logits[1, :, 0])
+
+    stopping = fit_stopping(rows, panels, logits)
+
+    last = stopping.rules[-1]
+    assert last.thresholds.tolist() == [0.0, -1.0, -1.0]
+    assert last.targets.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_what_costs_nothing_is_always_bought(is_free):
+    rows, panels, logits = easy_and_hard()
+    if is_free:
+        free = small_ensemble([0, 0]).catalogue
+        rows = PanelRows(table_of([np.zeros(120)] * 2, rows.targets, free), 0)
+
+    stopping = fit_stopping(rows, panels, logits)
+
+    assert (len(stopping.rules) == 1) == is_free
+    assert stopping.rules[-1].error == 0
+
+
+def test_error_costs_decide_labels_and_what_a_stop_may_cost():
+    rows, panels, logits = easy_and_hard()
+    costs = ((0.0, 1.0), (20.0, 0.0))
+
+    stopping = fit_stopping(rows, panels, logits, costs)
+
+    # With nothing known it is cheaper to say the second class of all rows.
+    share = float(np.mean(rows.targets == 0))
+    assert stopping.errors[2] == pytest.approx(share)
+    assert expect_costs(np.array([[0.9, 0.1]]), costs) == pytest.approx([0.9])
+
+
+def test_several_classes_have_rules_too():
+    n = 60
+    targets = np.arange(n) % 3
+    rows = PanelRows(table_of([np.zeros(n)], targets, n_classes=3), 0)
+    logits = np.zeros((2, n, 3))
+    logits[0, np.arange(n), targets] = 3.0
+
+    stopping = fit_stopping(rows, panels_of((0,), ()), logits)
+
+    assert [one.error for one in stopping.rules] == pytest.approx([2 / 3, 0.0])

@@ -1,11 +1,14 @@
 """Types of arrays, and values whose arrays follow from their fields."""
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+# Of single or double precision.
+Floats = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.int64]
 CodeArray = npt.NDArray[np.uint8]
 BallotArray = npt.NDArray[np.int8]

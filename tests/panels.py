@@ -18,7 +18,8 @@ from core.model.panels import (
     PanelLadder,
     Trees,
 )
-from core.panels import blending, ladder, search, sets
+from core.panels import blending, search, sets
+from core.panels.effort import EFFORTS
 from core.panels.rows import PanelRows
 from core.panels.trees import make_growth
 from tests.small import random_dataset
@@ -40,10 +41,13 @@ def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
     patch.setattr(sets, "make_growth", make_few)
     patch.setattr(search, "make_growth", make_few)
     patch.setattr(search, "N_KERNEL_ROWS", 60)
-    patch.setattr(ladder, "ORDER_ROUNDS", 2 * rounds)
-    for name in ("FULL", "LIGHT"):
-        effort = getattr(ladder, name)
-        patch.setattr(ladder, name, effort._replace(n_waves=30))
+    for name, effort in EFFORTS.items():
+        short = effort._replace(
+            order_rounds=2 * rounds,
+            full=effort.full._replace(n_waves=30),
+            light=effort.light._replace(n_waves=30),
+        )
+        patch.setitem(EFFORTS, name, short)
 
 
 def make_blend(

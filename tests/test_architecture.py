@@ -199,9 +199,18 @@ ONLY_FROM = {
 
 # Values in, values out: no files, clock, environment, logging, database or web.
 CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "__future__"} | {
-    "annotated_types",
+    *("annotated_types", "threadpoolctl"),
     *("abc", "bisect", "hashlib"),
-    *("collections", "copy", "dataclasses", "decimal", "difflib", "enum", "fractions"),
+    *(
+        "collections",
+        "concurrent",
+        "copy",
+        "dataclasses",
+        "decimal",
+        "difflib",
+        "enum",
+        "fractions",
+    ),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
     *("types", "typing", "warnings"),
 }

@@ -4,9 +4,14 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, cast
 
-from numba import njit
+from numba import get_num_threads, njit
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+
+def count_threads() -> int:
+    """Return how many threads may compute at once: as many as parallel kernels use."""
+    return int(get_num_threads())
 
 
 def kernel(function: Callable[..., Any]) -> Any:

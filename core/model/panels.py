@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from core import kernels
-from core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
+from core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats, IntArray
 from core.model.stopping import Stopping
 
 # Of a column: that of a number, and of one that says whether a value is missing.
@@ -116,11 +116,17 @@ def draw_waves(kind: str, n_columns: int, n_waves: int, seed: int) -> FloatArray
     return waves
 
 
-def lay_waves(columns: FloatArray, waves: FloatArray) -> FloatArray:
-    """Return cosines and sines of rows; (n_rows, 2 * n_waves)."""
+def lay_waves(columns: Floats, waves: Floats) -> Floats:
+    """Return cosines and sines of rows; (n_rows, 2 * n_waves).
+
+    Of the precision of the columns.
+    """
     angles = columns @ waves
-    laid: FloatArray = np.hstack((np.cos(angles), np.sin(angles)))
-    laid /= np.sqrt(waves.shape[1])
+    n_waves = waves.shape[1]
+    laid = np.empty((columns.shape[0], 2 * n_waves), angles.dtype)
+    np.cos(angles, out=laid[:, :n_waves])
+    np.sin(angles, out=laid[:, n_waves:])
+    laid /= np.sqrt(n_waves, dtype=angles.dtype)
     return laid
 
 

@@ -5,15 +5,19 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from core.arrays import FloatArray
+from core.kernels import count_threads
 from core.model.panels import Panel, PanelLadder
 from core.model.stopping import ErrorCosts
-from core.panels.blending import FULL, LIGHT, make_panel
+from core.panels.blending import make_panel
+from core.panels.effort import EFFORTS, Effort, EffortName
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
 from core.panels.search import SetSearch
 from core.panels.sets import FORWARD_POWERS, choose_sets, forward
+from core.panels.spread import spread
 from core.panels.stopping import fit_stopping
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
@@ -29,17 +33,16 @@ STRIDE = 0.02
 # apart by a tenth. An offer is dear from so many usual prices on.
 STEPS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
 LAST_STEP, APART, DEAR = 1.25, 1.1, 4
-MAX_RUNGS, MAX_BEYOND = 16, 8
+MAX_BEYOND = 8
 
 # Beginnings of a set are longer by so much, and by one feature at least.
 NEXT_SIZE = 1.25
 
-# Rows that sets are chosen by, at most; blends are fitted to all.
-MAX_SEARCH_ROWS = 2000
+# Folds of the rows that blends are weighed on.
+N_FOLDS = 5
 
-# Rules whose order of purchases is a candidate, and how long they are trained for it.
+# Rules whose order of purchases is a candidate.
 ORDER_RULES = ("adaboost_bt_smoothed", "adaboost_bt_greedy")
-ORDER_ROUNDS = 200
 
 
 def fit_ladder(
@@ -47,10 +50,13 @@ def fit_ladder(
     seed: int = 0,
     budgets: Sequence[int] | None = None,
     error_costs: ErrorCosts | None = None,
+    effort: EffortName = "standard",
 ) -> Generator[float, None, PanelLadder]:
     """Choose a set of features for each of some budgets and fit what predicts from it.
 
-    Yields how much of it is done, 0 to 1.
+    Yields how much of it is done, 0 to 1. While it lasts BLAS has one thread, in the
+    whole process: sets and blends are spread over the cores instead, and what comes
+    out doesn't depend on how many there are.
 
     Parameters
     ----------
@@ -62,25 +68,42 @@ def fit_ladder(
         In micro-units; by default a ladder from the usual price up.
     error_costs : tuple of tuples, optional
         As in `Ensemble`.
+    effort : {"fast", "standard", "thorough"}
+        How many rows, sets and predictors are tried: see `EFFORTS`.
     """
-    few = thin_rows(dataset)
-    few_rows, rows = PanelRows(few, seed), PanelRows(dataset, seed)
-    search = SetSearch(few_rows, Shop(dataset.catalogue, few_rows.is_useful))
+    with threadpool_limits(limits=1, user_api="blas"):
+        rows = PanelRows(dataset, seed)
+        orders = yield from find_orders(rows, budgets, EFFORTS[effort])
+        return (yield from fit_panels(rows, orders, EFFORTS[effort], error_costs))
+
+
+def find_orders(
+    rows: PanelRows, budgets: Sequence[int] | None, effort: Effort
+) -> Generator[float, None, list[tuple[int, ...]]]:
+    """Choose a set for each budget, and the order in which it is asked."""
+    few = PanelRows(thin_rows(rows.dataset, effort.search_rows), rows.seed)
+    search = SetSearch(few, Shop(rows.dataset.catalogue, few.is_useful), effort)
     if not search.shop.offers:
-        return (yield from fit_panels(rows, [()], error_costs))
+        return [()]
     rungs = sorted(set(budgets or find_budgets(search)))
-    made = [find_order(few, rule) for rule in ORDER_RULES]
+    made = [find_order(few.dataset, rule, effort.order_rounds) for rule in ORDER_RULES]
     shares = approach(0.0, 0.5)
     chosen = yield from pass_on(
         choose_sets(search, rungs, made), lambda _: next(shares)
     )
-    orders = yield from pass_on(order_panels(search, chosen), lambda _: next(shares))
-    return (yield from fit_panels(rows, orders, error_costs))
+    return order_panels(search, chosen)
 
 
-def ladder_bytes(n_samples: int) -> int:
-    """Memory that `fit_ladder` takes at its peak: the waves of each row, four times."""
-    return 4 * 8 * 2 * FULL.n_waves * n_samples
+def ladder_bytes(
+    n_samples: int, n_features: int, effort: EffortName = "standard"
+) -> int:
+    """Memory that `fit_ladder` takes at its peak; each thread has its own blend.
+
+    As measured: 14 tables of products of waves, and 8 of all columns.
+    """
+    n_inputs = 2 * EFFORTS[effort].full.n_waves
+    products = 14 * n_inputs * min(n_inputs, n_samples)
+    return 8 * count_threads() * (products + 8 * n_samples * n_features)
 
 
 def approach(share: float, end: float) -> Iterator[float]:
@@ -93,20 +116,29 @@ def approach(share: float, end: float) -> Iterator[float]:
 def fit_panels(
     rows: PanelRows,
     orders: Sequence[tuple[int, ...]],
+    effort: Effort,
     error_costs: ErrorCosts | None = None,
 ) -> Generator[float, None, PanelLadder]:
-    """Fit the blends of sets, the cheapest first, and of their beginnings.
+    """Fit the blends of sets, and of their beginnings.
 
     A dearer set is preferred to a cheaper one: it was chosen because it is better, by
     another measure of many rows. A beginning is preferred by its loss, after the set.
     `error_costs` as in `Ensemble`.
     """
+    recipes = {frozenset(order): (order, effort.full) for order in orders}
+    for order in orders:
+        for size in find_sizes(len(order)):
+            recipes.setdefault(frozenset(order[:size]), (order[:size], effort.light))
+    held_out = rows.hold_out(N_FOLDS, effort.blend_judges)
+
+    def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
+        return make_panel(rows, *recipes[key], held_out)
+
     panels: dict[frozenset[int], Panel] = {}
     logits: dict[frozenset[int], FloatArray] = {}
-    for number, order in enumerate(orders):
-        key = frozenset(order)
-        panels[key], logits[key] = make_panel(rows, order, FULL)
-        yield 0.5 + 0.25 * (number + 1) / len(orders)
+    for key, made in zip(recipes, spread(fit, recipes), strict=True):
+        panels[key], logits[key] = made
+        yield 0.5 + 0.5 * len(panels) / len(recipes)
     ranks: dict[frozenset[int], tuple[float, bool, int]] = {}
     least = math.inf
     for number, order in enumerate(orders):
@@ -114,15 +146,13 @@ def fit_panels(
         ranks[frozenset(order)] = least, False, -number
         for size in find_sizes(len(order)):
             key = frozenset(order[:size])
-            if key not in panels:
-                panels[key], logits[key] = make_panel(rows, order[:size], LIGHT)
             rank = max(panels[key].loss, least), True, size
             ranks[key] = min(rank, ranks.get(key, rank))
-        yield 0.75 + 0.25 * (number + 1) / len(orders)
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
     ranked = tuple(replace(panels[key], loss=ranks[key][0]) for key in preferred)
     told = np.array([logits[key] for key in preferred])
-    stopping = fit_stopping(rows, ranked, told, error_costs)
+    judges = PanelRows(rows.dataset.take(held_out.row_idxs), rows.seed)
+    stopping = fit_stopping(judges, ranked, told, error_costs)
     return PanelLadder(ranked, rows.starts, stopping)
 
 
@@ -134,9 +164,9 @@ def find_sizes(most: int) -> list[int]:
     return sizes[:-1]
 
 
-def thin_rows(dataset: Dataset) -> Dataset:
-    """Take some of the rows, evenly spaced, where there are very many."""
-    n_few = min(dataset.n_samples, MAX_SEARCH_ROWS)
+def thin_rows(dataset: Dataset, most: int) -> Dataset:
+    """Take so many of the rows at most, evenly spaced."""
+    n_few = min(dataset.n_samples, most)
     few = np.linspace(0, dataset.n_samples - 1, n_few).round().astype(np.int64)
     return dataset.take(few) if n_few < dataset.n_samples else dataset
 
@@ -156,11 +186,12 @@ def find_budgets(search: SetSearch) -> list[int]:
     fuller = {min(dear + DEAR * usual, most) for dear in dears}
     within = (min(int(one), most) for one in (*budgets, *dears, *fuller))
     rungs = space_out([one for one in within if one >= min(prices)])
-    rungs = rungs[:MAX_RUNGS] or [most]
+    n_most = search.effort.max_rungs
+    rungs = rungs[:n_most] or [most]
     beyond = space_out([one for one in fuller if one > APART * rungs[-1]])
     stride = -(-len(beyond) // MAX_BEYOND) or 1
     beyond = beyond[::-1][::stride][::-1]
-    return rungs[: MAX_RUNGS - len(beyond)] + beyond
+    return rungs[: n_most - len(beyond)] + beyond
 
 
 def space_out(budgets: Sequence[float]) -> list[int]:
@@ -172,9 +203,9 @@ def space_out(budgets: Sequence[float]) -> list[int]:
     return kept
 
 
-def find_order(dataset: Dataset, rule: str) -> tuple[int, ...]:
+def find_order(dataset: Dataset, rule: str, rounds: int) -> tuple[int, ...]:
     """Return the features that a rule's hypotheses read, then the cheap others."""
-    params = BoostParams(rule, rounds=ORDER_ROUNDS)
+    params = BoostParams(rule, rounds=rounds)
     shards = [(bin_values(dataset), initial_weights(dataset))]
     read: dict[int, None] = {}
     for added in boost(shards, dataset.catalogue, params):
@@ -185,7 +216,7 @@ def find_order(dataset: Dataset, rule: str) -> tuple[int, ...]:
 
 def order_panels(
     search: SetSearch, chosen: Sequence[tuple[int, ...]]
-) -> Generator[None, None, list[tuple[int, ...]]]:
+) -> list[tuple[int, ...]]:
     """Return each set in the order of asking: what gains most per price first.
 
     It begins as the order of the set before, as far as they have features in common:
@@ -196,6 +227,6 @@ def order_panels(
         budget = search.shop.price(one)
         before = orders[-1] if orders else ()
         begin = tuple(idx for idx in before if idx in one)
-        order = yield from forward(search, FORWARD_POWERS[0], budget, one, begin)
+        order = forward(search, FORWARD_POWERS[0], budget, one, begin)
         orders.append((*order, *(idx for idx in one if idx not in order)))
     return orders

@@ -1,12 +1,11 @@
 """Ridge regressions on columns: by kernels, and logistic."""
 
 import math
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import FloatArray, Floats, IntArray
 from core.model.panels import (
     KernelRidge,
     LogisticRidge,
@@ -14,7 +13,8 @@ from core.model.panels import (
     lay_waves,
 )
 from core.panels.chances import descend, fit_link, losses_and_pulls, mean_loss
-from core.panels.rows import PanelRows
+from core.panels.rows import HeldOut, PanelRows
+from core.panels.solving import FewRows, ManyRows
 
 # What is added to the squares of the coefficients of the logistic one.
 LOGISTIC_HOLDS = (3.0, 20.0)
@@ -37,11 +37,12 @@ class Basis(NamedTuple):
     holds: tuple[float, ...]
 
 
-def find_median(columns: FloatArray) -> float:
-    """Median distance of rows that differ, evenly thinned; 1 where none do."""
-    n_few = min(len(columns), N_DISTANCES)
-    few = columns[np.linspace(0, len(columns) - 1, n_few).round().astype(np.int64)]
-    apart = measure_squares(few)[np.triu_indices(n_few, 1)]
+def find_median(squares: FloatArray) -> float:
+    """Median distance of rows that differ, of every other to those between; else 1.
+
+    `squares` (n_rows, n_rows) are those of distances.
+    """
+    apart = squares[::2, 1::2]
     apart = apart[apart > 0]
     return float(np.sqrt(np.median(apart))) if apart.size else 1.0
 
@@ -55,34 +56,47 @@ def measure_squares(columns: FloatArray) -> FloatArray:
 
 
 def fit_kernel(
-    rows: PanelRows, columns: FloatArray, basis: Basis, folds: Sequence[IntArray]
+    rows: PanelRows, columns: FloatArray, basis: Basis, held_out: HeldOut
 ) -> tuple[FloatArray, KernelRidge]:
     """Fit a kernel ridge; return the log odds of held-out rows, and the ridge.
 
-    The squared loss on +1 and -1 for each output has all folds in closed form: with
-    residuals r of the whole fit and H its hat matrix, those of a fold F left out are
-    (1 - H_FF)^-1 r_F. The hold is the one of least log-loss, after Platt's link.
+    The loss is the squared one on +1 and -1 for each output. The hold is the one of
+    least log-loss, after Platt's link.
     """
     stretched = columns * basis.stretches
-    width = (WIDTHS[basis.kind] * find_median(stretched)) or 1.0
-    waves = draw_waves(basis.kind, columns.shape[1], basis.n_waves, rows.seed)
-    laid = lay_waves(stretched, waves / width)
+    n_few = min(rows.n_rows, N_DISTANCES)
+    few = np.linspace(0, rows.n_rows - 1, n_few).round().astype(np.int64)
+    width = WIDTHS[basis.kind] * find_median(measure_squares(stretched[few]))
+    waves = draw_waves(basis.kind, columns.shape[1], basis.n_waves, rows.seed) / width
     wanted = wanted_votes(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     roots = np.sqrt(rows.weights)[:, None]
+    # Of single precision: cosines are then a tenth of the work.
+    short, short_waves = stretched.astype(np.float32), waves.astype(np.float32)
+    short_roots = roots.astype(np.float32)
+
+    def lay(row_idxs: IntArray) -> Floats:
+        return lay_waves(short[row_idxs], short_waves) * short_roots[row_idxs]
+
+    solver = FewRows if rows.n_rows <= 2 * basis.n_waves else ManyRows
+    ridge = solver(lay, (wanted - means) * roots, held_out.folds)
+    order = np.argsort(np.concatenate(held_out.folds))
+    judges = held_out.targets, held_out.weights
     least, best = math.inf, None
-    outputs = (wanted - means) * roots
-    for residuals, coefficients in hold_out(laid * roots, outputs, folds, basis.holds):
-        votes = wanted - residuals / roots
-        slope, offsets = fit_link(votes, rows.targets, rows.weights)
+    for hold in basis.holds:
+        votes = means + ridge.votes(hold)[order] / roots[held_out.row_idxs]
+        slope, offsets = fit_link(votes, *judges)
         logits = slope * votes + offsets
-        loss = mean_loss(logits, rows.targets, rows.weights)
+        loss = mean_loss(logits, *judges)
         if loss < least:
-            least, best = loss, (logits, coefficients, offsets + slope * means, slope)
+            least, best = loss, (logits, hold, offsets + slope * means, slope)
     assert best is not None, "some hold has a finite loss"
-    logits, *found = best
-    ridge = KernelRidge(basis.kind, width, rows.seed, basis.stretches, *found)
-    return logits, ridge
+    logits, hold, *link = best
+    found = KernelRidge(
+        *(basis.kind, width, rows.seed, basis.stretches),
+        *(ridge.coefficients(hold), *link),
+    )
+    return logits, found
 
 
 def wanted_votes(rows: PanelRows) -> FloatArray:
@@ -92,48 +106,21 @@ def wanted_votes(rows: PanelRows) -> FloatArray:
     return np.where(rows.targets[:, None] == classes, 1.0, -1.0)
 
 
-def hold_out(
-    inputs: FloatArray,
-    outputs: FloatArray,
-    folds: Sequence[IntArray],
-    holds: Sequence[float],
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield, for each hold, residuals of each fold left out and coefficients of all."""
-    n_rows, n_inputs = inputs.shape
-    gram = inputs @ inputs.T if n_inputs > n_rows else inputs.T @ inputs
-    for hold in holds:
-        inverse = np.linalg.inv(gram + hold * np.eye(gram.shape[0]))
-        residuals = np.empty_like(outputs)
-        if n_inputs > n_rows:
-            duals = inverse @ outputs
-            coefficients = inputs.T @ duals
-            for fold in folds:
-                block = inverse[np.ix_(fold, fold)]
-                residuals[fold] = np.linalg.solve(block, duals[fold])
-        else:
-            coefficients = inverse @ (inputs.T @ outputs)
-            left = outputs - inputs @ coefficients
-            hats = inputs @ inverse
-            for fold in folds:
-                block = np.eye(fold.size) - hats[fold] @ inputs[fold].T
-                residuals[fold] = np.linalg.solve(block, left[fold])
-        yield residuals, coefficients
-
-
 def fit_logistic(
-    rows: PanelRows, columns: FloatArray, folds: Sequence[IntArray]
+    rows: PanelRows, columns: FloatArray, held_out: HeldOut
 ) -> tuple[FloatArray, LogisticRidge]:
     """Fit a ridge logistic regression; return the log odds of held-out rows too."""
     least, best = math.inf, None
     for hold in LOGISTIC_HOLDS:
         whole = solve_logistic(rows, columns, hold)
         logits = np.empty((rows.n_rows, rows.n_outputs))
-        for fold in folds:
+        for fold in held_out.folds:
             fitted = solve_logistic(rows, columns, hold, fold, whole)
             logits[fold] = fitted.logits(columns[fold])
-        loss = mean_loss(logits, rows.targets, rows.weights)
+        told = logits[held_out.row_idxs]
+        loss = mean_loss(told, held_out.targets, held_out.weights)
         if loss < least:
-            least, best = loss, (logits, whole)
+            least, best = loss, (told, whole)
     assert best is not None, "some hold has a finite loss"
     return best
 

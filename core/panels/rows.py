@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,17 @@ LEAST_ROWS = 1e-3
 
 # Numbers are clipped at these quantiles, against single wild values.
 CLIP = 0.005
+
+
+class HeldOut(NamedTuple):
+    """Rows that judge what was fitted without their fold."""
+
+    folds: list[IntArray]
+    #: rows of all folds, ascending; (n_judges,)
+    row_idxs: IntArray
+    #: class positions and weights of these; (n_judges,)
+    targets: IntArray
+    weights: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +126,14 @@ class PanelRows(Derived):
         folds = make_folds(self.dataset, n_folds, self.seed)
         everything = np.arange(self.n_rows)
         return folds or [everything[::2], everything[1::2]]
+
+    def hold_out(self, n_folds: int, n_judges: int) -> HeldOut:
+        """Return as many folds as it takes for so many rows, at most all of them."""
+        folds = self.folds(n_folds)
+        places = np.cumsum([fold.size for fold in folds])
+        folds = folds[: 1 + int(np.searchsorted(places, n_judges))]
+        row_idxs = np.sort(np.concatenate(folds))
+        return HeldOut(folds, row_idxs, self.targets[row_idxs], self.weights[row_idxs])
 
     def lay_columns(self, feature_idxs: tuple[int, ...]) -> Columns:
         """Return how some features become columns."""

@@ -3,16 +3,22 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
+from core.kernels import CoarseTable
 from core.model.panels import to_chances
 from core.panels.chances import fit_link, losses_and_pulls, to_logits
+from core.panels.effort import Effort
 from core.panels.purchases import Shop
 from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
 from core.panels.rows import PanelRows
 from core.panels.trees import held_out_scores, make_growth
+
+# A budget up to so many usual prices is small.
+SMALL = 8
 
 SEARCH_FOLDS = 4
 SEARCH_ROUNDS = 60
@@ -28,14 +34,16 @@ class SetSearch:
 
     rows: PanelRows
     shop: Shop
+    effort: Effort
     scores: dict[frozenset[int], FloatArray] = field(default_factory=dict)
     losses: dict[frozenset[int], FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.folds = self.rows.folds(SEARCH_FOLDS)
+        held_out = self.rows.hold_out(SEARCH_FOLDS, self.effort.search_judges)
+        self.held_out, n_judges = held_out, held_out.row_idxs.size
         self.growth = make_growth(self.rows, SEARCH_ROUNDS)
-        n_rows = self.rows.n_rows
-        few = np.linspace(0, n_rows - 1, min(n_rows, N_KERNEL_ROWS))
+        few = np.linspace(0, n_judges - 1, min(n_judges, N_KERNEL_ROWS))
+        #: of the held-out rows those that kernels are scored by
         self.few = few.round().astype(np.int64)
         # A kernel leaves out rows one by one, not those that belong together.
         has_groups = self.rows.dataset.row_groups is not None
@@ -45,17 +53,26 @@ class SetSearch:
         self.usual_price = float(np.median(positive))
         #: what a price counts as at least
         self.least_price = 0.02 * self.usual_price
+        #: up to this more is tried
+        self.small_budget = SMALL * self.usual_price
 
     def tree_scores(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Log odds of held-out rows by trees on a set; (n_rows, n_outputs)."""
+        """Log odds of held-out rows by trees on a set; (n_judges, n_outputs)."""
         key = frozenset(feature_idxs)
         if key not in self.scores:
+            rows, held_out = self.rows, self.held_out
             if key:
-                found = held_out_scores(self.rows, sorted(key), self.growth, self.folds)
+                found = held_out_scores(rows, sorted(key), self.growth, held_out)
             else:
-                found = np.tile(self.rows.starts, (self.rows.n_rows, 1))
+                found = np.tile(rows.starts, (held_out.row_idxs.size, 1))
             self.scores[key] = found
         return self.scores[key]
+
+    @cached_property
+    def judged(self) -> CoarseTable:
+        """Codes of held-out rows."""
+        table, row_idxs = self.rows.coarse, self.held_out.row_idxs
+        return table._replace(codes=np.ascontiguousarray(table.codes[:, row_idxs]))
 
     def loss(self, feature_idxs: Iterable[int]) -> float:
         """Mean log-loss of a set on the rows that judge."""
@@ -67,7 +84,7 @@ class SetSearch:
         return float(gains.mean()) > float(gains.std()) / math.sqrt(gains.size)
 
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Log-loss of each row that judges, by trees and a kernel; (n_rows,).
+        """Log-loss of each row that judges, by trees and a kernel; (n_judges,).
 
         Weighted, in shares of the mean weight; without the kernel where a class is
         rare or rows belong together.
@@ -75,11 +92,11 @@ class SetSearch:
         key = frozenset(feature_idxs)
         if key not in self.losses:
             rows, logits = self.rows, self.tree_scores(key)
-            targets, weights = rows.targets, rows.weights
+            targets, weights = self.held_out.targets, self.held_out.weights
             if key and self.has_kernel:
                 few = self.few
                 targets, weights = targets[few], weights[few]
-                kernel = kernel_logits(rows, sorted(key), few)
+                kernel = kernel_logits(rows, sorted(key), self.held_out.row_idxs[few])
                 both = (to_chances(logits[few]) + to_chances(kernel)) / 2
                 logits = to_logits(both)
             losses, _ = losses_and_pulls(logits, targets)
@@ -95,14 +112,21 @@ def kernel_logits(
     rows: PanelRows, feature_idxs: Sequence[int], few: IntArray
 ) -> FloatArray:
     """Log odds of some rows by a Laplace kernel ridge, each without the row itself."""
+    # Loaded where it is needed: most commands fit nothing.
+    from scipy.linalg.lapack import strtri
+
     columns = rows.lay_columns(tuple(feature_idxs)).lay(rows.dataset.values[few])
-    width = WIDTHS["laplace"] * find_median(columns)
-    kernel = np.exp(-np.sqrt(measure_squares(columns)) / width)
+    squares = measure_squares(columns)
+    width = np.float32(WIDTHS["laplace"] * find_median(squares))
+    held = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
     wanted = wanted_votes(rows)[few]
     means = weights @ wanted / weights.sum()
-    inverse = np.linalg.inv(kernel + QUICK_HOLD * np.diag(1.0 / weights))
-    votes = wanted - inverse @ (wanted - means) / np.diag(inverse)[:, None]
+    held.flat[:: few.size + 1] += QUICK_HOLD / weights
+    # Of the inverse only the diagonal is needed: half of a root of it says that.
+    half, _ = strtri(np.linalg.cholesky(held), lower=1)
+    diagonal = np.einsum("ij,ij->j", half, half)[:, None]
+    votes = wanted - half.T @ (half @ (wanted - means)) / diagonal
     slope, offsets = fit_link(votes, targets, weights)
     logits: FloatArray = slope * votes + offsets
     return logits

@@ -1,6 +1,9 @@
 """Sets of features for one budget after another: made in several ways, then chosen."""
 
 from collections.abc import Generator, Iterable, Sequence
+from functools import partial
+from itertools import product
+from operator import call
 
 import numpy as np
 
@@ -8,6 +11,7 @@ from core import kernels
 from core.arrays import FloatArray
 from core.model.panels import to_chances
 from core.panels.search import SetSearch
+from core.panels.spread import spread
 from core.panels.trees import grow, make_growth
 from core.table.prices import Paid, pay
 
@@ -17,9 +21,6 @@ FEWER_POWER = 0.6
 
 # Of a set's price what is left after dropping, and how often trees are grown for it.
 LEFT_SHARE, N_BAGS = 0.88, 2
-
-# Of sets of a cost up to so many times the usual price, single swaps are tried.
-SWAP_COST, MAX_SWAPS = 8, 12
 
 # Splits that show interactions: by the features bought last, and what one costs.
 N_LAST, SPLIT_COST = 12, 4.0
@@ -32,7 +33,7 @@ def forward(
     budget: int,
     among: Iterable[int] | None = None,
     begin: Sequence[int] = (),
-) -> Generator[None, None, tuple[int, ...]]:
+) -> tuple[int, ...]:
     """Buy whatever gains most per price to some power; return the order.
 
     The gain of a feature is that of a stump on what trees on the set so far leave,
@@ -46,7 +47,6 @@ def forward(
     costs = np.maximum(shop.catalogue.costs.astype(float), search.least_price)
     while True:
         gains = find_gains(search, tuple(bought))
-        yield
         offers = [
             (shop.price(offer, paid), offer)
             for offer in shop.starters(paid, gains, costs)
@@ -71,86 +71,93 @@ def forward(
 
 def find_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
     """Gain of a stump on each feature over trees on those bought; (n_features,)."""
-    rows = search.rows
+    rows, judges = search.rows, search.held_out
     chances = to_chances(search.tree_scores(bought))
     first = 1 if rows.n_outputs == 1 else 0
-    told = chances[:, first:]
-    wanted = rows.targets[:, None] == np.arange(first, chances.shape[1])
-    gradients = (wanted - told) * rows.weights[:, None]
-    slopes = np.maximum(told * (1.0 - told), 1e-3) * rows.weights[:, None]
-    halves = [np.zeros(rows.n_rows, np.int64)]
+    told, weights = chances[:, first:], judges.weights[:, None]
+    wanted = judges.targets[:, None] == np.arange(first, chances.shape[1])
+    gradients = (wanted - told) * weights
+    slopes = np.maximum(told * (1.0 - told), 1e-3) * weights
+    halves = [np.zeros(judges.row_idxs.size, np.int64)]
     if bought:
         lead = chances.argmax(axis=1) if rows.n_outputs > 1 else told[:, 0]
         halves.append((lead > np.median(lead)).astype(np.int64))
         for idx in bought[-N_LAST:]:
-            codes = rows.coarse.codes[idx]
+            codes = search.judged.codes[idx]
             halves.append((codes > np.median(codes)).astype(np.int64))
     gains = np.zeros(rows.coarse.n_codes.size)
     pulls = kernels.Pulls(
         np.ascontiguousarray(gradients.T), np.ascontiguousarray(slopes.T)
     )
     kernels.find_stump_gains(
-        rows.coarse, pulls, np.array(halves), GAIN_L2, SPLIT_COST, gains
+        search.judged, pulls, np.array(halves), GAIN_L2, SPLIT_COST, gains
     )
     return gains
 
 
-def drop_least(
-    search: SetSearch, least_budget: int
-) -> Generator[None, None, list[tuple[int, ...]]]:
-    """Drop the offers of least gain per price again and again; return what was left.
+def drop_least(search: SetSearch, least_budget: int) -> tuple[int, ...]:
+    """Drop the offers of least gain per price again and again; what stays comes first.
 
-    From every feature down to a set below the least budget, the largest first.
+    From every feature down to a set below the least budget.
     """
     rows, shop = search.rows, search.shop
-    left = list(shop.offers)
+    left, dropped = list(shop.offers), list[tuple[int, ...]]()
     growth = make_growth(rows, 100, 5, 0.1, 0.7, 0.5)
-    sets = [tuple(idx for offer in left for idx in offer)]
-    while len(left) > 1 and shop.price(sets[-1]) >= least_budget:
+    while len(left) > 1 and shop.price(gather_offers(left)) >= least_budget:
         gains = np.sum(
             [
-                grow(rows, sets[-1], growth._replace(seed=growth.seed + bag)).gains
+                grow(
+                    rows, gather_offers(left), growth._replace(seed=growth.seed + bag)
+                ).gains
                 for bag in range(N_BAGS)
             ],
             axis=0,
         )
-        yield
         worth = [
             gains[list(offer)].sum()
             / search.weigh_price(shop.price(offer)) ** FEWER_POWER
             for offer in left
         ]
+        wanted = LEFT_SHARE * shop.price(gather_offers(left))
         left = [left[place] for place in np.argsort(-np.array(worth), kind="stable")]
-        wanted = LEFT_SHARE * shop.price(sets[-1])
-        left.pop()
-        while len(left) > 1 and shop.price([i for o in left for i in o]) > wanted:
-            left.pop()
-        sets.append(tuple(idx for offer in left for idx in offer))
-    return sets
+        dropped.append(left.pop())
+        while len(left) > 1 and shop.price(gather_offers(left)) > wanted:
+            dropped.append(left.pop())
+    return gather_offers([*left, *reversed(dropped)])
+
+
+def gather_offers(offers: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """Return the features of some offers."""
+    return tuple(idx for offer in offers for idx in offer)
 
 
 def find_pool(
     search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
 ) -> Generator[None, None, list[list[tuple[int, ...]]]]:
-    """Make candidate sets; by budget, and in the same order of makers for each."""
+    """Make candidate sets; by budget, and in the same order of makers for each.
+
+    Makers are the orders, then `forward` by each power, for the largest budget and for
+    a small one itself, then `drop_least`.
+    """
     shop, most = search.shop, max(budgets)
-    made = [tuple(order) for order in orders]
-    for power in FORWARD_POWERS:
-        order = yield from forward(search, power, most)
+    small = [one for one in budgets if one < most and one <= search.small_budget]
+    ways = list(product(FORWARD_POWERS, (most, *small)))
+    makers = [partial(forward, search, power, budget) for power, budget in ways]
+    made = []
+    for order in spread(call, [partial(drop_least, search, min(budgets)), *makers]):
         made.append(order)
-    by_budget = [[shop.fill(order, budget) for order in made] for budget in budgets]
-    for place, budget in enumerate(budgets):
-        if budget < most and budget <= SWAP_COST * search.usual_price:
-            for power in FORWARD_POWERS:
-                found = yield from forward(search, power, budget)
-                by_budget[place].append(found)
-        else:
-            by_budget[place] += by_budget[place][-len(FORWARD_POWERS) :]
-    smaller = yield from drop_least(search, min(budgets))
-    for place, budget in enumerate(budgets):
-        fitting = [one for one in smaller if shop.price(one) <= budget]
-        best = fitting[0] if fitting else smaller[-1]
-        by_budget[place].append(shop.fill((*best, *made[0]), budget))
+        yield
+    least, *bought = made
+    for_budget = dict(zip(ways, bought, strict=True))
+    for_most = [for_budget[power, most] for power in FORWARD_POWERS]
+    by_budget = []
+    for budget in budgets:
+        its_own = [
+            for_budget.get((power, budget), order)
+            for power, order in zip(FORWARD_POWERS, for_most, strict=True)
+        ]
+        every = (*orders, *for_most, *its_own, least)
+        by_budget.append([shop.fill(order, budget) for order in every])
     return by_budget
 
 
@@ -164,20 +171,20 @@ def choose_sets(
     budget before is better by more than luck, it stays.
     """
     pool = yield from find_pool(search, budgets, orders)
-    losses = np.zeros((len(budgets), len(pool[0])))
-    for place, made in enumerate(pool):
-        for maker, one in enumerate(made):
-            losses[place, maker] = search.loss(one)
-            yield
+    for _ in spread(search.loss, dict.fromkeys(one for made in pool for one in made)):
+        yield
+    losses = np.array([[search.loss(one) for one in made] for made in pool])
     excess = losses - losses.min(axis=1, keepdims=True)
-    chosen: list[tuple[int, ...]] = []
+    swaps = []
     for place, budget in enumerate(budgets):
         near = range(max(0, place - 1), min(len(budgets), place + 2))
         shares = np.array([1.0 if other == place else 0.5 for other in near])
         maker = int((shares @ excess[near.start : near.stop]).argmin())
-        one = pool[place][maker]
-        if budget <= SWAP_COST * search.usual_price:
-            one = yield from swap(search, one, budget, pool[-1][len(orders)])
+        one, order = pool[place][maker], pool[-1][len(orders)]
+        swaps.append(partial(swap, search, one, budget, order))
+    chosen: list[tuple[int, ...]] = []
+    for one in spread(call, swaps):
+        yield
         if chosen and search.is_better(chosen[-1], one):
             one = chosen[-1]
         chosen.append(one)
@@ -186,21 +193,21 @@ def choose_sets(
 
 def swap(
     search: SetSearch, begin: tuple[int, ...], budget: int, order: Sequence[int]
-) -> Generator[None, None, tuple[int, ...]]:
-    """Drop one offer at a time, or none, and fill up in some order while it helps."""
+) -> tuple[int, ...]:
+    """Drop an offer of a small set, or none, and fill up in an order while it helps."""
     shop, best = search.shop, begin
+    most = search.effort.max_swaps if budget <= search.small_budget else 0
     n_tried, is_better = 0, True
-    while is_better and n_tried < MAX_SWAPS:
+    while is_better and n_tried < most:
         is_better = False
         offers = list(dict.fromkeys(shop.offer_of[idx] for idx in best))
         for dropped in (None, *reversed(offers)):
             kept = [idx for idx in best if shop.offer_of[idx] != dropped]
             others = [idx for idx in order if shop.offer_of[idx] != dropped]
             one = shop.fill((*kept, *others), budget)
-            if set(one) == set(best) or n_tried == MAX_SWAPS:
+            if set(one) == set(best) or n_tried == most:
                 continue
             n_tried += 1
-            yield
             if search.loss(one) < search.loss(best) - 1e-4:
                 best, is_better = one, True
                 break

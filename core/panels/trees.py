@@ -17,7 +17,7 @@ from core.kernels import (
     ServedTrees,
 )
 from core.model.panels import Trees
-from core.panels.rows import PanelRows
+from core.panels.rows import HeldOut, PanelRows
 
 L2 = 1.0
 
@@ -80,17 +80,14 @@ def grow(
 
 
 def held_out_scores(
-    rows: PanelRows,
-    feature_idxs: Sequence[int],
-    growth: Growth,
-    folds: Sequence[IntArray],
+    rows: PanelRows, feature_idxs: Sequence[int], growth: Growth, held_out: HeldOut
 ) -> FloatArray:
-    """Log odds of every row by trees grown without its fold; (n_rows, n_outputs)."""
+    """Log odds of rows by trees grown without their fold; (n_judges, n_outputs)."""
     scores = np.empty((rows.n_rows, rows.n_outputs))
-    for number, fold in enumerate(folds):
+    for number, fold in enumerate(held_out.folds):
         one = growth._replace(seed=growth.seed + number)
         scores[fold] = grow(rows, feature_idxs, one, fold).scores.T[fold]
-    return scores
+    return scores[held_out.row_idxs]
 
 
 def serve_trees(

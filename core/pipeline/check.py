@@ -31,7 +31,7 @@ def check_training(
     if spec.selection is not None:
         needed = max(needed, selection_bytes(n_rows))
     if ALGORITHMS[spec.boost.algorithm].has_panels:
-        needed = max(needed, ladder_bytes(n_rows))
+        needed = max(needed, ladder_bytes(n_rows, len(read.features)))
     refusals += refuse_size("training", needed, memory)
     if refusals:
         raise RefusedError(refusals)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from core.model.panels import MAX_LOGIT, LogisticRidge, to_chances
-from core.panels.blending import FULL, LIGHT, make_panel
+from core.panels.blending import make_panel
 from core.panels.chances import mean_loss
+from core.panels.effort import FULL, LIGHT
 from core.panels.rows import PanelRows
 from tests.panels import random_rows, shorten
 from tests.small import table_of
@@ -18,12 +19,17 @@ def few_rounds(monkeypatch):
     shorten(monkeypatch)
 
 
+def panel_of(rows, feature_idxs, recipe, n_judges=99):
+    panel, _ = make_panel(rows, feature_idxs, recipe, rows.hold_out(5, n_judges))
+    return panel
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(("effort", "n_ridges"), [(FULL, 3), (LIGHT, 2)])
-def test_blend_has_trees_and_ridges_of_its_effort(effort, n_ridges, n_classes):
+@pytest.mark.parametrize(("recipe", "n_ridges"), [(FULL, 3), (LIGHT, 2)])
+def test_blend_has_trees_and_ridges_of_its_recipe(recipe, n_ridges, n_classes):
     rows = random_rows(0, n_classes, 20)
 
-    panel = make_panel(rows, (4, 0), effort)[0]
+    panel = panel_of(rows, (4, 0), recipe)
 
     blend = panel.blend
     assert blend.weights.size == 1 + n_ridges == 1 + len(blend.ridges)
@@ -36,7 +42,7 @@ def test_blend_has_no_kernels_where_a_class_is_rare(n_rare, n_ridges):
     targets = (np.arange(30) < n_rare).astype(np.int64)
     rows = PanelRows(table_of([np.arange(30) % 4], targets), 0)
 
-    ridges = make_panel(rows, (0,), FULL)[0].blend.ridges
+    ridges = panel_of(rows, (0,), FULL).blend.ridges
 
     assert len(ridges) == n_ridges
     assert isinstance(ridges[-1], LogisticRidge)
@@ -45,7 +51,7 @@ def test_blend_has_no_kernels_where_a_class_is_rare(n_rare, n_ridges):
 def test_panel_without_features_tells_the_class_shares():
     rows = random_rows(1)
 
-    panel = make_panel(rows, (), FULL)[0]
+    panel = panel_of(rows, (), FULL)
 
     logits = panel.logits(rows.dataset.values, rows.starts)
     np.testing.assert_allclose(to_chances(logits)[0], rows.priors)
@@ -56,7 +62,7 @@ def test_panel_may_lack_the_features_whose_cells_are_missing_in_training():
     columns = [0, 1, 0, 1] * 4, [0.0, 1.0, 2.0, math.nan] * 4, [0, 0, 1, math.nan] * 4
     rows = PanelRows(table_of(columns), 0)
 
-    assert make_panel(rows, (1, 0), LIGHT)[0].may_lack == {1}
+    assert panel_of(rows, (1, 0), LIGHT).may_lack == {1}
 
 
 def test_panel_of_what_tells_the_class_loses_less_than_one_that_does_not():
@@ -64,14 +70,14 @@ def test_panel_of_what_tells_the_class_loses_less_than_one_that_does_not():
     noise = np.random.default_rng(0).integers(0, 2, 24)
     rows = PanelRows(table_of([targets, noise], targets), 0)
 
-    losses = [make_panel(rows, (idx,), LIGHT)[0].loss for idx in (0, 1)]
+    losses = [panel_of(rows, (idx,), LIGHT).loss for idx in (0, 1)]
 
     assert losses[0] < 0.3 < losses[1]
 
 
 def test_blend_is_no_surer_than_the_limit():
     rows = random_rows(0, 2, 20)
-    blend = make_panel(rows, (4, 0), LIGHT)[0].blend
+    blend = panel_of(rows, (4, 0), LIGHT).blend
     blend.weights[:] = 1e5
 
     logits = blend.logits(rows.dataset.values)
@@ -81,7 +87,7 @@ def test_blend_is_no_surer_than_the_limit():
 
 def test_ridge_that_weighs_nothing_is_passed_over():
     rows = random_rows(0, 2, 20)
-    blend = make_panel(rows, (4, 0), LIGHT)[0].blend
+    blend = panel_of(rows, (4, 0), LIGHT).blend
     blend.weights[1:] = 0.0
 
     logits = blend.logits(rows.dataset.values)
@@ -92,9 +98,20 @@ def test_ridge_that_weighs_nothing_is_passed_over():
 
 def test_prediction_of_a_row_does_not_depend_on_the_others():
     rows = random_rows(0, 3, 20)
-    panel = make_panel(rows, (5, 2, 0), LIGHT)[0]
+    panel = panel_of(rows, (5, 2, 0), LIGHT)
     values = rows.dataset.values
 
     alone = [panel.logits(values[row : row + 1], rows.starts)[0] for row in range(20)]
 
     np.testing.assert_allclose(alone, panel.logits(values, rows.starts))
+
+
+@pytest.mark.parametrize("feature_idxs", [(), (4, 0)])
+def test_panel_is_judged_by_held_out_rows_alone(feature_idxs):
+    rows = random_rows(0, 3)
+    held_out = rows.hold_out(5, 7)
+
+    panel, logits = make_panel(rows, feature_idxs, LIGHT, held_out)
+
+    assert logits.shape == (held_out.row_idxs.size, 3)
+    assert panel.loss == mean_loss(logits, held_out.targets, held_out.weights)

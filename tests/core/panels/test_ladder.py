@@ -6,13 +6,14 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
 from core.model.panels import Panel, PanelLadder, to_chances
 from core.panels import ladder as ladders
+from core.panels.effort import EFFORTS
 from core.panels.ladder import (
-    MAX_RUNGS,
     STEPS,
     find_budgets,
     find_order,
@@ -111,15 +112,15 @@ def test_panels_are_preferred_by_their_loss(fitted):
 
 
 def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
-    def made(rows, order, effort):
-        del effort
+    def made(rows, order, recipe, held_out):
+        del recipe, held_out
         loss = {0: 0.7, 1: 0.2, 2: 0.5}[len(order)]
         return Panel(tuple(order), loss, frozenset()), np.zeros((rows.n_rows, 1))
 
     monkeypatch.setattr(ladders, "make_panel", made)
     rows = PanelRows(at_costs(1, 1), 0)
 
-    panels = end_of(fit_panels(rows, [(0,), (1, 0)])).panels
+    panels = end_of(fit_panels(rows, [(0,), (1, 0)], EFFORTS["standard"])).panels
 
     # The beginning (1,) counts as no better than its panel, nor than the one before.
     assert [(one.feature_idxs, one.loss) for one in panels] == [
@@ -205,7 +206,9 @@ def test_panels_of_larger_budgets_named_are_preferred():
 
 def budgets_of(dataset: Dataset) -> list[int]:
     rows = PanelRows(dataset, 0)
-    return find_budgets(SetSearch(rows, Shop(dataset.catalogue, rows.is_useful)))
+    return find_budgets(
+        SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), EFFORTS["standard"])
+    )
 
 
 def test_budgets_are_steps_of_the_usual_price_up_to_that_of_everything():
@@ -219,7 +222,7 @@ def test_budgets_are_apart_by_a_tenth_and_so_many_at_most():
 
     budgets = budgets_of(at_costs(*costs))
 
-    assert len(budgets) <= MAX_RUNGS
+    assert len(budgets) <= EFFORTS["standard"].max_rungs
     assert all(after > 1.1 * before for before, after in pairwise(budgets))
     assert min(costs) <= budgets[0]
     assert budgets[-1] <= sum(costs)
@@ -240,7 +243,7 @@ def test_dear_features_leave_room_for_steps():
 
     budgets = budgets_of(at_costs(*[10] * 60, *dears))
 
-    assert len(budgets) == MAX_RUNGS
+    assert len(budgets) == EFFORTS["standard"].max_rungs
     assert budgets[:5] == [10, 20, 30, 40, 60]
     assert budgets[-1] >= dears[-1]
 
@@ -260,23 +263,41 @@ def test_bundle_is_an_offer_at_its_price():
 
 
 @pytest.mark.parametrize("rule", ladders.ORDER_RULES)
-def test_order_of_a_rule_is_what_it_reads_and_then_the_cheap_ones(rule, monkeypatch):
-    shorten(monkeypatch)
+def test_order_of_a_rule_is_what_it_reads_and_then_the_cheap_ones(rule):
     dataset = at_costs(30, 20, 25, 10)
     dataset.values[:, :3] = 1.0
 
-    order = find_order(dataset, rule)
+    order = find_order(dataset, rule, 4)
 
     assert order == (3, 1, 2, 0)
 
 
 @pytest.mark.parametrize("most", [7, 18, 100])
-def test_rows_are_thinned_evenly_to_no_more_than_the_limit(most, monkeypatch):
-    monkeypatch.setattr(ladders, "MAX_SEARCH_ROWS", most)
+def test_rows_are_thinned_evenly_to_no_more_than_the_limit(most):
     dataset = small()
 
-    few = thin_rows(dataset)
+    few = thin_rows(dataset, most)
 
     assert few.n_samples == min(most, 18)
     assert few.weights.sum() == pytest.approx(1.0)
     np.testing.assert_array_equal(few.values[[0, -1]], dataset.values[[0, -1]])
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_ladder_is_the_same_whatever_the_number_of_threads(effort):
+    ladders = []
+    most = numba.config.NUMBA_NUM_THREADS
+    for n_threads in (1, most):
+        numba.set_num_threads(n_threads)
+        with pytest.MonkeyPatch.context() as patch:
+            shorten(patch)
+            ladders.append(end_of(fit_ladder(small(), 3, effort=effort)))
+        numba.set_num_threads(most)
+
+    assert ladders[0] == ladders[1]
+
+
+def test_more_effort_tries_more_sets():
+    tried = {name: (one.max_rungs, one.max_swaps) for name, one in EFFORTS.items()}
+
+    assert tried["fast"] < tried["standard"] <= tried["thorough"]

@@ -168,6 +168,22 @@ def test_every_other_row_is_a_fold_where_a_class_has_one_row():
     assert [one.tolist() for one in rows.folds(5)] == [[0, 2, 4], [1, 3]]
 
 
+@pytest.mark.parametrize(
+    ("n_judges", "expected"), [(1, 1), (6, 1), (7, 2), (24, 4), (99, 4)]
+)
+def test_folds_are_held_out_until_so_many_rows_judge(n_judges, expected):
+    rows = random_rows()
+
+    held_out = rows.hold_out(4, n_judges)
+
+    folds = rows.folds(4)[:expected]
+    judges = np.sort(np.concatenate(folds))
+    assert [one.tolist() for one in held_out.folds] == [one.tolist() for one in folds]
+    assert held_out.row_idxs.tolist() == judges.tolist()
+    assert held_out.targets.tolist() == rows.targets[judges].tolist()
+    assert held_out.weights.tolist() == rows.weights[judges].tolist()
+
+
 def test_rows_that_belong_together_are_in_one_fold():
     rows = random_rows()
     groups = np.arange(rows.n_rows) // 3

@@ -117,7 +117,7 @@ def test_estimator_predicts_by_the_panels_that_a_budget_pays(budget):
 def test_panels_that_do_not_fit_the_memory_are_refused():
     columns = {"x": np.arange(90.0), "y": np.array(["a", "b"] * 45, object)}
     spec = read_spec({"target": "y", "costs": {"x": 1}, "algorithm": "panels"})
-    needed = ladder_bytes(90)
+    needed = ladder_bytes(90, 1)
     other = replace(spec, boost=BoostParams())
 
     with pytest.raises(RefusedError, match="table: training must fit the memory"):

@@ -75,13 +75,14 @@ def test_gains_are_of_the_features_read_alone():
 
 def test_held_out_scores_of_a_fold_do_not_depend_on_its_classes():
     rows = random_rows(4)
-    folds = rows.folds(3)
+    held_out = rows.hold_out(3, rows.n_rows)
+    folds = held_out.folds
     other = random_rows(4)
     other.targets[folds[0]] = 1 - other.targets[folds[0]]
     # The scores begin with the class shares of all rows.
     other.__dict__["starts"] = rows.starts
 
-    one, two = (held_out_scores(x, IDXS, growth_of(x), folds) for x in (rows, other))
+    one, two = (held_out_scores(x, IDXS, growth_of(x), held_out) for x in (rows, other))
 
     np.testing.assert_array_equal(one[folds[0]], two[folds[0]])
     assert not np.array_equal(one[folds[1]], two[folds[1]])

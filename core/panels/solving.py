@@ -1,0 +1,101 @@
+"""Ridge regression with folds left out: of few rows by rows, of many by inputs."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from core.arrays import FloatArray, Floats, IntArray
+
+# Rows whose inputs are laid at once, where there are many.
+BLOCK = 1000
+
+# Inputs of some rows, by their positions; (n_some, n_inputs).
+Lay = Callable[[IntArray], Floats]
+
+
+class FewRows:
+    """Ridge regression through the products of rows, which are fewer than inputs.
+
+    Parameters
+    ----------
+    lay : function of row positions
+        Their inputs.
+    outputs : float64 array, shape (n_rows, n_outputs)
+    folds : sequence of int64 arrays
+        Rows that are left out together.
+    """
+
+    def __init__(self, lay: Lay, outputs: FloatArray, folds: Sequence[IntArray]):
+        self.outputs, self.folds = outputs, folds
+        self.every = np.arange(outputs.shape[0])
+        self.inputs = lay(self.every).astype(np.float64)
+        self.products = self.inputs @ self.inputs.T
+
+    def votes(self, hold: float) -> FloatArray:
+        """Return outputs of the rows of each fold by the others, fold after fold."""
+        told = []
+        for fold in self.folds:
+            kept = np.setdiff1d(self.every, fold)
+            duals = solve(self.products[np.ix_(kept, kept)], self.outputs[kept], hold)
+            told.append(self.products[np.ix_(fold, kept)] @ duals)
+        return np.concatenate(told)
+
+    def coefficients(self, hold: float) -> FloatArray:
+        """Return the coefficients by all rows; (n_inputs, n_outputs)."""
+        found: FloatArray = self.inputs.T @ solve(self.products, self.outputs, hold)
+        return found
+
+
+class ManyRows:
+    """The same through the products of inputs, which are summed block by block."""
+
+    def __init__(self, lay: Lay, outputs: FloatArray, folds: Sequence[IntArray]):
+        self.lay, self.folds = lay, folds
+        others = np.setdiff1d(np.arange(outputs.shape[0]), np.concatenate(folds))
+        parts = [sum_products(lay, outputs, part) for part in (*folds, others)]
+        self.parts = parts[:-1]
+        self.products = np.sum([one for one, _ in parts], axis=0)
+        self.sums = np.sum([one for _, one in parts], axis=0)
+
+    def votes(self, hold: float) -> FloatArray:
+        """Return outputs of the rows of each fold by the others, fold after fold."""
+        told = []
+        for fold, (products, sums) in zip(self.folds, self.parts, strict=True):
+            found = solve(self.products - products, self.sums - sums, hold)
+            told += [self.lay(block) @ found for block in in_blocks(fold)]
+        return np.concatenate(told)
+
+    def coefficients(self, hold: float) -> FloatArray:
+        """Return the coefficients by all rows; (n_inputs, n_outputs)."""
+        return solve(self.products, self.sums, hold)
+
+
+def in_blocks(row_idxs: IntArray) -> list[IntArray]:
+    """Part some rows into blocks; no rows are one block."""
+    starts = range(0, max(row_idxs.size, 1), BLOCK)
+    return [row_idxs[start : start + BLOCK] for start in starts]
+
+
+def sum_products(
+    lay: Lay, outputs: FloatArray, row_idxs: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Sum the products of inputs, and of inputs and outputs, over some rows."""
+    products = sums = np.zeros(())
+    for block in in_blocks(row_idxs):
+        laid = lay(block)
+        products = products + laid.T @ laid
+        sums = sums + laid.T @ outputs[block].astype(laid.dtype)
+    return products.astype(np.float64), sums
+
+
+def solve(products: FloatArray, sums: FloatArray, hold: float) -> FloatArray:
+    """Solve (products + hold on the diagonal) x = sums."""
+    # Loaded where it is needed: most commands fit nothing.
+    from scipy.linalg import cho_solve
+
+    held = products.copy()
+    held.flat[:: held.shape[0] + 1] += hold
+    # numpy's leaves Python's lock meanwhile, which scipy's does not.
+    lower = np.linalg.cholesky(held)
+    found: FloatArray = cho_solve((lower.T, False), sums, check_finite=False)
+    return found

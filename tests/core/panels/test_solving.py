@@ -1,0 +1,52 @@
+"""Ridge regressions through rows and through inputs, with folds left out."""
+
+import numpy as np
+import pytest
+
+from core.panels import solving
+from core.panels.solving import FewRows, ManyRows
+
+HOLDS = (0.06, 0.3, 1.5)
+
+each_way = pytest.mark.parametrize("way", [FewRows, ManyRows])
+
+
+def solve(inputs, outputs, hold):
+    """Coefficients of a ridge regression."""
+    squares = inputs.T @ inputs + hold * np.eye(inputs.shape[1])
+    return np.linalg.solve(squares, inputs.T @ outputs)
+
+
+@each_way
+@pytest.mark.parametrize("n_inputs", [5, 40])
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_folds_left_out_are_those_of_fitting_again_without_them(
+    n_folds, n_inputs, way, monkeypatch
+):
+    monkeypatch.setattr(solving, "BLOCK", 8)
+    random = np.random.default_rng(0)
+    inputs, outputs = random.normal(size=(20, n_inputs)), random.normal(size=(20, 2))
+    folds = np.array_split(random.permutation(20), 3)[:n_folds]
+
+    ridge = way(inputs.__getitem__, outputs, folds)
+
+    for hold in HOLDS:
+        expected = solve(inputs, outputs, hold)
+        np.testing.assert_allclose(ridge.coefficients(hold), expected)
+        told = []
+        for fold in folds:
+            kept = np.setdiff1d(np.arange(20), fold)
+            told.append(inputs[fold] @ solve(inputs[kept], outputs[kept], hold))
+        np.testing.assert_allclose(ridge.votes(hold), np.concatenate(told))
+
+
+def test_many_rows_are_laid_in_blocks():
+    sizes = []
+
+    def lay(row_idxs):
+        sizes.append(row_idxs.size)
+        return np.ones((row_idxs.size, 2), np.float32)
+
+    ManyRows(lay, np.ones((2500, 1)), [np.arange(1200)])
+
+    assert sizes == [1000, 200, 1000, 300]

@@ -8,6 +8,14 @@ TrainingState = Literal[
     "queued", "running", "succeeded", "failed", "cancelling", "cancelled"
 ]
 SessionState = Literal["open", "waiting", "closed"]
+#: Why no model is trained at the prices of a list: the choices would be the same; there
+#: is no dataset any more, or never was; enough of the model's lists have one.
+Excuse = Literal["unneeded", "unavailable", "limited"]
+#: What became of the training at a session's prices: it is to come; there is a model
+#: for new sessions; this session asks it; there will be none.
+Refit = Literal[
+    "unneeded", "unavailable", "limited", "running", "ready", "used", "failed"
+]
 EntryKind = Literal["charge", "reversal"]
 
 T = TypeVar("T")
@@ -30,7 +38,10 @@ class StoredDataset:
 
 @dataclass(frozen=True, slots=True)
 class StoredTraining:
-    """The job that makes a model. `share` is how much is done, 0 to 1."""
+    """The job that makes a model. `share` is how much is done, 0 to 1.
+
+    `refit_of` is the model that is trained anew, at other prices.
+    """
 
     id: str
     name: str
@@ -45,6 +56,7 @@ class StoredTraining:
     error: dict[str, Any] | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
+    refit_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +71,17 @@ class TrainingEvent:
 
 @dataclass(frozen=True, slots=True)
 class ModelHead:
-    """A stored, versioned model without its document, as lists show it."""
+    """A stored, versioned model without its document, as lists show it.
+
+    `refit_of` is the model that this one is at the prices of a list.
+    """
 
     id: str
     name: str
     version: int
     training_id: str | None
     created_at: datetime
+    refit_of: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +95,8 @@ class StoredModel(ModelHead):
 class StoredPriceList:
     """Other prices for a model's catalogue; sessions that name the same share one.
 
-    `document` is as `app.documents.prices` writes it, `digest` its SHA-256.
+    `document` is as `app.documents.prices` writes it, `digest` its SHA-256. Either
+    there is a training of the model at these prices, or an excuse.
     """
 
     id: str
@@ -87,6 +104,8 @@ class StoredPriceList:
     digest: str
     document: str
     created_at: datetime
+    training_id: str | None = None
+    excuse: Excuse | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,11 @@ class Settings(BaseSettings):
     max_attempts: int = Field(
         default=3, ge=1, description="Workers a training may lose before it fails."
     )
+    max_refits: int = Field(
+        default=16,
+        ge=0,
+        description="Price lists of one model at which it is trained anew.",
+    )
     session_ttl_s: float = Field(
         default=7 * 24 * 3600.0, gt=0, description="Idle time after which one expires."
     )

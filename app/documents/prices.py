@@ -1,7 +1,7 @@
 """Price lists: as a caller gives one, and as the database stores it."""
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from app.documents.shape import Shape, StoredShape, read_shape
 from core.errors import RefusedError
 from core.table.catalogue import Catalogue, Group
 from core.table.price_lists import PriceList
+from core.table.prices import from_micros
 from core.table.spec import check_fee
 
 MAX_ITEMS = 10_000
@@ -86,3 +87,29 @@ def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
         for one in catalogue.groups
     )
     return PriceList(document.costs, tuple(groups))
+
+
+def reprice_spec(spec: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    """Return a stored spec at the prices of a catalogue, all else as it was."""
+    costs = {
+        feature.name: from_micros(feature.cost)
+        for feature, is_bundled in zip(
+            catalogue.features, catalogue.is_bundled, strict=True
+        )
+        if not is_bundled
+    }
+    dues = {
+        group.name: ("price" if group.is_bundle else "fee", from_micros(due))
+        for group, due in zip(catalogue.groups, catalogue.fees.tolist(), strict=True)
+    }
+    made = dict(spec)
+    if spec.get("features") is None:
+        made["costs"] = costs
+    else:
+        made["features"] = [
+            one | {"cost": costs[one["name"]]} if one["name"] in costs else one
+            for one in spec["features"]
+        ]
+    if spec.get("groups") is not None:
+        made["groups"] = [one | dict([dues[one["name"]]]) for one in spec["groups"]]
+    return made

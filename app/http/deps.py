@@ -109,6 +109,7 @@ ReadDb = Annotated[
 ]
 # `app.store.blobs.Blobs`, of which only the service knows more than the name.
 Uploads = Annotated[Any, held("blobs")]
+OurSettings = Annotated[Any, held("settings")]
 Engine = Annotated[sa.Engine, held("engine")]
 Loaded = Annotated[LoadedModels, held("loaded")]
 Now = Annotated[datetime, Depends(get_now)]

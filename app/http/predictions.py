@@ -13,6 +13,7 @@ from app.http.deps import (
     Loaded,
     LogFields,
     Now,
+    OurSettings,
     ReadDb,
     require_distinct,
 )
@@ -72,10 +73,16 @@ def show(
     summary="Start a session",
 )
 def start(
-    body: schemas.PredictRequest, db: Db, loaded: Loaded, now: Now, fields: LogFields
+    body: schemas.PredictRequest,
+    db: Db,
+    loaded: Loaded,
+    settings: OurSettings,
+    now: Now,
+    fields: LogFields,
 ) -> Response:
     """Open a session. Nothing is charged until an answer comes."""
-    return show(service.start(db, loaded, body, now), fields, CREATED)
+    view = service.start(db, loaded, body, settings.max_refits, now)
+    return show(view, fields, CREATED)
 
 
 @router.get("", summary="List sessions, newest first")

@@ -143,7 +143,7 @@ def save(db: Session, claimed: StoredTraining, document: str, now: datetime) -> 
     """Store the model, once; False where the training is cancelled by now."""
     found = hold(db, claimed, now, is_ended_too=True)
     if found is not None and found.state == "running":
-        made = models.insert(db, found.name, document, now, found.id)
+        made = models.insert(db, found.name, document, now, found.id, found.refit_of)
         trainings.end(
             db, found, "succeeded", now, share=1.0, model_id=made.id, error=None
         )

@@ -11,7 +11,7 @@ from app.documents.files import model_text, read_model
 from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
-from app.store import models, sessions
+from app.store import models, price_lists, sessions, trainings
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
@@ -136,13 +136,24 @@ def seed(db: Session, model: Model, now: datetime) -> None:
 
 
 def delete(db: Session, model_id: str, at: Moment) -> None:
-    """Delete a model, unless a session may still ask it something."""
+    """Delete a model and what it is at other prices, unless a session may still ask it.
+
+    Where it is itself what another model is at the prices of a list, the list may get
+    another one.
+    """
     if not models.lock(db, model_id):
         raise NotFoundError("model")
-    if sessions.is_model_in_use(db, model_id, at.now - at.ttl):
+    head = models.get_head(db, model_id)
+    for training in trainings.lock_refits(db, model_id):
+        trainings.cancel(db, training, at.now)
+    gone = [head, *models.lock_refits(db, model_id)]
+    if sessions.is_model_in_use(db, [one.id for one in gone], at.now - at.ttl):
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)
-    models.delete(db, model_id, at.now)
+    for one in gone:
+        models.delete(db, one.id, at.now)
+    if head.refit_of is not None:
+        price_lists.forget_training(db, head.training_id)
 
 
 def check_bounds(model: Model) -> None:

@@ -111,8 +111,7 @@ def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTr
         warnings=order.warnings,
         created_at=now,
     )
-    trainings.insert(db, made)
-    trainings.add_event(db, made.id, "queued", now, made.share)
+    trainings.enqueue(db, made, now)
     return made
 
 
@@ -124,9 +123,5 @@ def cancel(db: Session, training_id: str, now: datetime) -> StoredTraining:
         if found.state == "cancelled":
             detail = "The training is cancelled already."
         raise ConflictError("training-finished", detail)
-    if found.state == "queued":
-        trainings.end(db, found, "cancelled", now)
-    elif found.state == "running":
-        trainings.change(db, training_id, state="cancelling")
-        trainings.add_event(db, training_id, "cancelling", now, found.share)
+    trainings.cancel(db, found, now)
     return get(db, training_id)

@@ -16,13 +16,20 @@ ALL = StoredRows("model", models, StoredModel)
 WHOLE = StoredRows("model", models, StoredModel, IS_PRESENT)
 HEADS = StoredRows("model", models, ModelHead, IS_PRESENT)
 get, get_deleted_too = WHOLE.get, ALL.get
-find_head, get_head, page = HEADS.find, HEADS.get, HEADS.page
+# Without those at the prices of a list, which belong to another model.
+LISTED = StoredRows("model", models, ModelHead, IS_PRESENT, models.c.refit_of.is_(None))
+find_head, get_head, page = HEADS.find, HEADS.get, LISTED.page
 # Versions of one name are given out by one transaction at a time.
 VERSION_LOCK = 830_412
 
 
 def insert(
-    db: Session, name: str, document: str, now: datetime, training_id: str | None = None
+    db: Session,
+    name: str,
+    document: str,
+    now: datetime,
+    training_id: str | None = None,
+    refit_of: str | None = None,
 ) -> StoredModel:
     """Store a model as the next version of its name."""
     if db.get_bind().dialect.name == "postgresql":
@@ -36,6 +43,7 @@ def insert(
         name=name,
         version=1 + (highest or 0),
         training_id=training_id,
+        refit_of=refit_of,
         document=document,
         created_at=now,
     )
@@ -44,9 +52,15 @@ def insert(
 
 
 def newest(db: Session, name: str) -> ModelHead | None:
-    wanted = HEADS.wanted.where(models.c.name == name)
+    wanted = LISTED.wanted.where(models.c.name == name)
     row = db.execute(wanted.order_by(models.c.version.desc()).limit(1)).first()
-    return None if row is None else HEADS.read(row)
+    return None if row is None else LISTED.read(row)
+
+
+def lock_refits(db: Session, model_id: str) -> list[ModelHead]:
+    """Lock and return what a model is at the prices of lists."""
+    wanted = HEADS.wanted.where(models.c.refit_of == model_id)
+    return [HEADS.read(row) for row in db.execute(wanted.with_for_update())]
 
 
 def lock(db: Session, model_id: str, *, is_shared: bool = False) -> bool:

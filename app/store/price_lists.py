@@ -1,15 +1,23 @@
-"""Price lists of models: rows in and out. Nothing in one is ever changed."""
+"""Price lists of models: rows in and out. The prices in one never change."""
+
+from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from app.records import StoredPriceList
+from app.records import Excuse, StoredPriceList
 from app.store.rows import StoredRows
 from app.store.tables import price_lists
 
 ROWS = StoredRows("price list", price_lists, StoredPriceList)
-make_id, get = ROWS.make_id, ROWS.get
+make_id, get, get_locked, change = (
+    ROWS.make_id,
+    ROWS.get,
+    ROWS.get_locked,
+    ROWS.change,
+)
+HAS_TRAINING = price_lists.c.training_id.is_not(None)
 
 
 def find_same(db: Session, model_id: str, digest: str) -> StoredPriceList | None:
@@ -34,3 +42,25 @@ def insert_once(db: Session, made: StoredPriceList) -> StoredPriceList:
     found = find_same(db, made.model_id, made.digest)
     assert found is not None, "lists are never deleted"
     return found
+
+
+def excuse(db: Session, prices: StoredPriceList, reason: Excuse) -> StoredPriceList:
+    """Write why a list has no training, unless it has one by now."""
+    if reason != prices.excuse:
+        wanted = sa.and_(price_lists.c.id == prices.id, sa.not_(HAS_TRAINING))
+        db.execute(price_lists.update().where(wanted).values(excuse=reason))
+    return replace(prices, excuse=reason)
+
+
+def count_refitted(db: Session, model_id: str) -> int:
+    """Return how many lists of a model have a training."""
+    is_one = sa.and_(price_lists.c.model_id == model_id, HAS_TRAINING)
+    wanted = sa.select(sa.func.count()).select_from(price_lists).where(is_one)
+    return db.scalar(wanted) or 0
+
+
+def forget_training(db: Session, training_id: str | None) -> None:
+    """Let a list have another training, once the model of this one is deleted."""
+    is_its = price_lists.c.training_id == training_id
+    values = {"training_id": None, "excuse": "unavailable"}
+    db.execute(price_lists.update().where(is_its).values(values))

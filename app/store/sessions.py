@@ -58,8 +58,8 @@ def save(
     return ROWS.read(done.one())
 
 
-def is_model_in_use(db: Session, model_id: str, idle_since: datetime) -> bool:
-    """Whether a model has sessions with a question or results to come, not expired."""
+def is_model_in_use(db: Session, model_ids: list[str], idle_since: datetime) -> bool:
+    """Whether models have sessions with a question or results to come, not expired."""
     is_running = sa.and_(
         sessions.c.state == "open",
         sessions.c.updated_at > idle_since,
@@ -67,4 +67,4 @@ def is_model_in_use(db: Session, model_id: str, idle_since: datetime) -> bool:
         sessions.c.document.not_like('%"next_feature":null%'),
     )
     is_asked = sa.or_(sessions.c.state == "waiting", is_running)
-    return ROWS.has_any(db, sessions.c.model_id == model_id, is_asked)
+    return ROWS.has_any(db, sessions.c.model_id.in_(model_ids), is_asked)

@@ -76,6 +76,8 @@ trainings = sa.Table(
     sa.Column("created_at", UtcDateTime, nullable=False, index=True),
     sa.Column("started_at", UtcDateTime),
     sa.Column("finished_at", UtcDateTime),
+    # A model. No foreign key, which would lock it: whoever deletes it locks this row.
+    sa.Column("refit_of", Id, index=True),
     sa.CheckConstraint(
         "state IN ('queued', 'running', 'succeeded', 'failed', 'cancelling', "
         "'cancelled')",
@@ -125,6 +127,8 @@ models = sa.Table(
     sa.Column("created_at", UtcDateTime, nullable=False, index=True),
     # A deleted model keeps its row: the ledger's sessions must stay explicable.
     sa.Column("deleted_at", UtcDateTime),
+    # A model, as in the training; NULL but of one trained at the prices of a list.
+    sa.Column("refit_of", Id, index=True),
     sa.UniqueConstraint("name", "version"),
 )
 
@@ -137,6 +141,9 @@ price_lists = sa.Table(
     sa.Column("digest", sa.String(64), nullable=False),
     sa.Column("document", sa.Text, nullable=False),
     sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("training_id", Id, unique=True),
+    # Why there is no training.
+    sa.Column("excuse", sa.String(20)),
     sa.UniqueConstraint("model_id", "digest"),
 )
 

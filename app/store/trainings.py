@@ -17,11 +17,16 @@ from app.store.rows import StoredRows
 from app.store.tables import checkpoints, training_events, trainings
 
 ROWS = StoredRows("training", trainings, StoredTraining)
-# A training that is stored is in the queue.
-make_id, insert, change = ROWS.make_id, ROWS.insert, ROWS.change
+make_id, change, find = ROWS.make_id, ROWS.change, ROWS.find
 get, get_locked, page = ROWS.get, ROWS.get_locked, ROWS.page
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
+
+
+def enqueue(db: Session, made: StoredTraining, now: datetime) -> None:
+    """Store a training; one that is stored is in the queue."""
+    ROWS.insert(db, made)
+    add_event(db, made.id, "queued", now, made.share)
 
 
 def is_any_queued(db: Session) -> bool:
@@ -31,13 +36,16 @@ def is_any_queued(db: Session) -> bool:
 def claim(db: Session, holder: str) -> StoredTraining | None:
     """Take the oldest queued training for a worker, as its next attempt; one statement.
 
+    What nobody has asked for by name, a training at other prices, comes last.
     Two that claim at once get two trainings: PostgreSQL skips the rows that another
     one holds, and SQLite lets one transaction at a time write.
     """
     oldest = (
         sa.select(trainings.c.id)
         .where(IS_QUEUED)
-        .order_by(trainings.c.created_at, trainings.c.id)
+        .order_by(
+            trainings.c.refit_of.is_not(None), trainings.c.created_at, trainings.c.id
+        )
         .limit(1)
         .with_for_update(skip_locked=True)
     )
@@ -110,6 +118,21 @@ def end(
     share = values.get("share", training.share)
     shown = {key: values[key] for key in ("model_id", "error") if key in values}
     add_event(db, training.id, state, now, share, **shown)
+
+
+def cancel(db: Session, training: StoredTraining, now: datetime) -> None:
+    """Cancel a locked training: at once where it waits, else the worker is asked to."""
+    if training.state == "queued":
+        end(db, training, "cancelled", now)
+    elif training.state == "running":
+        change(db, training.id, state="cancelling")
+        add_event(db, training.id, "cancelling", now, training.share)
+
+
+def lock_refits(db: Session, model_id: str) -> list[StoredTraining]:
+    """Lock and return the trainings of a model at the prices of lists."""
+    wanted = ROWS.wanted.where(trainings.c.refit_of == model_id)
+    return [ROWS.read(row) for row in db.execute(wanted.with_for_update())]
 
 
 def add_event(

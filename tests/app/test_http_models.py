@@ -260,7 +260,8 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
         models.delete(db, model_id, Moment(now, timedelta(seconds=60)))
 
     def open_one(db: Session) -> None:
-        predictions.start(db, loaded, PredictRequest(model=model_id, budget=None), now)
+        wanted = PredictRequest(model=model_id, budget=None)
+        predictions.start(db, loaded, wanted, 0, now)
 
     def do_late() -> None:
         with transaction(engine) as db:

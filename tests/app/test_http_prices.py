@@ -13,6 +13,7 @@ from app.store.tables import price_lists
 from tests.app.clinic import Answer, Json, Put, Start
 
 pytest_plugins = ["tests.app.conftest_http"]
+only_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
 #: of a laboratory that is dearer in all but chol
 LAB: Json = {
@@ -29,7 +30,7 @@ WHOLE_LIST = {
 
 
 def shown(session: Json) -> Json:
-    """The amounts of a session's price list."""
+    """The amounts of a session's price list, without what becomes of it."""
     return {name: session["prices"][name] for name in ("costs", "groups")}
 
 
@@ -47,6 +48,7 @@ def test_session_charges_the_prices_of_its_list(
     assert [entry["amount"] for entry in entries] == [0.75, 4.0, 9.0, 0.0]
 
 
+@only_sqlite
 def test_question_is_asked_and_priced_by_the_list(start: Start) -> None:
     session = start(60.0, prices=LAB)
 
@@ -57,6 +59,7 @@ def test_question_is_asked_and_priced_by_the_list(start: Start) -> None:
     assert prices["chol"] == 0.75
 
 
+@only_sqlite
 def test_session_shows_the_whole_list_in_force(
     client: TestClient, start: Start
 ) -> None:
@@ -67,6 +70,7 @@ def test_session_shows_the_whole_list_in_force(
     assert shown(session) == shown(again) == WHOLE_LIST
 
 
+@only_sqlite
 def test_without_a_list_prices_are_the_models(start: Start) -> None:
     session = start(60.0)
 
@@ -88,6 +92,7 @@ def test_server_that_starts_anew_goes_on_at_the_same_prices(
     assert client.get(path).json() == after
 
 
+@only_sqlite
 def test_erased_session_shows_no_list(client: TestClient, start: Start) -> None:
     session = start(60.0, prices=LAB)
 
@@ -113,7 +118,7 @@ def test_lists_that_say_the_same_are_stored_once(
     assert n_lists == 2
 
 
-@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@only_sqlite
 @pytest.mark.parametrize(
     ("change", "field", "rule"),
     [
@@ -139,7 +144,7 @@ def test_cost_that_does_not_fit_is_refused_by_name(
     assert rule in error["rule"]
 
 
-@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@only_sqlite
 @pytest.mark.parametrize(
     ("groups", "field"),
     [

@@ -23,6 +23,11 @@ class ModelHead(Answer):
         examples=["trn_0a1b2c3d"], description="Null for an imported model."
     )
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
+    refit_of: str | None = Field(
+        examples=[None],
+        description="The model that this one is at the prices of a list; such models "
+        "are not listed.",
+    )
 
 
 class ModelPage(Answer):

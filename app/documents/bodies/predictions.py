@@ -9,7 +9,7 @@ from app.documents.bodies.models import MODEL_ID, ModelGroup
 from app.documents.fields import Amount, Key, Policy, Value
 from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
-from app.records import SessionState
+from app.records import Refit, SessionState
 from core.session.state import Outcome, StopRule
 from core.table.catalogue import FeatureType
 
@@ -164,6 +164,15 @@ class Prices(Answer):
 
     costs: dict[str, Units] = Field(examples=[{"age": 1.0, "chol": 9.5}])
     groups: list[ModelGroup]
+    refit: Refit = Field(
+        examples=["running"],
+        description="A training of the model at these prices. `used`: the session asks "
+        "what came of it. Else it asks what the model has, and `running`: it is to "
+        "come; `ready`: new sessions ask it; `failed`: nothing came of it; `unneeded`: "
+        "the choices would be the same; `unavailable`: the model was imported, or its "
+        "dataset is gone; `limited`: enough lists of the model have one.",
+    )
+    training_id: str | None = Field(examples=["trn_7d1e0f2a3b4c5d6e7f809102"])
 
 
 class Stop(Answer):

@@ -18,6 +18,7 @@ from app.errors import ConflictError
 from app.records import LedgerEntry, Moment, PredictSession, SessionState
 from app.service.loaded import LoadedModels
 from app.service.predictions.choice import choose
+from app.service.predictions.refits import RefitStanding, stand
 from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.views import erased_view, summary_of, view_of
 from app.store import ledger, models, sessions
@@ -46,17 +47,22 @@ class OpenSession:
     model: Model
     state: State
     texts: Texts
+    standing: RefitStanding | None
 
     @property
     def view(self) -> bodies.Session:
-        return view_of(self.session, self.model, self.state, self.texts)
+        return view_of(self.session, self.model, self.state, self.texts, self.standing)
 
 
 def start(
-    db: Session, loaded: LoadedModels, wanted: bodies.PredictRequest, now: datetime
+    db: Session,
+    loaded: LoadedModels,
+    wanted: bodies.PredictRequest,
+    max_refits: int,
+    now: datetime,
 ) -> bodies.Session:
     """Open a session; nothing is charged yet."""
-    choice = choose(db, loaded, wanted, now)
+    choice = choose(db, loaded, wanted, max_refits, now)
     model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue
     known, texts = check_known(catalogue, wanted.known)
@@ -83,7 +89,7 @@ def start(
         price_list_id=choice.price_list_id,
     )
     sessions.insert(db, session)
-    return OpenSession(session, model, state, texts).view
+    return OpenSession(session, model, state, texts, stand_of(db, session)).view
 
 
 def page(db: Session, limit: int, after: str | None, at: Moment) -> bodies.SessionPage:
@@ -187,7 +193,14 @@ def open_session(
     if is_due(session, call.at):
         state = machine.stop(state, "expired")
         session = expired_row(session, row_state(state), call.at)
-    return OpenSession(session, model, state, texts)
+    return OpenSession(session, model, state, texts, stand_of(db, session))
+
+
+def stand_of(db: Session, session: PredictSession) -> RefitStanding | None:
+    """Say how the training at a session's prices stands; None: they are the model's."""
+    if session.price_list_id is None:
+        return None
+    return stand(db, session.model_id, session.price_list_id)
 
 
 def is_due(session: PredictSession, at: Moment) -> bool:

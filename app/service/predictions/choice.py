@@ -7,11 +7,13 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from app.documents.bodies.predictions import PredictRequest
-from app.documents.prices import PriceListWish, write_prices
+from app.documents.prices import write_prices
 from app.errors import NotFoundError
 from app.records import ModelHead, StoredPriceList
 from app.service.loaded import LoadedModels
+from app.service.predictions import refits
 from app.store import models, price_lists
+from core.table.catalogue import Catalogue
 
 
 class AskedModel(NamedTuple):
@@ -22,13 +24,27 @@ class AskedModel(NamedTuple):
 
 
 def choose(
-    db: Session, loaded: LoadedModels, wanted: PredictRequest, now: datetime
+    db: Session,
+    loaded: LoadedModels,
+    wanted: PredictRequest,
+    max_refits: int,
+    now: datetime,
 ) -> AskedModel:
-    """Find the model of a session, and store the price list that it names."""
+    """Find the model of a session, and store the price list that it names.
+
+    That is the model trained at these prices, once there is one.
+    """
     head = hold_model(db, loaded, wanted.model)
     if wanted.prices is None:
         return AskedModel(head.id, None)
-    prices = store_prices(db, loaded, head, wanted.prices, now)
+    ensemble = loaded.get(db, head.id).ensemble
+    moved = ensemble.at_prices(wanted.prices.build("prices"), "prices").catalogue
+    prices = store_prices(db, head, moved, now)
+    order = refits.RefitOrder(head, ensemble.catalogue, moved, max_refits)
+    prices = refits.ensure(db, prices, order, now)
+    refitted = refits.find_model(db, prices)
+    if refitted is not None:
+        head = hold_model(db, loaded, refitted)
     return AskedModel(head.id, prices.id)
 
 
@@ -46,16 +62,10 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
 
 
 def store_prices(
-    db: Session,
-    loaded: LoadedModels,
-    head: ModelHead,
-    wanted: PriceListWish,
-    now: datetime,
+    db: Session, head: ModelHead, moved: Catalogue, now: datetime
 ) -> StoredPriceList:
     """Store a price list of a model, once for all sessions that name the same."""
-    ensemble = loaded.get(db, head.id).ensemble
-    moved = ensemble.at_prices(wanted.build("prices"), "prices")
-    document = write_prices(moved.catalogue)
+    document = write_prices(moved)
     digest = sha256(document.encode()).hexdigest()
     key = price_lists.make_id()
     made = StoredPriceList(key, head.id, digest, document, now)

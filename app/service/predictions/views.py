@@ -5,6 +5,7 @@ from app.documents.bodies.models import ModelGroup
 from app.documents.fields import Value
 from app.documents.state import Texts
 from app.records import PredictSession
+from app.service.predictions.refits import RefitStanding
 from app.wording import why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
@@ -42,7 +43,11 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
 
 
 def view_of(
-    session: PredictSession, model: Model, state: State, texts: Texts
+    session: PredictSession,
+    model: Model,
+    state: State,
+    texts: Texts,
+    standing: RefitStanding | None,
 ) -> bodies.Session:
     ensemble = model.ensemble
     features = ensemble.catalogue.features
@@ -57,14 +62,15 @@ def view_of(
         should_stop=state.stop_reason is not None,
         answers=answers_of(ensemble, state, texts),
         pending=[features[idx].name for idx in state.pending],
-        prices=None if session.price_list_id is None else prices_of(ensemble),
+        prices=None if standing is None else prices_of(ensemble, standing),
     )
 
 
-def prices_of(ensemble: Ensemble) -> bodies.Prices:
+def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
     """All prices that a session charges; a bundle's members cost nothing themselves."""
     catalogue = ensemble.catalogue
-    return bodies.Prices(
+    return bodies.Prices.of(
+        standing,
         costs={one.name: one.cost for one in catalogue.features},
         groups=[ModelGroup.at(group) for group in catalogue.groups],
     )

@@ -111,8 +111,9 @@ class Ensemble(Derived):
     def at_prices(self, prices: PriceList, where: str) -> "Ensemble":
         """Return the ensemble with a catalogue at other prices.
 
-        Ends of ranges of budgets move as the sum of all amounts does. Raises
-        `RefusedError` as `apply_prices` does; `where` begins its fields.
+        Amounts that training learned, ends of ranges of budgets and what rules for
+        going on weigh, move as the sum of all costs does. Raises `RefusedError` as
+        `apply_prices` does; `where` begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
         total, new_total = total_cost(self.catalogue), total_cost(catalogue)
@@ -122,7 +123,12 @@ class Ensemble(Derived):
             else one
             for one in self.ranges
         )
-        made = replace(self, catalogue=catalogue, ranges=ranges)
+        panels = self.panels
+        if panels is not None and panels.stopping is not None and total * new_total > 0:
+            rules = (one.scale(new_total / total) for one in panels.stopping.rules)
+            stopping = replace(panels.stopping, rules=tuple(rules))
+            panels = replace(panels, stopping=stopping)
+        made = replace(self, catalogue=catalogue, ranges=ranges, panels=panels)
         # Arrays follow from what hypotheses read and say, not from what that costs.
         kept = self.__dict__.keys() - self.__getstate__().keys()
         made.__dict__.update({name: self.__dict__[name] for name in kept})

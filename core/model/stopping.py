@@ -1,6 +1,6 @@
 """When a case goes on from a panel to a dearer one: the rules that training learned."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,15 @@ class StoppingRule(Arrays):
     #: (n_panels,), what share of the error cost to be expected is left at the end, of
     #: held-out rows that went on
     left: FloatArray
+
+    def scale(self, factor: float) -> "StoppingRule":
+        """Return the rule where all prices are a factor times those of training."""
+        return replace(
+            self,
+            rate=self.rate / factor,
+            spend=self.spend * factor,
+            prices=np.rint(self.prices * factor).astype(np.int64),
+        )
 
 
 @dataclass(frozen=True, eq=False)

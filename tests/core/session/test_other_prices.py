@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.model.ensemble import BudgetRange, Ensemble
+from core.model.stopping import Stopping, StoppingRule
 from core.session import machine
 from core.session.policies import served_by
 from core.session.simulate import walk
 from core.table.price_lists import PriceList
 from tests import strategies
-from tests.panels import with_panels
+from tests.panels import make_ladder, with_panels
 from tests.sessions import BUNDLE, FEE, answer_from_row, small_ensemble
 from tests.small import MICROS
 
@@ -82,6 +83,26 @@ def test_ranges_of_budgets_move_with_the_sum_of_all_prices():
 
     ends = [[one.up_to for one in made.ranges] for made in (half, free, back)]
     assert ends == [[10, None], [0, None], [0, None]]
+
+
+def test_rules_for_going_on_move_with_the_sum_of_all_prices():
+    nothing = np.zeros(1)
+    rule = StoppingRule(
+        *(0.5, 8.0, 0.25, np.array([0]), nothing, np.array([6]), nothing)
+    )
+    ensemble = small_ensemble([10, 30])
+    ladder = replace(
+        make_ladder(ensemble, [[0, 1]]), stopping=Stopping(nothing, (rule,))
+    )
+    ensemble = replace(ensemble, panels=ladder)
+
+    half = ensemble.at_prices(PriceList({"f0": 1, "f1": 19}), "prices")
+    free = ensemble.at_prices(PriceList({"f0": 0, "f1": 0}), "prices")
+
+    [moved] = half.panels.stopping.rules
+    assert (moved.rate, moved.spend, moved.error) == (1.0, 4.0, 0.25)
+    assert moved.prices.tolist() == [3]
+    assert free.panels == ladder
 
 
 @given(strategies.stump_ensembles(), st.integers(1, 5), st.data())

@@ -5,12 +5,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from app.documents.catalogue import Micros
 from app.documents.fields import Policy
 from app.documents.shape import StoredShape, read_shape, shape_of
 from core.errors import Refusal, RefusedError, describe
+from core.session.certificates import COVERAGES
 from core.session.state import Answer, Charge, Outcome, State, StopReason, StopRule
 from core.table.catalogue import Catalogue
 
@@ -19,7 +20,16 @@ Texts = dict[str, str]
 Key = Annotated[int, Field(ge=0, le=2**64 - 1)]
 
 
-StopShape = shape_of(StopRule, base=StoredShape)
+class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # made of core's fields
+    @model_serializer(mode="wrap")
+    def without_certificate(
+        self, write: SerializerFunctionWrapHandler
+    ) -> dict[str, Any]:
+        """A rule that asks for no certificate is written as before there were any."""
+        told: dict[str, Any] = write(self)
+        if told["disagreement"] is None:
+            del told["disagreement"], told["delta"]
+        return told
 
 
 class KnownShape(StoredShape):
@@ -46,7 +56,7 @@ class StateDocument(StoredShape):
     budget: Micros | None = Field(default=None, alias="budget_micros")
     seed: Key
     stream: Key
-    stop: StopShape  # type: ignore[valid-type]  # made of core's fields
+    stop: StopShape
     features: dict[str, KnownShape]
     known: list[str]
     charges: list[ChargeShape]
@@ -56,6 +66,10 @@ class StateDocument(StoredShape):
     stop_reason: StopReason | None = None
     is_ended: bool
     is_decided: bool
+    is_led: bool = Field(default=True, exclude_if=lambda one: one)
+    coverage: Annotated[float, Field(ge=COVERAGES[0], le=COVERAGES[1])] | None = Field(
+        default=None, exclude_if=lambda one: one is None
+    )
     unseen_texts: Texts = Field(default_factory=dict)
 
 

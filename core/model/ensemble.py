@@ -9,6 +9,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, Derived, FloatArray, IntArray
 from core.kernels import Paths
+from core.model.certification import Certification
 from core.model.hypotheses import Hypothesis, Stump
 from core.model.panels import PanelLadder
 from core.model.paths import lay_paths
@@ -100,6 +101,7 @@ class Ensemble(Derived):
     panels: PanelLadder | None = None
     #: in order; without any, `policy` asks under every budget
     ranges: tuple[BudgetRange, ...] = ()
+    certification: Certification | None = None
 
     def policy_at(self, budget: int | None) -> str:
         """Return who asks under a budget, in micro-units; None: unlimited."""
@@ -112,7 +114,8 @@ class Ensemble(Derived):
         """Return the ensemble with a catalogue at other prices.
 
         Amounts that training learned, ends of ranges of budgets and what rules for
-        going on weigh, move as the sum of all costs does. Raises `RefusedError` as
+        going on weigh, move as the sum of all costs does. There is no certification:
+        rows set aside were asked at the prices of training. Raises `RefusedError` as
         `apply_prices` does; `where` begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
@@ -128,7 +131,13 @@ class Ensemble(Derived):
             rules = (one.scale(new_total / total) for one in panels.stopping.rules)
             stopping = replace(panels.stopping, rules=tuple(rules))
             panels = replace(panels, stopping=stopping)
-        made = replace(self, catalogue=catalogue, ranges=ranges, panels=panels)
+        made = replace(
+            self,
+            catalogue=catalogue,
+            ranges=ranges,
+            panels=panels,
+            certification=None,
+        )
         # Arrays follow from what hypotheses read and say, not from what that costs.
         kept = self.__dict__.keys() - self.__getstate__().keys()
         made.__dict__.update({name: self.__dict__[name] for name in kept})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Interval
+from annotated_types import Interval, doc
 
 from core.errors import Refusal
 from core.pipeline.choosing import AUTO, AUTO_NAMES, AUTO_ROUNDS, USERS, AutoName
@@ -22,6 +22,9 @@ class TrainingSpec:
     `seed` decides the folds. There are fewer of them where classes, or the row groups
     that stay together, have fewer members (`make_folds`); 0: no validation, hence
     neither curve nor calibration. `selection` None: every feature may be read.
+    `certify_share` None: no row is set aside, hence no certificate and no label set.
+    They are for `certify_budgets` in micro-units; none: for those that the model tells
+    apart.
     """
 
     table: TableSpec
@@ -31,6 +34,11 @@ class TrainingSpec:
     seed: int = 0
     folds: Annotated[int, Interval(ge=0, le=50)] = 5
     selection: SelectionParams | None = None
+    certify_share: Annotated[
+        Annotated[float, Interval(gt=0, le=0.5)] | None,
+        doc("Share of the rows that nothing is trained on, for certificates."),
+    ] = None
+    certify_budgets: tuple[int, ...] = ()
 
 
 def check_algorithm(name: object) -> str:

@@ -12,8 +12,9 @@ import numpy as np
 
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.model.model import Model
+from core.model.model import Curve, Model
 from core.panels.ladder import fit_ladder
+from core.pipeline.certifying import UnseenRows, certify, set_aside
 from core.pipeline.choosing import tune
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
@@ -60,13 +61,15 @@ def train(
     ------
     RefusedError
         For a multi-label dataset (curves and calibrations are of one class per row),
+        where the rows not set aside for certificates are of one class,
         for a cascade of more than two classes or one whose rates can't be met, for
         parameters of the selection that are out of range, and where something is to
         be chosen and all rows that a part trains on are of one row group.
 
     Notes
     -----
-    The curve and the calibration come from held-out rows only; in the curve each
+    Rows set aside for certificates (`certify_share`) are in no part. The curve and the
+    calibration come from held-out rows only; in the curve each
     fold is labelled by a calibration fitted on the other folds.
 
     Features are selected, and parameters chosen, anew in each part from the rows that
@@ -76,8 +79,9 @@ def train(
     all comes an ensemble without hypotheses, which says the largest class. There is no
     out-of-bag error after a selection, which has seen the rows that trees left out.
     """
-    dataset, seed = checked.dataset, spec.seed
-    check_classes(dataset, spec.boost)
+    check_classes(checked.dataset, spec.boost)
+    seed = spec.seed
+    dataset, aside = set_aside(checked.dataset, spec.certify_share, seed)
     fold_idxs = make_folds(dataset, spec.folds, seed)
     room = 1.0 - VALIDATION_SHARE if fold_idxs else 1.0
     has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
@@ -96,12 +100,11 @@ def train(
             ensemble = replace(ensemble, panels=panels)
         ensembles.append(ensemble)
     *held_out, whole = ensembles
-    curve = None
-    if held_out:
-        rows_by_fold = [dataset.take(idxs) for idxs in fold_idxs]
-        validating = validate(whole, held_out, rows_by_fold, seed)
-        curve, calibrations = yield from pass_on(validating, part.validated)
-        whole = replace(whole, calibrations=calibrations)
+    folds = [
+        UnseenRows(ensemble, dataset.take(idxs))
+        for ensemble, idxs in zip(held_out, fold_idxs, strict=True)
+    ]
+    whole, curve = yield from validate_whole(whole, folds, aside, spec, part)
     card = make_card(dataset, whole, len(fold_idxs), seed)
     if ALGORITHMS[spec.boost.algorithm].is_bagged and spec.selection is None:
         error = out_of_bag_error(dataset, whole, trained.rounds, spec.boost.seed)
@@ -109,6 +112,32 @@ def train(
     card |= tell_choices(dataset, spec, trained)
     params = asdict(trained.params)
     return Model(spec.name, whole, spec.table.target, params, curve, card)
+
+
+def validate_whole(
+    whole: Ensemble,
+    folds: Sequence[UnseenRows],
+    aside: Dataset | None,
+    spec: TrainingSpec,
+    part: Part,
+) -> Generator[Progress, None, tuple[Ensemble, Curve | None]]:
+    """Find the curve and what the whole says honestly: calibrated and certified."""
+    curve, before = None, 0.0
+    if folds:
+        held_out, rows = [one.ensemble for one in folds], [one.rows for one in folds]
+        room = 1.0 if aside is None else 0.5
+        curve, calibrations = yield from pass_on(
+            validate(whole, held_out, rows, spec.seed),
+            lambda share: part.validated(room * share),
+        )
+        whole, before = replace(whole, calibrations=calibrations), room
+    if aside is not None:
+        certification = yield from pass_on(
+            certify(UnseenRows(whole, aside), folds, spec.certify_budgets, spec.seed),
+            lambda share: part.validated(before + (1.0 - before) * share),
+        )
+        whole = replace(whole, certification=certification)
+    return whole, curve
 
 
 def check_classes(dataset: Dataset, params: BoostParams) -> None:
@@ -183,6 +212,9 @@ def make_card(
 ) -> dict[str, object]:
     """Facts about a training that a reader of the model should know."""
     counts = np.bincount(dataset.targets, minlength=len(dataset.classes))
+    certification, told = ensemble.certification, {}
+    if certification is not None:
+        told = {"rows_set_aside": certification.n_samples}
     features, used = dataset.catalogue.features, np.flatnonzero(ensemble.is_used)
     return {
         "rows": dataset.n_samples,
@@ -195,7 +227,7 @@ def make_card(
         "features_used": [features[idx].name for idx in used],
         "folds": n_folds,
         "seed": seed,
-    }
+    } | told
 
 
 def tell_choices(

@@ -61,6 +61,25 @@ def is_taken(state: State, answer: Answer) -> bool:
     return is_same_outcome and is_same_value
 
 
+def is_as_asked(catalogue: Catalogue, asked: State, after: State) -> bool:
+    """Return whether a session was answered what it asked, or results to come.
+
+    Of a bundle all that its price reveals is answered at once, or is to come.
+    """
+    answered = {one.feature_idx for one in after.history[len(asked.history) :]}
+    new = {idx for idx in answered if asked.outcomes[idx] is None}
+    if any(asked.outcomes[idx] != "ordered" for idx in answered - new):
+        return False
+    if not new:
+        return True
+    feature_idx = asked.next_feature_idx
+    if feature_idx is None or asked.pending:
+        return False
+    revealed = (feature_idx, *bundle_members(catalogue, asked, feature_idx))
+    is_whole = all(after.outcomes[idx] is not None for idx in revealed)
+    return is_whole and new <= set(revealed)
+
+
 def is_vain(state: State, feature_idx: int, outcome: Outcome) -> bool:
     """Return whether an outcome would take away what is known from the start."""
     is_known = state.outcomes[feature_idx] == "known"

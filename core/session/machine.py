@@ -12,7 +12,8 @@ import numpy as np
 from core.arrays import FloatArray
 from core.errors import ClosedError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.session.answers import bundle_members, is_taken, take
+from core.session.answers import bundle_members, is_as_asked, is_taken, take
+from core.session.certificates import find_certificate, find_label_set
 from core.session.policies import POLICIES
 from core.session.policy import Policy
 from core.session.position import Position
@@ -38,6 +39,7 @@ def start(
     policy: str | None = None,
     stop: StopRule | None = None,
     stream: int = 0,
+    coverage: float | None = None,
 ) -> State:
     """Open a session.
 
@@ -52,7 +54,17 @@ def start(
     policy : str, optional
         One of `POLICIES` that serves the ensemble; by default the one that it prefers
         at the budget.
+    coverage : float, optional
+        Least chance that the label set at the end has the true class, in (0, 1).
+
+    Raises
+    ------
+    RefusedError
+        Where a stop is asked for by both `confidence` and `disagreement`.
     """
+    if stop is not None and None not in (stop.confidence, stop.disagreement):
+        rule = "must be left out where a confidence is given"
+        raise RefusedError([Refusal("stop.disagreement", rule)])
     values = [math.nan] * len(ensemble.catalogue.features)
     outcomes: list[Outcome | str | None] = [None] * len(values)
     for feature_idx, value in (known or {}).items():
@@ -67,6 +79,7 @@ def start(
         outcomes=tuple(outcomes),  # type: ignore[arg-type]  # "known" is one of them
         values=tuple(values),
         known=tuple(sorted(known or {})),
+        coverage=coverage,
     )
     return advance(ensemble, state)
 
@@ -112,7 +125,10 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
             n_draws = policy.count_draws(Position.of(ensemble, after))
             after = replace(after, n_draws=n_draws)
         after = take(catalogue, after, answer)
-    return state if after is state else advance(ensemble, after)
+    if after is state:
+        return state
+    is_led = state.is_led and is_as_asked(catalogue, state, after)
+    return advance(ensemble, replace(after, is_led=is_led))
 
 
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
@@ -125,7 +141,8 @@ def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State
         raise ClosedError("the session was stopped")
     if budget is not None and budget < state.spent:
         raise RefusedError([Refusal("budget", "must be at least what is spent")])
-    return advance(ensemble, replace(state, budget=budget))
+    is_led = state.is_led and not state.history
+    return advance(ensemble, replace(state, budget=budget, is_led=is_led))
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:
@@ -176,17 +193,33 @@ def advance(ensemble: Ensemble, state: State) -> State:
     if is_sure:
         return position.decide(**changes | {"stop_reason": "certain"})
     moved = position.decide(**changes)
-    if state.stop.confidence is not None:
-        current = forecast(ensemble, moved)
-        if current.probabilities[current.label] >= state.stop.confidence:
-            return Position.of(ensemble, moved).decide(stop_reason="confident")
-    return moved
+    reason = find_advice(ensemble, moved)
+    return Position.of(ensemble, moved).decide(stop_reason=reason) if reason else moved
+
+
+def find_advice(ensemble: Ensemble, state: State) -> StopReason | None:
+    """Return why a session that has a question should stop for what it predicts."""
+    rule = state.stop
+    if rule.confidence is None and rule.disagreement is None:
+        return None
+    current = forecast(ensemble, state)
+    confidence = current.probabilities[current.label]
+    if rule.confidence is not None:
+        return "confident" if confidence >= rule.confidence else None
+    is_met = find_certificate(ensemble, state).allows(confidence, state.spent)
+    return "certified" if is_met and not state.pending else None
 
 
 def forecast(ensemble: Ensemble, state: State) -> Forecast:
     """Return what is predicted from what a session knows."""
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
-    return make_forecast(ensemble, policy, policy.standing(position))
+    made = make_forecast(ensemble, policy, policy.standing(position))
+    if state.coverage is None or state.pending:
+        return made
+    if policy.find_next(position).feature_idx is not None:
+        return made
+    found = find_label_set(ensemble, state, made.probabilities, made.label)
+    return replace(made, label_set=found)
 
 
 def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> Forecast:

@@ -1,6 +1,7 @@
 """What a policy says of a session; each is one class in `core.session.policies`."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from core.session.position import Position
 from core.session.probability import FULL_VOTE, probabilities
 from core.session.state import State, StopReason
 from core.session.stop_rules import is_vote_certain
+from core.session.traces import Traces, make_traces
 from core.session.walks import Cases, Standing, Walks, make_ends, open_session, reveal
 
 
@@ -128,15 +130,41 @@ class Policy(ABC):
             margins, ends.alphas, ends.votes, ends.marks, spent, n_asked, ranks
         )
 
+    def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
+        """Play the same sessions step by step; yields them budget by budget."""
+        for column in range(cases.budgets.size):
+            played = []
+            for row, values in enumerate(cases.values):
+                state = open_session(ensemble, cases, self.name, row, column)
+                ranks = np.zeros(values.size, np.int64)
+                played.append([*self.steps(ensemble, state, values, ranks)])
+            ends = np.array([len(steps) - 1 for steps in played], np.int64)
+            spends = np.zeros((len(played), 1 + ends.max(initial=0)), np.int64)
+            chances = np.zeros((*spends.shape, len(ensemble.classes)))
+            for row, steps in enumerate(played):
+                for place, position in enumerate(steps):
+                    standing = self.standing(position)
+                    chances[row, place] = self.chances(ensemble, standing)
+                    spends[row, place] = position.state.spent
+            yield make_traces(ensemble, chances, spends, ends)
+
     def play(
         self, ensemble: Ensemble, state: State, values: FloatArray, out_ranks: IntArray
     ) -> Position:
         """Play a session on the values of a row; return where it ends."""
+        *_, end = self.steps(ensemble, state, values, out_ranks)
+        return end
+
+    def steps(
+        self, ensemble: Ensemble, state: State, values: FloatArray, out_ranks: IntArray
+    ) -> Iterator[Position]:
+        """Play a session on the values of a row; yield where it stands each time."""
         while True:
             position = Position.of(ensemble, state)
             step = self.find_next(position)
             is_decided = step.reason == "all_known"
             state = position.decide(n_draws=step.n_draws, is_decided=is_decided)
+            yield Position.of(ensemble, state)
             if step.feature_idx is None:
-                return Position.of(ensemble, state)
+                return
             state = reveal(ensemble, state, step.feature_idx, values, out_ranks)

@@ -13,6 +13,7 @@ StopReason = Literal[
     "budget_exhausted",
     "certain",
     "confident",
+    "certified",
     "all_known",
     "rejected_early",
     "max_questions",
@@ -44,6 +45,15 @@ class StopRule:
         Annotated[float, Interval(gt=0, le=1)] | None,
         doc("When the predicted class is this probable."),
     ] = None
+    disagreement: Annotated[
+        Annotated[float, Interval(gt=0, le=0.5)] | None,
+        doc("When at most this share of such stops differ from the session's end."),
+    ] = None
+    delta: Annotated[
+        float,
+        Interval(gt=0, le=0.5),
+        doc("Chance at which that share may be missed."),
+    ] = 0.1
     max_questions: Annotated[
         Annotated[int, Interval(ge=0, le=1_000_000_000)] | None,
         doc("When so many questions were answered."),
@@ -84,6 +94,10 @@ class State:
     is_ended: bool = False
     #: whether no further answer counts: then the forecast is the full vote
     is_decided: bool = False
+    #: whether only what was asked was answered, under one budget
+    is_led: bool = True
+    #: of the label set at the end; None: there is none
+    coverage: float | None = None
 
     @cached_property
     def spent(self) -> int:
@@ -138,3 +152,5 @@ class Forecast:
     known_share: float
     n_draws: int | None = None
     hoeffding_p: float | None = None
+    #: class positions that hold the true one with the coverage asked for; at the end
+    label_set: tuple[int, ...] | None = None

@@ -1,5 +1,6 @@
 """The policy `panels`: buy the best set that fits, and predict from what is known."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from core.session.answers import bundle_members
 from core.session.policy import Policy, Step
 from core.session.position import Position
 from core.session.state import State
+from core.session.traces import Traces, make_traces
 from core.session.walks import Cases, Standing, Walks, make_ends, open_session, reveal
 
 
@@ -23,6 +25,8 @@ class Branch:
     row_idxs: IntArray
     state: State
     ranks: IntArray
+    #: questions so far; a bundle is one
+    n_steps: int
 
 
 class PanelPolicy(Policy):
@@ -74,8 +78,7 @@ class PanelPolicy(Policy):
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the preferred panel for what is known."""
         ensemble = position.ensemble
-        ladder, status = ladder_of(ensemble), position.case.status
-        number = ladder.find_panel(status == kernels.KNOWN, status == kernels.GONE)
+        ladder, number = ladder_of(ensemble), find_number(position)
         values = position.case.values[None, :]
         logits = ladder.panels[number].logits(values, ladder.starts)
         return stand(ensemble, logits[0], np.array(number))
@@ -105,22 +108,12 @@ class PanelPolicy(Policy):
         ends = make_ends(ensemble, cases, cases.budgets.size)
         logits = ends.votes
         ladder = ladder_of(ensemble)
-        everyone = np.arange(cases.values.shape[0])
-        for column in range(cases.budgets.size if everyone.size else 0):
-            state = open_session(ensemble, cases, self.name, 0, column)
-            nobody = np.zeros(cases.values.shape[1], np.int64)
-            branches = [Branch(everyone, state, nobody)]
-            while branches:
-                branch = branches.pop()
-                position = Position.of(ensemble, branch.state)
-                step = self.find_next(position)
+        for column in range(cases.budgets.size):
+            for branch, step in self.follow(ensemble, cases, column):
                 if step.feature_idx is not None:
-                    branches += part_branch(ensemble, cases, branch, step.feature_idx)
                     continue
-                status = position.case.status
-                number = ladder.find_panel(
-                    status == kernels.KNOWN, status == kernels.GONE
-                )
+                position = Position.of(ensemble, branch.state)
+                number = find_number(position)
                 rows = branch.row_idxs
                 values = cases.values[rows]
                 panel = ladder.panels[number]
@@ -134,11 +127,55 @@ class PanelPolicy(Policy):
             **vars(standing), spent=ends.spent, n_asked=ends.n_asked, ranks=ends.ranks
         )
 
+    def follow(
+        self, ensemble: Ensemble, cases: Cases, column: int
+    ) -> Iterator[tuple[Branch, Step]]:
+        """Yield where rows stand under a budget, before each step and at the end."""
+        everyone = np.arange(cases.values.shape[0])
+        if not everyone.size:
+            return
+        state = open_session(ensemble, cases, self.name, 0, column)
+        nobody = np.zeros(cases.values.shape[1], np.int64)
+        branches = [Branch(everyone, state, nobody, 0)]
+        while branches:
+            branch = branches.pop()
+            step = self.find_next(Position.of(ensemble, branch.state))
+            yield branch, step
+            if step.feature_idx is not None:
+                branches += part_branch(ensemble, cases, branch, step.feature_idx)
+
+    def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
+        """Play the same sessions step by step; yields them budget by budget."""
+        ladder, n_rows = ladder_of(ensemble), cases.values.shape[0]
+        found: dict[int, FloatArray] = {}
+        for column in range(cases.budgets.size):
+            visits = [*self.follow(ensemble, cases, column)]
+            n_steps = 1 + max((branch.n_steps for branch, _ in visits), default=0)
+            spends = np.zeros((n_rows, n_steps), np.int64)
+            chances = np.zeros((n_rows, n_steps, len(ensemble.classes)))
+            ends = np.zeros(n_rows, np.int64)
+            for branch, _ in visits:
+                number = find_number(Position.of(ensemble, branch.state))
+                if number not in found:
+                    logits = ladder.panels[number].logits(cases.values, ladder.starts)
+                    found[number] = to_chances(logits)
+                rows, place = branch.row_idxs, branch.n_steps
+                chances[rows, place] = found[number][rows]
+                spends[rows, place] = branch.state.spent
+                ends[rows] = np.maximum(ends[rows], place)
+            yield make_traces(ensemble, chances, spends, ends)
+
 
 def ladder_of(ensemble: Ensemble) -> PanelLadder:
     """Return the panels of an ensemble that has some."""
     assert ensemble.panels is not None, "the policy needs them"
     return ensemble.panels
+
+
+def find_number(position: Position) -> int:
+    """Return the preferred panel for what is known, which predicts."""
+    ladder, status = ladder_of(position.ensemble), position.case.status
+    return ladder.find_panel(status == kernels.KNOWN, status == kernels.GONE)
 
 
 def find_aim(position: Position) -> int:
@@ -189,5 +226,5 @@ def part_branch(
         state = reveal(
             ensemble, branch.state, feature_idx, cases.values[rows[0]], ranks
         )
-        parts.append(Branch(rows, state, ranks))
+        parts.append(Branch(rows, state, ranks, branch.n_steps + 1))
     return parts

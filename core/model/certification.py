@@ -1,0 +1,74 @@
+"""What sessions on rows set aside showed: early stops that differ, and true classes."""
+
+import itertools
+from dataclasses import dataclass
+
+# How probable the label must be for a session to stop early: what is tried.
+THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
+
+# Strata of spend: thirds of the budget.
+N_STRATA = 3
+
+# Probabilities that the true class is held against, for label sets.
+CHANCES = (
+    *(0.0, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3),
+    *(step / 100 for step in range(1, 100)),
+    *(0.995, 0.999),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyRule:
+    """A session stops once its label is so probable, in strata that are open."""
+
+    threshold: float
+    #: one per stratum of spend
+    opens: tuple[bool, ...]
+
+
+EARLY_RULES = tuple(
+    EarlyRule(threshold, opens)
+    for opens in itertools.product((False, True), repeat=N_STRATA)
+    if any(opens)
+    for threshold in THRESHOLDS
+)
+
+# Of each rule: answers in each stratum, then how many of them differ.
+Counts = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Sessions under one budget; money in micro-units."""
+
+    budget: int | None
+    policy: str
+    #: spends from which on a session is in the second and in the third stratum
+    bounds: tuple[int, ...]
+    #: on rows of the folds, which say what to test first
+    guide: Counts
+    #: on the rows set aside
+    counts: Counts
+    #: by rule, on the rows set aside
+    mean_spends: tuple[int, ...]
+    #: without early stops
+    mean_spend: int
+    #: rows set aside whose true class had at least this chance at the end, by `chances`
+    n_covered: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Certification:
+    """Sessions of a model on rows that no part of its training saw.
+
+    No row is kept, only how many did what.
+    """
+
+    #: rows set aside
+    n_samples: int
+    #: rows of the folds
+    n_guide: int
+    rules: tuple[EarlyRule, ...]
+    chances: tuple[float, ...]
+    #: by budget, ascending; None is the last
+    levels: tuple[Level, ...]

@@ -1,0 +1,166 @@
+"""Rows set aside before training, and what the model's sessions on them show."""
+
+import itertools
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.errors import Refusal, RefusedError
+from core.model.certification import (
+    CHANCES,
+    EARLY_RULES,
+    N_STRATA,
+    Certification,
+    Level,
+)
+from core.model.ensemble import Ensemble
+from core.pipeline.validation import purchase_budgets
+from core.session import machine
+from core.session.policies import POLICIES
+from core.session.position import UNLIMITED, Position
+from core.session.state import StopRule
+from core.session.traces import Traces, count_stops
+from core.session.walks import Cases
+from core.table.dataset import Dataset
+
+# Rows set aside that are played, and rows of the folds that say what to test first.
+MAX_ASIDE_ROWS = 4000
+MAX_GUIDE_ROWS = 1000
+
+# Sessions that are played on rows set aside: few rows have many budgets.
+MAX_SESSIONS = 24_000
+LEAST_LEVELS, MOST_LEVELS = 8, 24
+
+# So that rows are set aside by other draws than those of the folds.
+ASIDE_STREAM = 1
+
+
+@dataclass(frozen=True)
+class UnseenRows:
+    """An ensemble, and rows that it was not trained on."""
+
+    ensemble: Ensemble
+    rows: Dataset
+
+
+def set_aside(
+    dataset: Dataset, share: float | None, seed: int
+) -> tuple[Dataset, Dataset | None]:
+    """Part rows to train on from rows for certificates; None where none are wanted.
+
+    They are drawn regardless of class. Row groups stay together, and of each one that
+    is set aside one row is taken at random: the rows of a group are no independent
+    cases. Raises `RefusedError` where one class is left, or no row set aside.
+    """
+    if share is None:
+        return dataset, None
+    random = np.random.default_rng((seed, ASIDE_STREAM))
+    row_groups = dataset.row_group_idxs
+    order = random.permutation(int(row_groups.max()) + 1)
+    is_aside = np.isin(row_groups, order[: int(share * order.size)])
+    kept = np.flatnonzero(~is_aside)
+    aside = random.permutation(np.flatnonzero(is_aside))
+    _, firsts = np.unique(row_groups[aside], return_index=True)
+    aside = np.sort(aside[np.sort(firsts)[:MAX_ASIDE_ROWS]])
+    if np.unique(dataset.targets[kept]).size < 2 or not aside.size:
+        rule = "must set a row aside and leave two classes to train on"
+        raise RefusedError([Refusal("certificate.share", rule, f"{share:g}")])
+    return dataset.take(kept), dataset.take(aside)
+
+
+def certify(
+    whole: UnseenRows, folds: Sequence[UnseenRows], budgets: Sequence[int], seed: int
+) -> Generator[float, None, Certification]:
+    """Play the model's sessions on rows set aside; count how stopping early fares.
+
+    Yields how much of it is done, 0 to 1. `folds` were trained on some of the rows
+    that the whole was, and have the others of these. `budgets` are those to play, in
+    micro-units; none: those that the model tells apart.
+    """
+    n_rows, ensemble = whole.rows.n_samples, whole.ensemble
+    most = min(max(MAX_SESSIONS // n_rows, LEAST_LEVELS), MOST_LEVELS)
+    limits = [*sorted(set(budgets)), None] if budgets else find_levels(ensemble, most)
+    guides = [
+        UnseenRows(
+            # It forecasts as the whole does.
+            replace(one.ensemble, calibrations=ensemble.calibrations),
+            thin_guide(one.rows, len(folds)),
+        )
+        for one in folds
+    ]
+    policies = [ensemble.policy_at(limit) for limit in limits]
+    played = [list_traces(one, limits, policies, seed) for one in (whole, *guides)]
+    dearest = purchase_budgets(ensemble, most)[-2] or 0
+    levels = []
+    for policy, limit in zip(policies, limits, strict=True):
+        traces, *others = [next(one) for one in played]
+        total = dearest if limit is None else min(limit, dearest)
+        bounds = tuple(-(-part * total // N_STRATA) for part in range(1, N_STRATA))
+        level = make_level(limit, policy, bounds, traces, whole.rows)
+        guide = np.zeros((len(EARLY_RULES), 2 * N_STRATA), np.int64)
+        for one in others:
+            guide += count_stops(one, EARLY_RULES, bounds)[0]
+        levels.append(replace(level, guide=tuple(map(tuple, guide.tolist()))))
+        yield len(levels) / len(limits)
+    n_guide = sum(one.rows.n_samples for one in guides)
+    return Certification(n_rows, n_guide, EARLY_RULES, CHANCES, tuple(levels))
+
+
+def thin_guide(rows: Dataset, n_folds: int) -> Dataset:
+    """Take some rows of a fold, evenly spaced."""
+    n_few = min(rows.n_samples, max(1, MAX_GUIDE_ROWS // n_folds))
+    return rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
+
+
+def find_levels(ensemble: Ensemble, most: int) -> list[int | None]:
+    """Return budgets above 0 under which sessions begin differently, thinned to `most`.
+
+    Each is the least of those that begin alike.
+    """
+    last, found = None, []
+    for budget in purchase_budgets(ensemble, 1 << 20):
+        state = machine.start(ensemble, budget, stop=StopRule(certain=False))
+        policy, position = POLICIES[state.policy], Position.of(ensemble, state)
+        plan = policy.plan_length(position), policy.could_ask(position)
+        if budget is None or (budget > 0 and (state.policy, plan) != last):
+            found.append(budget)
+        last = state.policy, plan
+    picks = np.linspace(0, len(found) - 1, min(most, len(found))).round().astype(int)
+    return [found[pick] for pick in picks]
+
+
+def list_traces(
+    one: UnseenRows, limits: Sequence[int | None], policies: Sequence[str], seed: int
+) -> Iterator[Traces]:
+    """Play the sessions of unseen rows, budget by budget; these ascend."""
+    values = np.ascontiguousarray(one.rows.values)
+    for policy, places in itertools.groupby(range(len(limits)), policies.__getitem__):
+        its_limits = [limits[place] for place in places]
+        budgets = [UNLIMITED if limit is None else limit for limit in its_limits]
+        streams = range(one.rows.n_samples)
+        cases = Cases(values, np.array(budgets, np.int64), seed, streams)
+        yield from POLICIES[policy].trace(one.ensemble, cases)
+
+
+def make_level(
+    budget: int | None,
+    policy: str,
+    bounds: tuple[int, ...],
+    traces: Traces,
+    rows: Dataset,
+) -> Level:
+    """Return what the sessions of rows set aside show under one budget; no guide."""
+    counts, spends = count_stops(traces, EARLY_RULES, bounds)
+    true = traces.chances[np.arange(rows.n_samples), rows.targets]
+    n_covered = (true[:, None] >= np.array(CHANCES)).sum(axis=0)
+    return Level(
+        budget=budget,
+        policy=policy,
+        bounds=bounds,
+        guide=(),
+        counts=tuple(map(tuple, counts.tolist())),
+        mean_spends=tuple((spends // rows.n_samples).tolist()),
+        mean_spend=int(traces.spends[:, -1].sum()) // rows.n_samples,
+        n_covered=tuple(n_covered.tolist()),
+    )

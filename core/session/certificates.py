@@ -1,0 +1,217 @@
+"""Early stops and label sets with a guarantee, from sessions on rows set aside."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from core.model.certification import N_STRATA, Certification, Level
+from core.model.ensemble import Ensemble
+from core.session.state import State
+
+# Of label sets, the least and the greatest that may be asked for.
+COVERAGES = 0.5, 0.999
+
+Lack = Literal[
+    "no_rows",
+    "other_policy",
+    "small_budget",
+    "known_values",
+    "other_answers",
+    "too_few_rows",
+    "not_shown",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Sessions set aside that stopped within a range of spend."""
+
+    #: in micro-units; the stratum goes up to the next one's
+    least_spend: int
+    #: whether a session may stop early here
+    is_open: bool
+    n_samples: int
+    n_differing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """When a session may stop early, or why it never does; money in micro-units."""
+
+    lack: Lack | None
+    #: under which the sessions set aside were played
+    budget: int | None = None
+    #: how probable the label must be; None: there is no early stop
+    threshold: float | None = None
+    n_samples: int = 0
+    strata: tuple[Stratum, ...] = ()
+    #: mean spends of the sessions set aside, with early stops and without
+    mean_spend: int | None = None
+    mean_spend_whole: int | None = None
+
+    def allows(self, confidence: float, spent: int) -> bool:
+        """Return whether a session may stop with such a label, at such a spend."""
+        if self.threshold is None or confidence < self.threshold:
+            return False
+        reached = [one for one in self.strata if one.least_spend <= spent]
+        return reached[-1].is_open
+
+
+def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
+    """Return the certificate of a session that asks for one.
+
+    Notes
+    -----
+    With probability 1 - delta over the rows set aside, of sessions to come at most a
+    share alpha stop with another label than they would end with: of those that stop in
+    each stratum of spend, and so of all. Rows and sessions must be exchangeable, and
+    the session asked as those were: nothing known beforehand, only what is asked is
+    answered.
+
+    Learn then test (Angelopoulos, Bates, Candes, Jordan and Lei 2021) with their split
+    fixed sequence: rows of the folds order the rules, and rows set aside test one
+    after the other, up to the first that fails. That a rule errs too often in some
+    open stratum is tested by the largest of the strata's exact binomial p-values
+    (Berger 1982), so that strata cost nothing. Of the rules that pass, the one that
+    spends least is taken.
+    """
+    alpha, delta = state.stop.disagreement, state.stop.delta
+    assert alpha is not None, "a certificate is asked for"
+    level, lack = find_level(ensemble, state)
+    if level is None:
+        return Certificate(lack)
+    certification = ensemble.certification
+    assert certification is not None, "it has the level"
+    n_samples = certification.n_samples
+    place = find_rule(certification, level, alpha, delta)
+    if place is None:
+        is_small = (1.0 - alpha) ** n_samples > delta
+        lack = "too_few_rows" if is_small else "not_shown"
+        return Certificate(lack, level.budget, n_samples=n_samples)
+    rule, counts = certification.rules[place], level.counts[place]
+    strata = zip(
+        (0, *level.bounds),
+        rule.opens,
+        counts[:N_STRATA],
+        counts[N_STRATA:],
+        strict=True,
+    )
+    return Certificate(
+        lack=None,
+        budget=level.budget,
+        threshold=rule.threshold,
+        n_samples=n_samples,
+        strata=tuple(Stratum(*one) for one in strata),
+        mean_spend=level.mean_spends[place],
+        mean_spend_whole=level.mean_spend,
+    )
+
+
+def find_level(
+    ensemble: Ensemble, state: State
+) -> tuple[Level, None] | tuple[None, Lack]:
+    """Return the sessions set aside that are like a session, or why there are none.
+
+    Those of the largest budget that is not above the session's.
+    """
+    certification = ensemble.certification
+    if certification is None:
+        return None, "no_rows"
+    if state.known:
+        return None, "known_values"
+    if not state.is_led:
+        return None, "other_answers"
+    most = math.inf if state.budget is None else state.budget
+    within = [
+        one
+        for one in certification.levels
+        if (math.inf if one.budget is None else one.budget) <= most
+    ]
+    if not within:
+        return None, "small_budget"
+    is_same = within[-1].policy == state.policy
+    return (within[-1], None) if is_same else (None, "other_policy")
+
+
+@lru_cache(maxsize=256)
+def find_rule(
+    certification: Certification, level: Level, alpha: float, delta: float
+) -> int | None:
+    """Return the position of the rule to stop by; None where the first one fails."""
+    if certification.n_guide == 0:
+        return None
+    scale = certification.n_samples / certification.n_guide
+    expected = [
+        find_p_value(scale_counts(counts, scale), rule.opens, alpha)
+        for counts, rule in zip(level.guide, certification.rules, strict=True)
+    ]
+    passed: list[int] = []
+    for place in np.argsort(expected, kind="stable").tolist():
+        opens = certification.rules[place].opens
+        if find_p_value(level.counts[place], opens, alpha) > delta:
+            break
+        passed.append(place)
+    return min(passed, key=lambda place: level.mean_spends[place], default=None)
+
+
+def scale_counts(counts: tuple[int, ...], scale: float) -> tuple[int, ...]:
+    """Return what counts on the guide let expect of the rows set aside, warily."""
+    sizes = [math.floor(scale * one) for one in counts[:N_STRATA]]
+    pairs = zip(counts[:N_STRATA], counts[N_STRATA:], sizes, strict=True)
+    differing = (math.ceil((d + 0.5) / (n + 1.0) * size) for n, d, size in pairs)
+    return (*sizes, *differing)
+
+
+def find_p_value(
+    counts: tuple[int, ...], opens: tuple[bool, ...], alpha: float
+) -> float:
+    """Return the p-value of a rule's erring too often in some open stratum.
+
+    Where no session stops early none differs: such a stratum needs no test.
+    """
+    pairs = zip(opens, counts[:N_STRATA], counts[N_STRATA:], strict=True)
+    return max(binomial_tail(d, n, alpha) for is_open, n, d in pairs if is_open)
+
+
+def binomial_tail(n_hits: int, n_trials: int, chance: float) -> float:
+    """Return the chance of at most so many hits in independent trials; 1 of none."""
+    if n_hits >= n_trials:
+        return 1.0
+    hits = np.arange(n_hits + 1)
+    steps = np.log((n_trials - hits[:-1]) / hits[1:])
+    choices = np.concatenate(([0.0], np.cumsum(steps)))
+    logs = choices + hits * math.log(chance) + (n_trials - hits) * math.log1p(-chance)
+    return min(1.0, float(np.exp(logs).sum()))
+
+
+def find_label_set(
+    ensemble: Ensemble, state: State, probabilities: tuple[float, ...], label: int
+) -> tuple[int, ...] | None:
+    """Return the classes that hold the true one with the coverage a session asks for.
+
+    None where the session is not like those set aside. `probabilities` and `label` are
+    those of its end.
+
+    Notes
+    -----
+    Split conformal prediction with the score 1 - p of the true class (Vovk, Gammerman
+    and Shafer 2005; Sadinle, Lei and Wasserman 2019): at least ceil((n + 1) coverage)
+    of n rows set aside had a true class of this probability. The coverage is the mean
+    over rows set aside and cases, not that of each class. The label is always in it.
+    """
+    level, _ = find_level(ensemble, state)
+    if level is None or state.coverage is None:
+        return None
+    certification = ensemble.certification
+    assert certification is not None, "it has the level"
+    n_needed = math.ceil((certification.n_samples + 1) * state.coverage)
+    pairs = zip(certification.chances, level.n_covered, strict=True)
+    least = max((chance for chance, n in pairs if n >= n_needed), default=0.0)
+    return tuple(
+        idx
+        for idx, chance in enumerate(probabilities)
+        if chance >= least or idx == label
+    )

@@ -1,0 +1,136 @@
+"""Sessions step by step are the sessions of the machine; and where they would stop."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.model.certification import EARLY_RULES, EarlyRule
+from core.session import machine
+from core.session.policies import POLICIES, served_by
+from core.session.position import UNLIMITED
+from core.session.state import Answer
+from core.session.traces import Traces, count_stops
+from core.session.walks import Cases
+from tests import strategies
+from tests.cascades import cascades
+from tests.panels import make_ladder, with_panels
+from tests.sessions import NEVER
+
+
+def steps_of(ensemble, state, row):
+    """The forecast and what is spent, from the beginning of a session to its end."""
+    told = []
+    while True:
+        told.append((machine.forecast(ensemble, state), state.spent))
+        question = machine.next_question(ensemble, state)
+        if question is None:
+            return told
+        revealed = sorted(question.feature_idxs, key=lambda idx: math.isnan(row[idx]))
+        answers = [
+            Answer(idx, "unavailable")
+            if math.isnan(row[idx])
+            else Answer(idx, "value", float(row[idx]))
+            for idx in revealed
+        ]
+        state = machine.observe(ensemble, state, answers)
+
+
+@settings(max_examples=30)
+@given(strategies.ensembles() | cascades(), st.data())
+def test_traces_are_the_sessions_of_the_machine_step_by_step(ensemble, data):
+    assert_traced(ensemble, data.draw(st.sampled_from(served_by(ensemble))), data)
+
+
+@settings(max_examples=30)
+@given(with_panels(strategies.stump_ensembles()), st.data())
+def test_traces_of_many_rows_are_their_sessions(ensemble, data):
+    assert_traced(ensemble, "panels", data)
+
+
+def assert_traced(ensemble, policy, data):
+    rows = data.draw(strategies.tables(ensemble.catalogue, max_rows=3))
+    budgets = sorted(data.draw(st.sets(st.integers(0, 9_000_000), max_size=2)))
+    limits = np.array([*budgets, UNLIMITED])
+    cases = Cases(rows, limits, seed=3, streams=range(len(rows)))
+
+    found = list(POLICIES[policy].trace(ensemble, cases))
+
+    for traces, budget in zip(found, [*budgets, None], strict=True):
+        for number, row in enumerate(rows):
+            state = machine.start(
+                ensemble, budget, 3, policy=policy, stop=NEVER, stream=number
+            )
+            told = steps_of(ensemble, state, row)
+            told += [told[-1]] * (traces.labels.shape[1] - len(told))
+            chances = [one.probabilities[one.label] for one, _ in told]
+            assert traces.labels[number].tolist() == [one.label for one, _ in told]
+            assert np.allclose(traces.confidences[number], chances, atol=1e-9)
+            assert traces.spends[number].tolist() == [spent for _, spent in told]
+            assert np.allclose(traces.chances[number], told[-1][0].probabilities)
+
+
+@pytest.mark.parametrize("policy", ["ordered", "panels"])
+def test_no_row_has_no_trace(ensemble, policy):
+    ensemble = replace(ensemble, panels=make_ladder(ensemble, [(0, 1)]))
+    cases = Cases(np.empty((0, 2)), np.array([5]), 0, range(0))
+
+    (found,) = POLICIES[policy].trace(ensemble, cases)
+
+    assert found.labels.shape == (0, 1)
+
+
+def traces_of(confidences, labels, spends) -> Traces:
+    shape = np.shape(labels)
+    return Traces(
+        np.array(confidences, float),
+        np.array(labels).reshape(shape),
+        np.array(spends),
+        np.zeros((shape[0], 2)),
+    )
+
+
+def naive_stop(confidences, labels, spends, rule, bounds):
+    """Stratum, whether the label differs, and the spend of one session's stop."""
+    for confidence, label, spent in zip(confidences, labels, spends, strict=True):
+        stratum = sum(spent >= bound for bound in bounds)
+        if confidence >= rule.threshold and rule.opens[stratum]:
+            return stratum, label != labels[-1], spent
+    return stratum, False, spent
+
+
+@given(st.integers(0, 99), st.integers(1, 6), st.integers(1, 5))
+def test_stops_are_counted_as_by_hand(seed, n_rows, n_steps):
+    random = np.random.default_rng(seed)
+    shape = (n_rows, n_steps)
+    traces = traces_of(
+        random.uniform(0.5, 1.0, shape),
+        random.integers(0, 3, shape),
+        np.sort(random.integers(0, 9, shape), axis=1),
+    )
+
+    counts, spends = count_stops(traces, EARLY_RULES, (3, 6))
+
+    for place, rule in enumerate(EARLY_RULES):
+        sessions = zip(traces.confidences, traces.labels, traces.spends, strict=True)
+        stops = [naive_stop(*map(list, one), rule, (3, 6)) for one in sessions]
+        for stratum in range(3):
+            there = [differs for at, differs, _ in stops if at == stratum]
+            assert counts[place, stratum] == len(there)
+            assert counts[place, 3 + stratum] == sum(there)
+        assert spends[place] == sum(spent for *_, spent in stops)
+
+
+def test_stratum_begins_at_its_bound_and_closed_ones_go_on():
+    traces = traces_of([[0.9, 0.9, 0.9]], [[0, 1, 1]], [[2, 3, 9]])
+    opens = [(True, True, True), (False, True, True), (False, False, True)]
+
+    counts = [
+        count_stops(traces, [EarlyRule(0.9, one)], (3, 6))[0][0].tolist()
+        for one in opens
+    ]
+
+    assert counts == [[1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]]

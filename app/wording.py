@@ -10,11 +10,25 @@ STOP_WORDS = {
     "budget_exhausted": "what remains of the budget pays no further feature",
     "certain": "no answer of the plan at this budget can change the prediction",
     "confident": "the prediction is as certain as was asked for",
+    "certified": "the answer is as likely to stay as the certificate asks",
     "all_known": "every feature that the model reads is answered",
     "rejected_early": "a stage of the cascade has rejected the case",
     "max_questions": "the agreed number of questions is reached",
     "client_stopped": "stopped on request",
     "expired": "the session expired",
+}
+
+
+# Of a certificate: why a session never stops early by it, and where it does.
+LACKS: dict[str | None, str] = {
+    None: "Shown on rows that nothing was trained on.",
+    "no_rows": "The model has no rows set aside for it at these prices.",
+    "other_policy": "Rows set aside were asked by another policy.",
+    "small_budget": "No budget so small was tried on rows set aside.",
+    "known_values": "Of rows set aside nothing was known beforehand.",
+    "other_answers": "Rows set aside answered what was asked, under one budget.",
+    "too_few_rows": "Too few rows were set aside for so small a share.",
+    "not_shown": "The rows set aside don't show it.",
 }
 
 

@@ -171,6 +171,7 @@ class Client:
         seed: int | None = None,
         stop: Mapping[str, Any] | None = None,
         prices: Mapping[str, Any] | None = None,
+        coverage: float | None = None,
     ) -> PredictionSession:
         """Open a session. `model` is an id or a name; `budget` None is unlimited.
 
@@ -183,8 +184,9 @@ class Client:
         wish: Json = {"model": id_of(model), "budget": budget}
         if known:
             wish["known"] = {name: plain(value) for name, value in known.items()}
-        more = {"policy": policy, "seed": seed, "stop": stop and dict(stop)}
+        more: Json = {"policy": policy, "seed": seed, "stop": stop and dict(stop)}
         more["prices"] = None if prices is None else dict(prices)
+        more["coverage"] = coverage
         wish |= {name: value for name, value in more.items() if value is not None}
         return PredictionSession(
             self.connection, self.connection.ask("POST", "/predict", json=wish)

@@ -83,6 +83,18 @@ class PredictionSession:
         raw = self.raw["question"]
         return None if raw is None else Question(self, **known_fields(Question, raw))
 
+    @property
+    def label_set(self) -> list[str] | None:
+        """Labels of which one is true with the coverage asked for; at the end."""
+        found: list[str] | None = self.prediction["label_set"]
+        return found
+
+    @property
+    def certificate(self) -> Json | None:
+        """When the session stops early, or why it never does; if that was asked."""
+        certificate: Json | None = self.raw["certificate"]
+        return certificate
+
     def __iter__(self) -> "Iterator[Question]":
         return self.questions()
 

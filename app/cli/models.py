@@ -12,9 +12,13 @@ import typer
 from rich.markup import escape
 
 from app.cli.options import (
+    STOP,
     Budget,
     Confidence,
+    Coverage,
     Data,
+    Delta,
+    Disagreement,
     MaxQuestions,
     ModelFile,
     Policy,
@@ -30,6 +34,7 @@ from app.documents import files
 from app.documents.bodies import models as bodies
 from app.terminal import show
 from app.terminal.ask import run_session, split_named
+from app.terminal.transcript import say_certificate
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
@@ -107,6 +112,9 @@ def ask_case(
     policy: Policy = None,
     seed: Seed = 0,
     confidence: Confidence = None,
+    disagreement: Disagreement = None,
+    delta: Delta = STOP["delta"].default,
+    coverage: Coverage = None,
     max_questions: MaxQuestions = None,
     go_on: Annotated[
         bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
@@ -122,10 +130,12 @@ def ask_case(
         seed,
         parse_known(known or [], ensemble),
         parse_policy(policy, ensemble),
-        StopRule(certain=True, confidence=confidence, max_questions=max_questions),
+        StopRule(True, confidence, disagreement, delta, max_questions),
+        coverage=coverage,
     )
     is_terminal = sys.stdin.isatty()
     output.print(f"{escape(stored.name)}. Type help for what can be answered.")
+    say_certificate(output, ensemble, state)
     run_session(
         ensemble,
         state,

@@ -20,6 +20,7 @@ from core.model.rows import check_rows
 from core.parameters import Parameter, parameters
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
+from core.session.certificates import COVERAGES
 from core.session.policies import POLICIES, check_policy
 from core.session.state import StopRule
 from core.table.check import CheckedTable
@@ -67,6 +68,7 @@ def parser_of(one: Parameter) -> Callable[[object], Any]:
 PORT = Parameter("port", int, None, least=0, most=65535)
 SEED = parameters(BoostParams)["seed"]
 STOP = parameters(StopRule)
+COVERAGE = Parameter("coverage", float, None, least=COVERAGES[0], most=COVERAGES[1])
 Port = Annotated[int, typer.Option(parser=parser_of(PORT), help="0: any free one.")]
 Seed = Annotated[
     int, typer.Option(parser=parser_of(SEED), help="Of the policy sample.")
@@ -74,6 +76,25 @@ Seed = Annotated[
 Confidence = Annotated[
     float | None,
     typer.Option(parser=parser_of(STOP["confidence"]), help="Certain enough to stop."),
+]
+Disagreement = Annotated[
+    float | None,
+    typer.Option(
+        parser=parser_of(STOP["disagreement"]),
+        help="Stop early where at most this share of labels differs from the end's.",
+    ),
+]
+Delta = Annotated[
+    float,
+    typer.Option(
+        parser=parser_of(STOP["delta"]), help="Chance that this share is missed."
+    ),
+]
+Coverage = Annotated[
+    float | None,
+    typer.Option(
+        parser=parser_of(COVERAGE), help="Of the labels at the end: say all likely."
+    ),
 ]
 MaxQuestions = Annotated[
     int | None, typer.Option(parser=parser_of(STOP["max_questions"]))

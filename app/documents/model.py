@@ -12,7 +12,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.documents.catalogue import FeatureShape, GroupShape, Micros, check_catalogue
-from app.documents.fields import ErrorCost, Name, Policy, Unit
+from app.documents.certification import (
+    CertificationShape,
+    build_certification,
+    check_certification,
+)
+from app.documents.curve import CurveShape
+from app.documents.fields import ErrorCost, Name, Policy, Share, Unit
 from app.documents.hypotheses import (
     HypothesisShape,
     build_hypothesis,
@@ -41,11 +47,8 @@ from core.session.policies import POLICIES, served_by
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, count_outputs
 
-# A share that was summed up may exceed 1 by rounding.
-Share = Annotated[float, Field(ge=0, le=1 + 1e-9)]
 Shift = Annotated[float, Field(ge=-1e6, le=1e6)]
 Slope = Annotated[float, Field(ge=0, le=1e6)]
-Spend = Annotated[float, Field(ge=0, le=1e18)]
 
 
 class ClassShape(StoredShape):
@@ -75,18 +78,6 @@ class CalibrationShape(StoredShape):
 class BudgetRangeShape(StoredShape):
     up_to: Micros | None = Field(alias="up_to_micros")
     policy: Policy
-
-
-class CurveShape(StoredShape):
-    budgets: Many[Micros | None] = Field(alias="budgets_micros")
-    errors: Many[Share]
-    errors_calibrated: Many[Share]
-    mean_spends: Many[Spend] = Field(alias="mean_spends_micros")
-    max_spends: Many[Micros] = Field(alias="max_spends_micros")
-    n_samples: Annotated[int, Field(ge=0, le=2**53)] = Field(alias="rows")
-    n_effective: Annotated[float, Field(gt=0, le=2**53)] | None = Field(
-        default=None, alias="effective_rows", exclude_if=lambda rows: rows is None
-    )
 
 
 def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
@@ -122,6 +113,9 @@ class ModelDocument(StoredShape):
     calibrations: dict[Policy, CalibrationShape | None]
     panels: PanelLadderShape | None = None
     error_costs: Many[Many[ErrorCost]] | None = None
+    certification: CertificationShape | None = Field(
+        default=None, exclude_if=lambda one: one is None
+    )
     curve: CurveShape | None = None
     card: Facts
 
@@ -173,6 +167,7 @@ def model_from_json(raw: object) -> Model:
         check_parts(document),
         check_cascade(document),
         check_hypotheses(document, catalogue),
+        check_certification(document.certification),
         check_panels(document.panels, len(document.features), document.n_outputs),
     )
     ensemble = build_ensemble(document, catalogue)
@@ -221,6 +216,7 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
         ),
         is_multilabel=bool(document.is_multilabel),
         panels=build_panels(document.panels),
+        certification=build_certification(document.certification),
         ranges=tuple(one.to(BudgetRange) for one in document.ranges or ()),
         cascade=cascade
         and cascade.to(Cascade, stages=tuple(one.to(Stage) for one in cascade.stages)),

@@ -23,6 +23,9 @@ from core.table.spec import (
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 
+# Each is played on every row set aside.
+MAX_BUDGETS = 24
+
 SPEC_EXAMPLE: dict[str, Any] = {
     "name": "heart-cleveland",
     "target": "disease",
@@ -90,6 +93,33 @@ class SpecValidation(Shape):
     )
 
 
+NO_FOLDS = SpecValidation(folds=0)
+
+
+class SpecCertificate(Shape):
+    """Rows are set aside, and nothing is trained on them.
+
+    Sessions can then ask for early stops with a guarantee, and for label sets. Of rows
+    with one `group_by` value one is used.
+    """
+
+    share: Annotated[
+        float,
+        BeforeValidator(
+            parameters(TrainingSpec)["certify_share"].check,
+            json_schema_input_type=float,
+        ),
+    ] = Field(default=0.25, examples=[0.25], description="Above 0, at most 0.5.")
+    budgets: Annotated[list[Amount], Field(min_length=1, max_length=MAX_BUDGETS)] | (
+        None
+    ) = Field(
+        default=None,
+        examples=[[20.0, 60.0]],
+        description="Budgets to certify sessions for, besides unlimited ones; by "
+        "default those that the model tells apart.",
+    )
+
+
 class SpecSelection(shape_of(SelectionParams, ("criterion",))):  # type: ignore[misc]  # made of core's fields
     """Features are selected before training, and no other is ever asked for.
 
@@ -138,6 +168,11 @@ class SpecDocument(Shape):
     group_by: Text | None = Field(default=None, examples=[None])
     error_costs: dict[str, dict[str, ErrorCost]] | None = Field(
         default=None, examples=[None]
+    )
+    certificate: SpecCertificate | None = Field(
+        default=None,
+        examples=[{"share": 0.25}],
+        description="Null: no row is set aside, so no stop has a certificate.",
     )
     selection: SpecSelection | None = Field(
         default=None,
@@ -195,7 +230,9 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
         [one.name for one in groups], [one.members or [] for one in groups]
     )
     broken += [*check_features(table), *check_roles(table)]
-    selection = document.selection
+    selection, certificate = document.selection, document.certificate
+    if certificate is not None and not (document.validation or NO_FOLDS).folds:
+        broken.append(Refusal("certificate", "needs folds: see `validation`"))
     spec = document.to(
         TrainingSpec,
         table=table,
@@ -206,6 +243,8 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
         ),
         auto=auto,
         folds=0 if document.validation is None else document.validation.folds,
+        certify_share=None if certificate is None else certificate.share,
+        certify_budgets=tuple(certificate.budgets or ()) if certificate else (),
         selection=None if selection is None else SelectionParams(**dict(selection)),
     )
     return spec, broken

@@ -3,9 +3,10 @@
 from rich.console import Console
 from rich.markup import escape
 
-from app.wording import STOP_WORDS, money, percent, prediction_words, why
+from app.wording import LACKS, STOP_WORDS, money, percent, prediction_words, why
 from core.model.ensemble import Ensemble
 from core.session import machine
+from core.session.certificates import find_certificate
 from core.session.state import Question, State
 
 
@@ -44,12 +45,32 @@ def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
     for position, one in enumerate(ensemble.classes):
         share = percent(forecast.probabilities[position])
         console.print(f"   {escape(one.display)}: {share}")
+    if forecast.label_set is not None:
+        shown = ", ".join(ensemble.classes[idx].display for idx in forecast.label_set)
+        coverage = percent(state.coverage or 0.0)
+        console.print(f"With a chance of {coverage} it is one of: {escape(shown)}")
     if forecast.hoeffding_p is not None and forecast.n_draws:
         console.print(
             f"   {forecast.n_draws} draws; such a lead has a chance of at most "
             f"{forecast.hoeffding_p:.2g} if the full vote pointed the other way",
             style="dim",
         )
+
+
+def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
+    """When the session stops early, where it asked for a certificate."""
+    if state.stop.disagreement is None:
+        return
+    found = find_certificate(ensemble, state)
+    if found.threshold is None:
+        console.print(f"No early stop: {LACKS[found.lack]}")
+        return
+    unit = ensemble.catalogue.cost_unit
+    mean, whole = found.mean_spend or 0, found.mean_spend_whole or 0
+    console.print(
+        f"Stops early from {percent(found.threshold)} on; of {found.n_samples} rows "
+        f"that took {money(mean, unit)} of {money(whole, unit)} on average."
+    )
 
 
 def say_value(ensemble: Ensemble, feature_idx: int, value: float) -> str:

@@ -10,6 +10,7 @@ from app.documents.fields import Amount, Key, Policy, Value
 from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from app.records import Refit, SessionState
+from core.session.certificates import COVERAGES
 from core.session.state import Outcome, StopRule
 from core.table.catalogue import FeatureType
 
@@ -56,6 +57,14 @@ class PredictRequest(Shape):
     )
     stop: StopWish = Field(
         default_factory=StopWish, examples=[{"certain": True, "confidence": 0.95}]
+    )
+    coverage: float | None = Field(
+        default=None,
+        ge=COVERAGES[0],
+        le=COVERAGES[1],
+        examples=[0.9],
+        description="Of the label set at the session's end, which holds the true "
+        "class with at least this chance.",
     )
 
 
@@ -151,6 +160,12 @@ class Prediction(Answer):
         "chance of such a lead if the full vote pointed the other way.",
     )
 
+    label_set: list[str] | None = Field(
+        examples=[None],
+        description="Labels of which one is true with the session's `coverage`. Null "
+        "before the session's end, and where it can't be guaranteed.",
+    )
+
 
 class TakenAnswer(Answer):
     feature: str = Field(examples=["age"])
@@ -178,7 +193,47 @@ class Prices(Answer):
 class Stop(Answer):
     certain: bool = Field(examples=[True])
     confidence: float | None = Field(examples=[0.95])
+    disagreement: float | None = Field(examples=[None])
+    delta: float = Field(examples=[0.1])
     max_questions: int | None = Field(examples=[None])
+
+
+class CertificateStratum(Answer):
+    """Sessions set aside that stopped within a range of spend, up to the next."""
+
+    least_spend: Units = Field(examples=[20.0])
+    open: bool = Field(
+        validation_alias="is_open",
+        examples=[True],
+        description="Whether a session may stop early here.",
+    )
+    rows: int = Field(validation_alias="n_samples", examples=[154])
+    differing: int = Field(
+        validation_alias="n_differing",
+        examples=[2],
+        description="Of these rows those with another label than at the end.",
+    )
+
+
+class Certificate(Answer):
+    """When a session stops early (`certified`), or why it never does."""
+
+    disagreement: float = Field(examples=[0.05])
+    delta: float = Field(examples=[0.1])
+    in_force: bool = Field(examples=[True])
+    why: str = Field(examples=["Shown on rows set aside."])
+    budget: Units | None = Field(
+        examples=[60.0], description="Under which they were played; null: unlimited."
+    )
+    threshold: float | None = Field(
+        examples=[0.95], description="How probable the label must be."
+    )
+    rows: int = Field(validation_alias="n_samples", examples=[250])
+    strata: list[CertificateStratum]
+    mean_spend: Units | None = Field(examples=[31.5])
+    mean_spend_whole: Units | None = Field(
+        examples=[58.0], description="Without early stops."
+    )
 
 
 class SessionSummary(Answer):
@@ -219,6 +274,10 @@ class Session(Answer):
     stop: Stop | None
     prices: Prices | None = Field(
         description="Null: those of the model, or the session was erased."
+    )
+    coverage: float | None = Field(examples=[None])
+    certificate: Certificate | None = Field(
+        description="Null unless `stop` has a `disagreement`."
     )
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
     updated_at: datetime = Field(examples=[EXAMPLE_TIME])

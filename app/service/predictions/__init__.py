@@ -71,10 +71,8 @@ def start(
     seed = (
         secrets.randbelow(bodies.MAX_SEED + 1) if wanted.seed is None else wanted.seed
     )
-    rule = wanted.stop.to(StopRule)
-    state = machine.start(
-        model.ensemble, wanted.budget, seed, known, wanted.policy, rule
-    )
+    asked = wanted.budget, seed, known, wanted.policy, wanted.stop.to(StopRule)
+    state = machine.start(model.ensemble, *asked, coverage=wanted.coverage)
     session = PredictSession(
         id=sessions.make_id(),
         model_id=choice.model_id,

@@ -6,10 +6,11 @@ from app.documents.fields import Value
 from app.documents.state import Texts
 from app.records import PredictSession
 from app.service.predictions.refits import RefitStanding
-from app.wording import why
+from app.wording import LACKS, why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine
+from core.session.certificates import find_certificate
 from core.session.state import Question, State
 from core.table.catalogue import UNSEEN, Feature
 
@@ -39,6 +40,8 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         seed=None,
         stop=None,
         prices=None,
+        coverage=None,
+        certificate=None,
     )
 
 
@@ -61,6 +64,7 @@ def view_of(
         prediction=prediction_of(ensemble, state),
         should_stop=state.stop_reason is not None,
         answers=answers_of(ensemble, state, texts),
+        certificate=certificate_of(ensemble, state),
         pending=[features[idx].name for idx in state.pending],
         prices=None if standing is None else prices_of(ensemble, standing),
     )
@@ -102,7 +106,22 @@ def prediction_of(ensemble: Ensemble, state: State) -> bodies.Prediction:
         )
     ]
     shown = sorted(classes, key=lambda one: -one.probability)
-    return bodies.Prediction.of(classes[forecast.label], forecast, classes=shown)
+    label_set = forecast.label_set and [
+        classes[idx].label for idx in forecast.label_set
+    ]
+    return bodies.Prediction.of(
+        classes[forecast.label], forecast, classes=shown, label_set=label_set
+    )
+
+
+def certificate_of(ensemble: Ensemble, state: State) -> bodies.Certificate | None:
+    """The certificate that a session asked for."""
+    if state.stop.disagreement is None:
+        return None
+    found = find_certificate(ensemble, state)
+    return bodies.Certificate.of(
+        found, state.stop, in_force=found.lack is None, why=LACKS[found.lack]
+    )
 
 
 def answers_of(

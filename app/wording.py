@@ -16,6 +16,7 @@ STOP_WORDS = {
     "max_questions": "the agreed number of questions is reached",
     "client_stopped": "stopped on request",
     "expired": "the session expired",
+    "not_worth_it": "what would be asked next saves less error than it costs",
 }
 
 
@@ -57,7 +58,19 @@ def why(ensemble: Ensemble, question: Question) -> str:
     )
     if n_hypotheses is None:
         reason = f"It is to bring {share} of what the features to be bought still gain."
+    if question.expected_errors is not None:
+        now, then = question.expected_errors
+        reason = error_words(ensemble, now, then)
     return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
+
+
+def error_words(ensemble: Ensemble, now: float, then: float) -> str:
+    """What the features to be bought are expected to do to the error."""
+    if ensemble.error_costs is not None:
+        told = f"cost of an error from {now:.3g} to {then:.3g}"
+    else:
+        told = f"chance of an error from {percent(now)} to {percent(then)}"
+    return f"What is to be bought is expected to bring the {told}."
 
 
 def price_words(catalogue: Catalogue, question: Question) -> str:

@@ -65,3 +65,39 @@ def is_on_hull(point, points):
                 if error >= left[1] + share * (right[1] - left[1]):
                     return False
     return True
+
+
+def mixture(rules, mean_budget=None, wanted_error=None, error_price=None):
+    """(rule, share of the next one) of an aim; rules are (spend, error)."""
+    if error_price is not None:
+        totals = [spend + error_price * error for spend, error in rules]
+        return totals.index(min(totals)), 0.0
+    if mean_budget is None and wanted_error is None:
+        return len(rules) - 1, 0.0
+    for number in range(len(rules) - 1):
+        one, other = rules[number], rules[number + 1]
+        if mean_budget is not None and mean_budget < other[0]:
+            return number, max(0.0, (mean_budget - one[0]) / (other[0] - one[0]))
+        if wanted_error is not None and wanted_error > other[1]:
+            return number, max(0.0, (one[1] - wanted_error) / (one[1] - other[1]))
+    return len(rules) - 1, 0.0
+
+
+def go_on(rule, errors, now, prices):
+    """(panel, risk above which) to go on to, or None; `prices` None: can't be bought.
+
+    rule: (rate, targets, thresholds, prices when it was learned).
+    """
+    rate, targets, thresholds, planned = rule
+    target = targets[now]
+    if target == now:
+        return None
+    if prices[target] is not None:
+        return target, thresholds[now] + rate * (prices[target] - planned[now])
+    within = [one for one in range(now) if prices[one] is not None]
+    if not within or errors[now] == 0:
+        return None
+    rate = max(rate, 1e-12)
+    best = min(within, key=lambda one: (rate * prices[one] + errors[one], one))
+    saved = 1 - errors[best] / errors[now]
+    return (best, rate * prices[best] / saved) if saved > 0 else None

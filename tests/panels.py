@@ -18,6 +18,7 @@ from core.model.panels import (
     PanelLadder,
     Trees,
 )
+from core.model.stopping import Stopping, StoppingRule
 from core.panels import blending, search, sets
 from core.panels.effort import EFFORTS
 from core.panels.rows import PanelRows
@@ -99,6 +100,36 @@ def make_ladder(
     ]
     panels.sort(key=lambda panel: panel.loss)
     return PanelLadder(tuple(panels), random.normal(size=ensemble.n_outputs))
+
+
+def make_stopping(n_panels: int, n_rules: int = 2, seed: int = 0) -> Stopping:
+    """Rules of any targets and thresholds; later ones spend more."""
+    random = np.random.default_rng(seed)
+    rules = tuple(
+        StoppingRule(
+            rate=float(random.choice([0.0, 1e-9, 1e-7, 1e-2])),
+            spend=1e6 * number,
+            error=0.4 / (1 + number),
+            targets=np.array([random.integers(0, one + 1) for one in range(n_panels)]),
+            thresholds=random.choice([-1.0, 0.1, 0.2, 0.3, 0.4], n_panels),
+            prices=random.integers(0, 10, n_panels),
+            left=random.random(n_panels),
+        )
+        for number in range(n_rules)
+    )
+    return Stopping(np.sort(random.random(n_panels)), rules)
+
+
+@st.composite
+def with_rules(draw, ensembles) -> Ensemble:
+    """An ensemble whose panels have rules for going on."""
+    ensemble = draw(ensembles)
+    ladder = ensemble.panels
+    stopping = make_stopping(
+        len(ladder.panels), draw(st.integers(1, 3)), draw(st.integers(0, 99))
+    )
+    ladder = replace(ladder, stopping=stopping)
+    return replace(ensemble, panels=ladder, policy="adaptive")
 
 
 @st.composite

@@ -100,12 +100,14 @@ def is_certain(ensemble: Ensemble, state: State) -> bool:
 def answer_from_row(
     ensemble: Ensemble, state: State, row: Sequence[float]
 ) -> tuple[State, list[int]]:
-    """Answer every question from a row; the last state, and the features asked.
+    """Answer from a row what is worth it; the last state, and the features asked.
 
     A bundle is revealed whole: members that are there pay, the missing ones don't.
     """
     asked: list[int] = []
     while (question := machine.next_question(ensemble, state)) is not None:
+        if state.stop_reason == "not_worth_it":
+            break
         revealed = sorted(question.feature_idxs)
         asked += revealed
         answers = [

@@ -12,7 +12,15 @@ from app.documents.fields import Policy
 from app.documents.shape import StoredShape, read_shape, shape_of
 from core.errors import Refusal, RefusedError, describe
 from core.session.certificates import COVERAGES
-from core.session.state import Answer, Charge, Outcome, State, StopReason, StopRule
+from core.session.state import (
+    Aim,
+    Answer,
+    Charge,
+    Outcome,
+    State,
+    StopReason,
+    StopRule,
+)
 from core.table.catalogue import Catalogue
 
 # Categories that training did not see have no code: their texts stand beside the state.
@@ -30,6 +38,14 @@ class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # 
         if told["disagreement"] is None:
             del told["disagreement"], told["delta"]
         return told
+
+
+class AimShape(StoredShape):
+    """Of an aim one of three; amounts in micro-units."""
+
+    mean_budget: Micros | None = Field(default=None, alias="mean_budget_micros")
+    wanted_error: float | None = Field(default=None, ge=0, le=1e12)
+    error_price: Micros | None = Field(default=None, alias="error_price_micros")
 
 
 class KnownShape(StoredShape):
@@ -71,6 +87,7 @@ class StateDocument(StoredShape):
         default=None, exclude_if=lambda one: one is None
     )
     unseen_texts: Texts = Field(default_factory=dict)
+    aim: AimShape | None = Field(default=None, exclude_if=lambda one: one is None)
 
 
 def state_to_json(
@@ -151,6 +168,7 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
     return document.to(
         State,
         stop=StopRule(**dict(document.stop)),
+        aim=None if document.aim is None else document.aim.to(Aim),
         outcomes=tuple(outcomes),
         values=tuple(values),
         known=tuple(idxs[name] for name in document.known),

@@ -94,13 +94,11 @@ def fit_stopping(
     """
     judged = judge_panels(rows, panels, logits, error_costs)
     errors = judged.losses @ judged.weights
-    points = [
-        Point(float(price), float(error), stay_at(judged.prices, number))
-        for number, (price, error) in enumerate(
-            zip(price_panels(rows.dataset.catalogue, panels), errors, strict=True)
-        )
-    ]
     start = next(n for n, panel in enumerate(panels) if not panel.feature_idxs)
+    points = [Point(0.0, float(errors[start]), stay_at(judged.prices, start))]
+    for number in np.flatnonzero(judged.prices[start] != NO_WAY).tolist():
+        price, error = float(judged.prices[start, number]), float(errors[number])
+        points.append(Point(price, error, stay_at(judged.prices, number)))
     folds = rows.folds(N_FOLDS)
     for rate in find_rates(judged, start):
         spend, error = cross_judge(judged, rate, start, folds)
@@ -135,11 +133,6 @@ def judge_panels(
         losses=costs[rows.targets, labels],
         weights=rows.weights / rows.weights.sum(),
     )
-
-
-def price_panels(catalogue: Catalogue, panels: Sequence[Panel]) -> list[int]:
-    """Return what each panel costs, in micro-units."""
-    return [buy(catalogue, Paid(), panel.feature_idxs)[0] for panel in panels]
 
 
 def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:

@@ -132,7 +132,7 @@ def find_level(
     ]
     if not within:
         return None, "small_budget"
-    is_same = within[-1].policy == state.policy
+    is_same = within[-1].policy == state.policy and state.aim is None
     return (within[-1], None) if is_same else (None, "other_policy")
 
 

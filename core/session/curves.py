@@ -10,6 +10,7 @@ from core.model.model import Curve
 from core.model.votes import TIE, label_votes
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, class_votes, walk
+from core.session.state import Aim
 from core.session.walks import Walks
 from core.table.dataset import Dataset
 
@@ -24,6 +25,7 @@ def evaluate(
     policy: str | None = None,
     seed: int = 0,
     streams: Sequence[int] | None = None,
+    aims: Sequence[Aim | None] | None = None,
 ) -> Curve:
     """Error and spend against budget over the rows of a dataset.
 
@@ -40,7 +42,9 @@ def evaluate(
     for start in range(0, max(1, dataset.n_samples), n_rows):
         rows = slice(start, start + n_rows)
         part, keys = dataset.take(rows), streams[rows]
-        walks = walk(ensemble, part.values, budgets, policy, seed, streams=keys)
+        walks = walk(
+            ensemble, part.values, budgets, policy, seed, streams=keys, aims=aims
+        )
         parts.append((*judge(ensemble, part, walks), walks.spent))
     wrong_votes, wrong_labels, spent = map(np.concatenate, zip(*parts, strict=True))
     return Curve(

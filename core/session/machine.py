@@ -14,11 +14,12 @@ from core.errors import ClosedError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.answers import bundle_members, is_as_asked, is_taken, take
 from core.session.certificates import find_certificate, find_label_set
-from core.session.policies import POLICIES
+from core.session.policies import POLICIES, default_policy
 from core.session.policy import Policy
 from core.session.position import Position
 from core.session.probability import decide
 from core.session.state import (
+    Aim,
     Answer,
     Forecast,
     Outcome,
@@ -40,6 +41,7 @@ def start(
     stop: StopRule | None = None,
     stream: int = 0,
     coverage: float | None = None,
+    aim: Aim | None = None,
 ) -> State:
     """Open a session.
 
@@ -53,7 +55,9 @@ def start(
         Values known beforehand by feature; free, and they pay no fee.
     policy : str, optional
         One of `POLICIES` that serves the ensemble; by default the one that it prefers
-        at the budget.
+        at the budget, or with an aim the one that takes aims.
+    aim : Aim, optional
+        As `check_aim` lets it through.
     coverage : float, optional
         Least chance that the label set at the end has the true class, in (0, 1).
 
@@ -71,7 +75,7 @@ def start(
         values[feature_idx] = value
         outcomes[feature_idx] = "known"
     state = State(
-        policy=policy or ensemble.policy_at(budget),
+        policy=policy or default_policy(ensemble, budget, aim),
         budget=budget,
         seed=seed,
         stream=stream,
@@ -80,6 +84,7 @@ def start(
         values=tuple(values),
         known=tuple(sorted(known or {})),
         coverage=coverage,
+        aim=aim,
     )
     return advance(ensemble, state)
 
@@ -287,4 +292,5 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
             for idx in policy.could_ask(position)
             if idx != feature_idx
         ),
+        expected_errors=policy.expect_errors(position),
     )

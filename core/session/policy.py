@@ -19,7 +19,7 @@ from core.session.walks import Cases, Standing, Walks, make_ends, open_session, 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The feature to ask, or None with the reason."""
+    """The feature to ask; or why to stop, with what would be asked, if anything."""
 
     feature_idx: int | None
     reason: StopReason | None = None
@@ -41,6 +41,8 @@ class Policy(ABC):
     is_fitted = False
     #: whether what is predicted is the vote of hypotheses
     has_votes = True
+    #: whether sessions may have an aim beside their budget
+    takes_aim = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether sessions of an ensemble may ask by this policy."""
@@ -91,6 +93,16 @@ class Policy(ABC):
         alphas = position.ensemble.paths.alphas
         asking = alphas[is_open & (waiting_for == feature_idx)].sum()
         return float(asking / alphas[is_open].sum())
+
+    def expect_errors(self, position: Position) -> tuple[float, float] | None:
+        """Return the error cost to be expected now, and after what is to be bought."""
+        del position
+        return None
+
+    def least_error(self, ensemble: Ensemble) -> float:
+        """Return the least mean error cost that an aim may ask for."""
+        del ensemble
+        return 0.0
 
     def n_draws(self, standing: Standing) -> int | None:
         """Return how many draws have voted; None where the vote is no sample."""
@@ -165,6 +177,6 @@ class Policy(ABC):
             is_decided = step.reason == "all_known"
             state = position.decide(n_draws=step.n_draws, is_decided=is_decided)
             yield Position.of(ensemble, state)
-            if step.feature_idx is None:
+            if step.feature_idx is None or step.reason is not None:
                 return
             state = reveal(ensemble, state, step.feature_idx, values, out_ranks)

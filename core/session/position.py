@@ -174,6 +174,11 @@ class Position:
         return Plan(int(length), None if first_open < 0 else int(first_open))
 
     @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What a policy found and will ask for again, by its own words."""
+        return {}
+
+    @cached_property
     def _tallies(self) -> dict[int | None, Tally]:
         return {}
 

@@ -7,9 +7,10 @@ import numpy as np
 
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.session.policies import POLICIES
+from core.session.policies import POLICIES, default_policy
 from core.session.policy import Policy
 from core.session.position import UNLIMITED
+from core.session.state import Aim
 from core.session.walks import Cases, Walks
 
 AnyArray = TypeVar("AnyArray", FloatArray, IntArray)
@@ -24,6 +25,7 @@ def walk(
     *,
     needs_ranks: bool = False,
     streams: Sequence[int] | None = None,
+    aims: Sequence[Aim | None] | None = None,
 ) -> Walks:
     """Play one session per row under each budget, without advice to stop.
 
@@ -34,16 +36,22 @@ def walk(
     budgets : sequence of int or None
         In micro-units, in any order; None: unlimited.
     policy : str, optional
-        By default the one that the ensemble prefers at each budget.
+        By default the one that the ensemble prefers at each budget, or that takes aims.
     seed, streams : int, sequence of int
         Row i draws from the stream (seed, streams[i]), by default (seed, i); each from
         0 to 2**64 - 1.
     needs_ranks : bool
         Whether `ranks` must be right for draws under budgets that pay everything
         (where they don't matter to anything else, and take long to find).
+    aims : sequence of Aim or None, optional
+        One for each budget, beside it.
     """
     limits = np.array([UNLIMITED if b is None else b for b in budgets], np.int64)
-    names = [policy or ensemble.policy_at(budget) for budget in budgets]
+    sought = [None] * len(budgets) if aims is None else aims
+    names = [
+        policy or default_policy(ensemble, budget, aim)
+        for budget, aim in zip(budgets, sought, strict=True)
+    ]
     order = np.argsort(limits, kind="stable")
     parts, places = [], []
     for name in dict.fromkeys(names[place] for place in order) or [ensemble.policy]:
@@ -54,6 +62,7 @@ def walk(
             seed=seed,
             streams=range(values.shape[0]) if streams is None else streams,
             needs_ranks=needs_ranks,
+            aims=tuple(sought[place] for place in its),
         )
         parts.append(POLICIES[name].walk(ensemble, cases))
         places += its

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval, doc
 
+from core.parameters import Amount
+
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
 
 StopReason = Literal[
@@ -19,6 +21,7 @@ StopReason = Literal[
     "max_questions",
     "client_stopped",
     "expired",
+    "not_worth_it",
 ]
 
 
@@ -61,6 +64,27 @@ class StopRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Aim:
+    """What sessions are to reach on average over many cases; one of these."""
+
+    mean_budget: Annotated[
+        Amount | None,
+        doc("What cases may cost on average, for the fewest errors."),
+    ] = None
+    wanted_error: Annotated[
+        Annotated[float, Interval(ge=0, le=1e12)] | None,
+        doc(
+            "Mean error cost (without error costs the share of errors) to be reached "
+            "at the least mean spend."
+        ),
+    ] = None
+    error_price: Annotated[
+        Amount | None,
+        doc("What an error costs, in units of money: least of errors and spend."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
 class Charge:
     """What one feature was charged, in micro-units."""
 
@@ -98,6 +122,8 @@ class State:
     is_led: bool = True
     #: of the label set at the end; None: there is none
     coverage: float | None = None
+    #: what sessions are to reach on average; None: all that the budget pays
+    aim: Aim | None = None
 
     @cached_property
     def spent(self) -> int:
@@ -134,6 +160,8 @@ class Question:
     open_share: float
     #: other features that could be asked, with their prices
     alternatives: tuple[tuple[int, int], ...] = ()
+    #: error cost to be expected now, and after what is to be bought; None: not known
+    expected_errors: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

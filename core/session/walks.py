@@ -11,7 +11,7 @@ from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.session.answers import bundle_members, take
 from core.session.position import UNLIMITED
-from core.session.state import Answer, State, StopRule
+from core.session.state import Aim, Answer, State, StopRule
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class Cases:
     streams: Sequence[int]
     #: whether `Walks.ranks` must be right where nothing else depends on the order
     needs_ranks: bool = False
+    #: (n_budgets,); empty: no aim under any budget
+    aims: tuple[Aim | None, ...] = ()
 
 
 def make_ends(ensemble: Ensemble, cases: Cases, n_budgets: int) -> kernels.Ends:
@@ -91,6 +93,7 @@ def open_session(
         stop=StopRule(certain=False),
         outcomes=(None,) * n_features,
         values=(math.nan,) * n_features,
+        aim=cases.aims[column] if cases.aims else None,
     )
 
 

@@ -2,15 +2,17 @@
 
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
+from core.session.policies.adaptive import Adaptive
 from core.session.policies.cascade import CascadePolicy
 from core.session.policies.ordered import Ordered
 from core.session.policies.panels import PanelPolicy
 from core.session.policies.sample import Sample
 from core.session.policy import Policy
+from core.session.state import Aim
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
-    for policy in (Ordered(), Sample(), CascadePolicy(), PanelPolicy())
+    for policy in (Ordered(), Sample(), CascadePolicy(), PanelPolicy(), Adaptive())
 }
 
 
@@ -26,3 +28,15 @@ def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
         return name
     rule = f"must be one of {', '.join(policies)} for this model"
     raise RefusedError([Refusal(where, rule, repr(name))])
+
+
+def default_policy(ensemble: Ensemble, budget: int | None, aim: Aim | None) -> str:
+    """Return who asks unless a caller says who: of those that take aims the first.
+
+    Without an aim, or where no policy takes one, the one preferred at the budget.
+    """
+    if aim is not None:
+        for name in served_by(ensemble):
+            if POLICIES[name].takes_aim:
+                return name
+    return ensemble.policy_at(budget)

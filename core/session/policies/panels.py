@@ -1,12 +1,12 @@
 """The policy `panels`: buy the best set that fits, and predict from what is known."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core import kernels
-from core.arrays import FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.panels import PanelLadder, to_chances
 from core.model.votes import TIE, argbest
@@ -27,6 +27,33 @@ class Branch:
     ranks: IntArray
     #: questions so far; a bundle is one
     n_steps: int
+
+    def keep(self, is_kept: BoolArray) -> "Branch":
+        """Return some of its rows."""
+        return replace(self, row_idxs=self.row_idxs[is_kept])
+
+
+class Told:
+    """Log odds of rows by panels, each found once; all that a panel needs is known."""
+
+    def __init__(self, ladder: PanelLadder, values: FloatArray) -> None:
+        self.ladder, self.values = ladder, values
+        self.n_rows = values.shape[0]
+        self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
+
+    def tell(self, number: int, row_idxs: IntArray) -> FloatArray:
+        """Return the log odds of some rows by a panel; (n_rows, n_outputs)."""
+        starts = self.ladder.starts
+        if number not in self.kept:
+            shape = self.n_rows, starts.size
+            self.kept[number] = np.empty(shape), np.zeros(self.n_rows, np.bool_)
+        logits, is_there = self.kept[number]
+        lacking = row_idxs[~is_there[row_idxs]]
+        if lacking.size:
+            panel = self.ladder.panels[number]
+            logits[lacking] = panel.logits(self.values[lacking], starts)
+            is_there[lacking] = True
+        return logits[row_idxs]
 
 
 class PanelPolicy(Policy):
@@ -56,13 +83,15 @@ class PanelPolicy(Policy):
         return Step(None, "budget_exhausted")
 
     def could_ask(self, position: Position) -> list[int]:
-        """Return the features of the panel aimed at that have no answer yet."""
-        aim = ladder_of(position.ensemble).panels[find_aim(position)]
-        status = position.case.status
-        return [idx for idx in aim.feature_idxs if status[idx] == kernels.OPEN]
+        """Return the features of the panel to buy that have no answer yet."""
+        return find_open(position, self.choose_panel(position))
+
+    def choose_panel(self, position: Position) -> int:
+        """Return the panel to buy: the preferred one whose rest what remains pays."""
+        return int(np.argmin(np.isinf(price_rests(position))))
 
     def open_share(self, position: Position, feature_idx: int) -> float:
-        """Return what a feature gains of all that the panel aimed at would gain.
+        """Return what a feature gains of all that the panel to buy would gain.
 
         Gains are of log-loss on held-out rows.
         """
@@ -71,17 +100,15 @@ class PanelPolicy(Policy):
         now = ladder.find_panel(is_known, is_gone)
         is_known[feature_idx] = True
         after = ladder.find_panel(is_known, is_gone)
-        losses = [ladder.panels[one].loss for one in (now, after, find_aim(position))]
+        numbers = now, after, self.choose_panel(position)
+        losses = [ladder.panels[one].loss for one in numbers]
         whole = losses[0] - losses[2]
         return (losses[0] - losses[1]) / whole if whole > 0 else 0.0
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the preferred panel for what is known."""
-        ensemble = position.ensemble
-        ladder, number = ladder_of(ensemble), find_number(position)
-        values = position.case.values[None, :]
-        logits = ladder.panels[number].logits(values, ladder.starts)
-        return stand(ensemble, logits[0], np.array(number))
+        number = find_predictor(position)
+        return stand(position.ensemble, find_logits(position), np.array(number))
 
     def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
         """Return the probability of each class; (..., n_classes)."""
@@ -102,65 +129,79 @@ class PanelPolicy(Policy):
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
         """Play a session for every row under every budget.
 
-        What is asked doesn't depend on values but on what is missing: rows part only
-        where one has a value and another has none.
+        Rows are played together as long as they are asked the same and the same of
+        them is missing.
         """
         ends = make_ends(ensemble, cases, cases.budgets.size)
-        logits = ends.votes
-        ladder = ladder_of(ensemble)
+        told = Told(ladder_of(ensemble), cases.values)
         for column in range(cases.budgets.size):
-            for branch, step in self.follow(ensemble, cases, column):
-                if step.feature_idx is not None:
+            for branch, is_end in self.follow(ensemble, cases, column, told):
+                if not is_end:
                     continue
-                position = Position.of(ensemble, branch.state)
-                number = find_number(position)
-                rows = branch.row_idxs
-                values = cases.values[rows]
-                panel = ladder.panels[number]
-                logits[rows, column] = panel.logits(values, ladder.starts)
+                rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
+                number = find_predictor(position)
+                ends.votes[rows, column] = told.tell(number, rows)
                 ends.marks[rows, column] = number
                 ends.spent[rows, column] = branch.state.spent
                 ends.n_asked[rows, column] = branch.ranks.max(initial=0)
                 ends.ranks[rows] = branch.ranks
-        standing = stand(ensemble, logits, ends.marks)
+        standing = stand(ensemble, ends.votes, ends.marks)
         return Walks(
             **vars(standing), spent=ends.spent, n_asked=ends.n_asked, ranks=ends.ranks
         )
 
     def follow(
-        self, ensemble: Ensemble, cases: Cases, column: int
-    ) -> Iterator[tuple[Branch, Step]]:
-        """Yield where rows stand under a budget, before each step and at the end."""
-        everyone = np.arange(cases.values.shape[0])
-        if not everyone.size:
-            return
-        state = open_session(ensemble, cases, self.name, 0, column)
+        self, ensemble: Ensemble, cases: Cases, column: int, told: "Told"
+    ) -> Iterator[tuple[Branch, bool]]:
+        """Yield where rows stand under a budget, and whether their sessions end there.
+
+        Those of a position that go on and those that don't come one after the other.
+        """
         nobody = np.zeros(cases.values.shape[1], np.int64)
-        branches = [Branch(everyone, state, nobody, 0)]
+        branches = []
+        for rows in self.part_rows(ensemble, cases, column):
+            state = open_session(ensemble, cases, self.name, int(rows[0]), column)
+            branches.append(Branch(rows, state, nobody, 0))
         while branches:
             branch = branches.pop()
-            step = self.find_next(Position.of(ensemble, branch.state))
-            yield branch, step
-            if step.feature_idx is not None:
-                branches += part_branch(ensemble, cases, branch, step.feature_idx)
+            position = Position.of(ensemble, branch.state)
+            feature_idx, goes_on = self.find_goers(position, branch.row_idxs, told)
+            if not goes_on.all():
+                yield branch.keep(~goes_on), True
+            if feature_idx is not None and goes_on.any():
+                going = branch.keep(goes_on)
+                yield going, False
+                branches += part_branch(ensemble, cases, going, feature_idx)
+
+    def part_rows(
+        self, ensemble: Ensemble, cases: Cases, column: int
+    ) -> list[IntArray]:
+        """Return rows whose sessions under a budget begin in the same way."""
+        del ensemble, column
+        everyone = np.arange(cases.values.shape[0])
+        return [everyone] if everyone.size else []
+
+    def find_goers(
+        self, position: Position, row_idxs: IntArray, told: "Told"
+    ) -> tuple[int | None, BoolArray]:
+        """Return what rows at a position are asked next, and which of them are."""
+        del told
+        feature_idx = self.find_next(position).feature_idx
+        return feature_idx, np.full(row_idxs.size, feature_idx is not None)
 
     def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
         """Play the same sessions step by step; yields them budget by budget."""
-        ladder, n_rows = ladder_of(ensemble), cases.values.shape[0]
-        found: dict[int, FloatArray] = {}
+        told, n_rows = Told(ladder_of(ensemble), cases.values), cases.values.shape[0]
         for column in range(cases.budgets.size):
-            visits = [*self.follow(ensemble, cases, column)]
-            n_steps = 1 + max((branch.n_steps for branch, _ in visits), default=0)
+            visits = [one for one, _ in self.follow(ensemble, cases, column, told)]
+            n_steps = 1 + max((branch.n_steps for branch in visits), default=0)
             spends = np.zeros((n_rows, n_steps), np.int64)
             chances = np.zeros((n_rows, n_steps, len(ensemble.classes)))
             ends = np.zeros(n_rows, np.int64)
-            for branch, _ in visits:
-                number = find_number(Position.of(ensemble, branch.state))
-                if number not in found:
-                    logits = ladder.panels[number].logits(cases.values, ladder.starts)
-                    found[number] = to_chances(logits)
+            for branch in visits:
+                number = find_predictor(Position.of(ensemble, branch.state))
                 rows, place = branch.row_idxs, branch.n_steps
-                chances[rows, place] = found[number][rows]
+                chances[rows, place] = to_chances(told.tell(number, rows))
                 spends[rows, place] = branch.state.spent
                 ends[rows] = np.maximum(ends[rows], place)
             yield make_traces(ensemble, chances, spends, ends)
@@ -172,14 +213,37 @@ def ladder_of(ensemble: Ensemble) -> PanelLadder:
     return ensemble.panels
 
 
-def find_number(position: Position) -> int:
-    """Return the preferred panel for what is known, which predicts."""
-    ladder, status = ladder_of(position.ensemble), position.case.status
+def find_predictor(position: Position) -> int:
+    """Return the panel that predicts from what is known."""
+    status = position.case.status
+    ladder = ladder_of(position.ensemble)
     return ladder.find_panel(status == kernels.KNOWN, status == kernels.GONE)
 
 
-def find_aim(position: Position) -> int:
-    """Return the preferred panel whose rest what remains pays."""
+def find_logits(position: Position) -> FloatArray:
+    """Return the log odds by the panel that predicts; (n_outputs,)."""
+    if "logits" not in position.kept:
+        ladder = ladder_of(position.ensemble)
+        panel = ladder.panels[find_predictor(position)]
+        values = position.case.values[None, :]
+        position.kept["logits"] = panel.logits(values, ladder.starts)[0]
+    logits: FloatArray = position.kept["logits"]
+    return logits
+
+
+def find_open(position: Position, number: int) -> list[int]:
+    """Return the features of a panel that have no answer yet, in its order."""
+    status = position.case.status
+    panel = ladder_of(position.ensemble).panels[number]
+    return [idx for idx in panel.feature_idxs if status[idx] == kernels.OPEN]
+
+
+def price_rests(position: Position) -> FloatArray:
+    """Price of what is open of each panel, in micro-units; (n_panels,).
+
+    Infinity where what remains doesn't pay it, or where a panel can't do without a
+    feature that came back without a value.
+    """
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     n_read, status = ladder.n_read, position.case.status[: ladder.n_read]
     is_open = ladder.members & (status == kernels.OPEN)
@@ -188,7 +252,7 @@ def find_aim(position: Position) -> int:
         its_members = catalogue.group_idxs[:n_read] == group_idx
         amounts += catalogue.fees[group_idx] * is_open[:, its_members].any(axis=1)
     is_out = (ladder.needs & (status == kernels.GONE)).any(axis=1)
-    return int(np.argmin(is_out | (amounts > position.remaining)))
+    return np.where(is_out | (amounts > position.remaining), np.inf, amounts)
 
 
 def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing:

@@ -13,7 +13,6 @@ from core.model.ensemble import Ensemble
 from core.model.panels import to_chances
 from core.session import machine
 from core.session.policies import POLICIES, served_by
-from core.session.policies.panels import find_aim
 from core.session.position import Position
 from core.session.state import Answer, State
 from core.session.walks import Standing
@@ -192,7 +191,7 @@ def test_ordered_feature_counts_as_coming():
     state = observe(ensemble, state, 0, "ordered")
 
     assert state.next_feature_idx == 1
-    assert find_aim(Position.of(ensemble, state)) == 0
+    assert POLICIES["panels"].choose_panel(Position.of(ensemble, state)) == 0
     # Without its value only the class shares tell.
     assert machine.forecast(ensemble, state).known_share == 0.0
 

@@ -1,0 +1,43 @@
+"""What sessions are to reach on average: which aims are refused, and their change."""
+
+from dataclasses import replace
+
+from core.errors import ClosedError, Refusal, RefusedError
+from core.model.ensemble import Ensemble
+from core.session.machine import advance
+from core.session.policies import POLICIES, check_policy, default_policy
+from core.session.state import Aim, State
+
+ONE_RULE = "must be one of mean_budget, wanted_error and error_price"
+
+
+def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> Aim:
+    """Refuse an aim that is not one, or that sessions of an ensemble don't reach.
+
+    `policy` is who is to ask; None: whoever takes aims.
+    """
+    given = [name for name in Aim.__slots__ if getattr(aim, name) is not None]
+    if len(given) != 1:
+        raise RefusedError([Refusal(where, ONE_RULE, f"{len(given)} of them")])
+    name = policy or default_policy(ensemble, None, aim)
+    if policy is not None:
+        check_policy(policy, ensemble, "policy")
+    if not POLICIES[name].takes_aim:
+        rule = f"is not for the policy {name}"
+        raise RefusedError([Refusal(where, rule)])
+    least = POLICIES[name].least_error(ensemble)
+    if aim.wanted_error is not None and aim.wanted_error < least:
+        rule = f"must be at least {least:.4g}, the least that this model reaches"
+        raise RefusedError([Refusal(f"{where}.wanted_error", rule)])
+    return aim
+
+
+def change_aim(ensemble: Ensemble, state: State, aim: Aim | None) -> State:
+    """Change what sessions are to reach, and find the next question anew.
+
+    Raises `ClosedError` where the session was stopped.
+    """
+    if state.is_ended:
+        raise ClosedError("the session was stopped")
+    is_led = state.is_led and not state.history
+    return advance(ensemble, replace(state, aim=aim, is_led=is_led))

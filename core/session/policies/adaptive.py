@@ -1,0 +1,201 @@
+"""The policy `adaptive`: go on only where that saves more error than it costs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.model.panels import to_chances
+from core.model.stopping import Stopping, StoppingRule, expect_costs
+from core.model.votes import TIE
+from core.session.policies.panels import (
+    PanelPolicy,
+    Told,
+    find_logits,
+    find_open,
+    find_predictor,
+    ladder_of,
+    price_rests,
+)
+from core.session.policies.sample import uniforms
+from core.session.policy import Step
+from core.session.position import Position
+from core.session.state import Aim
+from core.session.walks import Cases
+
+
+class Way(NamedTuple):
+    """A panel to go on to."""
+
+    panel: int
+    #: above which error cost to be expected it is worth its price
+    threshold: float
+    #: what share of that is left then
+    left: float
+
+
+class Mixture(NamedTuple):
+    """A rule, and which share of the sessions follows the one after it."""
+
+    rule: int
+    share: float
+
+
+class Adaptive(PanelPolicy):
+    """Follow the rule that training learned for an aim.
+
+    A rule says from each panel to which one a case goes on, if the error cost to be
+    expected of it is above a threshold. Between two rules of a mean budget or a wanted
+    error lies a mixture of them: a session follows one of both by its seed. Without an
+    aim it is the rule that spends most, so that only what saves nothing is not bought.
+    """
+
+    name = "adaptive"
+    takes_aim = True
+
+    def serves(self, ensemble: Ensemble) -> bool:
+        """Return whether the ensemble has panels with rules."""
+        return ensemble.panels is not None and ensemble.panels.stopping is not None
+
+    def least_error(self, ensemble: Ensemble) -> float:
+        """Return the least mean error cost that a rule has reached."""
+        return rules_of(ensemble).rules[-1].error
+
+    def find_next(self, position: Position) -> Step:
+        """Return the first open feature of the panel to go on to."""
+        step = super().find_next(position)
+        if step.feature_idx is None:
+            return step
+        way = find_way(position)
+        if way is not None and find_risk(position) > way.threshold:
+            return step
+        return Step(step.feature_idx, "not_worth_it")
+
+    def choose_panel(self, position: Position) -> int:
+        """Return the panel to go on to, worth it or not."""
+        way = find_way(position)
+        return super().choose_panel(position) if way is None else way.panel
+
+    def expect_errors(self, position: Position) -> tuple[float, float]:
+        """Return the error cost to be expected now, and at the end if one goes on."""
+        way, risk = find_way(position), find_risk(position)
+        if way is not None:
+            return risk, risk * way.left
+        errors = rules_of(position.ensemble).errors
+        now, then = find_predictor(position), self.choose_panel(position)
+        return risk, risk * find_left(errors, now, then)
+
+    def part_rows(
+        self, ensemble: Ensemble, cases: Cases, column: int
+    ) -> list[IntArray]:
+        """Return the rows of each of the two rules that are mixed."""
+        aim = cases.aims[column] if cases.aims else None
+        mixture = find_mixture(rules_of(ensemble), aim)
+        picks = np.array([draw_rule(mixture, cases.seed, one) for one in cases.streams])
+        return [np.flatnonzero(picks == one) for one in np.unique(picks)]
+
+    def find_goers(
+        self, position: Position, row_idxs: IntArray, told: Told
+    ) -> tuple[int | None, BoolArray]:
+        """Return what rows at a position are asked next, and which of them are."""
+        nobody = np.zeros(row_idxs.size, np.bool_)
+        way = find_way(position)
+        if way is None or not find_open(position, way.panel):
+            return None, nobody
+        logits = told.tell(find_predictor(position), row_idxs)
+        costs = position.ensemble.error_costs
+        goes_on = expect_costs(to_chances(logits), costs) > way.threshold
+        return find_open(position, way.panel)[0], goes_on
+
+
+def rules_of(ensemble: Ensemble) -> Stopping:
+    """Return the rules of an ensemble that has some."""
+    stopping = ladder_of(ensemble).stopping
+    assert stopping is not None, "the policy needs them"
+    return stopping
+
+
+def draw_rule(mixture: Mixture, seed: int, stream: int) -> int:
+    """Return the position of the rule that a session follows; its seed decides."""
+    is_mixed = mixture.share > 0
+    is_next = is_mixed and uniforms(seed, stream).random() < mixture.share
+    return mixture.rule + int(is_next)
+
+
+def find_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
+    """Return which rules sessions of an aim follow."""
+    spends = np.array([one.spend for one in stopping.rules])
+    errors = np.array([one.error for one in stopping.rules])
+    if aim is None:
+        return Mixture(spends.size - 1, 0.0)
+    if aim.error_price is not None:
+        return Mixture(int(np.argmin(spends + aim.error_price * errors)), 0.0)
+    if aim.mean_budget is not None:
+        return mix(spends, aim.mean_budget)
+    assert aim.wanted_error is not None, "an aim is one of three"
+    return mix(-errors, -aim.wanted_error)
+
+
+def mix(reached: FloatArray, wish: float) -> Mixture:
+    """Return the mixture that reaches a wish; what each rule reaches ascends."""
+    number = max(int(np.searchsorted(reached, wish, "right")) - 1, 0)
+    if number + 1 == reached.size:
+        return Mixture(number, 0.0)
+    step = reached[number + 1] - reached[number]
+    return Mixture(number, float(max((wish - reached[number]) / step, 0.0)))
+
+
+def find_way(position: Position) -> Way | None:
+    """Return where a case goes on to from what it knows, if it is unsure enough.
+
+    That of its rule, at the prices of now: what a way costs more or less than when the
+    rule was learned moves its threshold. Where that can't be bought it is the panel
+    that costs least by its price and its mean error.
+    """
+    if "way" not in position.kept:
+        position.kept["way"] = seek_way(position)
+    way: Way | None = position.kept["way"]
+    return way
+
+
+def seek_way(position: Position) -> Way | None:
+    """Find what `find_way` returns."""
+    state, stopping = position.state, rules_of(position.ensemble)
+    mixture = find_mixture(stopping, state.aim)
+    rule = stopping.rules[draw_rule(mixture, state.seed, state.stream)]
+    now, prices = find_predictor(position), price_rests(position)
+    target = int(rule.targets[now])
+    if target == now:
+        return None
+    if np.isfinite(prices[target]):
+        dearer = float(prices[target] - rule.prices[now])
+        threshold = float(rule.thresholds[now]) + rule.rate * dearer
+        return Way(target, threshold, float(rule.left[now]))
+    return find_detour(rule, stopping.errors, now, prices[:now])
+
+
+def find_detour(
+    rule: StoppingRule, errors: FloatArray, now: int, prices: FloatArray
+) -> Way | None:
+    """Return the panel of least price and mean error, where it errs less than now.
+
+    `prices` (n,) are of the panels that are preferred to the one that predicts now.
+    """
+    rate = max(rule.rate, TIE)
+    target = int(np.argmin(rate * prices + errors[: prices.size]))
+    left = find_left(errors, now, target)
+    if left >= 1.0 or np.isinf(prices[target]):
+        return None
+    return Way(target, rate * float(prices[target]) / (1.0 - left), left)
+
+
+def find_left(errors: FloatArray, now: int, then: int) -> float:
+    """Return what share of the error a panel leaves of another's, at most all."""
+    return float(min(errors[then] / errors[now], 1.0)) if errors[now] > 0 else 1.0
+
+
+def find_risk(position: Position) -> float:
+    """Return the error cost to be expected of what is known."""
+    chances = to_chances(find_logits(position))
+    return float(expect_costs(chances, position.ensemble.error_costs))

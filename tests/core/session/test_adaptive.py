@@ -1,0 +1,320 @@
+"""Sessions that go on only where it is worth it, and what they are to reach."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import ClosedError, RefusedError
+from core.model.ensemble import Ensemble
+from core.model.panels import to_chances
+from core.session import machine
+from core.session.aims import change_aim, check_aim
+from core.session.policies import POLICIES, served_by
+from core.session.policies.adaptive import draw_rule, find_mixture
+from core.session.position import Position
+from core.session.simulate import walk
+from core.session.state import Aim, State, StopRule
+from tests import naive_stopping as naive
+from tests import strategies
+from tests.panels import make_ladder, make_stopping, with_panels, with_rules
+from tests.sessions import NEVER, answer_from_row, observe, small_ensemble
+
+ADAPTIVE = POLICIES["adaptive"]
+AIMS = st.one_of(
+    st.none(),
+    st.integers(1, 3_000_000).map(lambda one: Aim(mean_budget=one)),
+    st.floats(0, 0.5).map(lambda one: Aim(wanted_error=one)),
+    st.integers(1, 50_000_000).map(lambda one: Aim(error_price=one)),
+)
+
+
+def ensemble_of(costs, *orders, rules=2, **changes) -> Ensemble:
+    """Panels of the beginnings of some orders; every rule has these changes."""
+    ensemble = small_ensemble(costs, policy="adaptive")
+    ladder = make_ladder(ensemble, orders)
+    panels = tuple(replace(one, may_lack=frozenset()) for one in ladder.panels)
+    stopping = make_stopping(len(panels), rules)
+    changed = tuple(replace(one, **changes) for one in stopping.rules)
+    stopping = replace(stopping, rules=changed)
+    return replace(ensemble, panels=replace(ladder, panels=panels, stopping=stopping))
+
+
+def always(*costs, **changes) -> Ensemble:
+    """An ensemble of (0, 1), (0,) and (), whose rules lead to the first panel."""
+    fields = {
+        "rate": 0.0,
+        "targets": np.array([0, 0, 0]),
+        "thresholds": np.array([0.0, -1.0, -1.0]),
+        "prices": np.array([0, costs[1], sum(costs)]),
+        "left": np.array([1.0, 0.5, 0.25]),
+    }
+    return ensemble_of(costs, (0, 1), **(fields | changes))
+
+
+def begin(ensemble: Ensemble, budget: int | None = None, **options) -> State:
+    return machine.start(ensemble, budget, stop=NEVER, **options)
+
+
+@given(
+    with_rules(with_panels(strategies.ensembles(max_hypotheses=1))),
+    strategies.budgets(),
+    AIMS,
+    st.data(),
+)
+def test_next_feature_is_that_of_the_naive_twin(ensemble, budget, aim, data):
+    idxs = range(len(ensemble.catalogue.features))
+    known = data.draw(st.sets(st.sampled_from(idxs), max_size=2))
+    state = begin(ensemble, budget, aim=aim, known=dict.fromkeys(known, 1.0))
+    for idx in data.draw(st.lists(st.sampled_from(idxs), unique=True, max_size=2)):
+        if state.outcomes[idx] is None:
+            state = observe(ensemble, state, idx, "unavailable")
+
+    expected = naive_next(ensemble, state)
+
+    assert (state.next_feature_idx, state.stop_reason) == expected
+
+
+def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None]:
+    """What the twin asks next, and why it stops."""
+    plain = replace(state, policy="panels")
+    step = POLICIES["panels"].find_next(Position.of(ensemble, plain))
+    if step.feature_idx is None:
+        return None, step.reason
+    position, ladder = Position.of(ensemble, plain), ensemble.panels
+    rules, aim = ladder.stopping.rules, state.aim or Aim()
+    wishes = aim.mean_budget, aim.wanted_error, aim.error_price
+    first, share = naive.mixture([(one.spend, one.error) for one in rules], *wishes)
+    number = draw_rule(find_mixture(ladder.stopping, state.aim), state.seed, 0)
+    assert number in {first, first + (share > 0)}
+    rule = rules[number]
+    now = int(POLICIES["panels"].standing(position).marks)
+    prices = naive_prices(ensemble, state)
+    fields = rule.rate, *(getattr(rule, one).tolist() for one in LISTS)
+    way = naive.go_on(fields, ladder.stopping.errors.tolist(), now, prices)
+    logits = ladder.panels[now].logits(np.array([state.values]), ladder.starts)
+    chances = to_chances(logits)[0]
+    risk = 1 - max(chances)
+    if ensemble.error_costs is not None:
+        risk = min(chances @ np.array(ensemble.error_costs))
+    if way is None:
+        return step.feature_idx, "not_worth_it"
+    order = ladder.panels[way[0]].feature_idxs
+    asked = next(idx for idx in order if state.outcomes[idx] is None)
+    return asked, None if risk > way[1] else "not_worth_it"
+
+
+LISTS = "targets", "thresholds", "prices"
+
+
+def naive_prices(ensemble: Ensemble, state: State) -> list[int | None]:
+    """What is open of each panel costs; None where it can't be bought."""
+    catalogue, prices = ensemble.catalogue, []
+    groups = {
+        one.name: one.fee if one.price is None else one.price
+        for one in catalogue.groups
+    }
+    for panel in ensemble.panels.panels:
+        rest = [idx for idx in panel.feature_idxs if state.outcomes[idx] is None]
+        lacking = set(panel.feature_idxs) - panel.may_lack
+        is_out = any(state.outcomes[idx] == "unavailable" for idx in lacking)
+        fees = {catalogue.features[idx].group for idx in rest} - {None}
+        price = sum(catalogue.features[idx].cost for idx in rest)
+        price += sum(groups[one] for one in fees)
+        is_dear = state.budget is not None and price > state.budget
+        prices.append(None if is_out or is_dear else price)
+    return prices
+
+
+@given(
+    with_rules(with_panels(strategies.ensembles(max_hypotheses=1))),
+    st.lists(st.tuples(strategies.budgets(), AIMS), min_size=1, max_size=3),
+    st.integers(0, 99),
+    st.data(),
+)
+def test_walk_under_aims_is_one_session_per_row(ensemble, terms, seed, data):
+    values = data.draw(strategies.tables(ensemble.catalogue, max_rows=3))
+    budgets, aims = zip(*terms, strict=True)
+
+    walks = walk(ensemble, values, budgets, "adaptive", seed, aims=aims)
+
+    for row, column in np.ndindex(walks.spent.shape):
+        state = begin(
+            ensemble, budgets[column], aim=aims[column], seed=seed, stream=row
+        )
+        state, asked = answer_from_row(ensemble, state, values[row])
+        standing = ADAPTIVE.standing(Position.of(ensemble, state))
+        assert walks.spent[row, column] == state.spent
+        assert walks.n_asked[row, column] == len(asked)
+        assert walks.marks[row, column] == standing.marks
+        np.testing.assert_allclose(walks.scores[row, column], standing.scores)
+        assert budgets[column] is None or state.spent <= budgets[column]
+
+
+@given(st.integers(1, 4), AIMS)
+def test_mixture_is_that_of_the_naive_twin(n_rules, aim):
+    stopping = make_stopping(2, n_rules)
+    wish = aim or Aim()
+
+    found = find_mixture(stopping, aim)
+
+    pairs = [(one.spend, one.error) for one in stopping.rules]
+    rule, share = naive.mixture(
+        pairs, wish.mean_budget, wish.wanted_error, wish.error_price
+    )
+    assert found.rule + found.share == pytest.approx(rule + share)
+
+
+def test_seeds_share_sessions_out_as_the_mixture_says():
+    mixture = find_mixture(make_stopping(2, 2), Aim(mean_budget=300_000))
+
+    drawn = [draw_rule(mixture, seed, 0) for seed in range(400)]
+
+    assert set(drawn) == {0, 1}
+    assert np.mean(drawn) == pytest.approx(0.3, abs=0.07)
+
+
+def test_session_says_what_it_would_ask_where_it_is_not_worth_it():
+    ensemble = always(3, 4, thresholds=np.array([0.0, -1.0, 0.9]))
+
+    state = begin(ensemble)
+
+    question = machine.next_question(ensemble, state)
+    assert (state.stop_reason, question.feature_idx) == ("not_worth_it", 0)
+    # Going on is still possible, and then worth it.
+    state = observe(ensemble, state, 0, "value", 1.0)
+    assert (state.stop_reason, state.next_feature_idx) == (None, 1)
+
+
+def test_question_says_what_error_is_expected_now_and_then():
+    ensemble = always(3, 4)
+    state = begin(ensemble)
+
+    question = machine.next_question(ensemble, state)
+
+    chances = machine.forecast(ensemble, state).probabilities
+    now = 1 - max(chances)
+    assert question.expected_errors == pytest.approx((now, now / 4))
+
+
+def test_question_not_worth_it_says_what_the_panel_to_buy_leaves():
+    ensemble = always(3, 4, targets=np.array([0, 0, 2]))
+    errors = ensemble.panels.stopping.errors
+
+    question = machine.next_question(ensemble, begin(ensemble))
+
+    now, then = question.expected_errors
+    assert then == pytest.approx(now * errors[0] / errors[2])
+
+
+@pytest.mark.parametrize(("cost", "expected"), [(4, None), (5, "not_worth_it")])
+def test_what_a_way_costs_more_than_when_it_was_learned_moves_its_threshold(
+    cost, expected
+):
+    ensemble = always(3, cost, prices=np.array([0, 4, 7]), rate=2.0)
+
+    assert begin(ensemble).stop_reason == expected
+
+
+def test_panel_that_can_be_paid_is_taken_where_the_wanted_one_can_not():
+    ensemble = always(3, 4)
+
+    state, asked = answer_from_row(ensemble, begin(ensemble, 5), [1.0, 1.0])
+
+    assert asked == [0]
+    assert state.stop_reason == "budget_exhausted"
+
+
+def test_nothing_is_asked_that_errs_no_less():
+    ensemble = always(3, 4)
+    stopping = replace(ensemble.panels.stopping, errors=np.full(3, 0.3))
+    ensemble = replace(ensemble, panels=replace(ensemble.panels, stopping=stopping))
+
+    assert begin(ensemble, 5).stop_reason == "not_worth_it"
+
+
+def test_result_to_come_is_waited_for():
+    wanted = np.array([0, 1, 1, 1])
+    ensemble = ensemble_of(
+        (3, 4, 5), (0, 1, 2), targets=wanted, thresholds=np.full(4, -1.0), rate=0.0
+    )
+    state = observe(ensemble, begin(ensemble), 0, "ordered")
+
+    state = observe(ensemble, state, 1, "ordered")
+
+    assert (state.next_feature_idx, state.stop_reason) == (None, "plan_complete")
+
+
+def test_changed_aim_finds_the_next_question_anew():
+    ensemble = always(3, 4)
+    cheap = replace(
+        ensemble.panels.stopping.rules[0], targets=np.array([0, 1, 2]), spend=0.0
+    )
+    rules = cheap, ensemble.panels.stopping.rules[1]
+    stopping = replace(ensemble.panels.stopping, rules=rules)
+    ensemble = replace(ensemble, panels=replace(ensemble.panels, stopping=stopping))
+    state = begin(ensemble, aim=Aim(wanted_error=0.4))
+
+    changed = change_aim(ensemble, state, Aim(wanted_error=0.2))
+
+    assert (state.stop_reason, changed.stop_reason) == ("not_worth_it", None)
+    with pytest.raises(ClosedError):
+        change_aim(ensemble, machine.stop(state), None)
+
+
+def test_session_with_an_aim_is_asked_by_who_takes_aims():
+    ensemble = replace(always(3, 4), policy="panels")
+
+    aimed, plain = begin(ensemble, aim=Aim(mean_budget=1)), begin(ensemble)
+
+    assert (aimed.policy, plain.policy) == ("adaptive", "panels")
+
+
+def test_policy_serves_ladders_with_rules_alone():
+    ensemble = always(3, 4)
+    without = replace(ensemble, panels=replace(ensemble.panels, stopping=None))
+
+    assert "adaptive" in served_by(ensemble)
+    assert "adaptive" not in served_by(without)
+    assert "adaptive" not in served_by(replace(ensemble, panels=None))
+
+
+@pytest.mark.parametrize(
+    ("aim", "policy", "field"),
+    [
+        (Aim(), None, "aim"),
+        (Aim(mean_budget=1, error_price=1), None, "aim"),
+        (Aim(mean_budget=1), "ordered", "aim"),
+        (Aim(mean_budget=1), "cascade", "policy"),
+        (Aim(wanted_error=0.1999), None, "aim.wanted_error"),
+    ],
+)
+def test_aim_that_no_session_reaches_is_refused(aim, policy, field):
+    ensemble = replace(always(3, 4), policy="panels")
+
+    with pytest.raises(RefusedError) as refused:
+        check_aim(aim, ensemble, policy, "aim")
+
+    assert [one.field for one in refused.value.refusals] == [field]
+
+
+@pytest.mark.parametrize(
+    "aim", [Aim(mean_budget=1), Aim(wanted_error=0.2), Aim(error_price=9)]
+)
+def test_aim_within_reach_is_let_through(aim):
+    assert check_aim(aim, always(3, 4), None, "aim") == aim
+
+
+def test_aim_is_refused_where_no_policy_takes_one():
+    with pytest.raises(RefusedError, match="ordered"):
+        check_aim(Aim(mean_budget=1), small_ensemble([1]), None, "aim")
+
+
+def test_advice_of_the_stop_rule_comes_before_it_is_not_worth_it():
+    ensemble = always(3, 4, thresholds=np.array([0.0, -1.0, 0.9]))
+
+    state = machine.start(ensemble, None, stop=StopRule(max_questions=0))
+
+    assert state.stop_reason == "max_questions"

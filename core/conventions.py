@@ -46,8 +46,9 @@ def require_classes(
     algorithm: str, y: npt.NDArray[np.int64], n_classes: int, auto: frozenset[AutoName]
 ) -> None:
     """Refuse classes that the algorithm or "auto" can't deal with."""
-    if y.ndim == 2 and algorithm not in RULES:
-        rule = f"must be one of {', '.join(RULES)} for several labels at once"
+    boosted = find_boosted()
+    if y.ndim == 2 and algorithm not in boosted:
+        rule = f"must be one of {', '.join(boosted)} for several labels at once"
         raise RefusedError([Refusal("algorithm", rule, repr(algorithm))])
     if y.ndim == 2 and auto:
         rule = "can be chosen for one class per row only"
@@ -59,6 +60,11 @@ def require_classes(
             "The type of the target is multiclass."
         )
         raise RefusedError([Refusal("algorithm", rule)])
+
+
+def find_boosted() -> list[str]:
+    """Return the algorithms that can boost several labels at once."""
+    return [name for name, its in ALGORITHMS.items() if name in RULES or its.rules]
 
 
 def gather_rows(

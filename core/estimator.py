@@ -23,8 +23,8 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.votes import label_votes
-from core.panels.ladder import fit_ladder
 from core.pipeline.choosing import AUTO, AUTO_NAMES, tune
+from core.pipeline.train import add_panels
 from core.session.curves import evaluate
 from core.session.probability import label_chances
 from core.session.simulate import class_probabilities, class_votes, walk
@@ -33,7 +33,6 @@ from core.table.costs import read_budget, read_budgets, read_catalogue
 from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.params import BoostParams
-from core.training.rules import RULES
 from core.work import end_of
 
 Budget = float | int | None
@@ -45,9 +44,10 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     algorithm : str
-        A name in `core.training.algorithms.ALGORITHMS`: boosting by any rule,
-        `cascade` (of two classes), or the baselines `decision_tree`, `bagging` and
-        `random_forest`.
+        A name in `core.training.algorithms.ALGORITHMS`: `auto` is `panels` (for every
+        budget a set of features and a blend that predicts from it) beside boosting by
+        the best of four rules; boosting by any rule, `cascade` (of two classes), or
+        the baselines `decision_tree`, `bagging` and `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
         Cost of each column, by position or by name (of a data frame's column);
         what a mapping leaves out costs 1. None: every column costs 1.
@@ -75,6 +75,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     cost_floor : float, optional
         What a cost of 0 counts as where prices are weighed; by default the smallest
         positive cost.
+    effort : {"fast", "standard", "thorough"}
+        Of `auto` and `panels`: how long to look for better.
     stages : int
         Of a cascade: at most so many, 1 to 50.
     detection, false_alarm : float
@@ -94,11 +96,12 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     Missing values (NaN) are allowed: a stump abstains on them, and a path ends. Several
     classes are boosted by AdaBoost.MH; y may also be an indicator matrix (n_samples,
     n_classes) of 0 and 1, where a row may belong to several classes at once
-    (multi-label): by boosting only, without "auto".
+    (multi-label): by boosting only, without parameters "auto"; `auto` itself is then
+    its first rule.
 
-    "auto": chosen on a third of the rows by `core.pipeline.choosing.tune`, `rounds`
-    (of boosting, 1,000 at most) by the error without a budget, `tau` and `switch` by
-    the mean error over budgets.
+    A parameter "auto" is chosen on a third of the rows by
+    `core.pipeline.choosing.tune`, `rounds` (of boosting, 1,000 at most) by the error
+    without a budget, `tau` and `switch` by the mean error over budgets.
 
     A cascade predicts by its stages: the first class once one rejects, the second after
     the last; its probabilities are shares of held-out rows that came as far, so that
@@ -107,7 +110,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        algorithm: str = "adaboost_bt_smoothed",
+        algorithm: str = "auto",
         costs: Sequence[float] | Mapping[Any, float] | None = None,
         groups: Sequence[Mapping[str, Any]] | None = None,
         rounds: int | str = 300,
@@ -124,6 +127,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         stages: int = 3,
         detection: float = 0.99,
         false_alarm: float = 0.5,
+        effort: str = "standard",
     ) -> None:
         self.algorithm = algorithm
         self.costs = costs
@@ -142,13 +146,15 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         self.stages = stages
         self.detection = detection
         self.false_alarm = false_alarm
+        self.effort = effort
 
     def __sklearn_tags__(self) -> Tags:
         """Say what the algorithm can do: missing values, and which classes."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         is_auto = any(str(getattr(self, name)) == AUTO for name in AUTO_NAMES)
-        tags.classifier_tags.multi_label = str(self.algorithm) in RULES and not is_auto
+        boosted = conventions.find_boosted()
+        tags.classifier_tags.multi_label = self.algorithm in boosted and not is_auto
         algorithm = ALGORITHMS.get(str(self.algorithm))
         tags.classifier_tags.multi_class = not (algorithm and algorithm.is_binary)
         return tags
@@ -192,14 +198,19 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         self._seed = int(random.randint(2**31))
         params = replace(params, seed=self._seed)
-        if auto:
-            params = end_of(tune(dataset, params, auto))
+        name = params.algorithm
+        if y.ndim == 1:
+            params = end_of(tune(dataset, params, auto)).params
+        elif ALGORITHMS[name].rules:
+            # Panels are of one class per row.
+            name = ALGORITHMS[name].rules[0]
+            params = replace(params, algorithm=name)
         self.params_: BoostParams = params
         rounds = list(grow_ensemble(dataset, params, (), is_strict=True))
-        self.ensemble_: Ensemble = make_ensemble(dataset, params, rounds)
-        if ALGORITHMS[params.algorithm].has_panels:
-            panels = end_of(fit_ladder(dataset, self._seed))
-            self.ensemble_ = replace(self.ensemble_, panels=panels)
+        asked = replace(params, algorithm=name)
+        self.ensemble_: Ensemble = make_ensemble(dataset, asked, rounds)
+        if ALGORITHMS[name].has_panels:
+            self.ensemble_ = end_of(add_panels(self.ensemble_, dataset, params))
         return self
 
     def _read_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -217,9 +228,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: npt.ArrayLike, budget: Budget = None) -> npt.NDArray[Any]:
         """Predict the class of each row, reading no more features than budget pays.
 
-        By the raw vote; of a cascade by its stages. The budget is in the unit of the
-        costs; None: unlimited. Returns an array of shape (n_samples,), multi-label
-        (n_samples, n_classes) of 0 and 1.
+        By the raw vote; of panels the most probable class, of a cascade by its stages.
+        The budget is in the unit of the costs; None: unlimited. Returns an array of
+        shape (n_samples,), multi-label (n_samples, n_classes) of 0 and 1.
         """
         walks = self._walk(X, budget)
         if self.ensemble_.is_multilabel:

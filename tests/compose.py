@@ -26,6 +26,7 @@ FOLDER = Path("build/compose")
 LARGE = {
     "name": "large",
     "target": "y",
+    "algorithm": "adaboost_bt_smoothed",
     "params": {"rounds": 2000},
     "validation": {"folds": 3},
 }

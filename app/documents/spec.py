@@ -21,7 +21,7 @@ from core.table.spec import (
     check_roles,
 )
 from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
+from core.training.params import BoostParams, EffortName
 
 # Each is played on every row set aside.
 MAX_BUDGETS = 24
@@ -43,8 +43,8 @@ SPEC_EXAMPLE: dict[str, Any] = {
         },
     ],
     "groups": [{"name": "blood", "fee": 2.10}],
-    "algorithm": "adaboost_bt_smoothed",
-    "params": {"rounds": 300, "tau": 1.0},
+    "algorithm": "auto",
+    "effort": "standard",
     "seed": 0,
     "validation": {"folds": 5},
 }
@@ -83,7 +83,7 @@ class SpecGroup(Shape):
     members: list[Text] | None = Field(default=None, examples=[["chol", "fbs"]])
 
 
-class SpecParams(shape_of(BoostParams, ("algorithm", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
+class SpecParams(shape_of(BoostParams, ("algorithm", "effort", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
     """Parameters; those that the algorithm doesn't have are of no effect."""
 
 
@@ -155,7 +155,15 @@ class SpecDocument(Shape):
         str,
         BeforeValidator(check_algorithm, json_schema_input_type=str),
         Field(json_schema_extra={"enum": list(ALGORITHMS)}),
-    ] = Field(default="adaboost_bt_smoothed", examples=["adaboost_bt_smoothed"])
+    ] = Field(default="auto", examples=["auto"])
+    effort: Annotated[
+        EffortName,
+        BeforeValidator(parameters(BoostParams)["effort"].check),
+    ] = Field(
+        default="standard",
+        examples=["standard"],
+        description=parameters(BoostParams)["effort"].text,
+    )
     params: SpecParams | None = None
     seed: Annotated[
         int,
@@ -238,6 +246,7 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
         table=table,
         boost=BoostParams(
             algorithm=document.algorithm,
+            effort=document.effort,
             seed=document.seed,
             **fixed,  # type: ignore[arg-type]  # checked by their own rules
         ),

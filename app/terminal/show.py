@@ -96,10 +96,13 @@ def price_table(catalogue: Catalogue) -> Table:
 def model_summary(model: Model) -> str:
     ensemble = model.ensemble
     used = int(ensemble.is_used.sum())
+    learner = model.params.get("learner", "stump")
+    made = f"{len(ensemble.hypotheses)} weak hypotheses ({learner})"
+    if ensemble.panels is not None:
+        made = f"{len(ensemble.panels.panels)} panels and {made}"
     text = (
-        f"{model.name}: {len(ensemble.hypotheses)} weak hypotheses "
-        f"({model.params.get('learner', 'stump')}) by {ensemble.algorithm} "
-        f"read {used} of {len(ensemble.catalogue.features)} features"
+        f"{model.name}: {made} by {ensemble.algorithm} read {used} of "
+        f"{len(ensemble.catalogue.features)} features"
     )
     if model.curve is not None:
         error = model.curve.errors_calibrated[-1]

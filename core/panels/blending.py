@@ -71,7 +71,7 @@ def fit_ridges(
     counts more in distances. Where a class is rare there are no kernels.
     """
     laid = columns.lay(rows.dataset.values)
-    if not rows.has_rare:
+    if recipe.holds and not rows.has_rare:
         its_gains = gains[columns.feature_idxs]
         stretches = (its_gains / max(its_gains.mean(), 1e-9) + 0.1) ** 0.25
         basis = Basis("laplace", stretches, recipe.n_waves, recipe.holds)

@@ -1,8 +1,8 @@
 """How much is done for a ladder of panels: every knob that time is traded by."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-EffortName = Literal["fast", "standard", "thorough"]
+from core.training.params import EffortName
 
 
 class Recipe(NamedTuple):
@@ -20,6 +20,8 @@ class Recipe(NamedTuple):
 class Effort(NamedTuple):
     """How many rows, sets and predictors are tried."""
 
+    #: held-out rows that suffice to validate a training; other folds are left undone
+    validation_rows: int
     #: rows that sets are chosen by, at most; blends are fitted to all
     search_rows: int
     #: so many held-out rows suffice to judge a set; the other folds are left undone
@@ -40,15 +42,25 @@ class Effort(NamedTuple):
 
 SMALL_TREES = 130, 4, 0.1, 1.0, 1.0
 SAMPLED_TREES = 100, 6, 0.08, 0.75, 0.6
+SINGLE = Recipe(0, (), ((60, 4, 0.1, 1.0, 1.0),), False)
 LIGHT = Recipe(200, (0.3,), ((80, 4, 0.1, 1.0, 1.0),), False)
 FULL = Recipe(500, (0.06, 0.3, 1.5), (SMALL_TREES, SAMPLED_TREES), True)
 
 EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(
-        1000, 500, 1000, 8, 0, 100, Recipe(300, (0.3,), (SMALL_TREES,), False), LIGHT
+        500,
+        1000,
+        500,
+        1000,
+        8,
+        0,
+        100,
+        Recipe(300, (0.3,), (SMALL_TREES,), False),
+        LIGHT,
     ),
-    "standard": Effort(2000, 1000, 2000, 16, 12, 200, FULL, LIGHT),
+    "standard": Effort(2000, 2000, 1000, 2000, 16, 12, 200, FULL, LIGHT),
     "thorough": Effort(
+        2**62,
         4000,
         4000,
         20_000,

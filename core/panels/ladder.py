@@ -1,7 +1,7 @@
 """A ladder of panels: for every budget the features to buy, and a blend for them."""
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from core.kernels import count_threads
 from core.model.panels import Panel, PanelLadder
 from core.model.stopping import ErrorCosts
 from core.panels.blending import make_panel
-from core.panels.effort import EFFORTS, Effort, EffortName
+from core.panels.effort import EFFORTS, SINGLE, Effort
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
 from core.panels.search import SetSearch
@@ -23,17 +23,17 @@ from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.prices import total_cost
 from core.training.boosting import boost, initial_weights
-from core.training.params import BoostParams
-from core.work import pass_on
-
-# Of what is left to do, by which work of unknown length seems to move on.
-STRIDE = 0.02
+from core.training.params import BoostParams, EffortName
+from core.work import approach, pass_on
 
 # Budgets of the rungs, in usual prices; after the last each a quarter more. They are
 # apart by a tenth. An offer is dear from so many usual prices on.
 STEPS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
 LAST_STEP, APART, DEAR = 1.25, 1.1, 4
 MAX_BEYOND = 8
+
+# Features that have a blend alone: those of the smallest sets first.
+MAX_SINGLES = 40
 
 # Beginnings of a set are longer by so much, and by one feature at least.
 NEXT_SIZE = 1.25
@@ -106,13 +106,6 @@ def ladder_bytes(
     return 8 * count_threads() * (products + 8 * n_samples * n_features)
 
 
-def approach(share: float, end: float) -> Iterator[float]:
-    """Yield shares that come nearer to an end, of work of unknown length."""
-    while True:
-        share += (end - share) * STRIDE
-        yield share
-
-
 def fit_panels(
     rows: PanelRows,
     orders: Sequence[tuple[int, ...]],
@@ -122,13 +115,16 @@ def fit_panels(
     """Fit the blends of sets, and of their beginnings.
 
     A dearer set is preferred to a cheaper one: it was chosen because it is better, by
-    another measure of many rows. A beginning is preferred by its loss, after the set.
-    `error_costs` as in `Ensemble`.
+    another measure of many rows. A beginning is preferred by its loss, after the set;
+    so is a feature alone, for who volunteers it. `error_costs` as in `Ensemble`.
     """
     recipes = {frozenset(order): (order, effort.full) for order in orders}
     for order in orders:
         for size in find_sizes(len(order)):
             recipes.setdefault(frozenset(order[:size]), (order[:size], effort.light))
+    wanted = list(dict.fromkeys(idx for order in orders for idx in order))
+    for idx in wanted[:MAX_SINGLES]:
+        recipes.setdefault(frozenset((idx,)), ((idx,), SINGLE))
     held_out = rows.hold_out(N_FOLDS, effort.blend_judges)
 
     def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
@@ -148,6 +144,8 @@ def fit_panels(
             key = frozenset(order[:size])
             rank = max(panels[key].loss, least), True, size
             ranks[key] = min(rank, ranks.get(key, rank))
+    for key in panels.keys() - ranks.keys():
+        ranks[key] = max(panels[key].loss, least), True, 1
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
     ranked = tuple(replace(panels[key], loss=ranks[key][0]) for key in preferred)
     told = np.array([logits[key] for key in preferred])

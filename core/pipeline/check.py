@@ -31,7 +31,9 @@ def check_training(
     if spec.selection is not None:
         needed = max(needed, selection_bytes(n_rows))
     if ALGORITHMS[spec.boost.algorithm].has_panels:
-        needed = max(needed, ladder_bytes(n_rows, len(read.features)))
+        needed = max(
+            needed, ladder_bytes(n_rows, len(read.features), spec.boost.effort)
+        )
     refusals += refuse_size("training", needed, memory)
     if refusals:
         raise RefusedError(refusals)

@@ -1,10 +1,9 @@
 """Parameters that nobody should have to guess, chosen on rows held out for it."""
 
-import math
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from core.session.curves import evaluate
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.folds import part_rows
-from core.training.algorithms import make_ensemble
+from core.training.algorithms import ALGORITHMS, make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
@@ -32,21 +31,38 @@ AUTO_ROUNDS = 1000
 TAUS = (1.0, 0.3, 0.1, 0.03, 0.0)
 SWITCHES = (0.1, 0.3, 0.03)
 N_BUDGETS = 12
-USERS: dict[AutoName, tuple[str, ...]] = {
-    name: tuple(rule for rule, its in RULES.items() if name in its.parameters)
-    for name in AUTO_NAMES
-}
+
+
+def find_users(name: AutoName) -> tuple[str, ...]:
+    """Return the algorithms that know a parameter which can be chosen."""
+    rules = {rule for rule, its in RULES.items() if name in its.parameters}
+    return tuple(
+        algorithm
+        for algorithm, its in ALGORITHMS.items()
+        if algorithm in rules or rules.intersection(its.rules)
+    )
+
+
+USERS = {name: find_users(name) for name in AUTO_NAMES}
+
+
+class Tuned(NamedTuple):
+    """Parameters that were chosen, and the mean error of each choice over budgets."""
+
+    params: BoostParams
+    tried: tuple[tuple[BoostParams, float], ...] = ()
 
 
 def tune(
     dataset: Dataset, params: BoostParams, auto: frozenset[AutoName]
-) -> Generator[float, None, BoostParams]:
+) -> Generator[float, None, Tuned]:
     """Choose parameters of boosting; the generator's return value has them.
 
     `params` are those not chosen, `rounds` the most that are tried. `auto` names those
-    chosen; of no effect where the algorithm doesn't know one. Yields how much is done,
-    0 to 1. Raises `RefusedError` where all rows are of one row group, so that none can
-    be held out.
+    chosen; of no effect where the algorithm doesn't know one. Of an algorithm with
+    several rules one is chosen too, but the first where effort is `fast`. Yields how
+    much is done, 0 to 1. Raises `RefusedError` where something of `auto` is to be
+    chosen and all rows are of one row group, so that none can be held out.
 
     Notes
     -----
@@ -55,24 +71,26 @@ def tune(
     plan under a budget is a prefix of the ensemble, so fewer rounds change none that
     is shorter. `tau` and `switch`: the least mean error over budgets, evenly spaced
     up to the price of everything that the first choice reads; of equals the first
-    tried.
+    tried. A rule likewise.
     """
     wanted = [name for name in auto if params.algorithm in USERS[name]]
-    if not wanted:
-        return params
+    choices = list_choices(params, wanted)
+    if len(choices) == 1 and not wanted:
+        return Tuned(choices[0])
     seen, unseen = part_rows(dataset, params.seed)
     if not seen.size or not unseen.size:
+        if not wanted:
+            return Tuned(choices[0])
         rule = (
             '"auto" must have two groups of rows (`group_by`), one to train on and one '
             "to hold out, also where a fold is left out"
         )
         raise RefusedError([Refusal(f"params.{min(wanted)}", rule)])
     training, held_out = dataset.take(seen), dataset.take(unseen)
-    choices = list_choices(params, wanted)
     # No choice touches the codes or the weights that a run begins with.
     shards = [(bin_values(training), initial_weights(training, params.label_weights))]
     budgets: Sequence[int | None] = (None,)
-    best, least = params, math.inf
+    tried = []
     for position, choice in enumerate(choices):
         rounds: list[Round] = []
         for added in boost(shards, training.catalogue, choice):
@@ -87,19 +105,25 @@ def tune(
             total = rounds[-1].spent
             budgets = [total * part // N_BUDGETS for part in range(1, N_BUDGETS + 1)]
         errors = evaluate(ensemble, held_out, budgets, "ordered").errors
-        if np.mean(errors) < least - 1e-12:
-            best, least = choice, float(np.mean(errors))
-    return best
+        tried.append((choice, float(np.mean(errors))))
+    least = min(error for _, error in tried)
+    best = next(choice for choice, error in tried if error <= least + 1e-12)
+    return Tuned(best, tuple(tried))
 
 
 def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostParams]:
     """Every combination that is tried."""
-    taus = TAUS if "tau" in wanted else (params.tau,)
-    switches = SWITCHES if "switch" in wanted else (params.switch,)
-    return [
-        replace(params, tau=tau, switch=switch)
-        for tau, switch in product(taus, switches)
-    ]
+    rules = ALGORITHMS[params.algorithm].rules or (params.algorithm,)
+    choices = []
+    for rule in rules[:1] if params.effort == "fast" else rules:
+        mine = [name for name in wanted if rule in USERS[name]]
+        taus = TAUS if "tau" in mine else (params.tau,)
+        switches = SWITCHES if "switch" in mine else (params.switch,)
+        choices += [
+            replace(params, algorithm=rule, tau=tau, switch=switch)
+            for tau, switch in product(taus, switches)
+        ]
+    return choices
 
 
 def find_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -> int:

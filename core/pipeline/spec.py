@@ -29,7 +29,7 @@ class TrainingSpec:
 
     table: TableSpec
     name: str = "model"
-    boost: BoostParams = BoostParams()
+    boost: BoostParams = BoostParams("auto")
     auto: frozenset[AutoName] = frozenset()
     seed: int = 0
     folds: Annotated[int, Interval(ge=0, le=50)] = 5

@@ -10,15 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.model.model import Curve, Model
+from core.model.model import Model
+from core.panels.effort import EFFORTS
 from core.panels.ladder import fit_ladder
+from core.pipeline.card import make_card, tell_choices, tell_comparison
 from core.pipeline.certifying import UnseenRows, certify, set_aside
 from core.pipeline.choosing import tune
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
-from core.pipeline.validation import validate
+from core.pipeline.validation import Validated, validate
 from core.selection.card import describe_selection
 from core.selection.search import Selection, select
 from core.table.check import CheckedTable
@@ -46,6 +49,8 @@ class TrainedPart(NamedTuple):
     selection: Selection | None
     #: what it was trained on: only what was selected has values
     dataset: Dataset
+    #: choices, and the mean error of each
+    tried: tuple[tuple[BoostParams, float], ...] = ()
 
 
 def train(
@@ -82,7 +87,7 @@ def train(
     check_classes(checked.dataset, spec.boost)
     seed = spec.seed
     dataset, aside = set_aside(checked.dataset, spec.certify_share, seed)
-    fold_idxs = make_folds(dataset, spec.folds, seed)
+    fold_idxs = choose_folds(dataset, spec)
     room = 1.0 - VALIDATION_SHARE if fold_idxs else 1.0
     has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
     n_parts, rounds_room = len(fold_idxs) + 1, ROUNDS_SHARE if has_panels else 1.0
@@ -94,23 +99,22 @@ def train(
         trained = yield from train_part(taken, spec, done or {}, part)
         ensemble = make_ensemble(taken, spec.boost, trained.rounds, checked.error_costs)
         if has_panels:
-            costs = checked.error_costs
-            fitting = fit_ladder(trained.dataset, spec.boost.seed, error_costs=costs)
-            panels = yield from pass_on(fitting, part.rounded)
-            ensemble = replace(ensemble, panels=panels)
+            ensemble = yield from pass_on(
+                add_panels(ensemble, trained.dataset, spec.boost), part.rounded
+            )
         ensembles.append(ensemble)
     *held_out, whole = ensembles
     folds = [
         UnseenRows(ensemble, dataset.take(idxs))
         for ensemble, idxs in zip(held_out, fold_idxs, strict=True)
     ]
-    whole, curve = yield from validate_whole(whole, folds, aside, spec, part)
+    whole, found = yield from validate_whole(whole, folds, aside, spec, part)
     card = make_card(dataset, whole, len(fold_idxs), seed)
-    if ALGORITHMS[spec.boost.algorithm].is_bagged and spec.selection is None:
-        error = out_of_bag_error(dataset, whole, trained.rounds, spec.boost.seed)
-        card["out_of_bag_error"] = error
-    card |= tell_choices(dataset, spec, trained)
+    card |= tell_trained(dataset, spec, trained, whole)
+    if found is not None and found.comparison is not None:
+        card["comparison"] = tell_comparison(found.comparison)
     params = asdict(trained.params)
+    curve = None if found is None else found.curve
     return Model(spec.name, whole, spec.table.target, params, curve, card)
 
 
@@ -120,24 +124,64 @@ def validate_whole(
     aside: Dataset | None,
     spec: TrainingSpec,
     part: Part,
-) -> Generator[Progress, None, tuple[Ensemble, Curve | None]]:
-    """Find the curve and what the whole says honestly: calibrated and certified."""
-    curve, before = None, 0.0
+) -> Generator[Progress, None, tuple[Ensemble, Validated | None]]:
+    """Find what held-out rows say, and let the whole say it: calibrated, certified."""
+    found, before = None, 0.0
     if folds:
         held_out, rows = [one.ensemble for one in folds], [one.rows for one in folds]
         room = 1.0 if aside is None else 0.5
-        curve, calibrations = yield from pass_on(
+        found = yield from pass_on(
             validate(whole, held_out, rows, spec.seed),
             lambda share: part.validated(room * share),
         )
-        whole, before = replace(whole, calibrations=calibrations), room
+        whole, before = replace(whole, calibrations=found.calibrations), room
+        if found.comparison is not None:
+            whole = replace(whole, ranges=found.comparison.ranges)
     if aside is not None:
         certification = yield from pass_on(
             certify(UnseenRows(whole, aside), folds, spec.certify_budgets, spec.seed),
             lambda share: part.validated(before + (1.0 - before) * share),
         )
         whole = replace(whole, certification=certification)
-    return whole, curve
+    return whole, found
+
+
+def add_panels(
+    ensemble: Ensemble, dataset: Dataset, params: BoostParams
+) -> Generator[float, None, Ensemble]:
+    """Fit panels to a dataset, and put them beside an ensemble's hypotheses."""
+    costs = ensemble.error_costs
+    fitting = fit_ladder(dataset, params.seed, None, costs, params.effort)
+    return replace(ensemble, panels=(yield from fitting))
+
+
+def tell_trained(
+    dataset: Dataset, spec: TrainingSpec, trained: TrainedPart, whole: Ensemble
+) -> dict[str, object]:
+    """Return what the card tells of all rows: choices, selection, rows left out."""
+    told = tell_choices(spec.auto, trained.params, trained.tried)
+    if ALGORITHMS[spec.boost.algorithm].is_bagged and spec.selection is None:
+        error = out_of_bag_error(dataset, whole, trained.rounds, spec.boost.seed)
+        told["out_of_bag_error"] = error
+    if spec.selection is not None:
+        assert trained.selection is not None, "made anew for the whole"
+        its = describe_selection(dataset.catalogue, spec.selection, trained.selection)
+        told["selection"] = its
+    return told
+
+
+def choose_folds(dataset: Dataset, spec: TrainingSpec) -> list[IntArray]:
+    """Return the rows of the folds that a training is validated on.
+
+    Of panels, which take long to fit, as many folds as together have enough rows: an
+    error rate on 2,000 rows is known to a percent.
+    """
+    fold_idxs = make_folds(dataset, spec.folds, spec.seed)
+    if not ALGORITHMS[spec.boost.algorithm].has_panels:
+        return fold_idxs
+    sizes = np.cumsum([0, *map(len, fold_idxs)])
+    enough = EFFORTS[spec.boost.effort].validation_rows
+    return [idxs for idxs, seen in zip(fold_idxs, sizes, strict=False) if seen < enough]
 
 
 def check_classes(dataset: Dataset, params: BoostParams) -> None:
@@ -174,9 +218,10 @@ def train_part(
         if not selected.feature_idxs:
             return TrainedPart(rounds, params, selected, blank(dataset, selected))
         dataset = blank(dataset, selected)
-    if spec.auto:
+    tried: tuple[tuple[BoostParams, float], ...] = ()
+    if spec.auto or ALGORITHMS[params.algorithm].rules:
         start, room = before, TUNING_SHARE * (1.0 - before)
-        params = yield from pass_on(
+        params, tried = yield from pass_on(
             tune(dataset, params, spec.auto),
             lambda share: part.progress(start + room * share),
         )
@@ -186,7 +231,7 @@ def train_part(
         rounds.append(added)
         share = added.number / ALGORITHMS[params.algorithm].most_rounds(params)
         yield part.progress(before + (1.0 - before) * share, added)
-    return TrainedPart(rounds, params, selected, dataset)
+    return TrainedPart(rounds, params, selected, dataset, tried)
 
 
 def is_finished(
@@ -205,41 +250,3 @@ def blank(dataset: Dataset, selection: Selection) -> Dataset:
     idxs = list(selection.feature_idxs)
     values[:, idxs] = dataset.values[:, idxs]
     return replace(dataset, values=values)
-
-
-def make_card(
-    dataset: Dataset, ensemble: Ensemble, n_folds: int, seed: int
-) -> dict[str, object]:
-    """Facts about a training that a reader of the model should know."""
-    counts = np.bincount(dataset.targets, minlength=len(dataset.classes))
-    certification, told = ensemble.certification, {}
-    if certification is not None:
-        told = {"rows_set_aside": certification.n_samples}
-    features, used = dataset.catalogue.features, np.flatnonzero(ensemble.is_used)
-    return {
-        "rows": dataset.n_samples,
-        "rows_by_class": {
-            one.label: int(count)
-            for one, count in zip(dataset.classes, counts, strict=True)
-        },
-        "missing_cells": int(np.isnan(dataset.values).sum()),
-        "hypotheses": len(ensemble.hypotheses),
-        "features_used": [features[idx].name for idx in used],
-        "folds": n_folds,
-        "seed": seed,
-    } | told
-
-
-def tell_choices(
-    dataset: Dataset, spec: TrainingSpec, trained: TrainedPart
-) -> dict[str, object]:
-    """Return what was chosen for the whole, as its card tells it."""
-    told: dict[str, object] = {}
-    selection, selected = spec.selection, trained.selection
-    if selection is not None:
-        assert selected is not None, "made anew for the whole"
-        told["selection"] = describe_selection(dataset.catalogue, selection, selected)
-    if spec.auto and (selected is None or selected.feature_idxs):
-        names = sorted(spec.auto)
-        told["chosen"] = {name: getattr(trained.params, name) for name in names}
-    return told

@@ -1,7 +1,8 @@
 """Honest figures: folds, and what ensembles say of rows that they never saw."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,12 +10,15 @@ from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve
 from core.model.votes import TIE
 from core.pipeline.calibration import HeldOutVotes, calibrate, join
+from core.pipeline.comparison import Comparison, compare
 from core.session.curves import evaluate
 from core.session.policies import POLICIES
 from core.session.simulate import walk
 from core.table.dataset import Dataset
+from core.table.folds import make_folds
 from core.table.prices import Paid, buy
-from core.work import pass_on
+from core.training.algorithms import ALGORITHMS
+from core.work import approach, pass_on
 
 MAX_CURVE_POINTS = 24
 
@@ -24,6 +28,9 @@ MAX_BUDGETS = 12
 # Held-out rows per fold that they are fitted on: plenty for a few coefficients.
 MAX_ROWS = 2000
 
+# What is done of a validation after two of its three parts: guesses.
+CALIBRATED, COMPARED = 0.5, 0.8
+
 # Numbers in the votes per fold that they are fitted on: two classes' on all of these.
 MAX_VOTES = 1 << 16
 
@@ -31,43 +38,89 @@ MAX_VOTES = 1 << 16
 MAX_NUMBERS = 1 << 18
 
 
+Calibrations = tuple[tuple[str, Calibration], ...]
+
+
+class Validated(NamedTuple):
+    """What held-out rows say of an ensemble."""
+
+    curve: Curve
+    calibrations: Calibrations
+    #: None where there is one policy only to ask by
+    comparison: Comparison | None
+
+
 def validate(
     whole: Ensemble, held_out: Sequence[Ensemble], rows: Sequence[Dataset], seed: int
-) -> Generator[float, None, tuple[Curve, tuple[tuple[str, Calibration], ...]]]:
+) -> Generator[float, None, Validated]:
     """Find the curve and the calibrations from ensembles and the rows they never saw.
 
     Yields how much of it is done, 0 to 1; also to let itself be stopped. The purchases
     of the ensemble trained on every row give the budgets. `rows` are those that the
     ensemble at the same place in `held_out` was not trained on, `seed` that of draws.
+    Of an algorithm with several candidates the curve is that of the policies kept.
     """
     pairs = list(zip(held_out, rows, strict=True))
-    by_fold: list[list[tuple[str, Calibration]]] = [[] for _ in pairs]
-    calibrations: list[tuple[str, Calibration]] = []
-    # Fits take about as long as the votes they are fitted to.
-    fitted_policies = [name for name, policy in POLICIES.items() if policy.is_fitted]
-    n_done, n_steps = 0, len(pairs) * (2 * len(fitted_policies) + 1)
-    for policy in fitted_policies:
+    if len(pairs) == 1:
+        # A calibration is judged on other rows than it is fitted to.
+        pairs = [(held_out[0], half) for half in halve(rows[0], seed)]
+    shares = approach(0.0, CALIBRATED)
+    by_fold, calibrations = yield from pass_on(
+        calibrate_policies(whole, pairs, seed), lambda _: next(shares)
+    )
+    calibrated = [
+        (replace(ensemble, calibrations=fitted), part)
+        for (ensemble, part), fitted in zip(pairs, by_fold, strict=True)
+    ]
+    budgets = purchase_budgets(whole, MAX_CURVE_POINTS)
+    candidates, comparison = ALGORITHMS[whole.algorithm].candidates, None
+    if candidates:
+        thinned = [(one, thin(part, one.n_outputs)) for one, part in calibrated]
+        shares = approach(CALIBRATED, COMPARED)
+        comparison = yield from pass_on(
+            compare(thinned, candidates, budgets, seed), lambda _: next(shares)
+        )
+        ranges = comparison.ranges
+        calibrated = [(replace(one, ranges=ranges), part) for one, part in calibrated]
+    curves = []
+    for ensemble, part in calibrated:
+        curves.append(evaluate(ensemble, part, budgets, seed=seed))
+        yield COMPARED + (1.0 - COMPARED) * len(curves) / len(calibrated)
+    return Validated(pool(curves), calibrations, comparison)
+
+
+def calibrate_policies(
+    whole: Ensemble, pairs: Sequence[tuple[Ensemble, Dataset]], seed: int
+) -> Generator[None, None, tuple[list[Calibrations], Calibrations]]:
+    """Fit calibrations to the votes of held-out rows, by policy where they help.
+
+    Returns those of each pair, fitted to the others, and those fitted to all.
+    """
+    by_fold: list[Calibrations] = [() for _ in pairs]
+    calibrations: Calibrations = ()
+    budgets = purchase_budgets(whole, MAX_BUDGETS)
+    for policy in (name for name, policy in POLICIES.items() if policy.is_fitted):
         observed = []
         for ensemble, part in pairs:
-            budgets = purchase_budgets(whole, MAX_BUDGETS)
             few = thin(part, ensemble.n_outputs)
             observed.append(collect_votes(ensemble, few, budgets, policy, seed))
-            n_done += 1
-            yield n_done / n_steps
-        found = yield from pass_on(calibrate(observed), at(n_done / n_steps))
-        n_done += len(pairs)
+            yield
+        found = yield from calibrate(observed)
         if found is not None:
-            calibrations.append((policy, found[1]))
-            for fitted, crossed in zip(by_fold, found[0], strict=True):
-                fitted.append((policy, crossed))
-    budgets = purchase_budgets(whole, MAX_CURVE_POINTS)
-    curves = []
-    for (ensemble, part), fitted in zip(pairs, by_fold, strict=True):
-        calibrated = replace(ensemble, calibrations=tuple(fitted))
-        curves.append(evaluate(calibrated, part, budgets, seed=seed))
-        n_done += 1
-        yield n_done / n_steps
-    return pool(curves), tuple(calibrations)
+            crossed, fitted = found
+            calibrations += ((policy, fitted),)
+            by_fold = [
+                (*before, (policy, one))
+                for before, one in zip(by_fold, crossed, strict=True)
+            ]
+    return by_fold, calibrations
+
+
+def halve(rows: Dataset, seed: int) -> list[Dataset]:
+    """Part rows in two, classes and row groups as folds have them where they can."""
+    every = np.arange(rows.n_samples)
+    parts = make_folds(rows, 2, seed) or [every[::2], every[1::2]]
+    return [rows.take(part) for part in parts]
 
 
 def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
@@ -89,11 +142,6 @@ def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
         picks = np.linspace(0, len(steps) - 1, most - 1).round().astype(int)
         steps = [steps[pick] for pick in picks]
     return (*steps, None)
-
-
-def at(share: float) -> Callable[[None], float]:
-    """Return a function that says one share at each step."""
-    return lambda _: share
 
 
 def pool(curves: Sequence[Curve]) -> Curve:

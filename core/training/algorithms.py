@@ -30,6 +30,11 @@ class Algorithm:
     is_binary: bool = False
     #: Whether panels are fitted besides.
     has_panels: bool = False
+    #: Rules of which the best is chosen on held-out rows, and then boosted by.
+    rules: tuple[str, ...] = ()
+    #: Policies of which the best for each range of budgets is kept; the first where
+    #: none is surely better.
+    candidates: tuple[str, ...] = ()
     #: Whether trees leave rows out that can judge them.
     is_bagged: bool = False
 
@@ -46,12 +51,27 @@ def grow_boosted(
 def grow_orders(
     dataset: Dataset, params: BoostParams, done: Sequence[Round], is_strict: bool
 ) -> Iterator[Round]:
-    """Boost by the smoothed rule, for who asks a model of panels by another policy."""
+    """Boost by the smoothed rule, for who asks a model of panels by another policy.
+
+    Where a rule was chosen, its name is in the parameters instead.
+    """
     smoothed = replace(params, algorithm="adaboost_bt_smoothed")
     return grow_boosted(dataset, smoothed, done, is_strict)
 
 
 ALGORITHMS = {
+    "auto": Algorithm(
+        "panels",
+        grow_orders,
+        has_panels=True,
+        rules=(
+            "adaboost_bt_smoothed",
+            "adaboost_bt_greedy",
+            "adaboost_bt",
+            "speedboost",
+        ),
+        candidates=("panels", "ordered"),
+    ),
     "panels": Algorithm("panels", grow_orders, has_panels=True),
     **{name: Algorithm(rule.policy, grow_boosted) for name, rule in RULES.items()},
     "cascade": Algorithm(

@@ -193,6 +193,7 @@ def spec() -> dict[str, Any]:
             {"name": "age", "label": "Age", "type": "number", "cost": 1},
             {"name": "chol", "type": "number", "cost": 5.17},
         ],
+        "algorithm": "adaboost_bt_smoothed",
         "params": {"rounds": 10},
         "validation": {"folds": 2},
     }

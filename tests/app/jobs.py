@@ -46,6 +46,7 @@ def noisy_spec(rounds: int) -> Spec:
     return {
         "name": "noisy",
         "target": "y",
+        "algorithm": "adaboost_bt_smoothed",
         "params": {"rounds": rounds},
         "validation": {"folds": 2},
     }

@@ -49,6 +49,7 @@ def place(tmp_path_factory):
             {"name": "b", "type": "boolean", "cost": 2, "group": "visit"},
         ],
         "groups": [{"name": "visit", "fee": 4}],
+        "algorithm": "adaboost_bt_smoothed",
         "params": {"rounds": 20},
     }
     (folder / "spec.json").write_text(json.dumps(spec))
@@ -562,7 +563,7 @@ def test_model_trained_on_0_and_1_predicts_rows_with_a_2(run, tmp_path):
     lines = ["flag,y", *("01"[row % 2] + "," + "ab"[row % 2] for row in range(20))]
     (tmp_path / "old.csv").write_text("\n".join(lines))
     (tmp_path / "new.csv").write_text("flag,y\n0,a\n2,b\n")
-    (tmp_path / "spec.json").write_text('{"target": "y", "params": {"rounds": 2}}')
+    (tmp_path / "spec.json").write_text('{"target": "y", "algorithm": "adaboost"}')
     path = tmp_path / "m.json"
     run("train", tmp_path / "old.csv", "--spec", tmp_path / "spec.json", "-o", path)
 

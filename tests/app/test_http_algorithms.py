@@ -95,6 +95,7 @@ def spec_of_flowers(**params: Any) -> Json:
         "classes": {"long": "long petals"},
         "cost_unit": "EUR",
         "costs": {"length": 2, "width": 3, "colour": 0.5},
+        "algorithm": "adaboost_bt_smoothed",
         "params": {"rounds": 25, **params},
         "validation": {"folds": 3},
     }

@@ -23,6 +23,7 @@ SPEC = {
         {"name": "other", "type": "boolean", "cost": 2, "group": "visit"},
     ],
     "groups": [{"name": "visit", "fee": 4}],
+    "algorithm": "adaboost_bt_smoothed",
     "params": {"rounds": 5},
     "validation": {"folds": 2},
 }

@@ -23,6 +23,7 @@ SPEC = {
         {"name": "weight", "cost": 2},
         {"name": "size", "cost": 1},
     ],
+    "algorithm": "adaboost_bt_smoothed",
     "params": {"rounds": 20},
     "validation": {"folds": 2},
 }

@@ -22,7 +22,7 @@ def test_target_alone_is_a_spec():
 
     assert spec.table.features is None
     assert spec.folds == 5
-    assert spec.boost.algorithm == "adaboost_bt_smoothed"
+    assert spec.boost.algorithm == "auto"
 
 
 def test_costs_are_read_exactly():

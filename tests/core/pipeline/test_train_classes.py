@@ -102,8 +102,12 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", SkipTestWarning)
     check = parametrize_with_checks(
         [
-            BudgetedBoostingClassifier(rounds=5, learner="tree", leaves=3),
-            BudgetedBoostingClassifier(rounds=10, search="ucb", search_size=1),
+            BudgetedBoostingClassifier(
+                "adaboost_bt_smoothed", rounds=5, learner="tree", leaves=3
+            ),
+            BudgetedBoostingClassifier(
+                "adaboost_bt_smoothed", rounds=10, search="ucb", search_size=1
+            ),
         ]
     )
 
@@ -123,7 +127,12 @@ def test_iris_is_learnt(learner, search):
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     model = BudgetedBoostingClassifier(
-        rounds=40, learner=learner, search=search, search_size=2, random_state=0
+        "adaboost_bt_smoothed",
+        rounds=40,
+        learner=learner,
+        search=search,
+        search_size=2,
+        random_state=0,
     )
 
     model.fit(X[::2], names[::2])
@@ -135,7 +144,9 @@ def test_iris_is_learnt(learner, search):
 @pytest.mark.slow
 def test_chances_of_iris_agree_with_its_predictions():
     X, y = load_iris(return_X_y=True)
-    model = BudgetedBoostingClassifier(rounds=30, learner="tree").fit(X, y)
+    model = BudgetedBoostingClassifier(
+        "adaboost_bt_smoothed", rounds=30, learner="tree"
+    ).fit(X, y)
 
     for budget in (None, 0, 1, 2):
         chances = model.predict_proba(X, budget=budget)
@@ -164,7 +175,9 @@ def test_digits_are_learnt(label_weights):
 def test_budget_bounds_what_digits_cost(learner):
     X, y = load_digits(return_X_y=True)
     X, y = X[:300, ::3], y[:300]
-    model = BudgetedBoostingClassifier(rounds=10, learner=learner).fit(X, y)
+    model = BudgetedBoostingClassifier(
+        "adaboost_bt_smoothed", rounds=10, learner=learner
+    ).fit(X, y)
 
     curve = model.error_curve(X, y, [0, 3, 10, None])
 
@@ -184,7 +197,9 @@ def test_multilabel_indicators_are_learnt(learner):
     X, y = make_multilabel_classification(
         200, n_features=8, n_classes=4, random_state=0
     )
-    model = BudgetedBoostingClassifier(rounds=30, learner=learner).fit(X, y)
+    model = BudgetedBoostingClassifier(
+        "adaboost_bt_smoothed", rounds=30, learner=learner
+    ).fit(X, y)
 
     predicted = model.predict(X)
 
@@ -202,7 +217,11 @@ def test_multilabel_class_that_all_or_none_belong_to(column):
     X, y = make_multilabel_classification(60, n_features=5, n_classes=3, random_state=0)
     y[:, 1] = column
 
-    predicted = BudgetedBoostingClassifier(rounds=60).fit(X, y).predict(X)
+    predicted = (
+        BudgetedBoostingClassifier("adaboost_bt_smoothed", rounds=60)
+        .fit(X, y)
+        .predict(X)
+    )
 
     assert predicted.shape == y.shape
 
@@ -211,7 +230,9 @@ def test_weights_of_zero_leave_a_class_out():
     X, y = load_iris(return_X_y=True)
     weights = np.where(y == 2, 0.0, 1.0)
 
-    model = BudgetedBoostingClassifier(rounds=10).fit(X, y, sample_weight=weights)
+    model = BudgetedBoostingClassifier("adaboost_bt_smoothed", rounds=10).fit(
+        X, y, sample_weight=weights
+    )
 
     chances = model.predict_proba(X)
     assert np.isfinite(chances).all()

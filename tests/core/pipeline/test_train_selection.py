@@ -351,7 +351,7 @@ def test_distances_of_earlier_subsets_are_let_go():
 
 def test_selection_that_does_not_fit_the_memory_is_refused():
     columns = {"x": np.arange(900.0), "y": np.array(["a", "b"] * 450, object)}
-    spec = read_spec({"target": "y", "selection": {}})
+    spec = read_spec({"target": "y", "algorithm": "adaboost", "selection": {}})
     needed = selection_bytes(900)
 
     with pytest.raises(RefusedError, match="table: training must fit the memory"):

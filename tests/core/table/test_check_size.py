@@ -9,7 +9,7 @@ from core.pipeline.check import check_training
 from core.table.check import MAX_CLASSES
 from core.training.boosting import training_bytes
 
-SPEC = read_spec({"target": "y"})
+SPEC = read_spec({"target": "y", "algorithm": "adaboost"})
 
 
 def table(n_rows: int, n_classes: int) -> dict[str, np.ndarray]:

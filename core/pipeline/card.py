@@ -1,0 +1,70 @@
+"""What a reader of a model should know of its training."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from core.model.ensemble import Ensemble
+from core.pipeline.comparison import Comparison
+from core.table.dataset import Dataset
+from core.table.prices import from_micros
+from core.training.params import BoostParams
+
+
+def make_card(
+    dataset: Dataset, ensemble: Ensemble, n_folds: int, seed: int
+) -> dict[str, object]:
+    """Facts about a training that a reader of the model should know."""
+    counts = np.bincount(dataset.targets, minlength=len(dataset.classes))
+    certification, told = ensemble.certification, {}
+    if certification is not None:
+        told = {"rows_set_aside": certification.n_samples}
+    features, used = dataset.catalogue.features, np.flatnonzero(ensemble.is_used)
+    return {
+        "rows": dataset.n_samples,
+        "rows_by_class": {
+            one.label: int(count)
+            for one, count in zip(dataset.classes, counts, strict=True)
+        },
+        "missing_cells": int(np.isnan(dataset.values).sum()),
+        "hypotheses": len(ensemble.hypotheses),
+        "features_used": [features[idx].name for idx in used],
+        "folds": n_folds,
+        "seed": seed,
+    } | told
+
+
+def tell_choices(
+    auto: Collection[str],
+    params: BoostParams,
+    tried: Sequence[tuple[BoostParams, float]],
+) -> dict[str, object]:
+    """Return the parameters that were chosen for the whole, and of the rules the best.
+
+    Of each rule that was tried the mean error over budgets, on a third of the rows.
+    """
+    told: dict[str, object] = {}
+    # Nothing is tried where no feature was selected.
+    if auto and tried:
+        told["chosen"] = {name: getattr(params, name) for name in sorted(auto)}
+    rules: dict[str, float] = {}
+    for choice, error in tried:
+        rules[choice.algorithm] = min(error, rules.get(choice.algorithm, error))
+    if len(rules) > 1:
+        told["rule"], told["rules"] = params.algorithm, rules
+    return told
+
+
+def tell_comparison(compared: Comparison) -> dict[str, object]:
+    """Return who lost how much under which budget, and who was kept; in units."""
+
+    def tell(budget: int | None) -> float | None:
+        return None if budget is None else from_micros(budget)
+
+    return {
+        "budgets": [tell(budget) for budget in compared.budgets],
+        "losses": {policy: list(its) for policy, its in compared.losses},
+        "kept": [
+            {"up_to": tell(one.up_to), "policy": one.policy} for one in compared.ranges
+        ],
+    }

@@ -1,5 +1,6 @@
 """Sets of features to buy, each with a blend that predicts from exactly these."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -239,3 +240,20 @@ class PanelLadder(Arrays, Derived):
         lacks = (self.members & ~known & ~gone).any(axis=1)
         lacks |= (self.needs & gone & ~known).any(axis=1)
         return int(np.argmin(lacks))
+
+    def find_next(
+        self, is_known: BoolArray, is_gone: BoolArray, ahead: Sequence[int]
+    ) -> int:
+        """Return the panel that predicts next, as features ahead become known.
+
+        That of now where none does.
+        """
+        now = self.find_panel(is_known, is_gone)
+
+        def find_after(n_answers: int) -> int:
+            will_know = is_known.copy()
+            will_know[list(ahead[:n_answers])] = True
+            return self.find_panel(will_know, is_gone)
+
+        reached = map(find_after, range(1, len(ahead) + 1))
+        return next((one for one in reached if one != now), now)

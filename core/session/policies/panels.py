@@ -93,17 +93,22 @@ class PanelPolicy(Policy):
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return what a feature gains of all that the panel to buy would gain.
 
-        Gains are of log-loss on held-out rows.
+        Gains are of log-loss on held-out rows. Where no panel predicts before more
+        features are known, they share its gain equally.
         """
         ladder, status = ladder_of(position.ensemble), position.case.status
         is_gone, is_known = status == kernels.GONE, status == kernels.KNOWN
         now = ladder.find_panel(is_known, is_gone)
-        is_known[feature_idx] = True
-        after = ladder.find_panel(is_known, is_gone)
-        numbers = now, after, self.choose_panel(position)
-        losses = [ladder.panels[one].loss for one in numbers]
-        whole = losses[0] - losses[2]
-        return (losses[0] - losses[1]) / whole if whole > 0 else 0.0
+        ahead = [feature_idx, *self.could_ask(position)]
+        after = ladder.find_next(is_known, is_gone, ahead)
+        aim = ladder.panels[self.choose_panel(position)]
+        whole = ladder.panels[now].loss - aim.loss
+        if after == now or whole <= 0:
+            return 0.0
+        known = ladder.panels[now].feature_idxs
+        n_added = len(set(ladder.panels[after].feature_idxs).difference(known))
+        gain = ladder.panels[now].loss - ladder.panels[after].loss
+        return gain / max(n_added, 1) / whole
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the preferred panel for what is known."""

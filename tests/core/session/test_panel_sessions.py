@@ -315,6 +315,20 @@ def test_shares_of_the_questions_of_a_panel_add_up_to_1():
     assert shares == pytest.approx([1 / 3] * 3)
 
 
+def test_features_share_the_gain_of_the_panel_that_needs_them_all():
+    ensemble = ensemble_of([10, 20, 40], [2, 0, 1])
+    ladder = ensemble.panels
+    panels = tuple(one for one in ladder.panels if len(one.feature_idxs) in (0, 3))
+    ensemble = replace(ensemble, panels=replace(ladder, panels=panels))
+    state, shares = begin(ensemble), []
+
+    while (question := machine.next_question(ensemble, state)) is not None:
+        shares.append(question.open_share)
+        state = observe(ensemble, state, question.feature_idx, "value", 1.0)
+
+    assert shares == pytest.approx([1 / 3] * 3)
+
+
 def test_feature_that_gains_nothing_has_no_share():
     ensemble = ensemble_of([10], [0])
     ladder = ensemble.panels

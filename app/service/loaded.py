@@ -70,4 +70,8 @@ class LoadedModels:
 
 
 def parse_model(document: str) -> Model:
-    return model_from_json(json.loads(document))
+    """Parse a model, with what its first answers would wait for."""
+    model = model_from_json(json.loads(document))
+    if model.ensemble.panels is not None:
+        model.ensemble.panels.prepare()
+    return model

@@ -231,6 +231,13 @@ class PanelLadder(Arrays, Derived):
             row[list(panel.may_lack)] = False
         return needs
 
+    def prepare(self) -> None:
+        """Compute now what else the first answers would wait for."""
+        blends = (panel.blend for panel in self.panels if panel.blend is not None)
+        ridges = (ridge for blend in blends for ridge in blend.ridges)
+        _ = self.members, self.needs
+        _ = [ridge.waves for ridge in ridges if isinstance(ridge, KernelRidge)]
+
     def find_panel(self, is_known: BoolArray, is_gone: BoolArray) -> int:
         """Return the first panel for what is known; (n_features,) each.
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from core.model.panels import KernelRidge, Panel, PanelLadder
-from tests.panels import make_ladder
+from core.panels.blending import make_panel
+from core.panels.effort import LIGHT
+from tests.panels import make_ladder, random_rows
 from tests.sessions import small_ensemble
 
 
@@ -87,3 +89,16 @@ def test_pickled_ridge_draws_its_waves_again():
 
     assert "waves" not in vars(again)
     np.testing.assert_array_equal(again.logits(columns), told)
+
+
+def test_prepared_ladder_has_drawn_its_waves():
+    rows = random_rows()
+    panel, _ = make_panel(rows, (0, 4), LIGHT, rows.hold_out(2, 1))
+    ladder = PanelLadder((panel, *ladder_of(()).panels), rows.starts)
+    kernel, logistic = panel.blend.ridges
+
+    ladder.prepare()
+
+    assert "waves" in vars(kernel)
+    assert "waves" not in vars(logistic)
+    assert {"members", "needs"} <= set(vars(ladder))

@@ -19,7 +19,7 @@ from core.model.panels import (
     Trees,
 )
 from core.model.stopping import Stopping, StoppingRule
-from core.panels import blending, search, sets
+from core.panels import blending, search, sets, trees
 from core.panels.effort import EFFORTS
 from core.panels.rows import PanelRows
 from core.panels.trees import make_growth
@@ -41,6 +41,7 @@ def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
     patch.setattr(blending, "make_growth", make_few)
     patch.setattr(sets, "make_growth", make_few)
     patch.setattr(search, "make_growth", make_few)
+    patch.setattr(trees, "LEAF_ROUNDS", rounds)
     patch.setattr(search, "N_KERNEL_ROWS", 60)
     for name, effort in EFFORTS.items():
         short = effort._replace(

@@ -1,5 +1,6 @@
 """Log odds as chances, and what they lose on rows."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -46,6 +47,12 @@ def losses_and_pulls(
     chances /= totals[:, None]
     chances[every, targets] -= 1.0
     return losses, chances
+
+
+def is_less(losses: FloatArray, others: FloatArray) -> bool:
+    """Return whether rows lose less than otherwise by over a standard error."""
+    gains = others - losses
+    return float(gains.mean()) > float(gains.std()) / math.sqrt(gains.size)
 
 
 def descend(

@@ -15,10 +15,11 @@ from core.panels.blending import make_panel
 from core.panels.effort import EFFORTS, SINGLE, Effort
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
-from core.panels.search import SetSearch
+from core.panels.search import SEARCH_FOLDS, SetSearch
 from core.panels.sets import FORWARD_POWERS, choose_sets, forward
 from core.panels.spread import spread
 from core.panels.stopping import fit_stopping
+from core.panels.trees import choose_limits
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.prices import total_cost
@@ -71,22 +72,26 @@ def fit_ladder(
     effort : {"fast", "standard", "thorough"}
         How many rows, sets and predictors are tried: see `EFFORTS`.
     """
+    knobs = EFFORTS[effort]
     with threadpool_limits(limits=1, user_api="blas"):
-        rows = PanelRows(dataset, seed)
-        orders = yield from find_orders(rows, budgets, EFFORTS[effort])
-        return (yield from fit_panels(rows, orders, EFFORTS[effort], error_costs))
+        few = PanelRows(thin_rows(dataset, knobs.search_rows), seed)
+        limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, knobs.search_judges))
+        few = replace(few, limits=limits)
+        orders = yield from find_orders(few, budgets, knobs)
+        rows = PanelRows(dataset, seed, limits)
+        return (yield from fit_panels(rows, orders, knobs, error_costs))
 
 
 def find_orders(
     rows: PanelRows, budgets: Sequence[int] | None, effort: Effort
 ) -> Generator[float, None, list[tuple[int, ...]]]:
     """Choose a set for each budget, and the order in which it is asked."""
-    few = PanelRows(thin_rows(rows.dataset, effort.search_rows), rows.seed)
-    search = SetSearch(few, Shop(rows.dataset.catalogue, few.is_useful), effort)
+    dataset = rows.dataset
+    search = SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), effort)
     if not search.shop.offers:
         return [()]
     rungs = sorted(set(budgets or find_budgets(search)))
-    made = [find_order(few.dataset, rule, effort.order_rounds) for rule in ORDER_RULES]
+    made = [find_order(dataset, rule, effort.order_rounds) for rule in ORDER_RULES]
     shares = approach(0.0, 0.5)
     chosen = yield from pass_on(
         choose_sets(search, rungs, made), lambda _: next(shares)

@@ -31,6 +31,20 @@ LEAST_ROWS = 1e-3
 CLIP = 0.005
 
 
+class LeafLimits(NamedTuple):
+    """What a leaf of a tree keeps to."""
+
+    #: rows at least, fewer of a small table
+    least_rows: int
+    #: added to the slopes of its rows
+    l2: float
+
+
+# Every table has one of these. In a fine leaf a few rows that are told for sure by now
+# still count, although their slopes are small.
+PLAIN, FINE = LeafLimits(20, 1.0), LeafLimits(5, 0.1)
+
+
 class HeldOut(NamedTuple):
     """Rows that judge what was fitted without their fold."""
 
@@ -48,6 +62,8 @@ class PanelRows(Derived):
 
     dataset: Dataset
     seed: int
+    #: of trees that are grown on them
+    limits: LeafLimits = PLAIN
 
     @property
     def targets(self) -> IntArray:

@@ -1,6 +1,5 @@
 """How good sets of features are: their losses on held-out rows, each found once."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +9,7 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.kernels import CoarseTable
 from core.model.panels import to_chances
-from core.panels.chances import fit_link, losses_and_pulls, to_logits
+from core.panels.chances import fit_link, is_less, losses_and_pulls, to_logits
 from core.panels.effort import Effort
 from core.panels.purchases import Shop
 from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
@@ -80,8 +79,7 @@ class SetSearch:
 
     def is_better(self, one: Iterable[int], other: Iterable[int]) -> bool:
         """Return whether a set loses less than another by over a standard error."""
-        gains = self.row_losses(other) - self.row_losses(one)
-        return float(gains.mean()) > float(gains.std()) / math.sqrt(gains.size)
+        return is_less(self.row_losses(one), self.row_losses(other))
 
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:
         """Log-loss of each row that judges, by trees and a kernel; (n_judges,).

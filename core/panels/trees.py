@@ -1,7 +1,7 @@
 """Boosted trees on some features."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,9 +17,12 @@ from core.kernels import (
     ServedTrees,
 )
 from core.model.panels import Trees
-from core.panels.rows import HeldOut, PanelRows
+from core.panels.chances import is_less, losses_and_pulls
+from core.panels.rows import FINE, PLAIN, HeldOut, LeafLimits, PanelRows
+from core.panels.spread import spread
 
-L2 = 1.0
+# Rounds of the trees that choose.
+LEAF_ROUNDS = 60
 
 
 def make_growth(
@@ -30,11 +33,34 @@ def make_growth(
     row_share: float = 1.0,
     column_share: float = 1.0,
 ) -> Growth:
-    """Return how trees are grown; a leaf has 2 to 20 rows at least."""
-    least_rows = max(2, min(20, rows.n_rows // 50))
+    """Return how trees are grown; a leaf of few rows in all has 2 at least."""
+    least_rows, l2 = rows.limits
+    least_rows = max(2, min(least_rows, rows.n_rows // 50))
     return Growth(
-        rounds, leaves, rate, L2, least_rows, row_share, column_share, rows.seed
+        rounds, leaves, rate, l2, least_rows, row_share, column_share, rows.seed
     )
+
+
+def choose_limits(rows: PanelRows, held_out: HeldOut) -> LeafLimits:
+    """Return the limits by which held-out rows lose less, all useful features known.
+
+    Of two that are apart by less than a standard error `PLAIN`, but `FINE` where a
+    class is rare: in leaves of many rows its cases are not alone.
+    """
+    idxs = np.flatnonzero(rows.is_useful).tolist()
+    if not idxs:
+        return PLAIN
+
+    def lose(limits: LeafLimits) -> FloatArray:
+        growth = make_growth(replace(rows, limits=limits), LEAF_ROUNDS)
+        logits = held_out_scores(rows, idxs, growth, held_out)
+        losses, _ = losses_and_pulls(logits, held_out.targets)
+        return losses * held_out.weights
+
+    plain, fine = spread(lose, (PLAIN, FINE))
+    if rows.has_rare:
+        return PLAIN if is_less(plain, fine) else FINE
+    return FINE if is_less(fine, plain) else PLAIN
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,20 @@
 """Trees grown on codes and served from values say the same."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from core.panels.rows import PanelRows
-from core.panels.trees import grow, held_out_scores, make_growth, serve_trees
+from core.panels import trees
+from core.panels.rows import FINE, PLAIN, PanelRows
+from core.panels.trees import (
+    choose_limits,
+    grow,
+    held_out_scores,
+    make_growth,
+    serve_trees,
+)
 from core.table.catalogue import UNSEEN
 from tests.panels import random_rows
 from tests.small import table_of
@@ -93,3 +101,60 @@ def test_leaves_have_2_to_20_rows_at_least(n_rows, expected):
     rows = PanelRows(table_of([np.zeros(n_rows)]), 0)
 
     assert make_growth(rows, 1).least_rows == expected
+
+
+def told_by_few(n_rare: int, is_noisy: bool) -> PanelRows:
+    """A feature of which single values tell the class, and do not beside noise."""
+    random = np.random.default_rng(1)
+    column = np.arange(600) % 60
+    targets = (column < n_rare).astype(np.int64)
+    if is_noisy:
+        targets = np.where(random.random(600) < 0.4, 1 - targets, targets)
+    return PanelRows(table_of([column, random.normal(size=600)], targets), 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_rare", "is_noisy", "expected"),
+    [(30, True, PLAIN), (30, False, FINE), (2, False, FINE)],
+)
+def test_limits_of_leaves_are_those_by_which_held_out_rows_lose_less(
+    n_rare, is_noisy, expected
+):
+    rows = told_by_few(n_rare, is_noisy)
+
+    assert choose_limits(rows, rows.hold_out(4, 300)) == expected
+
+
+@pytest.mark.parametrize(("n_rare", "expected"), [(50, PLAIN), (2, FINE)])
+def test_leaves_are_plain_where_they_are_the_same_but_where_a_class_is_rare(
+    n_rare, expected, monkeypatch
+):
+    monkeypatch.setattr(trees, "LEAF_ROUNDS", 0)
+    targets = (np.arange(100) < n_rare).astype(np.int64)
+    rows = PanelRows(table_of([np.arange(100)], targets), 0)
+
+    assert choose_limits(rows, rows.hold_out(4, 100)) == expected
+
+
+@pytest.mark.slow
+def test_rare_class_does_not_make_leaves_fine_that_lose_more():
+    random = np.random.default_rng(0)
+    columns = random.normal(size=(20, 600))
+    rows = PanelRows(table_of(columns, np.arange(600) < 50), 0)
+
+    assert choose_limits(rows, rows.hold_out(4, 600)) == PLAIN
+
+
+def test_leaves_are_plain_where_nothing_is_useful():
+    rows = PanelRows(table_of([np.zeros(6)], [0, 0, 0, 0, 0, 1]), 0)
+
+    assert choose_limits(rows, rows.hold_out(2, 6)) == PLAIN
+
+
+def test_limits_of_a_table_are_those_of_its_trees():
+    rows = replace(random_rows(0, 2, 600), limits=FINE)
+
+    growth = make_growth(rows, 3)
+
+    assert (growth.least_rows, growth.l2) == FINE

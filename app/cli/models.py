@@ -42,6 +42,7 @@ from core.model.rows import check_targets
 from core.session import machine
 from core.session.answers import parse_answer
 from core.session.curves import evaluate
+from core.session.early import evaluate_early
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
 from core.session.state import StopRule
@@ -56,6 +57,8 @@ def evaluate_model(
     budgets: Annotated[str, typer.Option(help="Such as 2,4,inf.")],
     policy: Policy = None,
     seed: Seed = 0,
+    disagreement: Disagreement = None,
+    delta: Delta = STOP["delta"].default,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure error and spend against budget on a labelled table."""
@@ -73,12 +76,22 @@ def evaluate_model(
         weights=np.full(len(values), 1.0 / len(values)),
     )
     curve = evaluate(ensemble, dataset, limits, chosen, seed)
+    early = None
+    if disagreement is not None:
+        stop = StopRule(disagreement=disagreement, delta=delta)
+        early = evaluate_early(ensemble, dataset, limits, stop, chosen, seed)
     if as_json:
         told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
         asks = dict.fromkeys(chosen or ensemble.policy_at(limit) for limit in limits)
+        if early is not None:
+            told["early"] = [
+                bodies.EarlyPoint.of(one, one.certificate).model_dump() for one in early
+            ]
         sys.stdout.write(json.dumps({"policy": ", ".join(asks)} | told) + "\n")
-    else:
-        output.print(show.curve_table(curve, unit))
+        return
+    output.print(show.curve_table(curve, unit))
+    if early is not None:
+        output.print(show.early_table(early, unit))
 
 
 def predict_rows(

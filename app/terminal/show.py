@@ -1,7 +1,7 @@
 """Tables, plots and progress in the terminal."""
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
 import plotext
@@ -10,8 +10,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from app.wording import money, percent
+from app.wording import LACKS, money, percent
 from core.model.model import Curve, Model
+from core.session.early import EarlyPoint
 from core.table.catalogue import Catalogue
 
 T = TypeVar("T")
@@ -56,6 +57,30 @@ def curve_table(curve: Curve, unit: str) -> Table:
             f"{100 * low:.1f} to {100 * high:.1f} %",
             money(round(mean, -4)),
             money(most),
+        )
+    return table
+
+
+def early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
+    """Early stops by a certificate; where there is none, why."""
+    table = titled(
+        "With early stops",
+        right(f"budget{f' ({unit})' if unit else ''}"),
+        right("stop from"),
+        right("differ from the end"),
+        right("error"),
+        right("mean spend"),
+        right("else"),
+    )
+    for one in points:
+        threshold, lack = one.certificate.threshold, one.certificate.lack
+        table.add_row(
+            "unlimited" if one.budget is None else money(one.budget),
+            LACKS[lack] if threshold is None else percent(threshold),
+            f"{100 * one.differing:.1f} %",
+            f"{100 * one.error:.1f} %",
+            money(round(one.mean_spend, -4)),
+            money(round(one.mean_spend_whole, -4)),
         )
     return table
 

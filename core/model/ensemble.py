@@ -114,9 +114,9 @@ class Ensemble(Derived):
         """Return the ensemble with a catalogue at other prices.
 
         Amounts that training learned, ends of ranges of budgets and what rules for
-        going on weigh, move as the sum of all costs does. There is no certification:
-        rows set aside were asked at the prices of training. Raises `RefusedError` as
-        `apply_prices` does; `where` begins its fields.
+        going on weigh, move as the sum of all costs does. A certification is of the
+        prices of training. Raises `RefusedError` as `apply_prices` does; `where`
+        begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
         total, new_total = total_cost(self.catalogue), total_cost(catalogue)
@@ -136,7 +136,7 @@ class Ensemble(Derived):
             catalogue=catalogue,
             ranges=ranges,
             panels=panels,
-            certification=None,
+            certification=self.certification if catalogue == self.catalogue else None,
         )
         # Arrays follow from what hypotheses read and say, not from what that costs.
         kept = self.__dict__.keys() - self.__getstate__().keys()

@@ -20,7 +20,7 @@ from core.session import machine
 from core.session.policies import POLICIES
 from core.session.position import UNLIMITED, Position
 from core.session.state import StopRule
-from core.session.traces import Traces, count_stops
+from core.session.traces import Traces, find_stops
 from core.session.walks import Cases
 from core.table.dataset import Dataset
 
@@ -100,7 +100,7 @@ def certify(
         level = make_level(limit, policy, bounds, traces, whole.rows)
         guide = np.zeros((len(EARLY_RULES), 2 * N_STRATA), np.int64)
         for one in others:
-            guide += count_stops(one, EARLY_RULES, bounds)[0]
+            guide += find_stops(one, EARLY_RULES, bounds).count()
         levels.append(replace(level, guide=tuple(map(tuple, guide.tolist()))))
         yield len(levels) / len(limits)
     n_guide = sum(one.rows.n_samples for one in guides)
@@ -151,7 +151,7 @@ def make_level(
     rows: Dataset,
 ) -> Level:
     """Return what the sessions of rows set aside show under one budget; no guide."""
-    counts, spends = count_stops(traces, EARLY_RULES, bounds)
+    stops = find_stops(traces, EARLY_RULES, bounds)
     true = traces.chances[np.arange(rows.n_samples), rows.targets]
     n_covered = (true[:, None] >= np.array(CHANCES)).sum(axis=0)
     return Level(
@@ -159,8 +159,8 @@ def make_level(
         policy=policy,
         bounds=bounds,
         guide=(),
-        counts=tuple(map(tuple, counts.tolist())),
-        mean_spends=tuple((spends // rows.n_samples).tolist()),
+        counts=tuple(map(tuple, stops.count().tolist())),
+        mean_spends=tuple((stops.spends.sum(axis=1) // rows.n_samples).tolist()),
         mean_spend=int(traces.spends[:, -1].sum()) // rows.n_samples,
         n_covered=tuple(n_covered.tolist()),
     )

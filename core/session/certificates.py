@@ -7,7 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from core.model.certification import N_STRATA, Certification, Level
+from core.model.certification import (
+    N_STRATA,
+    Certification,
+    Counts,
+    EarlyRule,
+    Level,
+)
 from core.model.ensemble import Ensemble
 from core.session.state import State
 
@@ -144,17 +150,25 @@ def find_rule(
     if certification.n_guide == 0:
         return None
     scale = certification.n_samples / certification.n_guide
-    expected = [
-        find_p_value(scale_counts(counts, scale), rule.opens, alpha)
-        for counts, rule in zip(level.guide, certification.rules, strict=True)
-    ]
     passed: list[int] = []
-    for place in np.argsort(expected, kind="stable").tolist():
+    for place in order_rules(certification.rules, level.guide, scale, alpha):
         opens = certification.rules[place].opens
         if find_p_value(level.counts[place], opens, alpha) > delta:
             break
         passed.append(place)
     return min(passed, key=lambda place: level.mean_spends[place], default=None)
+
+
+@lru_cache(maxsize=256)
+def order_rules(
+    rules: tuple[EarlyRule, ...], guide: Counts, scale: float, alpha: float
+) -> tuple[int, ...]:
+    """Return the positions of rules, those likeliest to pass first."""
+    expected = [
+        find_p_value(scale_counts(counts, scale), rule.opens, alpha)
+        for counts, rule in zip(guide, rules, strict=True)
+    ]
+    return tuple(np.argsort(expected, kind="stable").tolist())
 
 
 def scale_counts(counts: tuple[int, ...], scale: float) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.certification import N_STRATA, EarlyRule
 from core.model.ensemble import Ensemble
 from core.session.probability import decide
@@ -44,27 +44,41 @@ def make_traces(
     return Traces(confidences, labels, spends[rows, steps], chances[:, -1])
 
 
-def count_stops(
-    traces: Traces, rules: Sequence[EarlyRule], bounds: Sequence[int]
-) -> tuple[IntArray, IntArray]:
-    """Count where sessions stop by each of some rules, and where labels differ.
+@dataclass(frozen=True)
+class Stops:
+    """Where sessions stop by some rules; (n_rules, n_rows)."""
 
-    A label differs where it isn't that of the session's end. Returns the counts,
-    (n_rules, 2 * N_STRATA), and the sums of what is spent, (n_rules,). `bounds` are
-    those of `Level`.
-    """
+    strata: IntArray
+    labels: IntArray
+    #: whether the label isn't the one at the session's end
+    differs: BoolArray
+    #: in micro-units
+    spends: IntArray
+
+    def count(self) -> IntArray:
+        """Count answers in each stratum, then those that differ; as in `Level`."""
+        shape = (len(self.strata), N_STRATA)
+        counts = np.zeros((2, *shape), np.int64)
+        for place, (strata, differs) in enumerate(
+            zip(self.strata, self.differs, strict=True)
+        ):
+            counts[0, place] = np.bincount(strata, minlength=N_STRATA)
+            counts[1, place] = np.bincount(strata[differs], minlength=N_STRATA)
+        return np.hstack((counts[0], counts[1]))
+
+
+def find_stops(
+    traces: Traces, rules: Sequence[EarlyRule], bounds: Sequence[int]
+) -> Stops:
+    """Find where sessions stop by each of some rules; `bounds` are those of `Level`."""
     strata = (traces.spends[..., None] >= np.array(bounds, np.int64)).sum(axis=-1)
-    counts = np.empty((len(rules), 2 * N_STRATA), np.int64)
-    spends = np.empty(len(rules), np.int64)
     rows = np.arange(len(strata))
+    stops = np.empty((len(rules), rows.size), np.int64)
     for place, rule in enumerate(rules):
         may_stop = traces.confidences >= rule.threshold
         may_stop &= np.array(rule.opens)[strata]
         may_stop[:, -1] = True
-        stops = may_stop.argmax(axis=1)
-        differs = traces.labels[rows, stops] != traces.labels[:, -1]
-        where = strata[rows, stops]
-        counts[place, :N_STRATA] = np.bincount(where, minlength=N_STRATA)
-        counts[place, N_STRATA:] = np.bincount(where[differs], minlength=N_STRATA)
-        spends[place] = traces.spends[rows, stops].sum()
-    return counts, spends
+        stops[place] = may_stop.argmax(axis=1)
+    labels = traces.labels[rows, stops]
+    differs: BoolArray = labels != traces.labels[:, -1]
+    return Stops(strata[rows, stops], labels, differs, traces.spends[rows, stops])

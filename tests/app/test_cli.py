@@ -120,6 +120,19 @@ def test_evaluate_prints_the_agreed_json(place, model, run):
     assert curve["rows"] == ROWS
 
 
+def test_evaluate_tells_what_early_stops_save_or_why_there_are_none(place, model, run):
+    options = ("evaluate", model, place / "data.csv", "--budgets", "0,inf")
+    wish = ("--disagreement", "0.1", "--delta", "0.2")
+
+    told = json.loads(run(*options, *wish, "--json").out)["early"]
+    shown = run(*options, *wish).out
+
+    assert [one["threshold"] for one in told] == [None, None]
+    assert [one["differing"] for one in told] == [0.0, 0.0]
+    assert told[1]["mean_spend"] == told[1]["mean_spend_whole"] > 0
+    assert "With early stops" in shown
+
+
 def test_evaluate_prints_a_table_for_people(place, model, run):
     finished = run(
         "evaluate",

@@ -108,6 +108,17 @@ class Curve(Answer):
     rows: int = Field(validation_alias="n_samples", examples=[303])
 
 
+class EarlyPoint(Answer):
+    """Sessions under one budget that stop early by a certificate."""
+
+    budget: Units | None
+    threshold: float | None
+    differing: float
+    error: float
+    mean_spend: MeanUnits
+    mean_spend_whole: MeanUnits
+
+
 class Purchase(Answer):
     number: int = Field(examples=[1])
     feature: str = Field(examples=["chol"])

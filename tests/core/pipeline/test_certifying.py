@@ -18,6 +18,8 @@ from core.pipeline.certifying import (
 )
 from core.session import machine
 from core.session.certificates import find_certificate
+from core.session.curves import evaluate
+from core.session.early import evaluate_early
 from core.session.state import StopRule
 from core.table.catalogue import Catalogue, Feature
 from core.training.params import BoostParams
@@ -129,6 +131,27 @@ def test_sessions_of_the_rows_set_aside_stop_as_was_counted(model):
     assert certificate.lack is None
     assert sum(spends) // 36 == certificate.mean_spend < certificate.mean_spend_whole
     assert differing == sum(one.n_differing for one in certificate.strata)
+
+
+def test_early_stops_are_evaluated_as_they_were_counted(model):
+    _, aside = set_aside(table(), 0.4, seed=0)
+    wishes = [StopRule(disagreement=0.2), StopRule(disagreement=0.01)]
+
+    sure, never = [
+        evaluate_early(model.ensemble, aside, [None, UNIT], wish)[0] for wish in wishes
+    ]
+
+    certificate = sure.certificate
+    assert sure.mean_spend == pytest.approx(certificate.mean_spend)
+    assert sure.mean_spend_whole == pytest.approx(certificate.mean_spend_whole)
+    n_differing = sum(one.n_differing for one in certificate.strata)
+    assert sure.differing == pytest.approx(n_differing / 36)
+    end = evaluate(model.ensemble, aside, [None])
+    assert never.certificate.lack == "too_few_rows"
+    assert never.differing == 0.0
+    assert never.error == pytest.approx(end.errors_calibrated[0])
+    assert never.mean_spend == never.mean_spend_whole
+    assert never.mean_spend == pytest.approx(end.mean_spends[0])
 
 
 def play_to_advice(ensemble, state, row):

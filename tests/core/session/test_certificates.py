@@ -207,6 +207,13 @@ def test_session_unlike_those_set_aside_has_no_certificate():
     assert lack_of(dearer) == "no_rows"
 
 
+def test_prices_of_training_keep_the_certificate():
+    ensemble = certified()
+    costs = {feature.name: feature.cost for feature in ensemble.catalogue.features}
+
+    assert lack_of(ensemble.at_prices(PriceList(costs), "prices")) is None
+
+
 @pytest.mark.parametrize(
     ("answers", "is_led"),
     [

@@ -13,7 +13,7 @@ from core.session import machine
 from core.session.policies import POLICIES, served_by
 from core.session.position import UNLIMITED
 from core.session.state import Answer
-from core.session.traces import Traces, count_stops
+from core.session.traces import Traces, find_stops
 from core.session.walks import Cases
 from tests import strategies
 from tests.cascades import cascades
@@ -112,7 +112,8 @@ def test_stops_are_counted_as_by_hand(seed, n_rows, n_steps):
         np.sort(random.integers(0, 9, shape), axis=1),
     )
 
-    counts, spends = count_stops(traces, EARLY_RULES, (3, 6))
+    found = find_stops(traces, EARLY_RULES, (3, 6))
+    counts = found.count()
 
     for place, rule in enumerate(EARLY_RULES):
         sessions = zip(traces.confidences, traces.labels, traces.spends, strict=True)
@@ -121,7 +122,10 @@ def test_stops_are_counted_as_by_hand(seed, n_rows, n_steps):
             there = [differs for at, differs, _ in stops if at == stratum]
             assert counts[place, stratum] == len(there)
             assert counts[place, 3 + stratum] == sum(there)
-        assert spends[place] == sum(spent for *_, spent in stops)
+        assert found.spends[place].tolist() == [spent for *_, spent in stops]
+        is_end = found.labels[place] == traces.labels[:, -1]
+        assert found.differs[place].tolist() == (~is_end).tolist()
+        assert found.differs[place].tolist() == [differs for _, differs, _ in stops]
 
 
 def test_stratum_begins_at_its_bound_and_closed_ones_go_on():
@@ -129,7 +133,7 @@ def test_stratum_begins_at_its_bound_and_closed_ones_go_on():
     opens = [(True, True, True), (False, True, True), (False, False, True)]
 
     counts = [
-        count_stops(traces, [EarlyRule(0.9, one)], (3, 6))[0][0].tolist()
+        find_stops(traces, [EarlyRule(0.9, one)], (3, 6)).count()[0].tolist()
         for one in opens
     ]
 

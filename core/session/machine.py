@@ -221,7 +221,7 @@ def forecast(ensemble: Ensemble, state: State) -> Forecast:
     made = make_forecast(ensemble, policy, policy.standing(position))
     if state.coverage is None or state.pending:
         return made
-    if policy.find_next(position).feature_idx is not None:
+    if policy.find_next(position).reason is None:
         return made
     found = find_label_set(ensemble, state, made.probabilities, made.label)
     return replace(made, label_set=found)

@@ -17,7 +17,7 @@ from core.session.traces import Traces, find_stops
 from core.session.walks import Cases
 from tests import strategies
 from tests.cascades import cascades
-from tests.panels import make_ladder, with_panels
+from tests.panels import make_ladder, with_panels, with_rules
 from tests.sessions import NEVER
 
 
@@ -27,7 +27,7 @@ def steps_of(ensemble, state, row):
     while True:
         told.append((machine.forecast(ensemble, state), state.spent))
         question = machine.next_question(ensemble, state)
-        if question is None:
+        if question is None or state.stop_reason is not None:
             return told
         revealed = sorted(question.feature_idxs, key=lambda idx: math.isnan(row[idx]))
         answers = [
@@ -46,9 +46,9 @@ def test_traces_are_the_sessions_of_the_machine_step_by_step(ensemble, data):
 
 
 @settings(max_examples=30)
-@given(with_panels(strategies.stump_ensembles()), st.data())
+@given(with_rules(with_panels(strategies.stump_ensembles())), st.data())
 def test_traces_of_many_rows_are_their_sessions(ensemble, data):
-    assert_traced(ensemble, "panels", data)
+    assert_traced(ensemble, data.draw(st.sampled_from(("panels", "adaptive"))), data)
 
 
 def assert_traced(ensemble, policy, data):

@@ -172,11 +172,13 @@ class Client:
         stop: Mapping[str, Any] | None = None,
         prices: Mapping[str, Any] | None = None,
         coverage: float | None = None,
+        aim: Mapping[str, float] | None = None,
     ) -> PredictionSession:
         """Open a session. `model` is an id or a name; `budget` None is unlimited.
 
         `prices` is a price list, such as {"costs": {"chol": 9.5}, "groups": [{"name":
-        "blood", "fee": 2.5}]}; by default the model's own.
+        "blood", "fee": 2.5}]}; by default the model's own. `aim` is one of
+        {"mean_budget": 75}, {"wanted_error": 0.15} and {"error_price": 500}.
 
         Should the connection break, a second session may be opened: nobody answers
         the first, it costs nothing and expires.
@@ -186,7 +188,7 @@ class Client:
             wish["known"] = {name: plain(value) for name, value in known.items()}
         more: Json = {"policy": policy, "seed": seed, "stop": stop and dict(stop)}
         more["prices"] = None if prices is None else dict(prices)
-        more["coverage"] = coverage
+        more |= {"coverage": coverage, "aim": None if aim is None else dict(aim)}
         wish |= {name: value for name, value in more.items() if value is not None}
         return PredictionSession(
             self.connection, self.connection.ask("POST", "/predict", json=wish)

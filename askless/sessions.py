@@ -137,6 +137,10 @@ class PredictionSession:
         """Raise or lower what may be charged in all; None: unlimited."""
         return self.take("PATCH", json={"budget": budget})
 
+    def change_aim(self, aim: Mapping[str, float] | None) -> Self:
+        """Change what sessions are to reach on average; None: all the budget pays."""
+        return self.take("PATCH", json={"aim": None if aim is None else dict(aim)})
+
     def stop(self) -> Self:
         """End the session; pending results are still taken."""
         return self.take("POST", "/stop")

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 from rich.markup import escape
 
+from app.cli.aims import OneAim, SeveralAims, parse_aim, parse_aims
 from app.cli.options import (
     STOP,
     Budget,
@@ -38,17 +39,26 @@ from app.terminal.transcript import say_certificate
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
+from core.model.model import Model
 from core.model.rows import check_targets
 from core.session import machine
 from core.session.answers import parse_answer
 from core.session.curves import evaluate
 from core.session.early import evaluate_early
+from core.session.policies import default_policy
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
-from core.session.state import StopRule
+from core.session.state import Aim, StopRule
 from core.session.walks import Walks
 from core.table.dataset import Dataset
 from core.table.prices import from_micros
+
+Known = Annotated[
+    list[str] | None, typer.Option(help="NAME=VALUE known beforehand, free.")
+]
+GoOn = Annotated[
+    bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
+]
 
 
 def evaluate_model(
@@ -60,38 +70,62 @@ def evaluate_model(
     disagreement: Disagreement = None,
     delta: Delta = STOP["delta"].default,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    aim: SeveralAims = None,
 ) -> None:
-    """Measure error and spend against budget on a labelled table."""
+    """Measure error and spend against budget, or of aims, on a labelled table."""
     stored = files.load_model(model)
     ensemble = stored.ensemble
     unit = ensemble.catalogue.cost_unit
     limits = [parse_budget(one, "--budgets") for one in budgets.split(",")]
     chosen = parse_policy(policy, ensemble)
-    columns, values = read_values(data, ensemble, stored.target)
-    dataset = Dataset(
-        catalogue=ensemble.catalogue,
-        classes=ensemble.classes,
-        values=values,
-        targets=check_targets(columns, ensemble, stored.target),
-        weights=np.full(len(values), 1.0 / len(values)),
-    )
-    curve = evaluate(ensemble, dataset, limits, chosen, seed)
+    dataset = read_labelled(data, stored)
+    if aim and disagreement is not None:
+        rule = "must be left out beside --aim"
+        raise RefusedError([Refusal("--disagreement", rule)])
+    limits, aims = parse_aims(aim or [], limits, ensemble, chosen)
+    curve = evaluate(ensemble, dataset, limits, chosen, seed, aims=aims)
     early = None
     if disagreement is not None:
         stop = StopRule(disagreement=disagreement, delta=delta)
         early = evaluate_early(ensemble, dataset, limits, stop, chosen, seed)
     if as_json:
         told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
-        asks = dict.fromkeys(chosen or ensemble.policy_at(limit) for limit in limits)
+        told |= {"aims": aim} if aim else {}
         if early is not None:
             told["early"] = [
                 bodies.EarlyPoint.of(one, one.certificate).model_dump() for one in early
             ]
-        sys.stdout.write(json.dumps({"policy": ", ".join(asks)} | told) + "\n")
+        asks = list_policies(ensemble, chosen, limits, aims)
+        sys.stdout.write(json.dumps({"policy": asks} | told) + "\n")
         return
-    output.print(show.curve_table(curve, unit))
+    output.print(show.curve_table(curve, unit, aim or []))
     if early is not None:
         output.print(show.early_table(early, unit))
+
+
+def read_labelled(data: Path, stored: Model) -> Dataset:
+    """Read the rows of a table with their classes, each of the same weight."""
+    ensemble = stored.ensemble
+    columns, values = read_values(data, ensemble, stored.target)
+    return Dataset(
+        catalogue=ensemble.catalogue,
+        classes=ensemble.classes,
+        values=values,
+        targets=check_targets(columns, ensemble, stored.target),
+        weights=np.full(len(values), 1.0 / len(values)),
+    )
+
+
+def list_policies(
+    ensemble: Ensemble,
+    chosen: str | None,
+    limits: list[int | None],
+    aims: list[Aim | None],
+) -> str:
+    """Return who asks under the budgets and aims, each once."""
+    pairs = zip(limits, aims, strict=True)
+    asks = (chosen or default_policy(ensemble, *pair) for pair in pairs)
+    return ", ".join(dict.fromkeys(asks))
 
 
 def predict_rows(
@@ -102,6 +136,7 @@ def predict_rows(
     policy: Policy = None,
     seed: Seed = 0,
     prices: Prices = None,
+    aim: OneAim = None,
 ) -> None:
     """Predict every row of a table under a budget."""
     files.check_writable(out, "--out")
@@ -109,7 +144,8 @@ def predict_rows(
     limit = parse_budget(budget, "--budget")
     chosen = parse_policy(policy, ensemble)
     _, values = read_values(data, ensemble)
-    walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True)
+    aims = [parse_aim(aim, ensemble, chosen)]
+    walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True, aims=aims)
     chances = class_probabilities(ensemble, walks)[:, 0]
     labels = decide(ensemble, chances)
     files.write_whole(out, predictions_csv(ensemble, walks, chances, labels))
@@ -119,9 +155,7 @@ def predict_rows(
 def ask_case(
     model: ModelFile,
     budget: Budget,
-    known: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE known beforehand, free.")
-    ] = None,
+    known: Known = None,
     policy: Policy = None,
     seed: Seed = 0,
     confidence: Confidence = None,
@@ -129,10 +163,9 @@ def ask_case(
     delta: Delta = STOP["delta"].default,
     coverage: Coverage = None,
     max_questions: MaxQuestions = None,
-    go_on: Annotated[
-        bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
-    ] = False,
+    go_on: GoOn = False,
     prices: Prices = None,
+    aim: OneAim = None,
 ) -> None:
     """Work through one case in the terminal, or with piped answers."""
     stored = load_priced(model, prices)
@@ -145,6 +178,7 @@ def ask_case(
         parse_policy(policy, ensemble),
         StopRule(True, confidence, disagreement, delta, max_questions),
         coverage=coverage,
+        aim=parse_aim(aim, ensemble, policy),
     )
     is_terminal = sys.stdin.isatty()
     output.print(f"{escape(stored.name)}. Type help for what can be answered.")

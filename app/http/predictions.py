@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Request, Response
 
 from app.documents.bodies import predictions as schemas
+from app.documents.bodies.terms import TermsRequest
 from app.http.deps import (
     After,
     At,
@@ -101,13 +102,13 @@ def get(db: ReadDb, call: Call, fields: LogFields) -> Response:
     "/{id}",
     response_model=schemas.Session,
     dependencies=[TakesJson],
-    summary="Change the budget",
+    summary="Change the budget or the aim",
 )
-def change_budget(
-    body: schemas.BudgetRequest, db: Db, call: Change, fields: LogFields
+def change_terms(
+    body: TermsRequest, db: Db, call: Change, fields: LogFields
 ) -> Response:
-    """Raise or lower the budget, never below what is spent."""
-    return show(service.change_budget(db, call, body.budget), fields)
+    """Change the budget, never below what is spent, or what sessions are to reach."""
+    return show(service.change_terms(db, call, body), fields)
 
 
 @router.post(

@@ -30,18 +30,22 @@ def right(heading: str) -> Column:
     return Column(heading, justify="right")
 
 
-def curve_table(curve: Curve, unit: str) -> Table:
+def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
+    """Return error and spend by budget, or by aim."""
     table = titled(
         "Error against budget",
-        right(f"budget{f' ({unit})' if unit else ''}"),
+        Column("aim", no_wrap=True)
+        if aims
+        else right(f"budget{f' ({unit})' if unit else ''}"),
         right("error"),
         right("error, calibrated"),
         right("95 % interval"),
         right("mean spend"),
         right("most spent"),
     )
+    budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
     for row in zip(
-        curve.budgets,
+        aims or budgets,
         curve.errors,
         curve.errors_calibrated,
         curve.intervals,
@@ -51,7 +55,7 @@ def curve_table(curve: Curve, unit: str) -> Table:
     ):
         budget, error, calibrated, (low, high), mean, most = row
         table.add_row(
-            "unlimited" if budget is None else money(budget),
+            budget,
             f"{100 * error:.1f} %",
             f"{100 * calibrated:.1f} %",
             f"{100 * low:.1f} to {100 * high:.1f} %",

@@ -22,12 +22,13 @@ def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> A
     name = policy or default_policy(ensemble, None, aim)
     if policy is not None:
         check_policy(policy, ensemble, "policy")
-    if not POLICIES[name].takes_aim:
+    outlook = POLICIES[name].look_ahead(ensemble, None)
+    if outlook is None:
         rule = f"is not for the policy {name}"
         raise RefusedError([Refusal(where, rule)])
-    least = POLICIES[name].least_error(ensemble)
-    if aim.wanted_error is not None and aim.wanted_error < least:
-        rule = f"must be at least {least:.4g}, the least that this model reaches"
+    if aim.wanted_error is not None and aim.wanted_error < outlook.error:
+        least = f"{outlook.error:.4g}"
+        rule = f"must be at least {least}, the least that this model reaches"
         raise RefusedError([Refusal(f"{where}.wanted_error", rule)])
     return aim
 

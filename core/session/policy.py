@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from core.model.ensemble import Ensemble
 from core.model.votes import raw_votes
 from core.session.position import Position
 from core.session.probability import FULL_VOTE, probabilities
-from core.session.state import State, StopReason
+from core.session.state import Aim, State, StopReason
 from core.session.stop_rules import is_vote_certain
 from core.session.traces import Traces, make_traces
 from core.session.walks import Cases, Standing, Walks, make_ends, open_session, reveal
@@ -25,6 +26,15 @@ class Step:
     reason: StopReason | None = None
     #: draws done with, where a policy draws
     n_draws: int = 0
+
+
+class Outlook(NamedTuple):
+    """What sessions came to on held-out rows, on average."""
+
+    #: in micro-units
+    spend: float
+    #: error cost; without error costs the share of errors
+    error: float
 
 
 class Policy(ABC):
@@ -41,8 +51,6 @@ class Policy(ABC):
     is_fitted = False
     #: whether what is predicted is the vote of hypotheses
     has_votes = True
-    #: whether sessions may have an aim beside their budget
-    takes_aim = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether sessions of an ensemble may ask by this policy."""
@@ -99,10 +107,13 @@ class Policy(ABC):
         del position
         return None
 
-    def least_error(self, ensemble: Ensemble) -> float:
-        """Return the least mean error cost that an aim may ask for."""
-        del ensemble
-        return 0.0
+    def look_ahead(self, ensemble: Ensemble, aim: Aim | None) -> Outlook | None:
+        """Return what sessions of an aim come to; None: it takes no aims.
+
+        Without an aim: where the least error is reached.
+        """
+        del ensemble, aim
+        return None
 
     def n_draws(self, standing: Standing) -> int | None:
         """Return how many draws have voted; None where the vote is no sample."""

@@ -405,3 +405,15 @@ def test_new_fields_of_an_answer_are_passed_over() -> None:
     client, _ = flaky(httpx.Response(200, json=MODEL | WHEN | {"colour": "red"}))
 
     assert client.model("mdl_1").name == "m"
+
+
+def test_aim_is_sent_with_a_session_and_changed_in_it() -> None:
+    client, requests = flaky(
+        httpx.Response(201, json=session_json()), httpx.Response(200, json={})
+    )
+
+    client.predict("mdl_1", aim={"mean_budget": 75}).change_aim(None)
+
+    sent = [json.loads(request.content) for request in requests]
+    assert sent[0]["aim"] == {"mean_budget": 75}
+    assert sent[1] == {"aim": None}

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.documents.bodies.models import MODEL_ID, ModelGroup
+from app.documents.bodies.terms import AimWish, SessionAim
 from app.documents.fields import Amount, Key, Policy, Value
 from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
@@ -53,8 +54,9 @@ class PredictRequest(Shape):
         ge=0,
         le=MAX_SEED,
         examples=[7],
-        description="Of the policy `sample`; random by default.",
+        description="Of the policy `sample`, and of aims; random by default.",
     )
+    aim: AimWish | None = Field(default=None, examples=[{"mean_budget": 75}])
     stop: StopWish = Field(
         default_factory=StopWish, examples=[{"certain": True, "confidence": 0.95}]
     )
@@ -85,16 +87,6 @@ class AnswersRequest(Shape):
         min_length=1,
         max_length=MAX_ANSWERS,
         examples=[[{"feature": "chol", "outcome": "value", "value": 233}]],
-    )
-
-
-class BudgetRequest(Shape):
-    """A change of the budget."""
-
-    budget: Amount | None = Field(
-        examples=[80.0],
-        description="Most that may be charged in all, at least what is spent; null: "
-        "unlimited.",
     )
 
 
@@ -272,6 +264,7 @@ class Session(Answer):
     policy: Policy | None = Field(examples=["ordered"])
     seed: int | None = Field(examples=[7])
     stop: Stop | None
+    aim: SessionAim | None
     prices: Prices | None = Field(
         description="Null: those of the model, or the session was erased."
     )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from app.documents.bodies import predictions as bodies
+from app.documents.bodies.terms import TermsRequest
 from app.documents.state import Texts, has_pending, parse_state, write_state
 from app.errors import ConflictError
 from app.records import LedgerEntry, Moment, PredictSession, SessionState
@@ -20,6 +21,7 @@ from app.service.loaded import LoadedModels
 from app.service.predictions.choice import choose
 from app.service.predictions.refits import RefitStanding, stand
 from app.service.predictions.requests import check_answers, check_known
+from app.service.predictions.terms import change_state, check_wish
 from app.service.predictions.views import erased_view, summary_of, view_of
 from app.store import ledger, models, sessions
 from core.errors import ClosedError, OverBudgetError
@@ -72,7 +74,8 @@ def start(
         secrets.randbelow(bodies.MAX_SEED + 1) if wanted.seed is None else wanted.seed
     )
     asked = wanted.budget, seed, known, wanted.policy, wanted.stop.to(StopRule)
-    state = machine.start(model.ensemble, *asked, coverage=wanted.coverage)
+    aim = check_wish(wanted.aim, model.ensemble, wanted.policy)
+    state = machine.start(model.ensemble, *asked, coverage=wanted.coverage, aim=aim)
     session = PredictSession(
         id=sessions.make_id(),
         model_id=choice.model_id,
@@ -137,16 +140,19 @@ def answer(
     return saved.view, sum(charge.amount for charge in charges)
 
 
-def change_budget(db: Session, call: SessionCall, budget: int | None) -> bodies.Session:
-    """Raise or lower the budget of a session, never below what is spent."""
+def change_terms(
+    db: Session, call: SessionCall, wanted: TermsRequest
+) -> bodies.Session:
+    """Change the budget of a session, never below what is spent, or its aim."""
     opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session was erased")
-    if budget == opened.state.budget:
+    state = change_state(opened.model.ensemble, opened.state, wanted)
+    if state is opened.state:
         return opened.view
     require_version(opened.session, call.version)
-    state = machine.change_budget(opened.model.ensemble, opened.state, budget)
-    sessions.set_budget(db, call.id, budget)
+    if state.budget != opened.state.budget:
+        sessions.set_budget(db, call.id, state.budget)
     return save(db, replace(opened, state=state), call.at.now).view
 
 

@@ -6,6 +6,7 @@ from app.documents.fields import Value
 from app.documents.state import Texts
 from app.records import PredictSession
 from app.service.predictions.refits import RefitStanding
+from app.service.predictions.terms import aim_of
 from app.wording import LACKS, why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
@@ -42,6 +43,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         prices=None,
         coverage=None,
         certificate=None,
+        aim=None,
     )
 
 
@@ -65,6 +67,7 @@ def view_of(
         should_stop=state.stop_reason is not None,
         answers=answers_of(ensemble, state, texts),
         certificate=certificate_of(ensemble, state),
+        aim=aim_of(ensemble, state),
         pending=[features[idx].name for idx in state.pending],
         prices=None if standing is None else prices_of(ensemble, standing),
     )

@@ -37,6 +37,6 @@ def default_policy(ensemble: Ensemble, budget: int | None, aim: Aim | None) -> s
     """
     if aim is not None:
         for name in served_by(ensemble):
-            if POLICIES[name].takes_aim:
+            if POLICIES[name].look_ahead(ensemble, None) is not None:
                 return name
     return ensemble.policy_at(budget)

@@ -19,7 +19,7 @@ from core.session.policies.panels import (
     price_rests,
 )
 from core.session.policies.sample import uniforms
-from core.session.policy import Step
+from core.session.policy import Outlook, Step
 from core.session.position import Position
 from core.session.state import Aim
 from core.session.walks import Cases
@@ -52,15 +52,20 @@ class Adaptive(PanelPolicy):
     """
 
     name = "adaptive"
-    takes_aim = True
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether the ensemble has panels with rules."""
         return ensemble.panels is not None and ensemble.panels.stopping is not None
 
-    def least_error(self, ensemble: Ensemble) -> float:
-        """Return the least mean error cost that a rule has reached."""
-        return rules_of(ensemble).rules[-1].error
+    def look_ahead(self, ensemble: Ensemble, aim: Aim | None) -> Outlook:
+        """Return what sessions of an aim come to; None: of the rule that errs least."""
+        stopping = rules_of(ensemble)
+        number, share = find_mixture(stopping, aim)
+        one, other = stopping.rules[number], stopping.rules[number + (share > 0)]
+        return Outlook(
+            spend=(1.0 - share) * one.spend + share * other.spend,
+            error=(1.0 - share) * one.error + share * other.error,
+        )
 
     def find_next(self, position: Position) -> Step:
         """Return the first open feature of the panel to go on to."""

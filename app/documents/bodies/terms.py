@@ -1,0 +1,35 @@
+"""Schemas of what a session may spend, and what sessions are to reach on average."""
+
+from pydantic import Field
+
+from app.documents.fields import Amount
+from app.documents.shape import Answer, Shape, Units, shape_of
+from core.session.state import Aim
+
+
+class AimWish(shape_of(Aim)):  # type: ignore[misc]  # made of core's fields
+    """What sessions are to reach on average over many cases; one of three."""
+
+
+class TermsRequest(Shape):
+    """A change of the budget, of the aim, or of both; what is left out stays."""
+
+    budget: Amount | None = Field(
+        default=None,
+        examples=[80.0],
+        description="Most that may be charged in all, at least what is spent; null: "
+        "unlimited.",
+    )
+    aim: AimWish | None = Field(
+        default=None, examples=[{"mean_budget": 75}], description="Null: none."
+    )
+
+
+class SessionAim(Answer):
+    """An aim with what sessions of it spent and erred on held-out rows, on average."""
+
+    mean_budget: Units | None = Field(examples=[75.0])
+    wanted_error: float | None = Field(examples=[None])
+    error_price: Units | None = Field(examples=[None])
+    expected_spend: Units = Field(examples=[74.8])
+    expected_error: float = Field(examples=[0.18])

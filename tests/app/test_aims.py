@@ -1,0 +1,178 @@
+"""What sessions are to reach: over HTTP, on the command line, in stored states."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.documents.state import state_from_json, state_to_json
+from app.wording import error_words
+from core.session import machine
+from core.session.state import Aim
+from core.table.prices import MICROS_PER_UNIT as UNIT
+from tests.app.clinic import model_json
+from tests.panels import make_ladder, make_stopping
+from tests.sessions import small_ensemble
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+
+def aimed():
+    """Two features; one rule asks nothing, the other both."""
+    ensemble = small_ensemble([2 * UNIT, 3 * UNIT], policy="adaptive")
+    ladder = make_ladder(ensemble, [(0, 1)])
+    panels = tuple(replace(one, may_lack=frozenset()) for one in ladder.panels)
+    idle, busy = make_stopping(len(panels)).rules
+    fields = {"rate": 1e-9, "thresholds": np.array([0.0, -1.0, -1.0])}
+    idle = replace(idle, **fields, targets=np.arange(3), spend=0.0, error=0.4)
+    busy = replace(busy, **fields, targets=np.zeros(3, int), spend=5e6, error=0.1)
+    prices = np.array([0, 3 * UNIT, 5 * UNIT])
+    rules = replace(idle, prices=prices), replace(busy, prices=prices)
+    stopping = replace(make_stopping(len(panels)), rules=rules)
+    made = replace(ladder, panels=panels, stopping=stopping)
+    return replace(ensemble, panels=made, algorithm="panels")
+
+
+@pytest.fixture
+def model(client):
+    raw = json.dumps(model_json(aimed(), "aimed"))
+    made = client.post(
+        "/models", content=raw, headers={"Content-Type": "application/json"}
+    )
+    assert made.status_code == 201, made.text
+    return "aimed"
+
+
+def test_session_with_an_aim_says_what_it_comes_to_on_average(start, model):
+    session = start(None, model=model, aim={"mean_budget": 2.5}, seed=3)
+
+    assert session["aim"] == {
+        "mean_budget": 2.5,
+        "wanted_error": None,
+        "error_price": None,
+        "expected_spend": 2.5,
+        "expected_error": pytest.approx(0.25),
+    }
+    assert session["policy"] == "adaptive"
+
+
+def test_question_that_is_worth_it_says_which_error_is_expected(start, model):
+    session = start(None, model=model, aim={"wanted_error": 0.1})
+
+    assert session["stop_reason"] is None
+    assert "is expected to bring the chance of an error" in session["question"]["why"]
+
+
+def test_aim_can_be_changed_with_and_without_the_budget(client, start, model):
+    session = start(None, model=model, aim={"error_price": 1})
+    path = f"/predict/{session['id']}"
+
+    worth = client.patch(path, json={"aim": {"error_price": 100}}).json()
+    again = client.patch(path, json={"aim": {"error_price": 100}}).json()
+    none = client.patch(path, json={"budget": 4, "aim": None}).json()
+
+    assert (session["should_stop"], session["stop_reason"]) == (True, "not_worth_it")
+    assert session["question"]["feature"] == "f0"
+    assert (worth["stop_reason"], worth["version"]) == (None, 2)
+    assert again == worth
+    assert (none["aim"], none["budget"]["limit"]) == (None, 4.0)
+    assert client.get(path).json() == none
+
+
+@pytest.mark.parametrize(
+    ("aim", "field", "rule"),
+    [
+        ({}, "aim", "must be one of"),
+        ({"mean_budget": 1, "error_price": 2}, "aim", "must be one of"),
+        ({"mean_budget": -1}, "aim.mean_budget", "must"),
+        ({"mean_budget": 0}, "aim.mean_budget", "must be positive"),
+        ({"wanted_error": 0.05}, "aim.wanted_error", "must be at least 0.1"),
+        ({"spend": 1}, "aim.spend", "is no field"),
+    ],
+)
+def test_wrong_aim_is_refused_by_field(client, model, aim, field, rule):
+    wanted = {"model": model, "budget": None, "aim": aim}
+
+    refused = client.post("/predict", json=wanted)
+
+    assert refused.status_code == 422
+    (found,) = refused.json()["errors"]
+    assert found["field"] == field
+    assert found["rule"].startswith(rule)
+
+
+def test_aim_is_refused_where_the_policy_takes_none(client, start, model):
+    wanted = {"model": model, "budget": None, "aim": {"mean_budget": 1}}
+
+    started = client.post("/predict", json={**wanted, "policy": "panels"})
+    session = start(None, model=model, policy="panels")
+    changed = client.patch(f"/predict/{session['id']}", json={"aim": wanted["aim"]})
+    empty = client.patch(f"/predict/{session['id']}", json={})
+
+    rule = {"field": "aim", "rule": "is not for the policy panels"}
+    assert started.json()["errors"] == changed.json()["errors"] == [rule]
+    assert empty.json()["errors"][0]["field"] == "budget"
+
+
+def test_command_line_evaluates_predicts_and_asks_by_aims(run, tmp_path):
+    path, table = tmp_path / "m.json", tmp_path / "t.csv"
+    path.write_text(json.dumps(model_json(aimed(), "aimed")))
+    table.write_text("f0,f1,disease\n0,1,c0\n1,0,c1\n2,2,c1\n")
+    aims = "--aim", "mean_budget=0.000001", "--aim", "wanted_error=0.1"
+
+    told = run("evaluate", path, table, "--budgets", "inf", *aims, "--json")
+    shown = run("evaluate", path, table, "--budgets", "inf", *aims)
+    out = tmp_path / "o.csv"
+    ran = run("predict", path, table, "--budget", "inf", "-o", out, *aims[2:])
+    asked = run("ask", path, "--budget", "inf", *aims[:2], answers="stop")
+
+    curve = json.loads(told.out)
+    assert curve["aims"] == ["mean_budget=0.000001", "wanted_error=0.1"]
+    assert (curve["policy"], curve["mean_spend"]) == ("adaptive", [0.0, 5.0])
+    assert "wanted_error=0.1" in shown.out
+    assert ran.code == 0, ran.err
+    assert out.read_text().splitlines()[1].endswith("5,f0;f1")
+    assert "saves less error than it costs" in asked.out
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (("--aim", "spend=1"), "must be NAME=NUMBER"),
+        (("--aim", "mean_budget=x"), "--aim"),
+        (("--aim", "wanted_error=0.01"), "must be at least 0.1"),
+        (("--budgets", "1,2", "--aim", "mean_budget=1"), "must be one beside --aim"),
+        (("--aim", "mean_budget=1", "--disagreement", ".1"), "must be left out"),
+    ],
+)
+def test_wrong_aim_of_the_command_line_is_refused(run, tmp_path, words, rule):
+    path, table = tmp_path / "m.json", tmp_path / "t.csv"
+    path.write_text(json.dumps(model_json(aimed(), "aimed")))
+    table.write_text("f0,f1,disease\n0,1,c0\n1,0,c1\n")
+
+    refused = run("evaluate", path, table, "--budgets", "inf", *words)
+
+    assert refused.code == 2
+    assert rule in refused.err
+
+
+@pytest.mark.parametrize(
+    "aim", [Aim(mean_budget=7), Aim(wanted_error=0.25), Aim(error_price=9), None]
+)
+def test_state_keeps_its_aim(aim):
+    ensemble = aimed()
+    state = machine.start(ensemble, None, aim=aim, policy="adaptive")
+
+    raw = state_to_json(state, ensemble.catalogue)
+
+    assert state_from_json(raw, ensemble.catalogue) == state
+    assert ("aim" in raw) == (aim is not None)
+
+
+def test_costs_of_errors_are_told_as_costs():
+    ensemble = replace(aimed(), error_costs=((0.0, 1.0), (20.0, 0.0)))
+
+    told = error_words(ensemble, 2.5, 0.333333)
+
+    assert told.endswith("the cost of an error from 2.5 to 0.333.")

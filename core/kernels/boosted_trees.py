@@ -73,29 +73,34 @@ def draw_some(share, state, out_is_drawn):
 
 
 @kernel
-def chance_of(scores, row, output):
-    """Return the chance of an output's class; scores: (n_outputs, n_rows)."""
+def tell_chances(rows, scores, out_chances):
+    """Write the chance of each output's class for some rows; (n_outputs, n_rows)."""
     n_outputs = scores.shape[0]
-    if n_outputs == 1:
-        return 1.0 / (1.0 + np.exp(-scores[0, row]))
-    top = scores[0, row]
-    for other in range(1, n_outputs):
-        top = max(top, scores[other, row])
-    total = 0.0
-    for other in range(n_outputs):
-        total += np.exp(scores[other, row] - top)
-    return np.exp(scores[output, row] - top) / total
+    for place in range(rows.shape[0]):
+        row = rows[place]
+        if n_outputs == 1:
+            out_chances[0, row] = 1.0 / (1.0 + np.exp(-scores[0, row]))
+            continue
+        top = scores[0, row]
+        for output in range(1, n_outputs):
+            top = max(top, scores[output, row])
+        total = 0.0
+        for output in range(n_outputs):
+            out_chances[output, row] = np.exp(scores[output, row] - top)
+            total += out_chances[output, row]
+        for output in range(n_outputs):
+            out_chances[output, row] /= total
 
 
 @kernel
-def pull_rows(rows, scores, targets, weights, output, out_pulls):
+def pull_rows(rows, chances, targets, weights, output, out_pulls):
     """Write what the log-loss of some rows falls by with an output's score."""
-    n_outputs = scores.shape[0]
+    n_outputs = chances.shape[0]
     factor = 1.0 if n_outputs == 1 else n_outputs / (n_outputs - 1.0)
     wanted = 1 if n_outputs == 1 else output
     for place in range(rows.shape[0]):
         row = rows[place]
-        chance = chance_of(scores, row, output)
+        chance = chances[output, row]
         is_wanted = 1.0 if targets[row] == wanted else 0.0
         slope = weights[row] * factor * chance * (1.0 - chance)
         out_pulls.gradients[row] = weights[row] * (is_wanted - chance)
@@ -125,15 +130,16 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
     is_drawn = np.ones(members.shape[0], np.bool_)
     pulls = Pulls(np.zeros(n_rows), np.zeros(n_rows))
     sizes = np.zeros((growth.rounds, n_outputs), np.int64)
-    moves = np.zeros((n_outputs, n_rows))
+    moves, chances = np.zeros((2, n_outputs, n_rows))
     for number in range(growth.rounds):
         if growth.row_share < 1.0:
             draw_some(growth.row_share, state, is_drawn)
+        tell_chances(members, out_scores, chances)
         for output in range(n_outputs):
             if growth.column_share < 1.0:
                 draw_some(growth.column_share, state, is_open)
             rows = members[is_drawn]
-            pull_rows(rows, out_scores, targets, weights, output, pulls)
+            pull_rows(rows, chances, targets, weights, output, pulls)
             nodes, steps = (
                 out_trees.nodes[number, output],
                 out_trees.steps[number, output],

@@ -30,7 +30,10 @@ class Effort(NamedTuple):
     blend_judges: int
     #: sets that are chosen, at most
     max_rungs: int
-    #: swaps that are tried for a small set
+    #: of forward selection: what a gain is divided by is the price to such a power
+    powers: tuple[float, ...]
+    #: up to so many usual prices a budget has sets of its own made, and swaps tried
+    small: int
     max_swaps: int
     #: rounds of the rules whose order of purchases is a candidate
     order_rounds: int
@@ -38,36 +41,59 @@ class Effort(NamedTuple):
     full: Recipe
     #: of its beginnings
     light: Recipe
+    #: beginnings are longer by so much, and by one feature at least
+    next_size: float
 
 
-SMALL_TREES = 130, 4, 0.1, 1.0, 1.0
+EVEN_TREES = 130, 4, 0.1, 1.0, 1.0
 SAMPLED_TREES = 100, 6, 0.08, 0.75, 0.6
+FEW_TREES = 80, 4, 0.1, 1.0, 1.0
+
 SINGLE = Recipe(0, (), ((60, 4, 0.1, 1.0, 1.0),), False)
-LIGHT = Recipe(200, (0.3,), ((80, 4, 0.1, 1.0, 1.0),), False)
-FULL = Recipe(500, (0.06, 0.3, 1.5), (SMALL_TREES, SAMPLED_TREES), True)
+LIGHT = Recipe(200, (0.3,), (FEW_TREES,), False)
+FULL = Recipe(500, (0.06, 0.3, 1.5), (EVEN_TREES, SAMPLED_TREES), True)
 
 EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(
-        500,
-        1000,
-        500,
-        1000,
-        8,
-        0,
-        100,
-        Recipe(300, (0.3,), (SMALL_TREES,), False),
-        LIGHT,
+        validation_rows=500,
+        search_rows=1000,
+        search_judges=500,
+        blend_judges=500,
+        max_rungs=8,
+        powers=(0.7,),
+        small=0,
+        max_swaps=0,
+        order_rounds=100,
+        full=Recipe(200, (0.3,), (EVEN_TREES,), False),
+        light=Recipe(0, (), (FEW_TREES,), False),
+        next_size=2.0,
     ),
-    "standard": Effort(2000, 2000, 1000, 2000, 16, 12, 200, FULL, LIGHT),
+    "standard": Effort(
+        validation_rows=2000,
+        search_rows=2000,
+        search_judges=1000,
+        blend_judges=2000,
+        max_rungs=16,
+        powers=(0.7, 0.3),
+        small=8,
+        max_swaps=12,
+        order_rounds=200,
+        full=FULL,
+        light=LIGHT,
+        next_size=1.25,
+    ),
     "thorough": Effort(
-        2**62,
-        4000,
-        4000,
-        20_000,
-        16,
-        40,
-        400,
-        FULL._replace(n_waves=750, ensembles=(SMALL_TREES, *3 * (SAMPLED_TREES,))),
-        LIGHT._replace(n_waves=500, holds=FULL.holds, has_gauss=True),
+        validation_rows=2**62,
+        search_rows=4000,
+        search_judges=4000,
+        blend_judges=20_000,
+        max_rungs=16,
+        powers=(0.7, 0.3, 1.0),
+        small=12,
+        max_swaps=40,
+        order_rounds=400,
+        full=FULL._replace(n_waves=750, ensembles=(EVEN_TREES, *3 * (SAMPLED_TREES,))),
+        light=FULL,
+        next_size=1.25,
     ),
 }

@@ -16,7 +16,7 @@ from core.panels.effort import EFFORTS, SINGLE, Effort
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
 from core.panels.search import SEARCH_FOLDS, SetSearch
-from core.panels.sets import FORWARD_POWERS, choose_sets, forward
+from core.panels.sets import choose_sets, forward
 from core.panels.spread import spread
 from core.panels.stopping import fit_stopping
 from core.panels.trees import choose_limits
@@ -35,9 +35,6 @@ MAX_BEYOND = 8
 
 # Features that have a blend alone: those of the smallest sets first.
 MAX_SINGLES = 40
-
-# Beginnings of a set are longer by so much, and by one feature at least.
-NEXT_SIZE = 1.25
 
 # Folds of the rows that blends are weighed on.
 N_FOLDS = 5
@@ -125,7 +122,7 @@ def fit_panels(
     """
     recipes = {frozenset(order): (order, effort.full) for order in orders}
     for order in orders:
-        for size in find_sizes(len(order)):
+        for size in find_sizes(len(order), effort.next_size):
             recipes.setdefault(frozenset(order[:size]), (order[:size], effort.light))
     wanted = list(dict.fromkeys(idx for order in orders for idx in order))
     for idx in wanted[:MAX_SINGLES]:
@@ -145,7 +142,7 @@ def fit_panels(
     for number, order in enumerate(orders):
         least = min(least, panels[frozenset(order)].loss)
         ranks[frozenset(order)] = least, False, -number
-        for size in find_sizes(len(order)):
+        for size in find_sizes(len(order), effort.next_size):
             key = frozenset(order[:size])
             rank = max(panels[key].loss, least), True, size
             ranks[key] = min(rank, ranks.get(key, rank))
@@ -159,11 +156,11 @@ def fit_panels(
     return PanelLadder(ranked, rows.starts, stopping)
 
 
-def find_sizes(most: int) -> list[int]:
+def find_sizes(most: int, growth: float) -> list[int]:
     """Return how long the beginnings of a set are that have a blend, from 0 up."""
     sizes = [0]
     while sizes[-1] < most:
-        sizes.append(max(sizes[-1] + 1, int(sizes[-1] * NEXT_SIZE)))
+        sizes.append(max(sizes[-1] + 1, int(sizes[-1] * growth)))
     return sizes[:-1]
 
 
@@ -230,6 +227,6 @@ def order_panels(
         budget = search.shop.price(one)
         before = orders[-1] if orders else ()
         begin = tuple(idx for idx in before if idx in one)
-        order = forward(search, FORWARD_POWERS[0], budget, one, begin)
+        order = forward(search, search.effort.powers[0], budget, one, begin)
         orders.append((*order, *(idx for idx in one if idx not in order)))
     return orders

@@ -16,9 +16,6 @@ from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_vote
 from core.panels.rows import PanelRows
 from core.panels.trees import held_out_scores, make_growth
 
-# A budget up to so many usual prices is small.
-SMALL = 8
-
 SEARCH_FOLDS = 4
 SEARCH_ROUNDS = 60
 
@@ -53,7 +50,7 @@ class SetSearch:
         #: what a price counts as at least
         self.least_price = 0.02 * self.usual_price
         #: up to this more is tried
-        self.small_budget = SMALL * self.usual_price
+        self.small_budget = self.effort.small * self.usual_price
 
     def tree_scores(self, feature_idxs: Iterable[int]) -> FloatArray:
         """Log odds of held-out rows by trees on a set; (n_judges, n_outputs)."""

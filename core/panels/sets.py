@@ -16,7 +16,6 @@ from core.panels.trees import grow, make_growth
 from core.table.prices import Paid, pay
 
 # What a gain is divided by: the price to such a power.
-FORWARD_POWERS = (0.7, 0.3)
 FEWER_POWER = 0.6
 
 # Of a set's price what is left after dropping, and how often trees are grown for it.
@@ -141,7 +140,8 @@ def find_pool(
     """
     shop, most = search.shop, max(budgets)
     small = [one for one in budgets if one < most and one <= search.small_budget]
-    ways = list(product(FORWARD_POWERS, (most, *small)))
+    powers = search.effort.powers
+    ways = list(product(powers, (most, *small)))
     makers = [partial(forward, search, power, budget) for power, budget in ways]
     made = []
     for order in spread(call, [partial(drop_least, search, min(budgets)), *makers]):
@@ -149,12 +149,12 @@ def find_pool(
         yield
     least, *bought = made
     for_budget = dict(zip(ways, bought, strict=True))
-    for_most = [for_budget[power, most] for power in FORWARD_POWERS]
+    for_most = [for_budget[power, most] for power in powers]
     by_budget = []
     for budget in budgets:
         its_own = [
             for_budget.get((power, budget), order)
-            for power, order in zip(FORWARD_POWERS, for_most, strict=True)
+            for power, order in zip(powers, for_most, strict=True)
         ]
         every = (*orders, *for_most, *its_own, least)
         by_budget.append([shop.fill(order, budget) for order in every])

@@ -11,7 +11,6 @@ from core.panels.ridges import WIDTHS, find_median, wanted_votes
 from core.panels.rows import PanelRows
 from core.panels.search import QUICK_HOLD, SetSearch, kernel_logits
 from core.panels.sets import (
-    FORWARD_POWERS,
     choose_sets,
     drop_least,
     find_gains,
@@ -160,7 +159,7 @@ def test_gain_shows_an_interaction_with_what_was_bought():
 def test_forward_buys_what_gains_most_and_then_the_rest():
     search = telling([0.6, 0.95, 0.8])
 
-    order = forward(search, FORWARD_POWERS[0], 30)
+    order = forward(search, 0.7, 30)
 
     assert order[0] == 1
     assert set(order) == {0, 1, 2}
@@ -178,7 +177,7 @@ def test_forward_weighs_gains_by_prices_to_the_power():
 def test_forward_never_spends_more_than_the_budget(budget):
     search = telling([0.6, 0.95, 0.8], costs=[10, 15, 5])
 
-    order = forward(search, FORWARD_POWERS[0], budget)
+    order = forward(search, 0.7, budget)
 
     cheapest = min([p for i, p in enumerate([10, 15, 5]) if i not in order], default=99)
     assert search.shop.price(order) <= budget

@@ -10,6 +10,7 @@ from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.panels import Panel, to_chances
 from core.model.stopping import ErrorCosts, Stopping, StoppingRule, expect_costs
 from core.panels.rows import PanelRows
+from core.panels.spread import spread
 from core.table.catalogue import Catalogue
 from core.table.prices import Paid, buy, pay
 
@@ -100,9 +101,12 @@ def fit_stopping(
         price, error = float(judged.prices[start, number]), float(errors[number])
         points.append(Point(price, error, stay_at(judged.prices, number)))
     folds = rows.folds(N_FOLDS)
-    for rate in find_rates(judged, start):
+
+    def learn(rate: float) -> Point:
         spend, error = cross_judge(judged, rate, start, folds)
-        points.append(Point(spend, error, learn_steps(judged, rate)))
+        return Point(spend, error, learn_steps(judged, rate))
+
+    points += spread(learn, find_rates(judged, start))
     hull = find_hull(points)
     rates = [
         (one.error - other.error) / (other.spend - one.spend)

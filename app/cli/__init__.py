@@ -25,6 +25,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "evaluate": models.evaluate_model,
     "predict": models.predict_rows,
     "ask": models.ask_case,
+    "report": models.report_model,
 }
 
 command_line = typer.Typer(

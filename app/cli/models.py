@@ -35,6 +35,7 @@ from app.documents import files
 from app.documents.bodies import models as bodies
 from app.terminal import show
 from app.terminal.ask import run_session, split_named
+from app.terminal.report import report_page
 from app.terminal.transcript import say_certificate
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
@@ -150,6 +151,21 @@ def predict_rows(
     labels = decide(ensemble, chances)
     files.write_whole(out, predictions_csv(ensemble, walks, chances, labels))
     output.print(f"wrote {len(labels)} rows to {escape(str(out))}")
+
+
+def report_model(
+    model: ModelFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML to write.")],
+    budgets: Annotated[
+        str | None, typer.Option(help="Such as 2,4,inf; else some of the curve's.")
+    ] = None,
+) -> None:
+    """Write a printable page: what a model asks per budget, and how often it errs."""
+    files.check_writable(out, "--out")
+    named = [] if budgets is None else budgets.split(",")
+    limits = [parse_budget(one, "--budgets") for one in named]
+    files.write_whole(out, report_page(files.load_model(model), limits))
+    output.print(f"wrote {escape(str(out))}")
 
 
 def ask_case(

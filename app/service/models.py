@@ -1,6 +1,5 @@
 """Models: list, show, plan on paper, export, import, delete."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -13,18 +12,16 @@ from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
 from app.store import models, price_lists, sessions, trainings
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine
-from core.session.answers import bundle_members
+from core.session.outline import outline
+from core.session.policies import POLICIES
 from core.session.position import Position
-from core.session.state import State, StopRule
+from core.session.state import StopRule
 from core.table.prices import (
     MAX_TOTAL,
     MAX_UNITS,
     MICROS_PER_UNIT,
-    Paid,
-    buy,
     from_micros,
 )
 
@@ -75,48 +72,37 @@ def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
 def plan(
     db: Session, loaded: LoadedModels, model_id: str, budget: int | None
 ) -> bodies.Plan:
-    """Return the order of purchases on paper at a budget in micro-units."""
+    """Return what a session buys on paper at a budget in micro-units."""
     ensemble = find(db, loaded, model_id).ensemble
-    state = machine.start(ensemble, budget, stop=StopRule(certain=False))
-    length = Position.of(ensemble, state).plan.length
-    planned = (idx for one in ensemble.hypotheses[:length] for idx in one.feature_idxs)
-    purchases = buy_all(ensemble, state, planned)
-    return bodies.Plan(
-        budget=None if budget is None else from_micros(budget),
-        unit=ensemble.catalogue.cost_unit,
-        purchases=purchases,
-        total=purchases[-1].total if purchases else 0.0,
-        hypotheses=len(ensemble.hypotheses),
-        hypotheses_planned=length,
-    )
-
-
-def buy_all(
-    ensemble: Ensemble, state: State, feature_idxs: Iterable[int]
-) -> list[bodies.Purchase]:
-    """Return what is bought, each feature once, and what is spent after it."""
-    catalogue = ensemble.catalogue
-    purchases: list[bodies.Purchase] = []
-    paid, revealed, total = Paid(), set[int](), 0
-    for idx in feature_idxs:
-        if idx in revealed:
-            continue
-        amount, paid = buy(catalogue, paid, [idx])
-        total += amount
-        bought = (idx, *bundle_members(catalogue, state, idx))
-        revealed.update(bought)
-        feature = catalogue.features[idx]
+    policy = ensemble.policy_at(budget)
+    features = ensemble.catalogue.features
+    purchases, total = [], 0
+    for question in outline(ensemble, budget):
+        total += question.price
+        feature = features[question.feature_idx]
         purchases.append(
             bodies.Purchase.of(
                 feature,
-                number=len(purchases) + 1,
+                number=question.number,
                 feature=feature.name,
-                features=[catalogue.features[one].name for one in bought],
-                price=amount,
+                features=[features[idx].name for idx in question.feature_idxs],
+                price=question.price,
                 total=total,
             )
         )
-    return purchases
+    n_planned = None
+    if POLICIES[policy].has_votes:
+        state = machine.start(ensemble, budget, stop=StopRule(certain=False))
+        n_planned = Position.of(ensemble, state).plan.length
+    return bodies.Plan(
+        budget=None if budget is None else from_micros(budget),
+        unit=ensemble.catalogue.cost_unit,
+        policy=policy,
+        purchases=purchases,
+        total=from_micros(total),
+        hypotheses=len(ensemble.hypotheses),
+        hypotheses_planned=n_planned,
+    )
 
 
 def import_model(db: Session, raw: object, now: datetime) -> ModelHead:

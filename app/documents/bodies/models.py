@@ -132,14 +132,17 @@ class Purchase(Answer):
 
 
 class Plan(Answer):
-    """What the policy `ordered` buys, in order, if every answer comes."""
+    """What a session buys, in order, if every answer comes and is a middle value."""
 
     budget: float | None = Field(examples=[60.0], description="Null is unlimited.")
     unit: str = Field(examples=["CAD"])
+    policy: Policy = Field(examples=["panels"], description="Who asks.")
     purchases: list[Purchase]
     total: float = Field(examples=[58.3])
     hypotheses: int = Field(examples=[300])
-    hypotheses_planned: int = Field(examples=[120])
+    hypotheses_planned: int | None = Field(
+        examples=[120], description="Null where hypotheses don't vote."
+    )
 
 
 IMPORT_EXAMPLE = {

@@ -30,6 +30,7 @@ class LevelShape(StoredShape):
         Many[Micros], Field(min_length=N_STRATA - 1, max_length=N_STRATA - 1)
     ] = Field(alias="bounds_micros")
     guide: Counts
+    guide_spends: Many[Micros] = Field(alias="guide_spends_micros")
     counts: Counts
     mean_spends: Many[Micros] = Field(alias="mean_spends_micros")
     mean_spend: Micros = Field(alias="mean_spend_micros")
@@ -69,8 +70,9 @@ def check_certification(shape: CertificationShape | None) -> Iterator[Refusal]:
             elif any(not is_possible(one, n_rows) for one in counted):
                 rule = f"must count {n_rows} rows, of which some differ"
                 yield Refusal(f"{where}.{name}", rule)
-        if len(level.mean_spends) != len(shape.rules):
-            yield Refusal(f"{where}.mean_spends_micros", "must be one for each rule")
+        for name in ("guide_spends", "mean_spends"):
+            if len(getattr(level, name)) != len(shape.rules):
+                yield Refusal(f"{where}.{name}_micros", "must be one for each rule")
         is_counted = len(level.n_covered) == len(shape.chances)
         if not is_counted or max(level.n_covered) > shape.n_samples:
             rule = f"must be one for each chance, at most {shape.n_samples}"

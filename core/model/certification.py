@@ -47,6 +47,8 @@ class Level:
     bounds: tuple[int, ...]
     #: on rows of the folds, which say what to test first
     guide: Counts
+    #: by rule, on rows of the folds
+    guide_spends: tuple[int, ...]
     #: on the rows set aside
     counts: Counts
     #: by rule, on the rows set aside

@@ -98,13 +98,26 @@ def certify(
         total = dearest if limit is None else min(limit, dearest)
         bounds = tuple(-(-part * total // N_STRATA) for part in range(1, N_STRATA))
         level = make_level(limit, policy, bounds, traces, whole.rows)
-        guide = np.zeros((len(EARLY_RULES), 2 * N_STRATA), np.int64)
-        for one in others:
-            guide += find_stops(one, EARLY_RULES, bounds).count()
-        levels.append(replace(level, guide=tuple(map(tuple, guide.tolist()))))
+        levels.append(add_guide(level, others))
         yield len(levels) / len(limits)
     n_guide = sum(one.rows.n_samples for one in guides)
     return Certification(n_rows, n_guide, EARLY_RULES, CHANCES, tuple(levels))
+
+
+def add_guide(level: Level, guides: Sequence[Traces]) -> Level:
+    """Return a level with what rows of the folds say of the same rules."""
+    counts = np.zeros((len(EARLY_RULES), 2 * N_STRATA), np.int64)
+    spends = np.zeros(len(EARLY_RULES), np.int64)
+    for traces in guides:
+        stops = find_stops(traces, EARLY_RULES, level.bounds)
+        counts += stops.count()
+        spends += stops.spends.sum(axis=1)
+    n_rows = max(1, sum(len(traces.labels) for traces in guides))
+    return replace(
+        level,
+        guide=tuple(map(tuple, counts.tolist())),
+        guide_spends=tuple((spends // n_rows).tolist()),
+    )
 
 
 def thin_guide(rows: Dataset, n_folds: int) -> Dataset:
@@ -159,6 +172,7 @@ def make_level(
         policy=policy,
         bounds=bounds,
         guide=(),
+        guide_spends=(),
         counts=tuple(map(tuple, stops.count().tolist())),
         mean_spends=tuple((stops.spends.sum(axis=1) // rows.n_samples).tolist()),
         mean_spend=int(traces.spends[:, -1].sum()) // rows.n_samples,

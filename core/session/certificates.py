@@ -151,7 +151,8 @@ def find_rule(
         return None
     scale = certification.n_samples / certification.n_guide
     passed: list[int] = []
-    for place in order_rules(certification.rules, level.guide, scale, alpha):
+    guide = level.guide, level.guide_spends
+    for place in order_rules(certification.rules, *guide, scale, alpha):
         opens = certification.rules[place].opens
         if find_p_value(level.counts[place], opens, alpha) > delta:
             break
@@ -161,14 +162,26 @@ def find_rule(
 
 @lru_cache(maxsize=256)
 def order_rules(
-    rules: tuple[EarlyRule, ...], guide: Counts, scale: float, alpha: float
-) -> tuple[int, ...]:
-    """Return the positions of rules, those likeliest to pass first."""
+    rules: tuple[EarlyRule, ...],
+    guide: Counts,
+    guide_spends: tuple[int, ...],
+    scale: float,
+    alpha: float,
+) -> list[int]:
+    """Return the positions of rules, those likeliest to pass first.
+
+    What seems to spend no less than a likelier one is left out: each test may be the
+    one that fails.
+    """
     expected = [
         find_p_value(scale_counts(counts, scale), rule.opens, alpha)
         for counts, rule in zip(guide, rules, strict=True)
     ]
-    return tuple(np.argsort(expected, kind="stable").tolist())
+    ordered: list[int] = []
+    for place in np.lexsort((guide_spends, expected)).tolist():
+        if not ordered or guide_spends[place] < guide_spends[ordered[-1]]:
+            ordered.append(place)
+    return ordered
 
 
 def scale_counts(counts: tuple[int, ...], scale: float) -> tuple[int, ...]:

@@ -112,6 +112,7 @@ def test_model_counts_the_rows_set_aside(model):
         assert level.n_covered[0] == 36
         assert list(level.n_covered) == sorted(level.n_covered, reverse=True)
         assert max(level.mean_spends) <= level.mean_spend
+        assert 0 <= min(level.guide_spends) <= max(level.guide_spends) <= 3 * UNIT
 
 
 def test_sessions_of_the_rows_set_aside_stop_as_was_counted(model):

@@ -30,6 +30,7 @@ def level_of(counts, guide=None, budget=None, policy="ordered", **fields) -> Lev
     """Sessions under a budget; the spends of rules are as they stand."""
     made = {
         "bounds": (10, 20),
+        "guide_spends": (5, 10, 20),
         "mean_spends": (5, 10, 20),
         "mean_spend": 30,
         "n_covered": (120, 114, 60, 30),
@@ -96,6 +97,16 @@ def test_rules_are_tested_in_the_order_of_the_guide_up_to_the_first_that_fails()
 
     assert found == [2, 0]
     assert nothing is None
+
+
+def test_rule_that_seems_to_save_no_more_than_a_likelier_one_is_not_tested():
+    likely = (40, 40, 40, 2, 0, 0)
+    level = level_of([GOOD, BAD, GOOD], [likely, GOOD, GOOD], guide_spends=(5, 20, 20))
+
+    # Of the two that are equally likely the first fails, and ends the search.
+    assert find_rule(certification_of(level), level, 0.1, 0.1) is None
+    passed = replace(level, guide_spends=(5, 20, 19))
+    assert find_rule(certification_of(passed), passed, 0.1, 0.1) == 0
 
 
 def test_without_a_guide_no_rule_is_tested():

@@ -16,7 +16,7 @@ PARALLEL ?= -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check format compose-test bench evidence frontier clean
+.PHONY: help demo test check format compose-test bench evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: 
 frontier: $(STAMP) ## Measure error against spend beside competitors; docs/frontier.md (QUICK=1: build/frontier).
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	$(BIN)/python -m benchmarks.frontier $(if $(QUICK),--quick)
+
+certificates: $(STAMP) ## Check certificates on rows set aside anew 1,000 times; docs/certificates.md.
+	$(BIN)/python -m benchmarks.certificates
 
 clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis

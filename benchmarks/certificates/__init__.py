@@ -1,0 +1,1 @@
+"""How often certificates hold: rows set aside drawn again and again."""

@@ -588,12 +588,17 @@ class Wallet:
             votes, needed = so_far(hypothesis, self.row, self.answered, n_outputs)
             if needed is None:
                 return votes, True
-            wanted = {needed}
-            if isinstance(hypothesis, Product):
-                wanted = set(features_of(hypothesis)) - self.answered
-            if not self.can_pay(wanted):
+            if not self.could_go_on(hypothesis):
                 return votes, False
             assert self.buy(needed)
+
+    def could_go_on(self, hypothesis):
+        """Whether a path waits, and what is left pays its next vote."""
+        _, needed = so_far(hypothesis, self.row, self.answered, 1)
+        wanted = {needed}
+        if isinstance(hypothesis, Product):
+            wanted = set(features_of(hypothesis)) - self.answered
+        return needed is not None and self.can_pay(wanted)
 
 
 def walk_ordered(hypotheses, alphas, shop, row, budget, n_outputs):
@@ -633,13 +638,15 @@ def walk_staged(hypotheses, alphas, shop, row, budget, stages):
     return End([total], alpha_sum, *wallet.ends(), passed)
 
 
-def walk_sampled(hypotheses, alphas, shop, row, budget, uniforms, n_outputs):
-    """One session: draws until one can't be paid, or every path has ended.
+def walk_sampled(
+    hypotheses, alphas, shop, row, budget, uniforms, n_outputs, *, ends_at_miss=False
+):
+    """One session: draws until none can be paid, or every path has ended.
 
-    A draw cut short does not count. None where the uniforms don't reach the end.
+    A draw that can't be paid ends it, but is passed over where another could be and
+    `ends_at_miss` is not asked for. None where the uniforms don't reach the end.
     """
-    wallet = Wallet(shop, row, budget)
-    ballots, n_draws = [0] * n_outputs, 0
+    wallet, drawn = Wallet(shop, row, budget), []
     sums = list(accumulate(alphas))
 
     def now():
@@ -651,12 +658,18 @@ def walk_sampled(hypotheses, alphas, shop, row, budget, uniforms, n_outputs):
     for uniform in uniforms:
         if all(needed is None for _, needed in now()):
             break
-        drawn = min(bisect_right(sums, uniform * sums[-1]), len(hypotheses) - 1)
-        votes, is_whole = wallet.follow(hypotheses[drawn], n_outputs)
-        if not is_whole:
-            return End(ballots, known_alpha(), *wallet.ends(), n_draws)
-        ballots = [a + b for a, b in zip(ballots, votes, strict=True)]
-        n_draws += any(votes)
+        h = min(bisect_right(sums, uniform * sums[-1]), len(hypotheses) - 1)
+        _, is_whole = wallet.follow(hypotheses[h], n_outputs)
+        if not is_whole and (
+            ends_at_miss or not any(map(wallet.could_go_on, hypotheses))
+        ):
+            ballots = [now()[one][0] for one in drawn]
+            n_draws = sum(map(any, ballots))
+            total = [
+                sum(votes) for votes in zip([0] * n_outputs, *ballots, strict=True)
+            ]
+            return End(total, known_alpha(), *wallet.ends(), n_draws)
+        drawn.append(h)
     if any(needed is not None for _, needed in now()):
         return None
     known = [v if f in wallet.known else None for f, v in enumerate(row)]

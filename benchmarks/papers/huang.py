@@ -60,12 +60,12 @@ def play_adaboost(title: str, drawn: Draw, binned: Binned, seed: int) -> Record:
     stopped = make_ensemble(drawn.training, params, rounds[:ROUNDS])
     record: Record = {
         "adaboost": round(evaluate(whole, drawn.testing, (None,)).errors[0], 6),
-        "rs": errors(whole, drawn.testing, "sample", seed),
+        "rs": errors(whole, drawn.testing, "sample_reyzin", seed),
         "bt": errors(stopped, drawn.testing, "ordered"),
     }
     testing = sets.with_unit_costs(drawn.testing)
     unit = {"catalogue": testing.catalogue}
-    record["rs_unit"] = errors(replace(whole, **unit), testing, "sample", seed)
+    record["rs_unit"] = errors(replace(whole, **unit), testing, "sample_reyzin", seed)
     record["bt_unit"] = errors(replace(stopped, **unit), testing, "ordered")
     return record
 

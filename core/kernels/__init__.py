@@ -47,7 +47,14 @@ from core.kernels.paths import (
 from core.kernels.plans import find_plan
 from core.kernels.prices import Prices, survey
 from core.kernels.records import Best, Change, CodedTable, ColumnFacts, Look, MovedRows
-from core.kernels.sampled_walks import Draws, SampleState, walk_sampled
+from core.kernels.sampled_walks import (
+    GOES_ON,
+    Draws,
+    SampleState,
+    tally_payable,
+    walk_payable,
+    walk_sampled,
+)
 from core.kernels.scanning import scan, scan_parallel
 from core.kernels.walks import (
     ASKED,

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.kernels.draws import draw
 from core.kernels.jit import kernel
-from core.kernels.paths import FEATURE, Case, follow, vote_at
+from core.kernels.paths import FEATURE, OPEN, Case, follow, vote_at
 from core.kernels.prices import NO_GROUP, price_now, price_to_vote
 from core.kernels.walks import (
     ASKED,
@@ -14,12 +14,16 @@ from core.kernels.walks import (
     DRAWS,
     ENDED,
     NEVER,
+    SPENT,
     Totals,
     ask_for,
     ask_for_bundle,
     end_budgets,
     pay_for,
 )
+
+# How a session stands: draws go on, nothing is left to know, or nothing can be paid.
+GOES_ON, ALL_KNOWN, NONE_PAYABLE = range(3)
 
 
 class Draws(NamedTuple):
@@ -35,7 +39,10 @@ class Draws(NamedTuple):
 
 
 class SampleState(NamedTuple):
-    """How far sampled sessions have come between blocks of draws; 0 at first."""
+    """How far sampled sessions have come between blocks of draws; 0 at first.
+
+    What is a row here is a pair of `walk_payable`.
+    """
 
     #: int64 (n_rows, n_features)
     status: Any
@@ -52,6 +59,8 @@ class SampleState(NamedTuple):
     counts: Any
     #: int64 (n_rows, n_features); see `Ends`
     ranks: Any
+    #: int64 (n_rows, n_hypotheses), how often each was drawn; by `walk_payable`
+    n_drawn: Any
 
 
 @kernel
@@ -160,3 +169,121 @@ def walk_sampled(values, terms, draws, out_carried, out_has_ended, out_ends):
             out_has_ended[row] = sample_row(
                 row, case, terms, draws, out_carried, out_ends
             )
+
+
+@kernel
+def is_any_payable(pair, case, terms, draws, carried):
+    """Return whether some path waits for a feature, and what remains pays its vote."""
+    paths, prices = terms.paths, terms.prices
+    values, status, is_group_paid = case
+    remaining = (
+        terms.budgets[pair % terms.budgets.shape[0]] - carried.counts[pair, SPENT]
+    )
+    for f in range(status.shape[0]):
+        price = price_now(
+            f, prices.costs, prices.group_idxs, prices.fees, is_group_paid
+        )
+        if status[f] != OPEN or price > remaining:
+            continue
+        for idx in range(draws.starts[f], draws.starts[f + 1]):
+            h = draws.readers[idx]
+            if carried.is_done[pair, h]:
+                continue
+            node = follow(values, status, paths.roots[h], paths.nodes, paths.cuts)
+            if node >= 0 and price_to_vote(node, case, paths, prices) <= remaining:
+                return True
+    return False
+
+
+@kernel
+def draw_pair(pair, drawn, case, terms, draws, out_carried):
+    """One row and budget's part of `walk_payable`; return how the session stands.
+
+    drawn: (n_draws,), the hypotheses.
+    """
+    paths = terms.paths
+    values, status, _ = case
+    budget = terms.budgets[pair % terms.budgets.shape[0]]
+    counts, n_checked = out_carried.counts[pair], -1
+    for h in drawn:
+        if counts[ENDED] == paths.roots.shape[0]:
+            return ALL_KNOWN
+        node = np.int64(-1)
+        if not out_carried.is_done[pair, h]:
+            node = follow(values, status, paths.roots[h], paths.nodes, paths.cuts)
+        while node >= 0:
+            due = price_to_vote(node, case, paths, terms.prices)
+            if due > budget - counts[SPENT]:
+                break
+            buy_and_tell(pair, node, case, terms, draws, out_carried)
+            node = follow(values, status, node, paths.nodes, paths.cuts)
+        if node >= 0 and n_checked < counts[ASKED]:
+            if not is_any_payable(pair, case, terms, draws, out_carried):
+                return NONE_PAYABLE
+            n_checked = counts[ASKED]
+        out_carried.n_drawn[pair, h] += 1
+    return ALL_KNOWN if counts[ENDED] == paths.roots.shape[0] else GOES_ON
+
+
+@kernel
+def walk_payable(values, terms, draws, out_carried, out_stands):
+    """Sessions that draw among hypotheses that can be paid, over one block of draws.
+
+    A draw that waits for a feature and can't be paid is passed over as long as another
+    hypothesis could be; else it ends the session. Row r under budget b is the pair
+    r*n_budgets + b, and has its own state. values: (n_rows, n_features); out_stands:
+    (n_pairs,), pairs that don't go on are passed over.
+
+    Example: stumps on a (cost 2) and b (3), budget 2; drawn are b, a, b.
+        b is due: 3 > 2, a could be paid: passed over  |  a is bought and votes
+        b is due: 3 > 0, nothing could be paid: the end with one draw that votes
+    """
+    n_budgets = terms.budgets.shape[0]
+    drawn = np.empty(draws.uniforms.shape[1], np.int64)
+    for row in range(values.shape[0]):
+        first = row * n_budgets
+        if not (out_stands[first : first + n_budgets] == GOES_ON).any():
+            continue
+        for position in range(drawn.shape[0]):
+            drawn[position] = draw(draws.uniforms[row, position], draws.alpha_sums)
+        for pair in range(first, first + n_budgets):
+            if out_stands[pair] == GOES_ON:
+                is_paid = out_carried.is_group_paid[pair]
+                case = Case(values[row], out_carried.status[pair], is_paid)
+                out_stands[pair] = draw_pair(
+                    pair, drawn, case, terms, draws, out_carried
+                )
+
+
+@kernel
+def tally_pair(case, paths, n_drawn, out_votes):
+    """Count the votes of what was drawn, as far as it is known; return how many."""
+    values, status, _ = case
+    n_voted = 0
+    for h in range(paths.roots.shape[0]):
+        node = follow(values, status, paths.roots[h], paths.nodes, paths.cuts)
+        vote = vote_at(node, paths.nodes)
+        if vote > 0:
+            n_voted += n_drawn[h]
+            for output in range(out_votes.shape[0]):
+                out_votes[output] += n_drawn[h] * np.sign(paths.votes[vote, output])
+    return n_voted
+
+
+@kernel
+def tally_payable(values, terms, carried, stands, out_ends):
+    """Count where the sessions of `walk_payable` have come to.
+
+    out_ends.marks are the draws with a vote, -1 where nothing is left to know.
+    """
+    n_budgets = terms.budgets.shape[0]
+    for pair in range(stands.shape[0]):
+        row, budget = pair // n_budgets, pair % n_budgets
+        counts = carried.counts[pair]
+        case = Case(values[row], carried.status[pair], carried.is_group_paid[pair])
+        votes = out_ends.votes[row, budget]
+        n_voted = tally_pair(case, terms.paths, carried.n_drawn[pair], votes)
+        out_ends.marks[row, budget] = n_voted if stands[pair] == NONE_PAYABLE else -1
+        out_ends.alphas[row, budget] = carried.alphas[pair]
+        out_ends.spent[row, budget] = counts[SPENT]
+        out_ends.n_asked[row, budget] = counts[ASKED]

@@ -122,10 +122,7 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
         if is_closed(state) or (state.is_ended and is_new):
             name = catalogue.features[answer.feature_idx].name
             raise ClosedError(f"{name}: the session takes no more answers")
-        if not is_new and not state.is_ended:
-            # Draws that were passed over, waiting for a result, may go on with it.
-            after = replace(after, n_draws=0)
-        elif after is not state and not state.is_ended:
+        if is_new and after is not state and not state.is_ended:
             # Draws go on from answer to answer, as if each had come alone.
             n_draws = policy.count_draws(Position.of(ensemble, after))
             after = replace(after, n_draws=n_draws)

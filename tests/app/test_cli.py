@@ -327,7 +327,11 @@ def test_ask_refuses_what_the_budget_does_not_pay(model, run):
         ("--budget", "-1", "--budget: must be a number from 0"),
         ("--budget", "0.0000001", "at most 6 decimals"),
         ("--budget", "nan", "--budget"),
-        ("--policy", "magic", "must be one of ordered, sample for this model"),
+        (
+            "--policy",
+            "magic",
+            "must be one of ordered, sample, sample_reyzin for this model",
+        ),
         ("--known", "zz=1", "feature of the model"),
     ],
 )

@@ -7,12 +7,20 @@ from core.session.policies.cascade import CascadePolicy
 from core.session.policies.ordered import Ordered
 from core.session.policies.panels import PanelPolicy
 from core.session.policies.sample import Sample
+from core.session.policies.sample_reyzin import ReyzinSample
 from core.session.policy import Policy
 from core.session.state import Aim
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
-    for policy in (Ordered(), Sample(), CascadePolicy(), PanelPolicy(), Adaptive())
+    for policy in (
+        Ordered(),
+        Sample(),
+        ReyzinSample(),
+        CascadePolicy(),
+        PanelPolicy(),
+        Adaptive(),
+    )
 }
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from numpy.random.bit_generator import ISeedSequence
 
 from core import kernels
-from core.arrays import BoolArray, FloatArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Product
 from core.model.votes import divide, full_votes
@@ -21,8 +21,8 @@ from core.table.prices import total_cost
 
 N_BLOCK = 1024
 MAX_DRAWS = 128 * N_BLOCK
-# Rows that are walked at a time; their numbers take 2 MB.
-N_ROWS = 256
+# Sessions that are walked at a time; what they have drawn takes some MB.
+N_PAIRS = 1024
 
 
 class Key(ISeedSequence):
@@ -48,38 +48,54 @@ def uniforms(seed: int, stream: int) -> np.random.Generator:
 
 
 class Sample(Policy):
-    """Draw until a hypothesis needs a feature (Reyzin 2010, Algorithm 2).
+    """Draw until a hypothesis needs a feature that can be paid.
 
+    So do Reyzin's draws (2010, Algorithm 2), which end earlier: see `ReyzinSample`.
     Draws that need nothing unpaid are free; a tree is asked step by step along its
-    path, a product only if all its factors can be paid. Ends at the first draw whose
-    price exceeds what remains (the paper ends as soon as any could), or when no
-    hypothesis waits for a feature. After `MAX_DRAWS` draws what was never drawn counts
-    as not needed.
+    path, a product only if all its factors can be paid. A draw that can't be paid is
+    passed over as long as another hypothesis could be, and else is the end; so is that
+    no hypothesis waits for a feature. After `MAX_DRAWS` draws what was never drawn
+    counts as not needed.
     """
 
     name = "sample"
     is_fitted = True
 
+    def halting(self, position: Position) -> IntArray:
+        """Return the feature at which a draw of each hypothesis halts, or -1."""
+        waiting_for = position.waiting_for
+        halts = np.where(position.is_payable, waiting_for, -1)
+        return halts if (halts >= 0).any() else waiting_for
+
     def find_next(self, position: Position) -> Step:
-        """Return the feature of the first draw that needs one."""
+        """Return the feature of the first draw that halts, if it can be paid."""
         ensemble, state = position.ensemble, position.state
         if not (position.waiting_for >= 0).any():
             return Step(None, "all_known", state.n_draws)
-        generator = uniforms(state.seed, state.stream)
+        halting, generator = self.halting(position), uniforms(state.seed, state.stream)
+        # A draw that waits for a result is not done with before it has come.
+        waiting = np.where((position.ends >= 0) & (position.waiting_for < 0), 0, -1)
+        first_waiting = MAX_DRAWS
         for start in range(0, MAX_DRAWS, N_BLOCK):
             numbers = generator.random(N_BLOCK)
             n_done = max(state.n_draws - start, 0)
+            if first_waiting == MAX_DRAWS and (waiting >= 0).any():
+                place, _ = kernels.find_asking(
+                    numbers, n_done, ensemble.alpha_sums, waiting
+                )
+                first_waiting = MAX_DRAWS if place < 0 else start + place
             place, h = kernels.find_asking(
-                numbers, n_done, ensemble.alpha_sums, position.waiting_for
+                numbers, n_done, ensemble.alpha_sums, halting
             )
             if place < 0:
                 continue
+            n_draws = min(start + place, first_waiting)
             if position.is_payable[h]:
-                return Step(int(position.waiting_for[h]), None, start + place)
+                return Step(int(position.waiting_for[h]), None, n_draws)
             if position.is_more_affordable:
-                return Step(None, "plan_complete", start + place)
-            return Step(None, "budget_exhausted", start + place)
-        return Step(None, "all_known", MAX_DRAWS)
+                return Step(None, "plan_complete", n_draws)
+            return Step(None, "budget_exhausted", n_draws)
+        return Step(None, "all_known", first_waiting)
 
     def count_draws(self, position: Position) -> int:
         """Return the draws up to the one that needs the next feature."""
@@ -117,14 +133,14 @@ class Sample(Policy):
         if is_full.all():
             return super().chances(ensemble, standing)
         scores, shares = standing.scores, standing.known_shares
-        sampled = probabilities(ensemble, self.name, scores, shares)
+        sampled = probabilities(ensemble, Sample.name, scores, shares)
         if not is_full.any():
             return sampled
         full = super().chances(ensemble, standing)
         return np.where(is_full[..., None], full, sampled)
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
-        """Play a session for every row under every budget, many rows at once.
+        """Play a session for every row under every budget, many at once.
 
         Under a budget that pays everything the draws only decide the order, and the
         end is that of `ordered`; but for products, of which one that is drawn with a
@@ -133,17 +149,40 @@ class Sample(Policy):
         full = Ordered().walk(ensemble, cases)
         if not ensemble.hypotheses:
             return replace(full, marks=full.marks - 1)
-        is_free = cases.budgets >= total_cost(ensemble.catalogue)
-        is_free &= not any(isinstance(one, Product) for one in ensemble.hypotheses)
-        n_walked = is_free.size if cases.needs_ranks else int((~is_free).sum())
+        n_walked = count_walked(ensemble, cases)
         ends = make_ends(ensemble, cases, n_walked)
-        is_known = np.zeros(cases.values.shape, np.bool_)
-        for first in range(0, len(cases.values) if n_walked else 0, N_ROWS):
-            rows = slice(first, first + N_ROWS)
+        n_rows, n_features = cases.values.shape
+        is_known = np.zeros((n_rows, n_walked, n_features), np.bool_)
+        n_at_once = N_PAIRS // max(n_walked, 1) + 1
+        for first in range(0, n_rows if n_walked else 0, n_at_once):
+            rows = slice(first, first + n_at_once)
             part = kernels.Ends(*(array[rows] for array in ends))
             is_known[rows] = walk_rows(ensemble, cases, rows, part)
-        known_values = np.where(is_known, cases.values, np.nan)
+        known_values = np.where(is_known, cases.values[:, None, :], np.nan)
         return finish(ensemble, full, ends, known_values)
+
+
+def count_walked(ensemble: Ensemble, cases: Cases) -> int:
+    """Return under how many budgets the draws must be followed, the smallest first."""
+    is_free = cases.budgets >= total_cost(ensemble.catalogue)
+    is_free &= not any(isinstance(one, Product) for one in ensemble.hypotheses)
+    return is_free.size if cases.needs_ranks else int((~is_free).sum())
+
+
+def begin_walks(ensemble: Ensemble, ranks: IntArray) -> kernels.SampleState:
+    """Return how sessions begin; `ranks` (n_sessions, n_features) are 0."""
+    n_sessions, n_hypotheses = ranks.shape[0], len(ensemble.hypotheses)
+    return kernels.SampleState(
+        status=np.zeros(ranks.shape, np.int64),
+        is_group_paid=np.zeros((n_sessions, len(ensemble.catalogue.groups)), np.bool_),
+        is_done=np.zeros((n_sessions, n_hypotheses), np.bool_),
+        has_vote=np.zeros((n_sessions, n_hypotheses), np.bool_),
+        alphas=np.zeros(n_sessions),
+        votes=np.zeros((n_sessions, ensemble.n_outputs)),
+        counts=np.zeros((n_sessions, kernels.N_COUNTS), np.int64),
+        ranks=ranks,
+        n_drawn=np.zeros((n_sessions, n_hypotheses), np.int64),
+    )
 
 
 def walk_rows(
@@ -151,48 +190,46 @@ def walk_rows(
 ) -> BoolArray:
     """Walk some rows to their ends, one block of draws after the other.
 
-    Returns which values are known at the ends, (n_rows, n_features).
+    Returns which values are known at the ends, (n_rows, n_budgets, n_features).
     """
     values, streams = cases.values[rows], cases.streams[rows]
-    shape, n_hypotheses = values.shape, len(ensemble.hypotheses)
-    budgets = cases.budgets[: out_ends.spent.shape[1]]
+    shape = (*out_ends.spent.shape, values.shape[1])
+    budgets = cases.budgets[: shape[1]]
     terms = kernels.Terms(budgets, ensemble.paths, ensemble.catalogue.prices)
-    carried = kernels.SampleState(
-        status=np.zeros(shape, np.int64),
-        is_group_paid=np.zeros((shape[0], len(ensemble.catalogue.groups)), np.bool_),
-        is_done=np.zeros((shape[0], n_hypotheses), np.bool_),
-        has_vote=np.zeros((shape[0], n_hypotheses), np.bool_),
-        alphas=np.zeros(shape[0]),
-        votes=np.zeros((shape[0], ensemble.n_outputs)),
-        counts=np.zeros((shape[0], kernels.N_COUNTS), np.int64),
-        ranks=out_ends.ranks,
-    )
+    n_pairs = shape[0] * shape[1]
+    carried = begin_walks(ensemble, np.zeros((n_pairs, shape[2]), np.int64))
+    stands = np.full(n_pairs, kernels.GOES_ON)
     generators = [uniforms(cases.seed, int(stream)) for stream in streams]
-    has_ended, numbers = np.zeros(shape[0], np.bool_), np.empty((shape[0], N_BLOCK))
+    numbers = np.empty((shape[0], N_BLOCK))
     for _ in range(0, MAX_DRAWS, N_BLOCK):
-        for row in np.flatnonzero(~has_ended):
+        goes_on = (stands == kernels.GOES_ON).reshape(shape[:2]).any(axis=1)
+        if not goes_on.any():
+            break
+        for row in np.flatnonzero(goes_on):
             generators[row].random(out=numbers[row])
         draws = kernels.Draws(numbers, ensemble.alpha_sums, *ensemble.readers)
-        kernels.walk_sampled(values, terms, draws, carried, has_ended, out_ends)
-        if has_ended.all():
-            break
-    for row in np.flatnonzero(~has_ended):
-        # What was never drawn counts as not needed.
-        counts = carried.counts[row]
-        left = slice(counts[kernels.DONE], None)
-        out_ends.marks[row, left] = -1
-        out_ends.spent[row, left] = counts[kernels.SPENT]
-        out_ends.n_asked[row, left] = counts[kernels.ASKED]
-    is_known: BoolArray = carried.status == kernels.KNOWN
+        kernels.walk_payable(values, terms, draws, carried, stands)
+    kernels.tally_payable(values, terms, carried, stands, out_ends)
+    out_ends.ranks[:] = carried.ranks.reshape(shape)[:, -1]
+    is_known: BoolArray = carried.status.reshape(shape) == kernels.KNOWN
     return is_known
 
 
 def finish(
     ensemble: Ensemble, full: Walks, ends: kernels.Ends, known_values: FloatArray
 ) -> Walks:
-    """Fill in the full vote where sessions know all, and the budgets not walked."""
+    """Fill in the full vote where sessions know all, and the budgets not walked.
+
+    `known_values` (n_rows, n_budgets, n_features) at the ends, NaN where not known;
+    one for all budgets where that of the largest serves them.
+    """
     n_walked, total = ends.spent.shape[1], float(ensemble.alpha_sums[-1])
-    votes, alphas = (array[:, None] for array in full_votes(ensemble, known_values))
+    shape = known_values.shape
+    votes, alphas = full_votes(ensemble, known_values.reshape(-1, shape[2]))
+    votes, alphas = (
+        votes.reshape(*shape[:2], ensemble.n_outputs),
+        alphas.reshape(shape[:2]),
+    )
     is_full = ends.marks < 0
     has_draws = ends.marks > 0
     shares = np.where(is_full, alphas, np.where(has_draws, ends.alphas, 0.0)) / total

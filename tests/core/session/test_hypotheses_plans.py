@@ -253,13 +253,19 @@ def test_tree_or_product_of_one_stump_can_vote_both_ways(hypothesis):
 # Draws.
 
 
+sampled = pytest.mark.parametrize("policy", ["sample", "sample_reyzin"])
+
+
+@sampled
 @pytest.mark.parametrize("n_block", [1, 3, 7])
-def test_sampled_walk_does_not_depend_on_the_cut_of_blocks(n_block, monkeypatch):
+def test_sampled_walk_does_not_depend_on_the_cut_of_blocks(
+    policy, n_block, monkeypatch
+):
     random = np.random.default_rng(1)
     values = random.choice([0.0, 1.0, NAN], (6, 3))
     budgets = [0, 1, 2, 3, None]
     ensembles = [
-        random_ensemble(random, kind, 3, "sample") for kind in ("tree", "product")
+        random_ensemble(random, kind, 3, policy) for kind in ("tree", "product")
     ]
     expected = [
         simulate.walk(one, values, budgets, seed=3, needs_ranks=True)
@@ -301,20 +307,21 @@ def test_sampled_walk_ends_once_every_path_has_ended():
     assert (walks.n_asked == 2).all()
 
 
+@sampled
 @pytest.mark.parametrize("kind", ["stump", "tree"])
-def test_walk_that_draws_in_vain_ends_as_the_session_does(kind, monkeypatch):
+def test_walk_that_draws_in_vain_ends_as_the_session_does(policy, kind, monkeypatch):
     random = np.random.default_rng(5)
-    ensemble = random_ensemble(random, kind, 3, "sample", n_features=4)
+    ensemble = random_ensemble(random, kind, 3, policy, n_features=4)
     ensemble = replace(ensemble, alphas=(*ensemble.alphas[:-1], 1e-9))
     values = random.choice([0.0, 1.0], (4, 4))
     monkeypatch.setattr(sample, "N_BLOCK", 4)
     monkeypatch.setattr(sample, "MAX_DRAWS", 12)
 
-    walks = simulate.walk(ensemble, values, [None], "sample", 5, needs_ranks=True)
+    walks = simulate.walk(ensemble, values, [None], policy, 5, needs_ranks=True)
 
     chances = simulate.class_probabilities(ensemble, walks)
     for row, its_values in enumerate(values):
-        state, asked = play(ensemble, its_values, None, "sample", 5, row)
+        state, asked = play(ensemble, its_values, None, policy, 5, row)
         forecast = machine.forecast(ensemble, state)
         assert sorted(asked) == np.flatnonzero(walks.ranks[row]).tolist()
         assert state.spent == walks.spent[row, 0]
@@ -334,6 +341,24 @@ def test_pending_result_of_a_drawn_tree_is_followed_when_it_comes():
     state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.next_feature_idx == 1
+
+
+@sampled
+def test_product_that_can_not_be_paid_whole_is_never_asked(policy):
+    product = Product((Stump(0, 0.5, (1, 1, -1)), Stump(1, 0.5, (1, 1, -1))))
+    other = Stump(2, 0.5, (1, 1, -1))
+    ensemble = plain([product, other], policy=policy)
+    values = np.ones((20, 3))
+
+    walks = simulate.walk(ensemble, values, [1], seed=5)
+
+    n_asked = []
+    for row in range(20):
+        state, asked = play(ensemble, values[row], 1, policy, 5, row)
+        n_asked.append(len(asked))
+        assert (walks.n_asked[row, 0], walks.spent[row, 0]) == (len(asked), state.spent)
+        assert asked in ([], [2])
+    assert set(n_asked) == ({1} if policy == "sample" else {0, 1})
 
 
 def test_missing_factor_spares_the_others_whatever_the_budget():

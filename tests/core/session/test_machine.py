@@ -540,7 +540,7 @@ def test_answers_of_one_request_are_all_taken_or_none():
     assert repr(state) == before
 
 
-@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize("policy", ["ordered", "sample_reyzin"])
 @pytest.mark.parametrize(
     ("costs", "budget", "reason"),
     [

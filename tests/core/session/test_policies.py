@@ -256,14 +256,44 @@ def test_first_feature_asked_is_that_of_the_first_draw():
     assert state.n_draws == 0
 
 
-def test_sampling_ends_at_the_first_draw_that_does_not_fit():
+@pytest.mark.parametrize("policy", ["sample", "sample_reyzin"])
+def test_sampling_ends_at_a_draw_that_does_not_fit_if_nothing_does(policy):
     ensemble = small_ensemble([1, 100], [(0, 1.0), (1, 1.0)])
     drawn = draw_many(ensemble, sample.uniforms(0, 0).random(50)).tolist()
 
-    state = machine.start(ensemble, 10, policy="sample", known={0: 1.0})
+    state = machine.start(ensemble, 10, policy=policy, known={0: 1.0})
 
     assert state.stop_reason == "budget_exhausted"
     assert state.n_draws == drawn.index(1)
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "reason"),
+    [("sample", 1, None), ("sample_reyzin", None, "plan_complete")],
+)
+def test_draw_that_does_not_fit_is_passed_over_where_another_does(
+    policy, asked, reason
+):
+    ensemble = small_ensemble([1, 2, 100], [(0, 1.0), (1, 1.0), (2, 1e3)])
+    drawn = draw_many(ensemble, sample.uniforms(0, 0).random(9000)).tolist()
+
+    state = machine.start(ensemble, 10, policy=policy, known={0: 1.0}, stop=NEVER)
+
+    assert (state.next_feature_idx, state.stop_reason) == (asked, reason)
+    assert state.n_draws == drawn.index(2 if asked is None else asked)
+
+
+def test_draws_go_on_after_a_bundle_as_if_it_had_come_at_once():
+    ensemble = small_ensemble([0, 0, 50], members={0: BUNDLE, 1: BUNDLE})
+    for seed in range(9):
+        opened = machine.start(ensemble, 100, seed, policy="sample", stop=NEVER)
+        drawn = draw_many(ensemble, sample.uniforms(seed, 0).random(99)).tolist()
+        if drawn[0] == 2:
+            continue
+        state, _ = answer_from_row(ensemble, opened, [1.0] * 3)
+
+        assert state.stop_reason == "budget_exhausted"
+        assert state.n_draws == drawn.index(2)
 
 
 def test_draws_before_the_one_that_asks_are_done_with():

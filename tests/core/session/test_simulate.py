@@ -36,7 +36,9 @@ BUDGETS = st.lists(strategies.budgets(), max_size=4).map(
 
 
 every_policy = pytest.mark.parametrize("policy", [*POLICIES])
-of_hypotheses = pytest.mark.parametrize("policy", ["ordered", "sample", "cascade"])
+of_hypotheses = pytest.mark.parametrize(
+    "policy", ["ordered", "sample", "sample_reyzin", "cascade"]
+)
 
 
 def make_ensemble(features, hypotheses, groups=(), **fields) -> Ensemble:
@@ -85,8 +87,11 @@ def naive_end(ensemble, policy, row, budget, uniforms) -> naive.End:
     of_row += twins.shop_of(ensemble.catalogue), row, budget
     if policy == "ordered":
         return naive.walk_ordered(*of_row, ensemble.n_outputs)
-    if policy == "sample":
-        return naive.walk_sampled(*of_row, uniforms, ensemble.n_outputs)
+    if policy.startswith("sample"):
+        is_paper = policy == "sample_reyzin"
+        return naive.walk_sampled(
+            *of_row, uniforms, ensemble.n_outputs, ends_at_miss=is_paper
+        )
     stages = ensemble.cascade.stages
     return naive.walk_staged(*of_row, [(one.length, one.threshold) for one in stages])
 
@@ -107,7 +112,7 @@ def test_walk_is_the_naive_session(policy, data, seed):
         assert walks.marks[idx].tolist() == [end.mark for end in ends]
         assert walks.ranks[idx].tolist() == ranks_of(ends[-2].asked, row)
         # Before any draw has voted nothing is known.
-        is_drawn = policy == "sample" and [end.mark for end in ends]
+        is_drawn = policy.startswith("sample") and [end.mark for end in ends]
         alphas = [0.0 if is_drawn and not end.mark else end.alpha for end in ends]
         assert walks.known_shares[idx] * total == pytest.approx(alphas)
         counts = [end.mark if is_drawn and end.mark >= 0 else end.alpha for end in ends]

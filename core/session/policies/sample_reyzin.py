@@ -1,0 +1,88 @@
+"""The policy `sample_reyzin`: draws end as the paper has it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from core import kernels
+from core.arrays import BoolArray, IntArray
+from core.model.ensemble import Ensemble
+from core.session.policies import sample
+from core.session.policies.ordered import Ordered
+from core.session.policies.sample import (
+    Sample,
+    begin_walks,
+    count_walked,
+    finish,
+    uniforms,
+)
+from core.session.position import Position
+from core.session.walks import Cases, Walks, make_ends
+
+# Rows that are walked at a time; their numbers take 2 MB.
+N_ROWS = 256
+
+
+class ReyzinSample(Sample):
+    """Draws as `Sample`, up to the first one that can't be paid.
+
+    For the evidence (Reyzin 2010, Algorithm 2; the paper ends as soon as any could).
+    Where some features are dear, many sessions end before their first question.
+    """
+
+    name = "sample_reyzin"
+    is_fitted = False
+
+    def halting(self, position: Position) -> IntArray:
+        """Return the feature at which a draw of each hypothesis halts, or -1."""
+        return position.waiting_for
+
+    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+        """Play a session for every row under every budget, many rows at once.
+
+        A smaller budget ends earlier on the same walk.
+        """
+        full = Ordered().walk(ensemble, cases)
+        if not ensemble.hypotheses:
+            return replace(full, marks=full.marks - 1)
+        n_walked = count_walked(ensemble, cases)
+        ends = make_ends(ensemble, cases, n_walked)
+        is_known = np.zeros(cases.values.shape, np.bool_)
+        for first in range(0, len(cases.values) if n_walked else 0, N_ROWS):
+            rows = slice(first, first + N_ROWS)
+            part = kernels.Ends(*(array[rows] for array in ends))
+            is_known[rows] = walk_to_first_miss(ensemble, cases, rows, part)
+        known_values = np.where(is_known, cases.values, np.nan)
+        return finish(ensemble, full, ends, known_values[:, None, :])
+
+
+def walk_to_first_miss(
+    ensemble: Ensemble, cases: Cases, rows: slice, out_ends: kernels.Ends
+) -> BoolArray:
+    """Walk some rows to their ends, one block of draws after the other.
+
+    Returns which values are known at the ends, (n_rows, n_features).
+    """
+    values, streams = cases.values[rows], cases.streams[rows]
+    budgets = cases.budgets[: out_ends.spent.shape[1]]
+    terms = kernels.Terms(budgets, ensemble.paths, ensemble.catalogue.prices)
+    carried = begin_walks(ensemble, out_ends.ranks)
+    n_rows = values.shape[0]
+    generators = [uniforms(cases.seed, int(stream)) for stream in streams]
+    has_ended, numbers = np.zeros(n_rows, np.bool_), np.empty((n_rows, sample.N_BLOCK))
+    for _ in range(0, sample.MAX_DRAWS, sample.N_BLOCK):
+        for row in np.flatnonzero(~has_ended):
+            generators[row].random(out=numbers[row])
+        draws = kernels.Draws(numbers, ensemble.alpha_sums, *ensemble.readers)
+        kernels.walk_sampled(values, terms, draws, carried, has_ended, out_ends)
+        if has_ended.all():
+            break
+    for row in np.flatnonzero(~has_ended):
+        # What was never drawn counts as not needed.
+        counts = carried.counts[row]
+        left = slice(counts[kernels.DONE], None)
+        out_ends.marks[row, left] = -1
+        out_ends.spent[row, left] = counts[kernels.SPENT]
+        out_ends.n_asked[row, left] = counts[kernels.ASKED]
+    is_known: BoolArray = carried.status == kernels.KNOWN
+    return is_known

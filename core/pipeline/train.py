@@ -16,6 +16,7 @@ from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.panels.effort import EFFORTS
 from core.panels.ladder import fit_ladder
+from core.pipeline.averages import tell_averages
 from core.pipeline.card import make_card, tell_choices, tell_comparison
 from core.pipeline.certifying import UnseenRows, certify, set_aside
 from core.pipeline.choosing import tune
@@ -113,6 +114,7 @@ def train(
     card |= tell_trained(dataset, spec, trained, whole)
     if found is not None and found.comparison is not None:
         card["comparison"] = tell_comparison(found.comparison)
+    card |= tell_averages(whole, folds, seed)
     params = asdict(trained.params)
     curve = None if found is None else found.curve
     return Model(spec.name, whole, spec.table.target, params, curve, card)

@@ -72,6 +72,34 @@ def test_curve_has_the_prices_of_panels_for_budgets():
     assert set(model.curve.budgets) == {*prices, None}
 
 
+def test_card_tells_what_mean_budgets_come_to_on_rows_not_trained_on():
+    model = finish(train(telling(60), PARAMS, folds=2))
+
+    points = model.card["mean_budgets"]
+    most = model.ensemble.panels.stopping.rules[-1].spend / 1e6
+    asked = [one["mean_budget"] for one in points]
+    assert asked == sorted(set(asked))
+    assert asked[-1] == pytest.approx(most, abs=1e-6)
+    assert all(0 <= one["error"] <= 1 and one["mean_spend"] >= 0 for one in points)
+    # One feature tells the class in nine of ten rows.
+    assert points[-1]["error"] < 0.3
+
+
+@pytest.mark.parametrize("table", [useless, telling])
+def test_card_tells_no_mean_budgets_without_folds_or_anything_to_buy(table):
+    folds = 2 if table is useless else 0
+
+    model = finish(train(table(), PARAMS, folds=folds))
+
+    assert "mean_budgets" not in model.card
+
+
+def test_card_of_a_model_that_takes_no_aims_tells_no_mean_budgets():
+    params = replace(PARAMS, algorithm="adaboost_bt")
+
+    assert "mean_budgets" not in finish(train(telling(), params, folds=2)).card
+
+
 QUICK = SelectionParams(rounds=2, n_neighbours=3)
 
 

@@ -1,0 +1,56 @@
+"""What sessions with a mean budget spend and err on rows that they never saw."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.model.ensemble import Ensemble
+from core.pipeline.certifying import UnseenRows
+from core.session.curves import evaluate
+from core.session.policies import POLICIES, served_by
+from core.session.state import Aim
+from core.table.prices import from_micros
+
+# Mean budgets, in shares of the spend that errs least.
+SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+
+
+def tell_averages(
+    whole: Ensemble, folds: Sequence[UnseenRows], seed: int
+) -> dict[str, object]:
+    """Return what a card tells of mean budgets, in units; nothing where none is taken.
+
+    The sessions of each fold are those of the ensemble that was trained without it.
+    """
+    policy, most = find_most(whole)
+    budgets = sorted({round(share * most) for share in SHARES} - {0})
+    if not folds or not budgets:
+        return {}
+    aims = [Aim(mean_budget=budget) for budget in budgets]
+    limits = [None] * len(aims)
+    curves = [
+        evaluate(one.ensemble, one.rows, limits, policy, seed, aims=aims)
+        for one in folds
+    ]
+    sizes = np.array([one.rows.n_samples for one in folds], np.float64)
+    shares = sizes / sizes.sum()
+    spends = shares @ [curve.mean_spends for curve in curves]
+    errors = shares @ [curve.errors_calibrated for curve in curves]
+    points = [
+        {
+            "mean_budget": from_micros(budget),
+            "mean_spend": round(from_micros(spend), 6),
+            "error": round(float(error), 6),
+        }
+        for budget, spend, error in zip(budgets, spends, errors, strict=True)
+    ]
+    return {"mean_budgets": points}
+
+
+def find_most(whole: Ensemble) -> tuple[str, float]:
+    """Return who takes aims, and the mean spend at which that errs least; or 0."""
+    for name in served_by(whole):
+        outlook = POLICIES[name].look_ahead(whole, None)
+        if outlook is not None:
+            return name, outlook.spend
+    return whole.policy, 0.0

@@ -142,7 +142,8 @@ def test_training_goes_on_to_the_same_model(algorithm):
     training, done = train(dataset, params, folds=2), {}
     while sum(map(len, done.values())) < 2:
         progress = next(training)
-        done.setdefault(progress.part, []).append(progress.added)
+        if progress.added is not None:
+            done.setdefault(progress.part, []).append(progress.added)
     done = {part: stored(some, dataset) for part, some in done.items()}
 
     resumed = finish(train(dataset, params, folds=2, done=done))

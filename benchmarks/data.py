@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +151,13 @@ def load(name: str, *, is_two_class: bool = True) -> Table:
         values=np.column_stack(values),
         targets=targets.astype(np.int64),
     )
+
+
+def read_prices(name: str) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the costs of a set's manifest in units, and its groups."""
+    path = find_folder() / "manifest.json"
+    entry = json.loads(path.read_text(encoding="utf-8"))[name]
+    return dict(entry["costs"]), dict(entry["cost_detail"]["groups"])
 
 
 def read_feature(

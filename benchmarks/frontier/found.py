@@ -31,6 +31,13 @@ class SetFound:
                 return np.array(found, np.float64)
         raise KeyError(method)
 
+    def has(self, method: str, figure: str) -> bool:
+        """Return whether every draw says a figure of a method; older lines may not."""
+        for lines in self.lines.values():
+            if method in lines[-1]["methods"]:
+                return all(figure in line["methods"].get(method, {}) for line in lines)
+        return False
+
     def errors(self, method: str) -> FloatArray:
         """Return mean errors over the budgets; (n_draws,)."""
         errors: FloatArray = self.figures(method, "errors").mean(axis=1)

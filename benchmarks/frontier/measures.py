@@ -26,14 +26,11 @@ def measure(
     `chances` are of the positive class; without `votes` half decides.
     """
     labels = chances > 0.5 if votes is None else votes
-    clipped = np.clip(chances, LEAST_CHANCE, 1 - LEAST_CHANCE)
-    is_positive = targets[:, None] == 1
-    losses = -np.log(np.where(is_positive, clipped, 1 - clipped))
     columns = range(len(budgets))
     found = {
         "errors": (labels != targets[:, None]).mean(axis=0),
         "aurocs": [roc_auc_score(targets, chances[:, one]) for one in columns],
-        "log_losses": losses.mean(axis=0),
+        "log_losses": find_losses(chances, targets).mean(axis=0),
         "mean_spends": (spent / np.array(budgets)).mean(axis=0),
         "max_spends": (spent / np.array(budgets)).max(axis=0),
     }
@@ -41,6 +38,13 @@ def measure(
         found["calibrations"] = [miss(chances[:, one], targets) for one in columns]
     rounded = {name: np.round(values, 6).tolist() for name, values in found.items()}
     return {**rounded, "violations": int((spent > np.array(budgets)).sum())}
+
+
+def find_losses(chances: FloatArray, targets: IntArray) -> FloatArray:
+    """Log-losses of chances of the positive class; (n_rows, n_columns)."""
+    clipped = np.clip(chances, LEAST_CHANCE, 1 - LEAST_CHANCE)
+    losses: FloatArray = -np.log(np.where(targets[:, None] == 1, clipped, 1 - clipped))
+    return losses
 
 
 def miss(chances: FloatArray, targets: IntArray) -> float:

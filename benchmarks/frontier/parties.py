@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.engine import train_ensemble
-from benchmarks.frontier import rivals
+from benchmarks.frontier import answers, rivals
 from benchmarks.frontier.draws import Draw, draw, load
 from benchmarks.frontier.measures import Method, measure
 from core.model.ensemble import Ensemble
@@ -46,11 +46,20 @@ def play_papers(drawn: Draw) -> Methods:
     """The papers' rules, and LightGBM refit on what their orders can pay."""
     for rule in RULES:
         ensemble = train_ensemble(drawn.training, BoostParams(rule, rounds=ROUNDS))
-        yield rule, simulate(ensemble, drawn)[0]
+        ends = simulate(ensemble, drawn)[0]
+        yield rule, {**ends, **answers.measure_votes(ensemble, drawn)}
         if rule in BAR_RULES:
-            read = [idx for one in ensemble.hypotheses for idx in one.feature_idxs]
-            sets = rivals.find_prefixes(drawn, list(dict.fromkeys(read)))
-            yield BAR_RULES[rule], rivals.refit(drawn, sets)
+            yield BAR_RULES[rule], play_bar(ensemble, drawn)
+
+
+def play_bar(ensemble: Ensemble, drawn: Draw) -> Method:
+    """LightGBM refit on what the order of an ensemble can pay."""
+    read = [idx for one in ensemble.hypotheses for idx in one.feature_idxs]
+    order = list(dict.fromkeys(read))
+    sets = rivals.find_prefixes(drawn, order)
+    fit = rivals.tune_to(drawn, sets)
+    ends = rivals.refit(drawn, sets, fit)
+    return {**ends, **answers.measure_bar(drawn, order, fit)}
 
 
 def play_panels(drawn: Draw) -> Methods:
@@ -61,7 +70,8 @@ def play_panels(drawn: Draw) -> Methods:
     params = BoostParams("panels")
     ensemble = replace(make_ensemble(drawn.training, params, ()), panels=ladder)
     found, walks = simulate(ensemble, drawn)
-    yield "panels", {**found, "seconds": seconds}
+    after = answers.measure_panels(ensemble, drawn)
+    yield "panels", {**found, **after, "seconds": seconds}
     # A filled table has no missing cells: all rows go the same way.
     sets = [ladder.panels[mark].feature_idxs for mark in walks[0].marks[0].tolist()]
     yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)

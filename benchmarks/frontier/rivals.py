@@ -119,24 +119,32 @@ def find_loss(fit: Fit, columns: FloatArray, targets: IntArray) -> float:
 
 
 def refit(drawn: Draw, sets: Sequence[Set], fit: Fit | None = None) -> Method:
-    """Measure what is fitted anew to the set of each budget.
+    """Measure what is fitted anew to the set of each budget; by default LightGBM."""
+    chances = predict_sets(drawn, sets, fit or tune_to(drawn, sets))
+    shop = make_shop(drawn.training)
+    return settle(drawn, chances, [shop.price(one) for one in sets])
 
-    By default LightGBM, tuned once on the training rows, for the set in the middle.
-    """
+
+def tune_to(drawn: Draw, sets: Sequence[Set]) -> Fit | None:
+    """Tune LightGBM once on the training rows, for the set in the middle, if any."""
+    filled = [one for one in sets if one]
+    if not filled:
+        return None
+    training = drawn.training
+    return tune(lay(training, filled[len(filled) // 2]), training.targets)
+
+
+def predict_sets(drawn: Draw, sets: Sequence[Set], fit: Fit | None) -> FloatArray:
+    """Fit anew to each set and predict the test rows; (n_rows, n_sets)."""
     training, testing = drawn.training, drawn.testing
     shares = np.full(testing.n_samples, training.targets.mean())
     known: dict[Set, FloatArray] = {(): shares}
-    filled = [one for one in sets if one]
-    if fit is None and filled:
-        fit = tune(lay(training, filled[len(filled) // 2]), training.targets)
-    for one in filled:
+    for one in sets:
         if one not in known:
             assert fit is not None, "tuned on a set that isn't empty"
             predict = fit(lay(training, one), training.targets)
             known[one] = predict(lay(testing, one))
-    chances = np.column_stack([known[one] for one in sets])
-    shop = make_shop(training)
-    return settle(drawn, chances, [shop.price(one) for one in sets])
+    return np.column_stack([known[one] for one in sets])
 
 
 def settle(drawn: Draw, chances: FloatArray, amounts: Sequence[int]) -> Method:
@@ -152,15 +160,22 @@ def make_shop(dataset: Dataset) -> Shop:
 
 
 def find_prefixes(drawn: Draw, order: Sequence[int]) -> list[Set]:
-    """Buy in order until something doesn't fit, bundles whole."""
+    """Buy in order until something doesn't fit, for each budget."""
+    shop, steps = make_shop(drawn.training), find_steps(drawn, order)
+    prices = np.array([shop.price(one) for one in steps])
+    places = np.searchsorted(prices, drawn.budgets, side="right") - 1
+    return [steps[place] for place in places.tolist()]
+
+
+def find_steps(drawn: Draw, order: Sequence[int]) -> list[Set]:
+    """Buy in order what the largest budget pays; what is had after each purchase.
+
+    Bundles are bought whole.
+    """
     shop = make_shop(drawn.training)
     offers = list(dict.fromkeys(shop.offers[shop.offer_of[idx]] for idx in order))
     steps = [tuple(chain.from_iterable(offers[:n])) for n in range(len(offers) + 1)]
-    prices = np.array([shop.price(one) for one in steps])
-    return [
-        steps[int(np.searchsorted(prices, budget, side="right")) - 1]
-        for budget in drawn.budgets
-    ]
+    return [one for one in steps if shop.price(one) <= drawn.budgets[-1]]
 
 
 def find_random(drawn: Draw) -> list[Set]:

@@ -10,7 +10,13 @@ from benchmarks.frontier.draws import BUDGETS, DEVELOPMENT, SHARES
 from benchmarks.frontier.found import SetFound, gather, geometric
 from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.parties import BAR_RULES, RULES
-from benchmarks.frontier.verdicts import Sets, judge_all
+from benchmarks.frontier.verdicts import (
+    AFTER_ANSWERS,
+    ASKING,
+    Sets,
+    judge_all,
+    with_answers,
+)
 
 RIVALS = (*BAR_RULES.values(), "forward", "cegb", "random", "logistic")
 METHODS = (*RULES, "panels", *RIVALS)
@@ -122,6 +128,18 @@ def first_of(one: SetFound) -> dict[str, object]:
     return methods
 
 
+def write_answers(sets: Sets) -> Rows:
+    """Log-loss after each answer, the mean over the answers of a session."""
+    for protocol, found in sets.items():
+        whole = with_answers(found)
+        for name in ASKING if whole else ():
+            losses = [one.figures(name, AFTER_ANSWERS).mean() for one in whole]
+            counts = [one.figures(name, "n_answers").mean() for one in whole]
+            ends = [one.figures(name, "log_losses")[:, -1].mean() for one in whole]
+            means = (f"{np.mean(one):.3f}" for one in (losses, ends))
+            yield protocol, name, len(whole), f"{np.mean(counts):.1f}", *means
+
+
 def write_spends(sets: Sets) -> Rows:
     """Spend as a share of the budget, and how often it was above it."""
     for protocol, found in sets.items():
@@ -152,6 +170,7 @@ TABLES: dict[str, Callable[[Sets], Rows]] = {
     "uniform": write_uniform,
     "fees": write_fees,
     "budgets": write_budgets,
+    "answers": write_answers,
     "calibration": write_calibration,
     "spends": write_spends,
     "times": write_times,

@@ -1,18 +1,30 @@
 """The frontier's protocols, played by every party on a small made table."""
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("lightgbm", reason="lightgbm, of the extra `bench`, is absent")
 
 from benchmarks.data import Table
+from benchmarks.engine import train_ensemble
 from benchmarks.frontier import tables
+from benchmarks.frontier.answers import (
+    drop_first,
+    follow_votes,
+    make_cases,
+    measure_answers,
+)
 from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
 from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.parties import PARTIES
+from core.session.policies import POLICIES
 from core.table.catalogue import Feature
-from core.table.dataset import ClassLabel
+from core.table.dataset import ClassLabel, Dataset
 from core.table.prices import total_cost
+from core.training.params import BoostParams
 
 N_ROWS, N_NUMBERS = 90, 7
 
@@ -29,6 +41,15 @@ def make_table() -> Table:
     features.append(Feature("kind", "category", categories=("a", "b", "c")))
     classes = (ClassLabel("no", "no"), ClassLabel("yes", "yes"))
     return Table("made", tuple(features), classes, values, targets)
+
+
+def take_rows(dataset: Dataset, n_rows: int) -> Dataset:
+    return replace(
+        dataset,
+        values=dataset.values[:n_rows],
+        targets=dataset.targets[:n_rows],
+        weights=dataset.weights[:n_rows],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +89,49 @@ def test_no_method_spends_more_than_its_budget(lines: Lines) -> None:
     methods = [one for line in lines.values() for one in line["methods"].values()]
 
     assert {method["violations"] for method in methods} == {0}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_votes_after_each_answer_are_those_of_a_session(
+    drawn: dict[str, Draw], protocol: str
+) -> None:
+    one = drawn[protocol]
+    few = replace(one, testing=take_rows(one.testing, 4))
+    ensemble = train_ensemble(one.training, BoostParams(rounds=20))
+
+    found = follow_votes(ensemble, few)
+
+    (traces,) = POLICIES["ordered"].trace(ensemble, make_cases(few))
+    expected = np.where(traces.labels == 1, traces.confidences, 1 - traces.confidences)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_log_loss_after_answers_leaves_out_what_is_said_before_them(
+    drawn: dict[str, Draw],
+) -> None:
+    one = drawn["uniform"]
+    surely_right = one.testing.targets[:, None] * np.ones((1, 3))
+    before = np.full((one.testing.n_samples, 1), 0.5)
+
+    told = drop_first(np.hstack((before, surely_right)), one)
+    unasked = drop_first(before, one)
+
+    assert measure_answers(*told) == {"answer_log_loss": 1e-6, "n_answers": 3}
+    assert measure_answers(*unasked) == {"answer_log_loss": 0.693147, "n_answers": 0}
+
+
+def test_lines_without_the_newer_figures_leave_the_table_empty(
+    lines: Lines,
+) -> None:
+    older = copy.deepcopy(lines)
+    for line in older.values():
+        for method in line["methods"].values():
+            method.pop("answer_log_loss", None)
+
+    filled = tables.write_all(older)
+
+    assert not filled["answers"]
+    assert "**not measured**" in [row[1] for row in filled["verdicts"]]
 
 
 def test_kept_lines_fill_the_tables(lines: Lines) -> None:

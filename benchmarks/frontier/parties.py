@@ -1,7 +1,7 @@
 """Who takes part: a party is trained on a draw and returns its methods, measured.
 
 `papers` brings the bar along, which is made of the papers' orders; `panels` a logistic
-regression on its sets.
+regression on its sets, and the best of its sets in hindsight.
 """
 
 import time
@@ -14,7 +14,9 @@ from benchmarks.engine import train_ensemble
 from benchmarks.frontier import answers, rivals
 from benchmarks.frontier.draws import Draw, draw, load
 from benchmarks.frontier.measures import Method, measure
+from core.arrays import IntArray
 from core.model.ensemble import Ensemble
+from core.model.panels import PanelLadder, to_chances
 from core.panels.ladder import fit_ladder
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.walks import Walks
@@ -73,7 +75,9 @@ def play_panels(drawn: Draw) -> Methods:
     after = answers.measure_panels(ensemble, drawn)
     yield "panels", {**found, **after, "seconds": seconds}
     # A filled table has no missing cells: all rows go the same way.
-    sets = [ladder.panels[mark].feature_idxs for mark in walks[0].marks[0].tolist()]
+    marks = walks[0].marks[0]
+    yield "hindsight", measure_hindsight(ladder, marks, drawn)
+    sets = [ladder.panels[mark].feature_idxs for mark in marks.tolist()]
     yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)
 
 
@@ -82,6 +86,24 @@ def play_rivals(drawn: Draw) -> Methods:
     yield "forward", rivals.refit(drawn, rivals.find_forward(drawn))
     yield "cegb", rivals.play_cegb(drawn)
     yield "random", rivals.refit(drawn, rivals.find_random(drawn))
+
+
+def measure_hindsight(ladder: PanelLadder, marks: IntArray, drawn: Draw) -> Method:
+    """Measure, of the panels of a budget and of smaller ones, the best for each row.
+
+    It is chosen by the row's label, so that this is a bound that nobody can reach.
+    `marks` (n_budgets,) are the panels that sessions end with.
+    """
+    shop, testing = rivals.make_shop(drawn.training), drawn.testing
+    panels = [ladder.panels[mark] for mark in marks.tolist()]
+    prices = np.array([shop.price(panel.feature_idxs) for panel in panels])
+    logits = [panel.logits(testing.values, ladder.starts) for panel in panels]
+    chances = np.column_stack([to_chances(one)[:, 1] for one in logits])
+    told = np.where(testing.targets[:, None] == 1, chances, 1 - chances)
+    ends = range(1, len(panels) + 1)
+    best = np.column_stack([told[:, :end].argmax(axis=1) for end in ends])
+    found = np.take_along_axis(chances, best, axis=1)
+    return measure(found, testing.targets, prices[best], drawn.budgets)
 
 
 PARTIES: dict[str, Callable[[Draw], Methods]] = {

@@ -140,6 +140,16 @@ def write_answers(sets: Sets) -> Rows:
             yield protocol, name, len(whole), f"{np.mean(counts):.1f}", *means
 
 
+def write_hindsight(sets: Sets) -> Rows:
+    """What the best panel of each row would come to: nobody can reach it."""
+    for protocol, found in sets.items():
+        known = [one for one in found if one.has("hindsight", "errors")]
+        for name in ("panels", "hindsight") if known else ():
+            errors = np.mean([one.errors(name).mean() for one in known])
+            losses = np.mean([one.figures(name, "log_losses").mean() for one in known])
+            yield protocol, name, len(known), percent(errors), f"{losses:.3f}"
+
+
 def write_spends(sets: Sets) -> Rows:
     """Spend as a share of the budget, and how often it was above it."""
     for protocol, found in sets.items():
@@ -171,6 +181,7 @@ TABLES: dict[str, Callable[[Sets], Rows]] = {
     "fees": write_fees,
     "budgets": write_budgets,
     "answers": write_answers,
+    "hindsight": write_hindsight,
     "calibration": write_calibration,
     "spends": write_spends,
     "times": write_times,

@@ -120,17 +120,29 @@ def test_log_loss_after_answers_leaves_out_what_is_said_before_them(
     assert measure_answers(*unasked) == {"answer_log_loss": 0.693147, "n_answers": 0}
 
 
-def test_lines_without_the_newer_figures_leave_the_table_empty(
+def test_hindsight_errs_no_more_than_panels(lines: Lines) -> None:
+    for protocol in PROTOCOLS:
+        methods = lines[0, "made", protocol, "panels"]["methods"]
+        for figure in ("errors", "log_losses"):
+            ends = zip(
+                methods["hindsight"][figure], methods["panels"][figure], strict=True
+            )
+            assert all(least <= one for least, one in ends)
+
+
+def test_lines_without_the_newer_figures_leave_their_tables_empty(
     lines: Lines,
 ) -> None:
     older = copy.deepcopy(lines)
     for line in older.values():
+        line["methods"].pop("hindsight", None)
         for method in line["methods"].values():
             method.pop("answer_log_loss", None)
 
     filled = tables.write_all(older)
 
     assert not filled["answers"]
+    assert not filled["hindsight"]
     assert "**not measured**" in [row[1] for row in filled["verdicts"]]
 
 

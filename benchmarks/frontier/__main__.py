@@ -76,12 +76,13 @@ def main() -> int:
 
 
 def play_missing(arguments: argparse.Namespace, lines: Lines, kept: Path) -> None:
-    """Play what is asked for and not kept, or kept of another core/ and wanted anew."""
+    """Play what is asked for and not kept, or kept of less, or of another core/ and wanted anew."""
     core, again = jobs.find_core(), arguments.again
     valid = {
         key: line
         for key, line in lines.items()
-        if line["party"] not in again or line["core"] == core
+        if jobs.is_current(line)
+        and (line["party"] not in again or line["core"] == core)
     }
     titles = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
     found, lacking = data.read_each(titles, load)

@@ -18,7 +18,7 @@ from benchmarks.frontier.answers import (
     measure_answers,
 )
 from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
-from benchmarks.frontier.jobs import Lines
+from benchmarks.frontier.jobs import REVISIONS, Lines, is_current
 from benchmarks.frontier.parties import PARTIES
 from core.session.policies import POLICIES
 from core.table.catalogue import Feature
@@ -144,6 +144,14 @@ def test_lines_without_the_newer_figures_leave_their_tables_empty(
     assert not filled["answers"]
     assert not filled["hindsight"]
     assert "**not measured**" in [row[1] for row in filled["verdicts"]]
+
+
+def test_a_line_that_says_less_than_its_party_measures_now_is_not_current() -> None:
+    before = {"party": "papers"}
+    now = before | {"revision": REVISIONS["papers"]}
+
+    assert [is_current(line) for line in (before, now)] == [False, True]
+    assert is_current({"party": "rivals"})
 
 
 def test_kept_lines_fill_the_tables(lines: Lines) -> None:

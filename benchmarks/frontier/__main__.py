@@ -76,7 +76,10 @@ def main() -> int:
 
 
 def play_missing(arguments: argparse.Namespace, lines: Lines, kept: Path) -> None:
-    """Play what is asked for and not kept, or kept of less, or of another core/ and wanted anew."""
+    """Play what is asked for and not kept, or kept of less than is measured now.
+
+    What is wanted anew is played where it is of another core/.
+    """
     core, again = jobs.find_core(), arguments.again
     valid = {
         key: line

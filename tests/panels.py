@@ -18,6 +18,7 @@ from core.model.panels import (
     PanelLadder,
     Trees,
 )
+from core.model.routes import MAIN, Route, Split
 from core.model.stopping import Stopping, StoppingRule
 from core.panels import blending, search, sets, trees
 from core.panels.effort import EFFORTS
@@ -103,6 +104,30 @@ def make_ladder(
     return PanelLadder(tuple(panels), random.normal(size=ensemble.n_outputs))
 
 
+def make_route(ensemble: Ensemble, root: int, seed: int = 0) -> PanelLadder:
+    """A ladder whose cases are parted by a feature, under some budgets or all.
+
+    A part may have no panels of its own.
+    """
+    ladder, random = ensemble.panels, np.random.default_rng(seed)
+    feature = ensemble.catalogue.features[root]
+    split = Split((root,), "cuts", np.array([0.0, 1.0]))
+    if feature.type == "category":
+        split = Split((root,), "codes", np.array([0.0, 1.0]))
+    idxs = [idx for idx in range(len(ensemble.catalogue.features)) if idx != root]
+    panels, parts = list(ladder.panels), [MAIN] * len(ladder.panels)
+    for part in range(random.integers(0, 2), split.n_parts):
+        order = [root, *random.permutation(idxs)[: random.integers(0, 3)].tolist()]
+        made = make_ladder(ensemble, [order], seed + part).panels
+        its_panels = [one for one in made if one.feature_idxs]
+        panels += its_panels
+        parts += [part] * len(its_panels)
+    least, room = random.integers(0, 60, 2).tolist()
+    up_to = least + room if random.random() < 0.5 else None
+    route = Route(split, np.array(parts), least, up_to)
+    return replace(ladder, panels=tuple(panels), route=route)
+
+
 def make_stopping(n_panels: int, n_rules: int = 2, seed: int = 0) -> Stopping:
     """Rules of any targets and thresholds; later ones spend more."""
     random = np.random.default_rng(seed)
@@ -142,3 +167,13 @@ def with_panels(draw, ensembles) -> Ensemble:
     cut = [order[: draw(st.integers(0, len(order)))] for order in orders]
     ladder = make_ladder(ensemble, cut, draw(st.integers(0, 99)))
     return replace(ensemble, panels=ladder, policy="panels")
+
+
+@st.composite
+def with_routes(draw, ensembles) -> Ensemble:
+    """An ensemble whose panels are parted by one of its features."""
+    ensemble = draw(with_panels(ensembles))
+    root = draw(st.integers(0, len(ensemble.catalogue.features) - 1))
+    return replace(
+        ensemble, panels=make_route(ensemble, root, draw(st.integers(0, 99)))
+    )

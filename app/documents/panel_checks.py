@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from app.documents.panels import BlendShape, KernelShape, PanelLadderShape, TreesShape
+from app.documents.routes import check_route
 from app.documents.stopping import check_stopping
 from core.errors import Refusal
+from core.model.routes import MAIN
 
 
 def check_panels(
@@ -32,7 +34,12 @@ def check_panels(
             yield Refusal(f"{place}.blend", "is there exactly where features are")
         elif one.blend is not None:
             yield from check_blend(one.blend, idxs, n_outputs, f"{place}.blend")
-    yield from check_stopping(shape.stopping, len(shape.panels), f"{where}.stopping")
+    n_main = len(shape.panels)
+    if shape.route is not None:
+        n_main = list(shape.route.parts).count(MAIN)
+    yield from check_stopping(shape.stopping, n_main, f"{where}.stopping")
+    sets = [set(one.feature_idxs) for one in shape.panels]
+    yield from check_route(shape.route, sets, n_features)
 
 
 def check_blend(

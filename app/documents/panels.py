@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from app.documents.routes import RouteShape, build_route, route_to_json
 from app.documents.shape import Many, StoredShape
 from app.documents.stopping import StoppingShape, build_stopping, stopping_to_json
 from core import kernels
@@ -86,6 +87,7 @@ class PanelLadderShape(StoredShape):
     starts: Many[Number]
     panels: Annotated[Many[PanelShape], Field(min_length=1)]
     stopping: StoppingShape | None = None
+    route: RouteShape | None = None
 
 
 def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
@@ -96,6 +98,8 @@ def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
     }
     if ladder.stopping is not None:
         told["stopping"] = stopping_to_json(ladder.stopping)
+    if ladder.route is not None:
+        told["route"] = route_to_json(ladder.route)
     return told
 
 
@@ -166,7 +170,8 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
         for one in shape.panels
     )
     starts = np.array(shape.starts, np.float64)
-    return PanelLadder(panels, starts, build_stopping(shape.stopping))
+    stopping, route = build_stopping(shape.stopping), build_route(shape.route)
+    return PanelLadder(panels, starts, stopping, route)
 
 
 def build_blend(shape: BlendShape) -> Blend:

@@ -113,10 +113,10 @@ class Ensemble(Derived):
     def at_prices(self, prices: PriceList, where: str) -> "Ensemble":
         """Return the ensemble with a catalogue at other prices.
 
-        Amounts that training learned, ends of ranges of budgets and what rules for
-        going on weigh, move as the sum of all costs does. A certification is of the
-        prices of training. Raises `RefusedError` as `apply_prices` does; `where`
-        begins its fields.
+        Amounts that training learned, ends of ranges of budgets, those of a route and
+        what rules for going on weigh, move as the sum of all costs does. A
+        certification is of the prices of training. Raises `RefusedError` as
+        `apply_prices` does; `where` begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
         total, new_total = total_cost(self.catalogue), total_cost(catalogue)
@@ -131,6 +131,8 @@ class Ensemble(Derived):
             rules = (one.scale(new_total / total) for one in panels.stopping.rules)
             stopping = replace(panels.stopping, rules=tuple(rules))
             panels = replace(panels, stopping=stopping)
+        if panels is not None and panels.route is not None and total > 0:
+            panels = replace(panels, route=panels.route.scale(total, new_total))
         made = replace(
             self,
             catalogue=catalogue,

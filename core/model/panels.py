@@ -8,6 +8,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats, IntArray
+from core.model.routes import MAIN, Route
 from core.model.stopping import Stopping
 
 # Of a column: that of a number, and of one that says whether a value is missing.
@@ -209,6 +210,8 @@ class PanelLadder(Arrays, Derived):
     starts: FloatArray
     #: when a case goes on to a dearer panel; None: training learned no rules
     stopping: Stopping | None = None
+    #: which panels are for which cases; None: all are for all
+    route: Route | None = None
 
     @cached_property
     def n_read(self) -> int:
@@ -238,29 +241,41 @@ class PanelLadder(Arrays, Derived):
         _ = self.members, self.needs
         _ = [ridge.waves for ridge in ridges if isinstance(ridge, KernelRidge)]
 
-    def find_panel(self, is_known: BoolArray, is_gone: BoolArray) -> int:
-        """Return the first panel for what is known; (n_features,) each.
+    def is_for(self, part: int) -> BoolArray:
+        """Return which panels are for a part of the route; (n_panels,)."""
+        if self.route is None:
+            return np.ones(len(self.panels), np.bool_)
+        return self.route.is_for(part)
+
+    def find_panel(
+        self, is_known: BoolArray, is_gone: BoolArray, part: int = MAIN
+    ) -> int:
+        """Return the first panel of a part for what is known; (n_features,) each.
 
         What came back without a value may be lacking where training saw it lack.
         """
         known, gone = is_known[: self.n_read], is_gone[: self.n_read]
         lacks = (self.members & ~known & ~gone).any(axis=1)
         lacks |= (self.needs & gone & ~known).any(axis=1)
-        return int(np.argmin(lacks))
+        return int(np.argmin(lacks | ~self.is_for(part)))
 
     def find_next(
-        self, is_known: BoolArray, is_gone: BoolArray, ahead: Sequence[int]
+        self,
+        is_known: BoolArray,
+        is_gone: BoolArray,
+        ahead: Sequence[int],
+        part: int = MAIN,
     ) -> int:
-        """Return the panel that predicts next, as features ahead become known.
+        """Return the panel of a part that predicts next, as features become known.
 
         That of now where none does.
         """
-        now = self.find_panel(is_known, is_gone)
+        now = self.find_panel(is_known, is_gone, part)
 
         def find_after(n_answers: int) -> int:
             will_know = is_known.copy()
             will_know[list(ahead[:n_answers])] = True
-            return self.find_panel(will_know, is_gone)
+            return self.find_panel(will_know, is_gone, part)
 
         reached = map(find_after, range(1, len(ahead) + 1))
         return next((one for one in reached if one != now), now)

@@ -9,9 +9,9 @@ from core.model.ensemble import Ensemble
 from core.model.panels import to_chances
 from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.model.votes import TIE
+from core.session.branches import Told
 from core.session.policies.panels import (
     PanelPolicy,
-    Told,
     find_logits,
     find_open,
     find_predictor,

@@ -1,7 +1,6 @@
 """The policy `panels`: buy the best set that fits, and predict from what is known."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,51 +8,13 @@ from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.panels import PanelLadder, to_chances
+from core.model.routes import MAIN, Route
 from core.model.votes import TIE, argbest
-from core.session.answers import bundle_members
+from core.session.branches import Branch, Told, part_branch
 from core.session.policy import Policy, Step
 from core.session.position import Position
-from core.session.state import State
 from core.session.traces import Traces, make_traces
-from core.session.walks import Cases, Standing, Walks, make_ends, open_session, reveal
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """Rows whose sessions have gone the same way."""
-
-    row_idxs: IntArray
-    state: State
-    ranks: IntArray
-    #: questions so far; a bundle is one
-    n_steps: int
-
-    def keep(self, is_kept: BoolArray) -> "Branch":
-        """Return some of its rows."""
-        return replace(self, row_idxs=self.row_idxs[is_kept])
-
-
-class Told:
-    """Log odds of rows by panels, each found once; all that a panel needs is known."""
-
-    def __init__(self, ladder: PanelLadder, values: FloatArray) -> None:
-        self.ladder, self.values = ladder, values
-        self.n_rows = values.shape[0]
-        self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
-
-    def tell(self, number: int, row_idxs: IntArray) -> FloatArray:
-        """Return the log odds of some rows by a panel; (n_rows, n_outputs)."""
-        starts = self.ladder.starts
-        if number not in self.kept:
-            shape = self.n_rows, starts.size
-            self.kept[number] = np.empty(shape), np.zeros(self.n_rows, np.bool_)
-        logits, is_there = self.kept[number]
-        lacking = row_idxs[~is_there[row_idxs]]
-        if lacking.size:
-            panel = self.ladder.panels[number]
-            logits[lacking] = panel.logits(self.values[lacking], starts)
-            is_there[lacking] = True
-        return logits[row_idxs]
+from core.session.walks import Cases, Standing, Walks, make_ends, open_session
 
 
 class PanelPolicy(Policy):
@@ -61,7 +22,8 @@ class PanelPolicy(Policy):
 
     What is known or paid already costs nothing more, so the panel is chosen anew after
     every answer. A panel that can't do without a feature which came back without a
-    value is out.
+    value is out. Where a route is in force its root is asked first, then the panels of
+    the part that it says.
     """
 
     name = "panels"
@@ -83,8 +45,15 @@ class PanelPolicy(Policy):
         return Step(None, "budget_exhausted")
 
     def could_ask(self, position: Position) -> list[int]:
-        """Return the features of the panel to buy that have no answer yet."""
-        return find_open(position, self.choose_panel(position))
+        """Return the features of the panel to buy that have no answer yet.
+
+        The root comes before them where it says which panel that is.
+        """
+        roots = find_roots(position)
+        if not roots:
+            return find_open(position, self.choose_panel(position))
+        ahead = [find_open(position, one) for one in choose_by_part(position)]
+        return list(dict.fromkeys([*roots, *(idx for one in ahead for idx in one)]))
 
     def choose_panel(self, position: Position) -> int:
         """Return the panel to buy: the preferred one whose rest what remains pays."""
@@ -94,13 +63,17 @@ class PanelPolicy(Policy):
         """Return what a feature gains of all that the panel to buy would gain.
 
         Gains are of log-loss on held-out rows. Where no panel predicts before more
-        features are known, they share its gain equally.
+        features are known, they share its gain equally; so do the root and what may be
+        asked after it.
         """
         ladder, status = ladder_of(position.ensemble), position.case.status
         is_gone, is_known = status == kernels.GONE, status == kernels.KNOWN
-        now = ladder.find_panel(is_known, is_gone)
-        ahead = [feature_idx, *self.could_ask(position)]
-        after = ladder.find_next(is_known, is_gone, ahead)
+        if find_roots(position):
+            rests = [find_open(position, one) for one in choose_by_part(position)]
+            return 1.0 / float(np.mean([len(rest) for rest in rests]))
+        part, ahead = find_part(position), [feature_idx, *self.could_ask(position)]
+        now = ladder.find_panel(is_known, is_gone, part)
+        after = ladder.find_next(is_known, is_gone, ahead, part)
         aim = ladder.panels[self.choose_panel(position)]
         whole = ladder.panels[now].loss - aim.loss
         if after == now or whole <= 0:
@@ -222,7 +195,45 @@ def find_predictor(position: Position) -> int:
     """Return the panel that predicts from what is known."""
     status = position.case.status
     ladder = ladder_of(position.ensemble)
-    return ladder.find_panel(status == kernels.KNOWN, status == kernels.GONE)
+    is_known, is_gone = status == kernels.KNOWN, status == kernels.GONE
+    return ladder.find_panel(is_known, is_gone, find_part(position))
+
+
+def route_of(position: Position) -> Route | None:
+    """Return the route that is in force; other policies know the main panels alone."""
+    route, state = ladder_of(position.ensemble).route, position.state
+    if route is None or state.policy != PanelPolicy.name:
+        return None
+    return route if route.is_in_force(state.budget) else None
+
+
+def find_part(position: Position) -> int:
+    """Return the part whose panels a case is asked; `MAIN` before its root is known."""
+    route = route_of(position)
+    return MAIN if route is None else route.find_part(position.case.values)
+
+
+def find_roots(position: Position) -> list[int]:
+    """Return the features of the root, open ones first, where it is to be asked now."""
+    route = route_of(position)
+    if route is None:
+        return []
+    roots = list(route.split.feature_idxs)
+    statuses = position.case.status[roots]
+    is_open = statuses == kernels.OPEN
+    is_lost = ~is_open & (statuses != kernels.KNOWN)
+    if is_lost.any() or not is_open.any():
+        return []
+    still = [idx for idx, its_open in zip(roots, is_open, strict=True) if its_open]
+    return still if position.prices[still[0]] <= position.remaining else []
+
+
+def choose_by_part(position: Position) -> list[int]:
+    """Return for each part the panel to buy, the root's price included."""
+    route = route_of(position)
+    assert route is not None, "parts are of a route"
+    parts = np.unique(route.parts[route.parts != MAIN]).tolist()
+    return [int(np.argmin(np.isinf(price_rests(position, one)))) for one in parts]
 
 
 def find_logits(position: Position) -> FloatArray:
@@ -243,11 +254,12 @@ def find_open(position: Position, number: int) -> list[int]:
     return [idx for idx in panel.feature_idxs if status[idx] == kernels.OPEN]
 
 
-def price_rests(position: Position) -> FloatArray:
-    """Price of what is open of each panel, in micro-units; (n_panels,).
+def price_rests(position: Position, part: int | None = None) -> FloatArray:
+    """Price of what is open of each panel of a part, in micro-units; (n_panels,).
 
-    Infinity where what remains doesn't pay it, or where a panel can't do without a
-    feature that came back without a value.
+    Infinity of panels of other parts, where what remains doesn't pay it, and where a
+    panel can't do without a feature that came back without a value. Without a part it
+    is the one that the case is in.
     """
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     n_read, status = ladder.n_read, position.case.status[: ladder.n_read]
@@ -257,43 +269,28 @@ def price_rests(position: Position) -> FloatArray:
         its_members = catalogue.group_idxs[:n_read] == group_idx
         amounts += catalogue.fees[group_idx] * is_open[:, its_members].any(axis=1)
     is_out = (ladder.needs & (status == kernels.GONE)).any(axis=1)
+    is_out |= ~ladder.is_for(find_part(position) if part is None else part)
     return np.where(is_out | (amounts > position.remaining), np.inf, amounts)
 
 
 def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing:
     """Return where sessions stand; (..., n_outputs) and (...), the panels used.
 
-    The share known is that of what the best panel gains on the class shares.
+    The share known is that of what the best panel of its part gains on the class
+    shares.
     """
     ladder = ladder_of(ensemble)
     losses = np.array([panel.loss for panel in ladder.panels])
-    gains = losses.max() - losses
+    gains = np.maximum(losses[ladder.is_for(MAIN)].max() - losses, 0.0)
+    route = ladder.route
+    best = gains.max()
+    if route is not None:
+        best = np.array([gains[route.is_for(one)].max() for one in route.parts])
     chances = to_chances(logits)
     first = 1 if logits.shape[-1] == 1 else 0
     return Standing(
         margins=2.0 * chances[..., first:] - 1.0,
-        known_shares=(gains / max(gains.max(), TIE))[numbers],
+        known_shares=(gains / np.maximum(best, TIE))[numbers],
         scores=logits,
         marks=numbers,
     )
-
-
-def part_branch(
-    ensemble: Ensemble, cases: Cases, branch: Branch, feature_idx: int
-) -> list[Branch]:
-    """Reveal a feature, or the rest of its bundle; part the rows by what is missing."""
-    revealed = [
-        feature_idx,
-        *bundle_members(ensemble.catalogue, branch.state, feature_idx),
-    ]
-    is_missing = np.isnan(cases.values[branch.row_idxs][:, revealed])
-    patterns, which = np.unique(is_missing, axis=0, return_inverse=True)
-    parts = []
-    for number in range(len(patterns)):
-        rows = branch.row_idxs[which.reshape(-1) == number]
-        ranks = branch.ranks.copy()
-        state = reveal(
-            ensemble, branch.state, feature_idx, cases.values[rows[0]], ranks
-        )
-        parts.append(Branch(rows, state, ranks, branch.n_steps + 1))
-    return parts

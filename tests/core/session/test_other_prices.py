@@ -12,8 +12,9 @@ from core.session import machine
 from core.session.policies import served_by
 from core.session.simulate import walk
 from core.table.price_lists import PriceList
+from core.table.prices import total_cost
 from tests import strategies
-from tests.panels import make_ladder, with_panels
+from tests.panels import make_ladder, with_panels, with_routes
 from tests.sessions import BUNDLE, FEE, answer_from_row, small_ensemble
 from tests.small import MICROS
 
@@ -125,3 +126,21 @@ def test_prices_and_budget_in_one_proportion_change_nothing(ensemble, factor, da
     assert np.array_equal(before.ranks, after.ranks)
     assert np.array_equal(before.margins, after.margins)
     assert np.array_equal(before.spent * factor, after.spent)
+
+
+@settings(max_examples=20)
+@given(with_routes(strategies.stump_ensembles()))
+def test_budgets_of_a_route_move_with_the_sum_of_all_prices(ensemble):
+    catalogue, before = ensemble.catalogue, ensemble.panels.route
+    doubled = [replace(one, cost=2 * one.cost) for one in catalogue.features]
+    groups = tuple(
+        replace(one, fee=2 * one.fee, price=one.price and 2 * one.price)
+        for one in catalogue.groups
+    )
+    costs = {one.name: one.cost for one in doubled}
+
+    moved = ensemble.at_prices(PriceList(costs, groups), "prices").panels.route
+
+    factor = 2 if total_cost(catalogue) else 1
+    assert moved.least_budget == factor * before.least_budget
+    assert moved.up_to == (before.up_to and factor * before.up_to)

@@ -1,0 +1,90 @@
+"""Features whose values say which panels a case is asked."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from core.arrays import Arrays, BoolArray, FloatArray, IntArray
+
+# Of panels that are for every case, and of a case of which nothing is said.
+MAIN = -1
+
+SplitKind = Literal["cuts", "codes", "largest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Split(Arrays):
+    """How the values of root features part cases.
+
+    A number by its cuts, a category by its codes; several numbers that come at one
+    price, as the columns of a one-hot code, by which of them is the largest.
+    """
+
+    #: the root: one feature, or several of one bundle
+    feature_idxs: tuple[int, ...]
+    kind: SplitKind
+    #: cuts, ascending, or the code of each part; of "largest" none
+    points: FloatArray
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts, also of those that no case may be in."""
+        if self.kind == "largest":
+            return len(self.feature_idxs)
+        return self.points.size + int(self.kind == "cuts")
+
+    def find_parts(self, values: FloatArray) -> IntArray:
+        """Return the part of each row; (n_rows, n_features) -> (n_rows,).
+
+        `MAIN` where the root is missing, or a code that is none of the parts.
+        """
+        read = values[:, list(self.feature_idxs)]
+        if self.kind == "largest":
+            parts = read.argmax(axis=1)
+        elif self.kind == "codes":
+            is_code = read == self.points
+            parts = np.where(is_code.any(axis=1), is_code.argmax(axis=1), MAIN)
+        else:
+            parts = np.searchsorted(self.points, read[:, 0], "left")
+        return np.where(np.isnan(read).any(axis=1), MAIN, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Route(Arrays):
+    """A split that says which of a ladder's panels a case is asked, and when it does.
+
+    Sessions of some budgets ask the root first, and then the panels of its part.
+    """
+
+    split: Split
+    #: (n_panels,), the part that a panel is for, or `MAIN`; these come first
+    parts: IntArray
+    #: budgets under which cases are parted, in micro-units; None: there is no end
+    least_budget: int
+    up_to: int | None
+
+    def is_in_force(self, budget: int | None) -> bool:
+        """Return whether cases of a budget are parted; None: unlimited."""
+        if budget is None:
+            return self.up_to is None
+        is_below = self.up_to is None or budget <= self.up_to
+        return self.least_budget <= budget and is_below
+
+    def find_part(self, values: FloatArray) -> int:
+        """Return the part of a case whose panels it is asked, or `MAIN`.
+
+        `values` (n_features,), missing where nothing is known.
+        """
+        part = int(self.split.find_parts(values[None, :])[0])
+        return part if part in self.parts else MAIN
+
+    def scale(self, total: int, new_total: int) -> "Route":
+        """Return the route where all costs come to another total."""
+        up_to = None if self.up_to is None else self.up_to * new_total // total
+        least = self.least_budget * new_total // total
+        return replace(self, least_budget=least, up_to=up_to)
+
+    def is_for(self, part: int) -> BoolArray:
+        """Return which panels are for a part; (n_panels,)."""
+        return np.asarray(self.parts == part, np.bool_)

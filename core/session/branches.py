@@ -1,0 +1,78 @@
+"""Rows whose sessions go the same way, and where their ways part."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.model.panels import PanelLadder
+from core.session.answers import bundle_members
+from core.session.state import State
+from core.session.walks import Cases, reveal
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Rows whose sessions have gone the same way."""
+
+    row_idxs: IntArray
+    state: State
+    ranks: IntArray
+    #: questions so far; a bundle is one
+    n_steps: int
+
+    def keep(self, is_kept: BoolArray) -> "Branch":
+        """Return some of its rows."""
+        return replace(self, row_idxs=self.row_idxs[is_kept])
+
+
+class Told:
+    """Log odds of rows by panels, each found once; all that a panel needs is known."""
+
+    def __init__(self, ladder: PanelLadder, values: FloatArray) -> None:
+        self.ladder, self.values = ladder, values
+        self.n_rows = values.shape[0]
+        self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
+
+    def tell(self, number: int, row_idxs: IntArray) -> FloatArray:
+        """Return the log odds of some rows by a panel; (n_rows, n_outputs)."""
+        starts = self.ladder.starts
+        if number not in self.kept:
+            shape = self.n_rows, starts.size
+            self.kept[number] = np.empty(shape), np.zeros(self.n_rows, np.bool_)
+        logits, is_there = self.kept[number]
+        lacking = row_idxs[~is_there[row_idxs]]
+        if lacking.size:
+            panel = self.ladder.panels[number]
+            logits[lacking] = panel.logits(self.values[lacking], starts)
+            is_there[lacking] = True
+        return logits[row_idxs]
+
+
+def part_branch(
+    ensemble: Ensemble, cases: Cases, branch: Branch, feature_idx: int
+) -> list[Branch]:
+    """Reveal a feature, or the rest of its bundle; part the rows.
+
+    By what is missing, and by the part of the route that the root says.
+    """
+    revealed = [
+        feature_idx,
+        *bundle_members(ensemble.catalogue, branch.state, feature_idx),
+    ]
+    values = cases.values[branch.row_idxs]
+    keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
+    route = ensemble.panels.route if ensemble.panels is not None else None
+    if route is not None and set(revealed).intersection(route.split.feature_idxs):
+        keys.append(route.split.find_parts(values))
+    patterns, which = np.unique(np.array(keys).T, axis=0, return_inverse=True)
+    parts = []
+    for number in range(len(patterns)):
+        rows = branch.row_idxs[which.reshape(-1) == number]
+        ranks = branch.ranks.copy()
+        state = reveal(
+            ensemble, branch.state, feature_idx, cases.values[rows[0]], ranks
+        )
+        parts.append(Branch(rows, state, ranks, branch.n_steps + 1))
+    return parts

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
 from benchmarks.frontier.draws import PROTOCOLS
 from benchmarks.frontier.jobs import Line, Lines
-from benchmarks.frontier.parties import BAR_RULES, PARTIES, RULES
+from benchmarks.frontier.parties import BAR_RULES, EVERYWHERE, RULES
 from benchmarks.intervals import Interval, interval
 from core.arrays import FloatArray
 
@@ -31,12 +32,20 @@ class SetFound:
                 return np.array(found, np.float64)
         raise KeyError(method)
 
-    def has(self, method: str, figure: str) -> bool:
-        """Return whether every draw says a figure of a method; older lines may not."""
-        for lines in self.lines.values():
-            if method in lines[-1]["methods"]:
-                return all(figure in line["methods"].get(method, {}) for line in lines)
-        return False
+    def keep(self, methods: Iterable[str], figure: str) -> "SetFound":
+        """Return the draws that say a figure of all methods; older lines may not."""
+        said = [
+            {
+                name
+                for line in of_draw
+                for name, method in line["methods"].items()
+                if figure in method
+            }
+            for of_draw in zip(*self.lines.values(), strict=True)
+        ]
+        is_kept = [said_here.issuperset(methods) for said_here in said]
+        kept = {name: list(compress(its, is_kept)) for name, its in self.lines.items()}
+        return SetFound(self.title, kept)
 
     def errors(self, method: str) -> FloatArray:
         """Return mean errors over the budgets; (n_draws,)."""
@@ -91,8 +100,18 @@ class SetFound:
         return line["n_train"], line["n_test"], line["n_features"]
 
 
-def gather(lines: Lines) -> dict[str, list[SetFound]]:
-    """Return the sets of each sort of prices, of the draws that all parties played."""
+def keep(
+    found: Iterable[SetFound], methods: Sequence[str], figure: str
+) -> list[SetFound]:
+    """Return the sets with the draws that say a figure of all methods, if any."""
+    kept = [one.keep(methods, figure) for one in found]
+    return [one for one in kept if one.n_draws > 0]
+
+
+def gather(
+    lines: Lines, parties: Sequence[str] = EVERYWHERE
+) -> dict[str, list[SetFound]]:
+    """Return the sets of each sort of prices, of the draws that parties all played."""
     found: dict[str, list[SetFound]] = {}
     titles = dict.fromkeys(line["set"] for line in lines.values())
     draws = sorted({line["draw"] for line in lines.values()})
@@ -103,9 +122,9 @@ def gather(lines: Lines) -> dict[str, list[SetFound]]:
                 party: [
                     lines[draw, title, protocol, party]
                     for draw in draws
-                    if all((draw, title, protocol, one) in lines for one in PARTIES)
+                    if all((draw, title, protocol, one) in lines for one in parties)
                 ]
-                for party in PARTIES
+                for party in parties
             }
             if by_party["panels"]:
                 found[protocol].append(SetFound(title, by_party))

@@ -106,6 +106,7 @@ def measure_hindsight(ladder: PanelLadder, marks: IntArray, drawn: Draw) -> Meth
     return measure(found, testing.targets, prices[best], drawn.budgets)
 
 
+EVERYWHERE = ("papers", "panels", "rivals")
 PARTIES: dict[str, Callable[[Draw], Methods]] = {
     "papers": play_papers,
     "panels": play_panels,

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.documents import Rows, listed, minus, number, percent, signed
 from benchmarks.frontier.draws import BUDGETS, DEVELOPMENT, SHARES
-from benchmarks.frontier.found import SetFound, gather, geometric
+from benchmarks.frontier.found import SetFound, gather, geometric, keep
 from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.parties import BAR_RULES, RULES
 from benchmarks.frontier.verdicts import (
@@ -15,7 +15,6 @@ from benchmarks.frontier.verdicts import (
     ASKING,
     Sets,
     judge_all,
-    with_answers,
 )
 
 RIVALS = (*BAR_RULES.values(), "forward", "cegb", "random", "logistic")
@@ -131,7 +130,7 @@ def first_of(one: SetFound) -> dict[str, object]:
 def write_answers(sets: Sets) -> Rows:
     """Log-loss after each answer, the mean over the answers of a session."""
     for protocol, found in sets.items():
-        whole = with_answers(found)
+        whole = keep(found, ASKING, AFTER_ANSWERS)
         for name in ASKING if whole else ():
             losses = [one.figures(name, AFTER_ANSWERS).mean() for one in whole]
             counts = [one.figures(name, "n_answers").mean() for one in whole]
@@ -143,7 +142,7 @@ def write_answers(sets: Sets) -> Rows:
 def write_hindsight(sets: Sets) -> Rows:
     """What the best panel of each row would come to: nobody can reach it."""
     for protocol, found in sets.items():
-        known = [one for one in found if one.has("hindsight", "errors")]
+        known = keep(found, ("panels", "hindsight"), "errors")
         for name in ("panels", "hindsight") if known else ():
             errors = np.mean([one.errors(name).mean() for one in known])
             losses = np.mean([one.figures(name, "log_losses").mean() for one in known])

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.documents import listed, number
 from benchmarks.frontier.draws import DEVELOPMENT
-from benchmarks.frontier.found import Ratio, SetFound, geometric
+from benchmarks.frontier.found import Ratio, SetFound, geometric, keep
 from benchmarks.frontier.parties import BAR_RULES, RULES
 
 AFTER_ANSWERS = "answer_log_loss"
@@ -96,19 +96,12 @@ def calibration(sets: Sets) -> Verdict:
     return wanted, "missed" if above else "reached", told
 
 
-def with_answers(found: list[SetFound]) -> list[SetFound]:
-    """Return the sets of which every asking method has log-loss after answers."""
-    return [
-        one for one in found if all(one.has(name, AFTER_ANSWERS) for name in ASKING)
-    ]
-
-
 def log_loss(sets: Sets) -> Verdict:
     """Judge the mean over the answers of sessions; papers not calibrated."""
     wanted = "log-loss after each answer below every paper algorithm and the bar"
     verdicts, told = [], []
     for protocol, found in sets.items():
-        whole = with_answers(found)
+        whole = keep(found, ASKING, AFTER_ANSWERS)
         means = {
             name: float(
                 np.mean([one.figures(name, AFTER_ANSWERS).mean() for one in whole])

@@ -154,6 +154,17 @@ def test_a_line_that_says_less_than_its_party_measures_now_is_not_current() -> N
     assert is_current({"party": "rivals"})
 
 
+def test_draws_without_a_newer_figure_are_left_out_of_its_table(lines: Lines) -> None:
+    older = {(1, *key[1:]): copy.deepcopy(line) for key, line in lines.items()}
+    for line in older.values():
+        line["draw"] = 1
+        line["methods"].pop("hindsight", None)
+
+    filled = tables.write_all({**lines, **older})
+
+    assert filled["hindsight"] == tables.write_all(lines)["hindsight"]
+
+
 def test_kept_lines_fill_the_tables(lines: Lines) -> None:
     filled = tables.write_all(lines)
 

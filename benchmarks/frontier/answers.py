@@ -1,7 +1,7 @@
 """What is predicted after every answer of a session under the largest budget.
 
-A filled table has no missing cells, and rules and panels ask every row the same: so one
-row says what is known when, and all rows are predicted at once.
+A filled table has no missing cells, so that rules ask every row the same: one row says
+what is known when, and all rows are predicted at once.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,11 @@ from benchmarks.frontier.measures import Method, find_losses
 from core import kernels
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
+from core.model.panels import to_chances
+from core.session.branches import Told
 from core.session.policies import POLICIES
+from core.session.policies.panels import PanelPolicy, find_predictor, ladder_of
+from core.session.position import Position
 from core.session.simulate import class_probabilities, walk
 from core.session.walks import Cases, open_session
 
@@ -28,15 +32,27 @@ def measure_answers(chances: FloatArray, drawn: Draw, n_answers: int) -> Method:
 
     What is said before the first answer doesn't count, unless there is none.
     """
-    losses = find_losses(chances, drawn.testing.targets)
-    return {"answer_log_loss": round(float(losses.mean()), 6), "n_answers": n_answers}
+    return tell(find_losses(chances, drawn.testing.targets), n_answers)
+
+
+def tell(losses: FloatArray, n_answers: float) -> Method:
+    loss = round(float(losses.mean()), 6)
+    return {"answer_log_loss": loss, "n_answers": round(n_answers, 2)}
 
 
 def measure_panels(ensemble: Ensemble, drawn: Draw) -> Method:
-    """Measure what panels say after each answer."""
-    (traces,) = POLICIES["panels"].trace(ensemble, make_cases(drawn))
-    chances = np.where(traces.labels == 1, traces.confidences, 1 - traces.confidences)
-    return measure_answers(*drop_first(chances, drawn))
+    """Measure what panels say after each answer; rows may part by what is known."""
+    cases, policy, ladder = make_cases(drawn), PanelPolicy(), ladder_of(ensemble)
+    told = Told(ladder, cases.values)
+    losses, counts = np.zeros((2, cases.values.shape[0]))
+    for branch, is_end in policy.follow(ensemble, cases, 0, told):
+        if branch.n_steps == 0 and not is_end:
+            continue
+        rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
+        chances = to_chances(told.tell(find_predictor(position), rows))[:, 1:]
+        losses[rows] += find_losses(chances, drawn.testing.targets[rows])[:, 0]
+        counts[rows] += branch.n_steps > 0
+    return tell(losses / np.maximum(counts, 1), float(counts.mean()))
 
 
 def measure_votes(ensemble: Ensemble, drawn: Draw) -> Method:

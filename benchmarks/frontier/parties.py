@@ -1,7 +1,7 @@
 """Who takes part: a party is trained on a draw and returns its methods, measured.
 
 `papers` brings the bar along, which is made of the papers' orders; `panels` a logistic
-regression on its sets, and the best of its sets in hindsight.
+regression on its sets, and the best of its ends in hindsight.
 """
 
 import time
@@ -14,9 +14,7 @@ from benchmarks.engine import train_ensemble
 from benchmarks.frontier import answers, rivals
 from benchmarks.frontier.draws import Draw, draw, load
 from benchmarks.frontier.measures import Method, measure
-from core.arrays import IntArray
 from core.model.ensemble import Ensemble
-from core.model.panels import PanelLadder, to_chances
 from core.panels.ladder import fit_ladder
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.walks import Walks
@@ -74,10 +72,9 @@ def play_panels(drawn: Draw) -> Methods:
     found, walks = simulate(ensemble, drawn)
     after = answers.measure_panels(ensemble, drawn)
     yield "panels", {**found, **after, "seconds": seconds}
+    yield "hindsight", measure_hindsight(ensemble, walks, drawn)
     # A filled table has no missing cells: all rows go the same way.
-    marks = walks[0].marks[0]
-    yield "hindsight", measure_hindsight(ladder, marks, drawn)
-    sets = [ladder.panels[mark].feature_idxs for mark in marks.tolist()]
+    sets = [ladder.panels[mark].feature_idxs for mark in walks[0].marks[0].tolist()]
     yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)
 
 
@@ -88,24 +85,22 @@ def play_rivals(drawn: Draw) -> Methods:
     yield "random", rivals.refit(drawn, rivals.find_random(drawn))
 
 
-def measure_hindsight(ladder: PanelLadder, marks: IntArray, drawn: Draw) -> Method:
-    """Measure, of the panels of a budget and of smaller ones, the best for each row.
+def measure_hindsight(ensemble: Ensemble, walks: list[Walks], drawn: Draw) -> Method:
+    """Measure, of where sessions end under a budget and smaller ones, the best.
 
     It is chosen by the row's label, so that this is a bound that nobody can reach.
-    `marks` (n_budgets,) are the panels that sessions end with.
     """
-    shop, testing = rivals.make_shop(drawn.training), drawn.testing
-    panels = [ladder.panels[mark] for mark in marks.tolist()]
-    prices = np.array([shop.price(panel.feature_idxs) for panel in panels])
-    logits = [panel.logits(testing.values, ladder.starts) for panel in panels]
-    chances = np.column_stack([to_chances(one)[:, 1] for one in logits])
-    told = np.where(testing.targets[:, None] == 1, chances, 1 - chances)
-    ends = range(1, len(panels) + 1)
+    targets = drawn.testing.targets
+    chances = np.vstack([class_probabilities(ensemble, one)[..., 1] for one in walks])
+    spent = np.concatenate([one.spent for one in walks])
+    told = np.where(targets[:, None] == 1, chances, 1 - chances)
+    ends = range(1, len(drawn.budgets) + 1)
     best = np.column_stack([told[:, :end].argmax(axis=1) for end in ends])
-    found = np.take_along_axis(chances, best, axis=1)
-    return measure(found, testing.targets, prices[best], drawn.budgets)
+    found, amounts = (np.take_along_axis(one, best, axis=1) for one in (chances, spent))
+    return measure(found, targets, amounts, drawn.budgets)
 
 
+# Tables take a draw of a set that all of these have played.
 EVERYWHERE = ("papers", "panels", "rivals")
 PARTIES: dict[str, Callable[[Draw], Methods]] = {
     "papers": play_papers,

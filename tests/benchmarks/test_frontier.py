@@ -16,15 +16,19 @@ from benchmarks.frontier.answers import (
     follow_votes,
     make_cases,
     measure_answers,
+    measure_panels,
 )
 from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
 from benchmarks.frontier.jobs import REVISIONS, Lines, is_current
 from benchmarks.frontier.parties import PARTIES
+from core.panels.ladder import fit_ladder
 from core.session.policies import POLICIES
 from core.table.catalogue import Feature
 from core.table.dataset import ClassLabel, Dataset
 from core.table.prices import total_cost
+from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams
+from core.work import end_of
 
 N_ROWS, N_NUMBERS = 90, 7
 
@@ -104,6 +108,24 @@ def test_votes_after_each_answer_are_those_of_a_session(
     (traces,) = POLICIES["ordered"].trace(ensemble, make_cases(few))
     expected = np.where(traces.labels == 1, traces.confidences, 1 - traces.confidences)
     np.testing.assert_allclose(found, expected)
+
+
+def test_panels_after_each_answer_are_those_of_a_session(
+    drawn: dict[str, Draw],
+) -> None:
+    one = drawn["uniform"]
+    few = replace(one, testing=take_rows(one.testing, 4))
+    ladder = end_of(fit_ladder(one.training, effort="fast"))
+    ensemble = make_ensemble(one.training, BoostParams("panels"), ())
+    ensemble = replace(ensemble, panels=ladder)
+
+    found = measure_panels(ensemble, few)
+
+    (traces,) = POLICIES["panels"].trace(ensemble, make_cases(few))
+    is_right = traces.labels == few.testing.targets[:, None]
+    told = np.where(is_right, traces.confidences, 1 - traces.confidences)[:, 1:]
+    assert found["n_answers"] == told.shape[1]
+    assert found["answer_log_loss"] == pytest.approx(-np.log(told).mean(), abs=1e-6)
 
 
 def test_log_loss_after_answers_leaves_out_what_is_said_before_them(

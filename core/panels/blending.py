@@ -36,7 +36,10 @@ def make_panel(
     if not idxs:
         logits = np.tile(rows.starts, (held_out.row_idxs.size, 1))
         return Panel((), mean_loss(logits, *judges), frozenset()), logits
-    growths = [make_growth(rows, *one) for one in recipe.ensembles]
+    growths = [
+        make_growth(rows, *one)._replace(seed=rows.seed + number)
+        for number, one in enumerate(recipe.ensembles)
+    ]
     grown = [grow(rows, idxs, one) for one in growths]
     scores = [held_out_scores(rows, idxs, one, held_out) for one in growths]
     told, shares = [to_logits(np.mean(to_chances(np.array(scores)), axis=0))], [TREES]

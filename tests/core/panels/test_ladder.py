@@ -214,7 +214,7 @@ def budgets_of(dataset: Dataset) -> list[int]:
 def test_budgets_are_steps_of_the_usual_price_up_to_that_of_everything():
     budgets = budgets_of(at_costs(*[10] * 12))
 
-    assert budgets == [10 * step for step in STEPS if step <= 12]
+    assert budgets == [10 * step for step in STEPS if 1 <= step <= 12]
 
 
 def test_budgets_are_apart_by_a_tenth_and_so_many_at_most():
@@ -301,3 +301,16 @@ def test_more_effort_tries_more_sets():
     tried = {name: (one.max_rungs, one.max_swaps) for name, one in EFFORTS.items()}
 
     assert tried["fast"] < tried["standard"] <= tried["thorough"]
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_last_budget_pays_everything_whatever_the_effort(effort):
+    dataset = at_costs(*[10] * 400, 10_000)
+    rows = PanelRows(dataset, 0)
+    shop = Shop(dataset.catalogue, rows.is_useful)
+
+    budgets = find_budgets(SetSearch(rows, shop, EFFORTS[effort]))
+
+    assert len(budgets) == EFFORTS[effort].max_rungs
+    assert budgets[-1] == 14_000
+    assert budgets == sorted(set(budgets))

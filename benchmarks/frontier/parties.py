@@ -15,6 +15,7 @@ from benchmarks.frontier import answers, rivals
 from benchmarks.frontier.draws import Draw, draw, load
 from benchmarks.frontier.measures import Method, measure
 from core.model.ensemble import Ensemble
+from core.model.routes import MAIN
 from core.panels.ladder import fit_ladder
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.walks import Walks
@@ -73,7 +74,11 @@ def play_panels(drawn: Draw) -> Methods:
     after = answers.measure_panels(ensemble, drawn)
     yield "panels", {**found, **after, "seconds": seconds}
     yield "hindsight", measure_hindsight(ensemble, walks, drawn)
-    # A filled table has no missing cells: all rows go the same way.
+    if ladder.route is not None:
+        n_main = int(ladder.is_for(MAIN).sum())
+        ladder = replace(ladder, panels=ladder.panels[:n_main], route=None)
+        _, walks = simulate(replace(ensemble, panels=ladder), drawn)
+    # A filled table has no missing cells: without a route all rows go the same way.
     sets = [ladder.panels[mark].feature_idxs for mark in walks[0].marks[0].tolist()]
     yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)
 

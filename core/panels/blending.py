@@ -1,6 +1,7 @@
 """The blend of a panel: predictors fitted to its features, weighed on held-out rows."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,15 @@ from core.panels.trees import grow, held_out_scores, make_growth, serve_trees
 # What each predictor weighs before held-out rows speak; how many rows hold it there.
 TREES, LAPLACE, GAUSS, LOGISTIC = 0.35, 0.25, 0.25, 0.15
 HOLD = 10.0
+
+
+class Blended(NamedTuple):
+    """Panels in the order of preference, and what they say of held-out rows."""
+
+    panels: tuple[Panel, ...]
+    #: (n_panels, n_judges, n_outputs), log odds by predictors not fitted to the row
+    logits: FloatArray
+    held_out: HeldOut
 
 
 def make_panel(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -11,9 +12,10 @@ from core.arrays import FloatArray
 from core.kernels import count_threads
 from core.model.panels import Panel, PanelLadder
 from core.model.stopping import ErrorCosts
-from core.panels.blending import make_panel
-from core.panels.effort import EFFORTS, SINGLE, Effort
+from core.panels.blending import Blended, make_panel
+from core.panels.effort import EFFORTS, LIGHT, SINGLE, Effort, Recipe
 from core.panels.purchases import Shop
+from core.panels.routing import Makers, add_route
 from core.panels.rows import PanelRows
 from core.panels.search import SEARCH_FOLDS, SetSearch
 from core.panels.sets import choose_sets, forward
@@ -25,7 +27,7 @@ from core.table.dataset import Dataset
 from core.table.prices import total_cost
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, EffortName
-from core.work import approach, pass_on
+from core.work import approach, end_of, pass_on
 
 # Budgets of the rungs, in usual prices; after the last each a quarter more. They are
 # apart by a tenth. An offer is dear from so many usual prices on.
@@ -37,6 +39,14 @@ MAX_SINGLES = 40
 
 # Folds of the rows that blends are weighed on.
 N_FOLDS = 5
+
+# Which share of the work is done when a route is sought.
+ROUTE_FROM = 0.9
+
+# Sets of a part, at most; their beginnings are for the budgets between.
+PART_RUNGS = 4
+
+Recipes = dict[frozenset[int], tuple[tuple[int, ...], Recipe]]
 
 # Rules whose order of purchases is a candidate.
 ORDER_RULES = ("adaboost_bt_smoothed", "adaboost_bt_greedy")
@@ -70,29 +80,71 @@ def fit_ladder(
     """
     knobs = EFFORTS[effort]
     with threadpool_limits(limits=1, user_api="blas"):
-        few = PanelRows(thin_rows(dataset, knobs.search_rows), seed)
+        few = pick_few(knobs, PanelRows(dataset, seed))
         limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, knobs.search_judges))
         few = replace(few, limits=limits)
-        orders = yield from find_orders(few, budgets, knobs)
+        rungs, orders = yield from pass_on(
+            find_orders(few, budgets, knobs), lambda share: ROUTE_FROM * share
+        )
         rows = PanelRows(dataset, seed, limits)
-        return (yield from fit_panels(rows, orders, knobs, error_costs))
+        blended = yield from pass_on(
+            fit_panels(rows, orders, knobs), lambda share: ROUTE_FROM * share
+        )
+        judges = PanelRows(dataset.take(blended.held_out.row_idxs), seed)
+        stopping = fit_stopping(judges, blended.panels, blended.logits, error_costs)
+        ladder = PanelLadder(blended.panels, rows.starts, stopping)
+        if rungs:
+            makers = Makers(partial(pick_few, knobs), partial(fit_part, knobs), rungs)
+            shares = approach(ROUTE_FROM, 1.0)
+            adding = add_route(rows, ladder, blended, makers)
+            ladder = yield from pass_on(adding, lambda _: next(shares))
+        yield 1.0
+        return ladder
 
 
 def find_orders(
     rows: PanelRows, budgets: Sequence[int] | None, effort: Effort
-) -> Generator[float, None, list[tuple[int, ...]]]:
-    """Choose a set for each budget, and the order in which it is asked."""
+) -> Generator[float, None, tuple[list[int], list[tuple[int, ...]]]]:
+    """Choose a set for each budget, in the order of asking; return budgets and sets."""
     dataset = rows.dataset
     search = SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), effort)
     if not search.shop.offers:
-        return [()]
+        return [], [()]
     rungs = sorted(set(budgets or find_budgets(search)))
     made = [find_order(dataset, rule, effort.order_rounds) for rule in ORDER_RULES]
     shares = approach(0.0, 0.5)
     chosen = yield from pass_on(
         choose_sets(search, rungs, made), lambda _: next(shares)
     )
-    return order_panels(search, chosen)
+    return rungs, order_panels(search, chosen)
+
+
+def fit_part(
+    effort: Effort, rows: PanelRows, root: tuple[int, ...], budgets: Sequence[int]
+) -> tuple[Panel, ...]:
+    """Fit panels that all begin with a root, which is free in the rows' catalogue.
+
+    Of a part there are few rows: less is tried, and every blend is a small one.
+    """
+    places = np.linspace(0, len(budgets) - 1, min(len(budgets), PART_RUNGS))
+    rungs = [budgets[place] for place in places.round().astype(int).tolist()]
+    less = effort._replace(
+        search_judges=rows.n_rows // 2,
+        powers=effort.powers[:1],
+        small=0,
+        max_swaps=0,
+        order_rounds=effort.order_rounds // 4,
+    )
+    orders: list[tuple[int, ...]] = []
+    if rungs and np.unique(rows.targets).size > 1:
+        _, orders = end_of(find_orders(pick_few(effort, rows), rungs, less))
+    whole = [(*root, *(one for one in order if one not in root)) for order in orders]
+    recipes = {frozenset(order): (order, LIGHT) for order in (root, *whole)}
+    for order in whole:
+        for size in find_sizes(len(order), less.next_size):
+            if size > len(root):
+                recipes.setdefault(frozenset(order[:size]), (order[:size], LIGHT))
+    return end_of(fit_blends(rows, whole or [root], recipes, less)).panels
 
 
 def ladder_bytes(
@@ -108,16 +160,11 @@ def ladder_bytes(
 
 
 def fit_panels(
-    rows: PanelRows,
-    orders: Sequence[tuple[int, ...]],
-    effort: Effort,
-    error_costs: ErrorCosts | None = None,
-) -> Generator[float, None, PanelLadder]:
+    rows: PanelRows, orders: Sequence[tuple[int, ...]], effort: Effort
+) -> Generator[float, None, Blended]:
     """Fit the blends of sets, and of their beginnings.
 
-    A dearer set is preferred to a cheaper one: it was chosen because it is better, by
-    another measure of many rows. A beginning is preferred by its loss, after the set;
-    so is a feature alone, for who volunteers it. `error_costs` as in `Ensemble`.
+    And of features alone, for who volunteers one.
     """
     recipes = {frozenset(order): (order, effort.full) for order in orders}
     for order in orders:
@@ -126,6 +173,21 @@ def fit_panels(
     wanted = list(dict.fromkeys(idx for order in orders for idx in order))
     for idx in wanted[:MAX_SINGLES]:
         recipes.setdefault(frozenset((idx,)), ((idx,), SINGLE))
+    return (yield from fit_blends(rows, orders, recipes, effort))
+
+
+def fit_blends(
+    rows: PanelRows,
+    orders: Sequence[tuple[int, ...]],
+    recipes: Recipes,
+    effort: Effort,
+) -> Generator[float, None, Blended]:
+    """Fit the blends of recipes, and put them in the order of preference.
+
+    A dearer set is preferred to a cheaper one: it was chosen because it is better, by
+    another measure of many rows. A beginning is preferred by its loss, after the set;
+    so is a feature alone.
+    """
     held_out = rows.hold_out(N_FOLDS, effort.blend_judges)
 
     def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
@@ -141,18 +203,16 @@ def fit_panels(
     for number, order in enumerate(orders):
         least = min(least, panels[frozenset(order)].loss)
         ranks[frozenset(order)] = least, False, -number
-        for size in find_sizes(len(order), effort.next_size):
-            key = frozenset(order[:size])
-            rank = max(panels[key].loss, least), True, size
+        sizes = find_sizes(len(order), effort.next_size)
+        beginnings = {frozenset(order[:size]) for size in sizes}
+        for key in panels.keys() & beginnings:
+            rank = max(panels[key].loss, least), True, len(key)
             ranks[key] = min(rank, ranks.get(key, rank))
     for key in panels.keys() - ranks.keys():
         ranks[key] = max(panels[key].loss, least), True, 1
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
     ranked = tuple(replace(panels[key], loss=ranks[key][0]) for key in preferred)
-    told = np.array([logits[key] for key in preferred])
-    judges = PanelRows(rows.dataset.take(held_out.row_idxs), rows.seed)
-    stopping = fit_stopping(judges, ranked, told, error_costs)
-    return PanelLadder(ranked, rows.starts, stopping)
+    return Blended(ranked, np.array([logits[key] for key in preferred]), held_out)
 
 
 def find_sizes(most: int, growth: float) -> list[int]:
@@ -161,6 +221,11 @@ def find_sizes(most: int, growth: float) -> list[int]:
     while sizes[-1] < most:
         sizes.append(max(sizes[-1] + 1, int(sizes[-1] * growth)))
     return sizes[:-1]
+
+
+def pick_few(effort: Effort, rows: PanelRows) -> PanelRows:
+    """Return the rows that sets are chosen by."""
+    return replace(rows, dataset=thin_rows(rows.dataset, effort.search_rows))
 
 
 def thin_rows(dataset: Dataset, most: int) -> Dataset:

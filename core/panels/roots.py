@@ -1,0 +1,182 @@
+"""Which feature says where to look: a root, found by the pairs that it makes."""
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from core import kernels
+from core.arrays import FloatArray, Floats, IntArray
+from core.model.routes import MAIN, Split
+from core.panels.purchases import Shop
+from core.panels.rows import PanelRows
+from core.table.folds import make_folds
+
+# Of each part so many rows at least.
+LEAST_PART = 40
+
+# Parts at most: of more values a number is cut at its median.
+MAX_PARTS = 12
+
+# Of a table with more features the cheapest are tried as roots.
+MAX_ROOTS = 100
+
+# What is seen after the root: a feature in so many bins, the last for what is missing;
+# of few features pairs too, each of two in halves.
+N_BINS, MAX_PAIRED = 8, 32
+
+# Rows of the class shares that are added to each bin.
+PRIOR_ROWS = 4.0
+
+# A root's gain is above 0 by so many standard errors, and as large per row.
+N_ERRORS, LEAST_GAIN = 3.0, 0.01
+
+
+def find_root(rows: PanelRows, shop: Shop, most: int) -> Split | None:
+    """Return the root of greatest gain on held-out rows, if that is no luck.
+
+    Once the root is known, a case may be asked for what tells most in its part. The
+    gain is the log-likelihood of that over asking all for one and the same. What tells
+    most is chosen on one half of the rows and judged on the other, and the other way
+    around. A step ahead does not see it: the root may tell nothing of the class.
+
+    Parameters
+    ----------
+    rows : PanelRows
+    shop : Shop
+    most : int
+        What a root may cost, in micro-units.
+    """
+    halves = make_folds(rows.dataset, 2, rows.seed)
+    if len(halves) < 2:
+        return None
+    looks = lay_looks(rows)
+    best, found = LEAST_GAIN, None
+    for split in list_splits(rows, shop, most):
+        gains = judge_split(rows, split, looks, halves)
+        if gains.mean() > best and is_sure(gains):
+            best, found = float(gains.mean()), split
+    return found
+
+
+def is_sure(gains: FloatArray) -> bool:
+    """Return whether rows gain more than luck."""
+    return float(gains.mean()) > N_ERRORS * float(gains.std()) / math.sqrt(gains.size)
+
+
+def list_splits(rows: PanelRows, shop: Shop, most: int) -> Iterator[Split]:
+    """Yield how rows may be parted by what is bought at once, the cheapest first."""
+    offers = sorted(shop.offers, key=shop.price)[:MAX_ROOTS]
+    for offer in offers:
+        split = make_split(rows, offer)
+        if shop.price(offer) > most or split is None:
+            continue
+        if len(find_rows(rows, split)) > 1:
+            yield split
+
+
+def make_split(rows: PanelRows, offer: tuple[int, ...]) -> Split | None:
+    """Return how an offer parts rows, if it does."""
+    features, cuts = rows.dataset.catalogue.features, rows.cuts[offer[0]]
+    is_category = [features[idx].type == "category" for idx in offer]
+    if len(offer) > 1:
+        can_split = len(offer) <= MAX_PARTS and not any(is_category)
+        return Split(offer, "largest", np.empty(0)) if can_split else None
+    if is_category[0]:
+        return Split(offer, "codes", cuts) if cuts.size <= MAX_PARTS else None
+    if cuts.size >= MAX_PARTS:
+        values = rows.dataset.values[:, offer[0]]
+        cuts = cuts[[int(np.abs(cuts - np.nanmedian(values)).argmin())]]
+    return Split(offer, "cuts", cuts)
+
+
+def find_rows(rows: PanelRows, split: Split) -> dict[int, IntArray]:
+    """Return the rows of each part that has enough of them."""
+    parts = split.find_parts(rows.dataset.values)
+    of_part = {part: np.flatnonzero(parts == part) for part in range(split.n_parts)}
+    return {part: one for part, one in of_part.items() if one.size >= LEAST_PART}
+
+
+def lay_looks(rows: PanelRows) -> Floats:
+    """Return for each row which bin of each feature, or pair, it is in.
+
+    (n_rows, n_looks * N_BINS), 0 or 1.
+    """
+    table = rows.coarse
+    binned, halved = [], []
+    for codes, n_codes, is_category in zip(
+        table.codes, table.n_codes, table.is_category, strict=True
+    ):
+        is_missing = codes == kernels.LOST
+        present = codes[~is_missing]
+        bins = np.minimum(codes, N_BINS - 2).astype(np.int64)
+        if not is_category and n_codes > N_BINS - 1 and present.size:
+            shares = np.linspace(0, 1, N_BINS)[1:-1]
+            bins = np.searchsorted(np.quantile(present, shares), codes, "left")
+        binned.append(np.where(is_missing, N_BINS - 1, bins))
+        middle = np.median(present) if present.size else 0
+        halved.append((codes > middle).astype(np.int64))
+    if len(binned) <= MAX_PAIRED:
+        binned += [one + 2 * other for one, other in combinations(halved, 2)]
+    looks: Floats = np.zeros((rows.n_rows, len(binned), N_BINS), np.float32)
+    for number, bins in enumerate(binned):
+        looks[np.arange(rows.n_rows), number, bins] = 1.0
+    return looks.reshape(rows.n_rows, -1)
+
+
+def judge_split(
+    rows: PanelRows, split: Split, looks: Floats, halves: list[IntArray]
+) -> FloatArray:
+    """Return what each row gains by a look of its part over one look for all.
+
+    (n_judged,), of rows that are in parts, in log-likelihood.
+    """
+    parts = split.find_parts(rows.dataset.values)
+    kept = find_rows(rows, split)
+    places = np.full(split.n_parts + 1, MAIN)
+    places[list(kept)] = np.arange(len(kept))
+    where = places[parts]
+    n_classes = len(rows.dataset.classes)
+    gains = []
+    for learning, judging in (halves, halves[::-1]):
+        told = learn_looks(rows, looks, where, learning, len(kept), n_classes)
+        its_gains, tables = told
+        own, shared = its_gains.argmax(axis=1), int(its_gains.sum(axis=0).argmax())
+        judged = judging[where[judging] != MAIN]
+        its_parts = where[judged]
+        shape = judged.size, -1, N_BINS
+        bins = looks[judged].reshape(shape).argmax(axis=2)
+        every, targets = np.arange(judged.size), rows.targets[judged]
+        likely = tables[its_parts, targets, own[its_parts], bins[every, own[its_parts]]]
+        likely_shared = tables[its_parts, targets, shared, bins[:, shared]]
+        gains.append(likely - likely_shared)
+    return np.concatenate(gains)
+
+
+def learn_looks(
+    rows: PanelRows,
+    looks: Floats,
+    where: IntArray,
+    learning: IntArray,
+    n_parts: int,
+    n_classes: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Return what each look gains in each part, and its log chances.
+
+    (n_parts, n_looks) and (n_parts, n_classes, n_looks, N_BINS).
+    """
+    learning = learning[where[learning] != MAIN]
+    cells = where[learning] * n_classes + rows.targets[learning]
+    weights = rows.weights[learning]
+    is_cell = np.zeros((n_parts * n_classes, learning.size), np.float32)
+    is_cell[cells, np.arange(learning.size)] = weights
+    sums = is_cell @ looks[learning]
+    counts = sums.reshape(n_parts, n_classes, -1, N_BINS).astype(np.float64)
+    totals = np.bincount(cells, weights, n_parts * n_classes) + 1.0
+    priors = totals.reshape(n_parts, n_classes)
+    priors = (priors / priors.sum(axis=1, keepdims=True))[:, :, None, None]
+    likely = counts + PRIOR_ROWS * priors
+    logs = np.log(likely / likely.sum(axis=1, keepdims=True))
+    gains = (counts * (logs - np.log(priors))).sum(axis=(1, 3))
+    return gains, logs

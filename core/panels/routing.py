@@ -1,0 +1,199 @@
+"""Whether cases are parted by a root feature: judged by rows that had no say in it."""
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.model.panels import Panel, PanelLadder
+from core.model.routes import MAIN, Route, Split
+from core.panels.blending import Blended
+from core.panels.chances import losses_and_pulls
+from core.panels.purchases import Shop
+from core.panels.roots import find_root, find_rows
+from core.panels.rows import PanelRows
+from core.table.catalogue import Catalogue
+from core.table.prices import Paid, buy
+
+# Folds of rows by which a route is judged.
+N_JUDGED = 3
+
+# Somewhere it is better by so many standard errors, and by one wherever it is in force.
+N_ERRORS = 2.0
+
+# What counts as a standard error at least.
+LEAST_ERROR = 1e-12
+
+# A root costs such a part of the largest budget at most.
+ROOT_PART = 3
+
+FitPart = Callable[[PanelRows, tuple[int, ...], Sequence[int]], tuple[Panel, ...]]
+Children = dict[int, tuple[Panel, ...]]
+
+
+class Makers(NamedTuple):
+    """How a ladder is made, as far as a route needs it."""
+
+    #: rows that sets are chosen by, of all rows
+    thin: Callable[[PanelRows], PanelRows]
+    #: panels of the rows of a part, their root paid, for some budgets beyond it
+    fit_part: FitPart
+    #: budgets of the ladder, ascending
+    rungs: Sequence[int]
+
+
+def add_route(
+    rows: PanelRows, ladder: PanelLadder, blended: Blended, makers: Makers
+) -> Generator[None, None, PanelLadder]:
+    """Return the ladder with panels for the parts of a root, if there is one that pays.
+
+    The root is found, and its parts are fitted, anew without each of some folds. Their
+    rows say under which budgets the panels of the parts lose less than the ladder's
+    own, which were chosen with these rows and so are flattered. A fold that names
+    another root is a no.
+    """
+    split = name_root(rows, makers)
+    if split is None:
+        return ladder
+    gains: list[FloatArray] = []
+    for fold in blended.held_out.folds[:N_JUDGED]:
+        others = pick_rows(rows, np.setdiff1d(np.arange(rows.n_rows), fold))
+        again = name_root(others, makers)
+        if again is None or again.feature_idxs != split.feature_idxs:
+            return ladder
+        children = yield from fit_children(others, again, makers)
+        gains.append(judge_fold(rows, fold, again, children, blended, makers.rungs))
+        if find_leads(gains[0]).max() < N_ERRORS:
+            return ladder
+    limits = find_limits(np.hstack(gains), makers.rungs)
+    if limits is None:
+        return ladder
+    children = yield from fit_children(rows, split, makers)
+    parts = [part for part, panels in children.items() for _ in panels]
+    here = np.full(len(ladder.panels), MAIN)
+    route = Route(split, np.append(here, parts).astype(np.int64), *limits)
+    added = (panel for panels in children.values() for panel in panels)
+    return replace(ladder, panels=(*ladder.panels, *added), route=route)
+
+
+def name_root(rows: PanelRows, makers: Makers) -> Split | None:
+    """Return the root that rows name, and how it parts them."""
+    few = makers.thin(rows)
+    shop = Shop(rows.dataset.catalogue, few.is_useful)
+    return find_root(few, shop, makers.rungs[-1] // ROOT_PART)
+
+
+def pick_rows(rows: PanelRows, row_idxs: IntArray) -> PanelRows:
+    """Return some of the rows."""
+    return replace(rows, dataset=rows.dataset.take(row_idxs))
+
+
+def fit_children(
+    rows: PanelRows, split: Split, makers: Makers
+) -> Generator[None, None, Children]:
+    """Fit panels to the rows of each part that has enough of them."""
+    catalogue = rows.dataset.catalogue
+    price, _ = buy(catalogue, Paid(), split.feature_idxs)
+    budgets = [rung - price for rung in makers.rungs if rung > price]
+    free = free_root(catalogue, split.feature_idxs)
+    children: Children = {}
+    for part, row_idxs in find_rows(rows, split).items():
+        its_rows = pick_rows(rows, row_idxs)
+        its_rows = replace(its_rows, dataset=replace(its_rows.dataset, catalogue=free))
+        children[part] = makers.fit_part(its_rows, split.feature_idxs, budgets)
+        yield
+    return children
+
+
+def free_root(catalogue: Catalogue, root: Sequence[int]) -> Catalogue:
+    """Return what everything costs who has paid the root, its fee or bundle too."""
+    paid = {catalogue.features[idx].group for idx in root}
+    features = tuple(
+        replace(one, cost=0) if idx in root else one
+        for idx, one in enumerate(catalogue.features)
+    )
+    groups = tuple(
+        replace(one, fee=0, price=0 if one.is_bundle else None)
+        if one.name in paid
+        else one
+        for one in catalogue.groups
+    )
+    return replace(catalogue, features=features, groups=groups)
+
+
+def judge_fold(
+    rows: PanelRows,
+    fold: IntArray,
+    split: Split,
+    children: Children,
+    blended: Blended,
+    rungs: Sequence[int],
+) -> FloatArray:
+    """Return what rows gain in log-loss by the panels of their parts.
+
+    (n_rungs, n_rows); nothing of rows without a part, or where the root is too dear.
+    """
+    catalogue, weights = rows.dataset.catalogue, rows.weights[fold]
+    values, targets = rows.dataset.values[fold], rows.targets[fold]
+    parts = split.find_parts(values)
+    places = np.searchsorted(blended.held_out.row_idxs, fold)
+    gains = np.zeros((len(rungs), fold.size))
+    for part, panels in children.items():
+        here = np.flatnonzero(parts == part)
+        if not here.size:
+            continue
+        chosen = choose_by_budget(catalogue, blended.panels, rungs)
+        own = choose_by_budget(catalogue, panels, rungs)
+        told: dict[int, FloatArray] = {}
+        for rung, (main, its) in enumerate(zip(chosen, own, strict=True)):
+            if main is None or its is None:
+                continue
+            if its not in told:
+                told[its] = panels[its].logits(values[here], rows.starts)
+            before, _ = losses_and_pulls(
+                blended.logits[main][places[here]], targets[here]
+            )
+            after, _ = losses_and_pulls(told[its], targets[here])
+            gains[rung, here] = (before - after) * weights[here]
+    return gains
+
+
+def choose_by_budget(
+    catalogue: Catalogue, panels: Sequence[Panel], budgets: Sequence[int]
+) -> list[int | None]:
+    """Return for each budget the preferred panel that it pays, if there is one."""
+    prices = [buy(catalogue, Paid(), one.feature_idxs)[0] for one in panels]
+    return [
+        next((place for place, price in enumerate(prices) if price <= budget), None)
+        for budget in budgets
+    ]
+
+
+def find_leads(gains: FloatArray) -> FloatArray:
+    """Return mean gains in standard errors; (n_rungs, n_rows) -> (n_rungs,)."""
+    errors = gains.std(axis=1) / math.sqrt(gains.shape[1])
+    leads: FloatArray = gains.mean(axis=1) / np.maximum(errors, LEAST_ERROR)
+    return leads
+
+
+def find_limits(
+    gains: FloatArray, rungs: Sequence[int]
+) -> tuple[int, int | None] | None:
+    """Return the budgets under which a route is in force, if there are any.
+
+    Of the runs of neighbouring rungs that gain, the one that gains most.
+    """
+    leads, means = find_leads(gains), gains.mean(axis=1)
+    best, limits = 0.0, None
+    is_run = np.concatenate(([False], leads > 1.0, [False]))
+    begins = np.flatnonzero(~is_run[:-1] & is_run[1:]).tolist()
+    ends = np.flatnonzero(is_run[:-1] & ~is_run[1:]).tolist()
+    for begin, end in zip(begins, ends, strict=True):
+        total = float(means[begin:end].sum())
+        if leads[begin:end].max() > N_ERRORS and total > best:
+            up_to = rungs[end] - 1 if end < len(rungs) else None
+            best, limits = total, (rungs[begin], up_to)
+    return limits

@@ -28,7 +28,7 @@ QUICK_NOTE = (
 
 QUICK_SETS = ("ecoli", "heart_cleveland", "bupa")
 N_DRAWS, N_QUICK_DRAWS = 6, 2
-NAMES = ("runs", *tables.TABLES)
+NAMES = ("runs", "aaco", *tables.TABLES)
 
 
 def write_document(lines: Lines, place: Place) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.frontier.draws import PROTOCOLS
-from benchmarks.frontier.parties import PARTIES, play
+from benchmarks.frontier.parties import PARTIES, play, takes_part
 from benchmarks.papers.runs import Job, Measurement, play_all, start_worker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +71,8 @@ def find_jobs(titles: Iterable[str], n_draws: int, lines: Lines) -> list[Job]:
         for title in titles
         for protocol in PROTOCOLS
         for party in PARTIES
-        if (number, title, protocol, party) not in lines
+        if takes_part(party, title, number)
+        and (number, title, protocol, party) not in lines
     ]
 
 

@@ -17,8 +17,9 @@ from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
 from core.model.panels import to_chances
 from core.session.branches import Told
+from core.session.ladders import find_predictor, ladder_of
 from core.session.policies import POLICIES
-from core.session.policies.panels import PanelPolicy, find_predictor, ladder_of
+from core.session.policies.panels import PanelPolicy
 from core.session.position import Position
 from core.session.simulate import class_probabilities, walk
 from core.session.walks import Cases, open_session

@@ -1,7 +1,7 @@
 """A ladder of panels: for every budget the features to buy, and a blend for them."""
 
 import math
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +17,7 @@ from core.panels.effort import EFFORTS, LIGHT, SINGLE, Effort, Recipe
 from core.panels.purchases import Shop
 from core.panels.routing import Makers, add_route
 from core.panels.rows import PanelRows
+from core.panels.rungs import find_budgets
 from core.panels.search import SEARCH_FOLDS, SetSearch
 from core.panels.sets import choose_sets, forward
 from core.panels.spread import spread
@@ -24,15 +25,9 @@ from core.panels.stopping import fit_stopping
 from core.panels.trees import choose_limits
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.table.prices import total_cost
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, EffortName
 from core.work import approach, end_of, pass_on
-
-# Budgets of the rungs, in usual prices; after the last each a quarter more. They are
-# apart by a tenth. An offer is dear from so many usual prices on.
-STEPS = (0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
-LAST_STEP, APART, DEAR = 1.25, 1.1, 4
 
 # Features that have a blend alone: those of the smallest sets first.
 MAX_SINGLES = 40
@@ -233,54 +228,6 @@ def thin_rows(dataset: Dataset, most: int) -> Dataset:
     n_few = min(dataset.n_samples, most)
     few = np.linspace(0, dataset.n_samples - 1, n_few).round().astype(np.int64)
     return dataset.take(few) if n_few < dataset.n_samples else dataset
-
-
-def find_budgets(search: SetSearch) -> list[int]:
-    """Return budgets of rungs: usual prices and more, what dear offers need, and all.
-
-    Those beyond the last step get a third of the rungs at least, if there are so many,
-    dear offers and the whole before mere steps. Where there are more budgets than
-    rungs, they are spread evenly over them.
-    """
-    shop, usual = search.shop, search.usual_price
-    most = total_cost(shop.catalogue)
-    prices = [shop.price(offer) for offer in shop.offers]
-    steps = [step * usual for step in STEPS]
-    while steps[-1] < most:
-        steps.append(steps[-1] * LAST_STEP)
-    dears = {price for price in prices if price > DEAR * usual}
-    fuller = {dear + DEAR * usual for dear in dears}
-    end = STEPS[-1] * usual
-    within = [one for one in (*steps, *dears, *fuller) if one <= end]
-    near = space_out(min(one, most) for one in within if one >= min(prices))
-    needed = space_out(min(one, most) for one in (*fuller, most) if one > end)
-    others = [
-        int(one)
-        for one in steps
-        if end < one < most / APART
-        and all(max(one, other) > APART * min(one, other) for other in needed)
-    ]
-    n_most, n_beyond = search.effort.max_rungs, len(needed) + len(others)
-    n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
-    needed = pick_evenly(needed, n_beyond)
-    others = pick_evenly(others, n_beyond - len(needed))
-    return pick_evenly(near, n_most - n_beyond) + sorted(needed + others) or [most]
-
-
-def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
-    """Return so many of some budgets at most, evenly spaced, the last among them."""
-    n_kept = min(len(budgets), most)
-    places = np.linspace(len(budgets) - 1, 0, n_kept).round().astype(int)
-    return [budgets[place] for place in places[::-1]]
-
-
-def space_out(budgets: Iterable[float]) -> list[int]:
-    """Return budgets in order that are apart, the smallest of those that are not."""
-    kept: list[int] = []
-    for one in sorted(map(int, budgets)):
-        if not kept or one > APART * kept[-1]:
-            kept.append(one)
-    return kept
 
 
 def find_order(dataset: Dataset, rule: str, rounds: int) -> tuple[int, ...]:

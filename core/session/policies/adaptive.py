@@ -10,14 +10,15 @@ from core.model.panels import to_chances
 from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.model.votes import TIE
 from core.session.branches import Told
-from core.session.policies.panels import (
-    PanelPolicy,
-    find_logits,
+from core.session.ladders import (
+    find_left,
     find_open,
     find_predictor,
+    find_risk,
     ladder_of,
     price_rests,
 )
+from core.session.policies.panels import PanelPolicy
 from core.session.policies.sample import uniforms
 from core.session.policy import Outlook, Step
 from core.session.position import Position
@@ -193,14 +194,3 @@ def find_detour(
     if left >= 1.0 or np.isinf(prices[target]):
         return None
     return Way(target, rate * float(prices[target]) / (1.0 - left), left)
-
-
-def find_left(errors: FloatArray, now: int, then: int) -> float:
-    """Return what share of the error a panel leaves of another's, at most all."""
-    return float(min(errors[then] / errors[now], 1.0)) if errors[now] > 0 else 1.0
-
-
-def find_risk(position: Position) -> float:
-    """Return the error cost to be expected of what is known."""
-    chances = to_chances(find_logits(position))
-    return float(expect_costs(chances, position.ensemble.error_costs))

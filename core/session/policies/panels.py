@@ -7,10 +7,24 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.model.panels import PanelLadder, to_chances
-from core.model.routes import MAIN, Route
+from core.model.panels import to_chances
+from core.model.routes import MAIN
 from core.model.votes import TIE, argbest
 from core.session.branches import Branch, Told, part_branch
+from core.session.ladders import (
+    ROUTED,
+    choose_by_part,
+    find_left,
+    find_logits,
+    find_open,
+    find_part,
+    find_predictor,
+    find_risk,
+    find_roots,
+    ladder_of,
+    price_rests,
+    stand,
+)
 from core.session.policy import Policy, Step
 from core.session.position import Position
 from core.session.traces import Traces, make_traces
@@ -26,7 +40,7 @@ class PanelPolicy(Policy):
     the part that it says.
     """
 
-    name = "panels"
+    name = ROUTED
     has_votes = False
 
     def serves(self, ensemble: Ensemble) -> bool:
@@ -82,6 +96,20 @@ class PanelPolicy(Policy):
         n_added = len(set(ladder.panels[after].feature_idxs).difference(known))
         gain = ladder.panels[now].loss - ladder.panels[after].loss
         return gain / max(n_added, 1) / whole
+
+    def expect_errors(self, position: Position) -> tuple[float, float] | None:
+        """Return the error cost to be expected now, and once the panel is bought.
+
+        What is left of it is that of held-out rows. Nothing is told where they say no
+        less is left, or where an answer is still to say which panel it is.
+        """
+        stopping = ladder_of(position.ensemble).stopping
+        if stopping is None or find_roots(position) or find_part(position) != MAIN:
+            return None
+        then = self.choose_panel(position)
+        left = find_left(stopping.errors, find_predictor(position), then)
+        risk = find_risk(position)
+        return None if left >= 1.0 else (risk, risk * left)
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the preferred panel for what is known."""
@@ -183,114 +211,3 @@ class PanelPolicy(Policy):
                 spends[rows, place] = branch.state.spent
                 ends[rows] = np.maximum(ends[rows], place)
             yield make_traces(ensemble, chances, spends, ends)
-
-
-def ladder_of(ensemble: Ensemble) -> PanelLadder:
-    """Return the panels of an ensemble that has some."""
-    assert ensemble.panels is not None, "the policy needs them"
-    return ensemble.panels
-
-
-def find_predictor(position: Position) -> int:
-    """Return the panel that predicts from what is known."""
-    status = position.case.status
-    ladder = ladder_of(position.ensemble)
-    is_known, is_gone = status == kernels.KNOWN, status == kernels.GONE
-    return ladder.find_panel(is_known, is_gone, find_part(position))
-
-
-def route_of(position: Position) -> Route | None:
-    """Return the route that is in force; other policies know the main panels alone."""
-    route, state = ladder_of(position.ensemble).route, position.state
-    if route is None or state.policy != PanelPolicy.name:
-        return None
-    return route if route.is_in_force(state.budget) else None
-
-
-def find_part(position: Position) -> int:
-    """Return the part whose panels a case is asked; `MAIN` before its root is known."""
-    route = route_of(position)
-    return MAIN if route is None else route.find_part(position.case.values)
-
-
-def find_roots(position: Position) -> list[int]:
-    """Return the features of the root, open ones first, where it is to be asked now."""
-    route = route_of(position)
-    if route is None:
-        return []
-    roots = list(route.split.feature_idxs)
-    statuses = position.case.status[roots]
-    is_open = statuses == kernels.OPEN
-    is_lost = ~is_open & (statuses != kernels.KNOWN)
-    if is_lost.any() or not is_open.any():
-        return []
-    still = [idx for idx, its_open in zip(roots, is_open, strict=True) if its_open]
-    return still if position.prices[still[0]] <= position.remaining else []
-
-
-def choose_by_part(position: Position) -> list[int]:
-    """Return for each part the panel to buy, the root's price included."""
-    route = route_of(position)
-    assert route is not None, "parts are of a route"
-    parts = np.unique(route.parts[route.parts != MAIN]).tolist()
-    return [int(np.argmin(np.isinf(price_rests(position, one)))) for one in parts]
-
-
-def find_logits(position: Position) -> FloatArray:
-    """Return the log odds by the panel that predicts; (n_outputs,)."""
-    if "logits" not in position.kept:
-        ladder = ladder_of(position.ensemble)
-        panel = ladder.panels[find_predictor(position)]
-        values = position.case.values[None, :]
-        position.kept["logits"] = panel.logits(values, ladder.starts)[0]
-    logits: FloatArray = position.kept["logits"]
-    return logits
-
-
-def find_open(position: Position, number: int) -> list[int]:
-    """Return the features of a panel that have no answer yet, in its order."""
-    status = position.case.status
-    panel = ladder_of(position.ensemble).panels[number]
-    return [idx for idx in panel.feature_idxs if status[idx] == kernels.OPEN]
-
-
-def price_rests(position: Position, part: int | None = None) -> FloatArray:
-    """Price of what is open of each panel of a part, in micro-units; (n_panels,).
-
-    Infinity of panels of other parts, where what remains doesn't pay it, and where a
-    panel can't do without a feature that came back without a value. Without a part it
-    is the one that the case is in.
-    """
-    ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
-    n_read, status = ladder.n_read, position.case.status[: ladder.n_read]
-    is_open = ladder.members & (status == kernels.OPEN)
-    amounts = is_open @ catalogue.costs[:n_read]
-    for group_idx in np.flatnonzero(~position.case.is_group_paid).tolist():
-        its_members = catalogue.group_idxs[:n_read] == group_idx
-        amounts += catalogue.fees[group_idx] * is_open[:, its_members].any(axis=1)
-    is_out = (ladder.needs & (status == kernels.GONE)).any(axis=1)
-    is_out |= ~ladder.is_for(find_part(position) if part is None else part)
-    return np.where(is_out | (amounts > position.remaining), np.inf, amounts)
-
-
-def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing:
-    """Return where sessions stand; (..., n_outputs) and (...), the panels used.
-
-    The share known is that of what the best panel of its part gains on the class
-    shares.
-    """
-    ladder = ladder_of(ensemble)
-    losses = np.array([panel.loss for panel in ladder.panels])
-    gains = np.maximum(losses[ladder.is_for(MAIN)].max() - losses, 0.0)
-    route = ladder.route
-    best = gains.max()
-    if route is not None:
-        best = np.array([gains[route.is_for(one)].max() for one in route.parts])
-    chances = to_chances(logits)
-    first = 1 if logits.shape[-1] == 1 else 0
-    return Standing(
-        margins=2.0 * chances[..., first:] - 1.0,
-        known_shares=(gains / np.maximum(best, TIE))[numbers],
-        scores=logits,
-        marks=numbers,
-    )

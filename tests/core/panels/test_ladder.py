@@ -13,16 +13,10 @@ import pytest
 from core.model.panels import Panel, PanelLadder, to_chances
 from core.panels import ladder as ladders
 from core.panels.effort import EFFORTS
-from core.panels.ladder import (
-    STEPS,
-    find_budgets,
-    find_order,
-    fit_ladder,
-    fit_panels,
-    thin_rows,
-)
+from core.panels.ladder import find_order, fit_ladder, fit_panels, thin_rows
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
+from core.panels.rungs import STEPS, find_budgets
 from core.panels.search import SetSearch
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset

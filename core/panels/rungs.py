@@ -1,0 +1,61 @@
+"""Budgets for which sets of features are chosen."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from core.panels.search import SetSearch
+from core.table.prices import total_cost
+
+# Budgets of the rungs, in usual prices; after the last each a quarter more. They are
+# apart by a tenth. An offer is dear from so many usual prices on.
+STEPS = (0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
+LAST_STEP, APART, DEAR = 1.25, 1.1, 4
+
+
+def find_budgets(search: SetSearch) -> list[int]:
+    """Return budgets of rungs: usual prices and more, what dear offers need, and all.
+
+    Those beyond the last step get a third of the rungs at least, if there are so many,
+    dear offers and the whole before mere steps. Where there are more budgets than
+    rungs, they are spread evenly over them.
+    """
+    shop, usual = search.shop, search.usual_price
+    most = total_cost(shop.catalogue)
+    prices = [shop.price(offer) for offer in shop.offers]
+    steps = [step * usual for step in STEPS]
+    while steps[-1] < most:
+        steps.append(steps[-1] * LAST_STEP)
+    dears = {price for price in prices if price > DEAR * usual}
+    fuller = {dear + DEAR * usual for dear in dears}
+    end = STEPS[-1] * usual
+    within = [one for one in (*steps, *dears, *fuller) if one <= end]
+    near = space_out(min(one, most) for one in within if one >= min(prices))
+    needed = space_out(min(one, most) for one in (*fuller, most) if one > end)
+    others = [
+        int(one)
+        for one in steps
+        if end < one < most / APART
+        and all(max(one, other) > APART * min(one, other) for other in needed)
+    ]
+    n_most, n_beyond = search.effort.max_rungs, len(needed) + len(others)
+    n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
+    needed = pick_evenly(needed, n_beyond)
+    others = pick_evenly(others, n_beyond - len(needed))
+    return pick_evenly(near, n_most - n_beyond) + sorted(needed + others) or [most]
+
+
+def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
+    """Return so many of some budgets at most, evenly spaced, the last among them."""
+    n_kept = min(len(budgets), most)
+    places = np.linspace(len(budgets) - 1, 0, n_kept).round().astype(int)
+    return [budgets[place] for place in places[::-1]]
+
+
+def space_out(budgets: Iterable[float]) -> list[int]:
+    """Return budgets in order that are apart, the smallest of those that are not."""
+    kept: list[int] = []
+    for one in sorted(map(int, budgets)):
+        if not kept or one > APART * kept[-1]:
+            kept.append(one)
+    return kept

@@ -38,8 +38,8 @@ N_FOLDS = 5
 # Which share of the work is done when a route is sought.
 ROUTE_FROM = 0.9
 
-# Sets of a part, at most; their beginnings are for the budgets between.
-PART_RUNGS = 4
+# Sets of a part, at most; beginnings, longer by so much, are for budgets between.
+PART_RUNGS, PART_GROWTH = 4, 1.25
 
 Recipes = dict[frozenset[int], tuple[tuple[int, ...], Recipe]]
 
@@ -89,7 +89,7 @@ def fit_ladder(
         stopping = fit_stopping(judges, blended.panels, blended.logits, error_costs)
         ladder = PanelLadder(blended.panels, rows.starts, stopping)
         if rungs:
-            makers = Makers(partial(pick_few, knobs), partial(fit_part, knobs), rungs)
+            makers = Makers(thin_rows, partial(fit_part, knobs), rungs)
             shares = approach(ROUTE_FROM, 1.0)
             adding = add_route(rows, ladder, blended, makers)
             ladder = yield from pass_on(adding, lambda _: next(shares))
@@ -136,9 +136,9 @@ def fit_part(
     whole = [(*root, *(one for one in order if one not in root)) for order in orders]
     recipes = {frozenset(order): (order, LIGHT) for order in (root, *whole)}
     for order in whole:
-        for size in find_sizes(len(order), less.next_size):
-            if size > len(root):
-                recipes.setdefault(frozenset(order[:size]), (order[:size], LIGHT))
+        for size in find_sizes(len(order) - len(root), PART_GROWTH)[1:]:
+            begun = order[: len(root) + size]
+            recipes.setdefault(frozenset(begun), (begun, LIGHT))
     return end_of(fit_blends(rows, whole or [root], recipes, less)).panels
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,15 @@ PRIOR_ROWS = 4.0
 
 # A root's gain is above 0 by so many standard errors, and as large per row.
 N_ERRORS, LEAST_GAIN = 3.0, 0.01
+
+
+class Looks(NamedTuple):
+    """In which bin of each feature, or pair, rows are."""
+
+    #: (n_rows, n_looks)
+    bins: IntArray
+    #: (n_rows, n_looks * N_BINS), 0 or 1
+    is_in: Floats
 
 
 def find_root(rows: PanelRows, shop: Shop, most: int) -> Split | None:
@@ -98,11 +108,14 @@ def find_rows(rows: PanelRows, split: Split) -> dict[int, IntArray]:
     return {part: one for part, one in of_part.items() if one.size >= LEAST_PART}
 
 
-def lay_looks(rows: PanelRows) -> Floats:
-    """Return for each row which bin of each feature, or pair, it is in.
+def count_looks(n_features: int) -> int:
+    """Return how many features and pairs may be seen after a root."""
+    n_pairs = math.comb(n_features, 2) if n_features <= MAX_PAIRED else 0
+    return n_features + n_pairs
 
-    (n_rows, n_looks * N_BINS), 0 or 1.
-    """
+
+def lay_looks(rows: PanelRows) -> Looks:
+    """Return for each row which bin of each feature, or pair, it is in."""
     table = rows.coarse
     binned, halved = [], []
     for codes, n_codes, is_category in zip(
@@ -119,14 +132,13 @@ def lay_looks(rows: PanelRows) -> Floats:
         halved.append((codes > middle).astype(np.int64))
     if len(binned) <= MAX_PAIRED:
         binned += [one + 2 * other for one, other in combinations(halved, 2)]
-    looks: Floats = np.zeros((rows.n_rows, len(binned), N_BINS), np.float32)
-    for number, bins in enumerate(binned):
-        looks[np.arange(rows.n_rows), number, bins] = 1.0
-    return looks.reshape(rows.n_rows, -1)
+    bins = np.column_stack(binned)
+    is_in: Floats = (bins[:, :, None] == np.arange(N_BINS)).astype(np.float32)
+    return Looks(bins, is_in.reshape(rows.n_rows, -1))
 
 
 def judge_split(
-    rows: PanelRows, split: Split, looks: Floats, halves: list[IntArray]
+    rows: PanelRows, split: Split, looks: Looks, halves: list[IntArray]
 ) -> FloatArray:
     """Return what each row gains by a look of its part over one look for all.
 
@@ -145,8 +157,7 @@ def judge_split(
         own, shared = its_gains.argmax(axis=1), int(its_gains.sum(axis=0).argmax())
         judged = judging[where[judging] != MAIN]
         its_parts = where[judged]
-        shape = judged.size, -1, N_BINS
-        bins = looks[judged].reshape(shape).argmax(axis=2)
+        bins = looks.bins[judged]
         every, targets = np.arange(judged.size), rows.targets[judged]
         likely = tables[its_parts, targets, own[its_parts], bins[every, own[its_parts]]]
         likely_shared = tables[its_parts, targets, shared, bins[:, shared]]
@@ -156,7 +167,7 @@ def judge_split(
 
 def learn_looks(
     rows: PanelRows,
-    looks: Floats,
+    looks: Looks,
     where: IntArray,
     learning: IntArray,
     n_parts: int,
@@ -171,7 +182,7 @@ def learn_looks(
     weights = rows.weights[learning]
     is_cell = np.zeros((n_parts * n_classes, learning.size), np.float32)
     is_cell[cells, np.arange(learning.size)] = weights
-    sums = is_cell @ looks[learning]
+    sums = is_cell @ looks.is_in[learning]
     counts = sums.reshape(n_parts, n_classes, -1, N_BINS).astype(np.float64)
     totals = np.bincount(cells, weights, n_parts * n_classes) + 1.0
     priors = totals.reshape(n_parts, n_classes)

@@ -13,9 +13,10 @@ from core.model.routes import MAIN, Route, Split
 from core.panels.blending import Blended
 from core.panels.chances import losses_and_pulls
 from core.panels.purchases import Shop
-from core.panels.roots import find_root, find_rows
+from core.panels.roots import N_BINS, count_looks, find_root, find_rows
 from core.panels.rows import PanelRows
 from core.table.catalogue import Catalogue
+from core.table.dataset import Dataset
 from core.table.prices import Paid, buy
 
 # Folds of rows by which a route is judged.
@@ -23,6 +24,9 @@ N_JUDGED = 3
 
 # Somewhere it is better by so many standard errors, and by one wherever it is in force.
 N_ERRORS = 2.0
+
+# Rows by which roots are sought: so many at least, and as fit into a table of cells.
+LEAST_LOOKED, MOST_CELLS = 1000, 4_000_000
 
 # What counts as a standard error at least.
 LEAST_ERROR = 1e-12
@@ -37,8 +41,8 @@ Children = dict[int, tuple[Panel, ...]]
 class Makers(NamedTuple):
     """How a ladder is made, as far as a route needs it."""
 
-    #: rows that sets are chosen by, of all rows
-    thin: Callable[[PanelRows], PanelRows]
+    #: so many of the rows at most, evenly spaced
+    thin: Callable[[Dataset, int], Dataset]
     #: panels of the rows of a part, their root paid, for some budgets beyond it
     fit_part: FitPart
     #: budgets of the ladder, ascending
@@ -81,8 +85,11 @@ def add_route(
 
 def name_root(rows: PanelRows, makers: Makers) -> Split | None:
     """Return the root that rows name, and how it parts them."""
-    few = makers.thin(rows)
-    shop = Shop(rows.dataset.catalogue, few.is_useful)
+    catalogue = rows.dataset.catalogue
+    n_cells = N_BINS * count_looks(len(catalogue.features))
+    most = max(LEAST_LOOKED, MOST_CELLS // n_cells)
+    few = replace(rows, dataset=makers.thin(rows.dataset, most))
+    shop = Shop(catalogue, few.is_useful)
     return find_root(few, shop, makers.rungs[-1] // ROOT_PART)
 
 

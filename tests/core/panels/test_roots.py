@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from core.panels.purchases import Shop
-from core.panels.roots import LEAST_PART, find_root, find_rows, lay_looks, make_split
+from core.panels.roots import (
+    LEAST_PART,
+    count_looks,
+    find_root,
+    find_rows,
+    lay_looks,
+    make_split,
+)
 from core.panels.rows import PanelRows
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
@@ -116,11 +123,13 @@ def test_offers_of_categories_and_of_many_values_part_no_rows():
 
 def test_every_row_is_in_one_bin_of_each_feature_and_of_each_pair():
     dataset = random_dataset(3, 2, 40, 6)
-    n_looks = 6 + 15
 
-    looks = lay_looks(PanelRows(dataset, 0)).reshape(40, n_looks, -1)
+    looks = lay_looks(PanelRows(dataset, 0))
 
-    np.testing.assert_array_equal(looks.sum(axis=2), 1.0)
+    assert looks.bins.shape == (40, count_looks(6))
+    is_in = looks.is_in.reshape(40, count_looks(6), -1)
+    np.testing.assert_array_equal(is_in.sum(axis=2), 1.0)
+    np.testing.assert_array_equal(is_in.argmax(axis=2), looks.bins)
 
 
 def test_many_features_have_no_pairs():
@@ -128,4 +137,4 @@ def test_many_features_have_no_pairs():
 
     looks = lay_looks(PanelRows(dataset, 0))
 
-    assert looks.shape[1] % 33 == 0
+    assert looks.bins.shape[1] == count_looks(33) == 33

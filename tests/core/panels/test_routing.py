@@ -57,7 +57,7 @@ def route(dataset: Dataset, fit_part=all_telling, rungs=RUNGS) -> PanelLadder:
     rows = PanelRows(dataset, 0)
     blended = blind(rows)
     ladder = PanelLadder(blended.panels, rows.starts)
-    makers = Makers(lambda its: its, fit_part, rungs)
+    makers = Makers(lambda dataset, _: dataset, fit_part, rungs)
     return end_of(add_route(rows, ladder, blended, makers))
 
 

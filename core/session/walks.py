@@ -106,7 +106,8 @@ def reveal(
 ) -> State:
     """Answer for a feature, or for all open members of its bundle.
 
-    Members that are there come first: they pay, the missing ones don't.
+    Members that are there come first: they pay, the missing ones don't. Where all are
+    missing, a session that hears it member by member may draw on in between.
     """
     revealed = sorted(
         (feature_idx, *bundle_members(ensemble.catalogue, state, feature_idx))

@@ -58,7 +58,7 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
             budget,
             f"{100 * error:.1f} %",
             f"{100 * calibrated:.1f} %",
-            f"{100 * low:.1f} to {100 * high:.1f} %",
+            f"{100 * low:.0f} to {100 * high:.0f} %",
             money(round(mean, -4)),
             money(most),
         )

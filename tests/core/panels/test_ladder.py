@@ -13,7 +13,13 @@ import pytest
 from core.model.panels import Panel, PanelLadder, to_chances
 from core.panels import ladder as ladders
 from core.panels.effort import EFFORTS
-from core.panels.ladder import find_order, fit_ladder, fit_panels, thin_rows
+from core.panels.ladder import (
+    find_order,
+    fit_ladder,
+    fit_panels,
+    fit_part,
+    thin_rows,
+)
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
 from core.panels.rungs import STEPS, find_budgets
@@ -308,3 +314,16 @@ def test_last_budget_pays_everything_whatever_the_effort(effort):
     assert len(budgets) == EFFORTS[effort].max_rungs
     assert budgets[-1] == 14_000
     assert budgets == sorted(set(budgets))
+
+
+def test_panels_of_a_part_begin_with_its_root_and_have_beginnings(monkeypatch):
+    shorten(monkeypatch)
+    random = np.random.default_rng(0)
+    targets = np.arange(60) % 2
+    likely = (np.where(random.random(60) < 0.7, targets, 1 - targets) for _ in range(6))
+    rows = PanelRows(table_of([*likely], targets), 0)
+
+    panels = fit_part(EFFORTS["fast"], rows, (2,), [6 * MICROS])
+
+    assert all(panel.feature_idxs[0] == 2 for panel in panels)
+    assert {1, 3} < {len(panel.feature_idxs) for panel in panels}

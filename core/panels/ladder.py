@@ -29,6 +29,10 @@ from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, EffortName
 from core.work import approach, end_of, pass_on
 
+# Rows that rules for going on are learned from, at most: every panel is compared with
+# every other on them.
+MOST_STOPPED = 1000
+
 # Features that have a blend alone: those of the smallest sets first.
 MAX_SINGLES = 40
 
@@ -85,8 +89,12 @@ def fit_ladder(
         blended = yield from pass_on(
             fit_panels(rows, orders, knobs), lambda share: ROUTE_FROM * share
         )
-        judges = PanelRows(dataset.take(blended.held_out.row_idxs), seed)
-        stopping = fit_stopping(judges, blended.panels, blended.logits, error_costs)
+        judges = blended.held_out.row_idxs
+        some = np.linspace(0, judges.size - 1, min(judges.size, MOST_STOPPED))
+        some = some.round().astype(np.int64)
+        logits = blended.logits[:, some]
+        stopped = PanelRows(dataset.take(judges[some]), seed)
+        stopping = fit_stopping(stopped, blended.panels, logits, error_costs)
         ladder = PanelLadder(blended.panels, rows.starts, stopping)
         if rungs:
             makers = Makers(thin_rows, partial(fit_part, knobs), rungs)

@@ -66,7 +66,7 @@ EFFORTS: dict[EffortName, Effort] = {
         order_rounds=100,
         full=Recipe(200, (0.3,), (EVEN_TREES,), False),
         light=Recipe(0, (), (FEW_TREES,), False),
-        next_size=2.0,
+        next_size=1.25,
     ),
     "standard": Effort(
         validation_rows=2000,

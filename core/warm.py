@@ -1,6 +1,7 @@
 """Compile, or load from the cache, every kernel before a request needs it."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -25,10 +26,12 @@ PARAMS = (
 LARGE = 1500, 70
 
 
+@cache
 def warm_up() -> None:
     """Train on a few rows of two and of three classes, and play their sessions.
 
-    The real path, so that each kernel is compiled for the types it is used with.
+    The real path, so that each kernel is compiled for the types it is used with. A
+    second call in the same process finds all of it compiled, and does nothing.
     """
     for n_classes in (2, 3):
         rows = make_rows(12, n_classes)

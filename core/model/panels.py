@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,11 @@ class Trees(Arrays):
     #: (n_outputs,)
     starts: FloatArray
     served: kernels.ServedTrees
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copy what is mapped read-only: kernels are compiled for arrays of ours."""
+        served = (np.require(one, requirements="W") for one in state["served"])
+        self.__dict__.update(state, served=kernels.ServedTrees(*served))
 
     def logits(self, values: FloatArray) -> FloatArray:
         """Return the log odds of rows; (n_rows, n_features) -> (n_rows, n_outputs)."""

@@ -1,6 +1,7 @@
 """Ladders as values: which panel predicts, what is the same, and what is pickled."""
 
 import pickle
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -89,6 +90,20 @@ def test_pickled_ridge_draws_its_waves_again():
 
     assert "waves" not in vars(again)
     np.testing.assert_array_equal(again.logits(columns), told)
+
+
+def test_trees_mapped_read_only_are_taken_as_copies():
+    rows = random_rows()
+    panel, _ = make_panel(rows, (0, 4), LIGHT, rows.hold_out(2, 1))
+    trees = panel.blend.trees
+    for one in trees.served:
+        one.setflags(write=False)
+
+    # As pickled: joblib maps large arrays of other processes so.
+    taken = copy(trees)
+
+    assert all(one.flags.writeable for one in taken.served)
+    assert taken == trees
 
 
 def test_prepared_ladder_has_drawn_its_waves():

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 
-from app.cli import command_line
+from app.cli import COMMANDS, load_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -57,10 +56,10 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def is_command(words: list[str]) -> bool:
-    known = typer.main.get_group(command_line).commands
-    if words[0] not in known:
+    if words[0] not in COMMANDS:
         return False
-    options = {o for p in known[words[0]].params for o in (*p.opts, *p.secondary_opts)}
+    params = load_command(words[0]).params
+    options = {o for p in params for o in (*p.opts, *p.secondary_opts)}
     given = {word.split("=")[0] for word in words if word.startswith("-")}
     return given <= options | {"--help"}
 

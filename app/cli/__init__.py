@@ -1,41 +1,136 @@
-"""The `askless` command: its table of commands, and what it says of a refusal."""
+"""The `askless` command: its table of commands, and what it says of a refusal.
+
+What a command needs is imported once it runs, so that help, version and completion
+come at once.
+"""
 
 import sys
-from collections.abc import Callable
-from typing import NoReturn
+from importlib import import_module
+from typing import Annotated, NamedTuple, NoReturn
 
 import typer
-from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
 
 import app.threads  # noqa: F401 - sets variables that numpy reads
-from app.cli import models, service, tables
-from app.cli.options import errors
-from app.terminal.ask import say_error
 from core.errors import CoreError, RefusedError
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": service.show_demo,
-    "serve": service.serve_api,
-    "worker": service.work,
-    "migrate": service.migrate,
-    "compile-kernels": service.compile_kernels,
-    "check": tables.check_spec,
-    "train": tables.train_model,
-    "select": tables.select_features,
-    "evaluate": models.evaluate_model,
-    "predict": models.predict_rows,
-    "ask": models.ask_case,
-    "report": models.report_model,
+
+class CommandEntry(NamedTuple):
+    """A command: a function of a module of `app.cli`, and what it does."""
+
+    module: str
+    function: str
+    sentence: str
+
+
+COMMANDS = {
+    "demo": CommandEntry(
+        *("service", "show_demo"),
+        "Train on real heart data with real prices, play a session, then serve.",
+    ),
+    "serve": CommandEntry(
+        *("service", "serve_api"),
+        "Serve the API; on the embedded database migrate it first.",
+    ),
+    "worker": CommandEntry(
+        *("service", "work"),
+        "Take trainings from the queue until SIGTERM.",
+    ),
+    "migrate": CommandEntry(
+        *("service", "migrate"),
+        "Bring the database to the present schema; change nothing on a current one.",
+    ),
+    "compile-kernels": CommandEntry(
+        *("service", "compile_kernels"),
+        "Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it.",
+    ),
+    "check": CommandEntry(
+        *("tables", "check_spec"),
+        "Check a table and a spec together; write nothing.",
+    ),
+    "train": CommandEntry(
+        *("tables", "train_model"),
+        "Train a model on a table with prices.",
+    ),
+    "select": CommandEntry(
+        *("tables", "select_features"),
+        "Select the features that are worth knowing, one by one; write nothing.",
+    ),
+    "evaluate": CommandEntry(
+        *("models", "evaluate_model"),
+        "Measure error and spend against budget, or of aims, on a labelled table.",
+    ),
+    "predict": CommandEntry(
+        *("models", "predict_rows"),
+        "Predict every row of a table under a budget.",
+    ),
+    "ask": CommandEntry(
+        *("models", "ask_case"),
+        "Work through one case in the terminal, or with piped answers.",
+    ),
+    "report": CommandEntry(
+        *("models", "report_model"),
+        "Write a printable page: what a model asks per budget, and how often it errs.",
+    ),
 }
 
+
+class Commands(TyperGroup):
+    """The table as commands: a name and a sentence each, the rest once it is called."""
+
+    def __init__(self, **attrs: object) -> None:
+        super().__init__(**attrs)  # type: ignore[arg-type]  # handed through
+        for name, entry in COMMANDS.items():
+            self.commands[name] = TyperCommand(name, help=entry.sentence)
+
+    def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # click's own types are private here
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is None:
+            return name, command, rest
+        command = load_command(name)
+        if not ctx.resilient_parsing:
+            watched = import_module("app.cli.options").say_compiling()
+            ctx.with_resource(watched)
+        return name, command, rest
+
+
+def load_command(name: str) -> TyperCommand:
+    """Import a command with its options."""
+    entry = COMMANDS[name]
+    function = getattr(import_module(f"{__name__}.{entry.module}"), entry.function)
+    one = typer.Typer(add_completion=False)
+    one.command(name, help=entry.sentence)(function)
+    command = typer.main.get_command(one)
+    assert isinstance(command, TyperCommand), "a Typer of one function is one command"
+    return command
+
+
 command_line = typer.Typer(
+    cls=Commands,
     help="Predict from few features: train with prices, ask one feature at a time.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_show_locals=False,
 )
-for name, command in COMMANDS.items():
-    command_line.command(name)(command)
+
+
+def say_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version
+
+        typer.echo(f"askless {version('askless')}")
+        raise typer.Exit
+
+
+@command_line.callback()
+def take_version(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=say_version, is_eager=True, help="Say it and exit."
+        ),
+    ] = False,
+) -> None:
+    del version
 
 
 def main() -> None:
@@ -47,6 +142,11 @@ def main() -> None:
 
 
 def refuse(error: CoreError) -> NoReturn:
+    from rich.markup import escape
+
+    from app.cli.options import errors
+    from app.terminal.ask import say_error
+
     lines = error.refusals if isinstance(error, RefusedError) else [say_error(error)]
     for line in lines:
         errors.print(f"[red]refused[/red] {escape(str(line))}")

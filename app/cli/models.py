@@ -73,7 +73,6 @@ def evaluate_model(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     aim: SeveralAims = None,
 ) -> None:
-    """Measure error and spend against budget, or of aims, on a labelled table."""
     stored = files.load_model(model)
     ensemble = stored.ensemble
     unit = ensemble.catalogue.cost_unit
@@ -139,7 +138,6 @@ def predict_rows(
     prices: Prices = None,
     aim: OneAim = None,
 ) -> None:
-    """Predict every row of a table under a budget."""
     files.check_writable(out, "--out")
     ensemble = load_priced(model, prices).ensemble
     limit = parse_budget(budget, "--budget")
@@ -160,7 +158,6 @@ def report_model(
         str | None, typer.Option(help="Such as 2,4,inf; else some of the curve's.")
     ] = None,
 ) -> None:
-    """Write a printable page: what a model asks per budget, and how often it errs."""
     files.check_writable(out, "--out")
     named = [] if budgets is None else budgets.split(",")
     limits = [parse_budget(one, "--budgets") for one in named]
@@ -183,7 +180,6 @@ def ask_case(
     prices: Prices = None,
     aim: OneAim = None,
 ) -> None:
-    """Work through one case in the terminal, or with piped answers."""
     stored = load_priced(model, prices)
     ensemble = stored.ensemble
     state = machine.start(

@@ -1,6 +1,7 @@
 """What commands share: their options, the two consoles, and reading a table."""
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from rich.markup import escape
 from app.documents import files
 from app.ingest import read_columns
 from app.memory import available_bytes
+from core import kernels
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
@@ -149,3 +151,12 @@ def read_values(
 def warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
         errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
+
+
+def say_compiling() -> AbstractContextManager[None]:
+    """Say once that kernels are compiled, should they be while this is open."""
+    text = "compiling for this processor, once; later runs start at once"
+    watched: AbstractContextManager[None] = kernels.watch_compiling(
+        lambda: errors.print(text, style="dim")
+    )
+    return watched

@@ -25,7 +25,6 @@ def show_demo(
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:
-    """Train on real heart data with real prices, play a session, then serve."""
     bound = bind(host, port) if serve else None
     settings = Settings()
     migrate_database(settings.url)
@@ -39,7 +38,6 @@ def serve_api(
     port: Port = 8000,
     worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
 ) -> None:
-    """Serve the API; on the embedded database migrate it first."""
     bound = bind(host, port)
     settings = Settings()
     if settings.is_embedded:
@@ -52,7 +50,6 @@ def work(
         bool, typer.Option("--with-parent", help="End when standard input does.")
     ] = False,
 ) -> None:
-    """Take trainings from the queue until SIGTERM."""
     from app import worker
 
     logs.configure()
@@ -66,7 +63,6 @@ def migrate(
         bool, typer.Option("--seed-demo", help="Train and store the heart model.")
     ] = False,
 ) -> None:
-    """Bring the database to the present schema; change nothing on a current one."""
     settings = Settings()
     migrate_database(settings.url)
     if seed_demo:
@@ -76,7 +72,6 @@ def migrate(
 
 
 def compile_kernels() -> None:
-    """Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it."""
     warm_up()
     output.print("the kernels are compiled")
 

@@ -20,7 +20,6 @@ from core.selection.search import select
 
 
 def check_spec(data: Data, spec: Spec) -> None:
-    """Check a table and a spec together; write nothing."""
     wanted = files.load_spec(spec)
     checked = read_checked(data, wanted)
     dataset = checked.dataset
@@ -36,7 +35,6 @@ def train_model(
     spec: Spec,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")],
 ) -> None:
-    """Train a model on a table with prices."""
     files.check_writable(out, "--out")
     wanted = files.load_spec(spec)
     checked = read_checked(data, wanted)
@@ -60,7 +58,6 @@ def select_features(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Select the features that are worth knowing, one by one; write nothing."""
     wanted = files.load_spec(spec)
     params = parse_selection(wanted.selection or SelectionParams(), method, learner)
     wanted = replace(wanted, selection=params)

@@ -15,7 +15,7 @@ from core.kernels.bounds import Reach, Segments, bound_votes
 from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
 from core.kernels.draws import find_asking, tally_draws
 from core.kernels.histograms import add, add_parallel
-from core.kernels.jit import count_threads
+from core.kernels.jit import count_threads, watch_compiling
 from core.kernels.newton import (
     ABOVE,
     BELOW,

@@ -5,6 +5,7 @@ from types import FunctionType
 from typing import Any, cast
 
 from numba import get_num_threads, njit
+from numba.core import event
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
@@ -12,6 +13,29 @@ OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 def count_threads() -> int:
     """Return how many threads may compute at once: as many as parallel kernels use."""
     return int(get_num_threads())
+
+
+class FirstCompiling(event.Listener):
+    """Say once that something is compiled; what comes from the cache is not."""
+
+    def __init__(self, say: Callable[[], object]) -> None:
+        self.say: Callable[[], object] | None = say
+
+    def on_start(self, event: object) -> None:
+        """Say it the first time."""
+        del event
+        say, self.say = self.say, None
+        if say is not None:
+            say()
+
+    def on_end(self, event: object) -> None:
+        """Say nothing at the end."""
+        del event
+
+
+def watch_compiling(say: Callable[[], object]) -> Any:
+    """Return a context; `say` is called once should a kernel be compiled within."""
+    return event.install_listener("numba:compile", FirstCompiling(say))
 
 
 def kernel(function: Callable[..., Any]) -> Any:

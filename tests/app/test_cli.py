@@ -2,8 +2,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -587,12 +585,3 @@ def test_model_trained_on_0_and_1_predicts_rows_with_a_2(run, tmp_path):
     done = run("evaluate", path, tmp_path / "new.csv", "--budgets", "inf", "--json")
 
     assert json.loads(done.out)["error"] == [0.0]
-
-
-def test_command_starts_without_what_few_of_them_need():
-    code = "import app.cli, sys; print(*sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-
-    assert {"sklearn", "scipy.optimize", "scipy.stats"}.isdisjoint(run.stdout.split())

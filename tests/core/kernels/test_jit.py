@@ -1,6 +1,7 @@
 """The cache of a kernel, without numba: what is asked of it, and when it is emptied."""
 
 import pytest
+from numba.core import event
 
 from core.kernels import jit
 
@@ -57,3 +58,25 @@ def test_cache_that_names_a_lost_record_is_emptied(problem):
 
 def test_uncompiled_function_is_left_as_it_is():
     assert jit.see_callees(print, calling(print, print)) is print
+
+
+def test_first_compiling_alone_is_told():
+    told = []
+
+    with jit.watch_compiling(lambda: told.append("once")):
+        for _ in range(2):
+            with event.trigger_event("numba:compile"):
+                pass
+
+    assert told == ["once"]
+
+
+def test_compiling_is_told_to_nobody_afterwards():
+    told = []
+
+    with jit.watch_compiling(lambda: told.append("too late")):
+        pass
+    with event.trigger_event("numba:compile"):
+        pass
+
+    assert told == []

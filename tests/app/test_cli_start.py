@@ -1,0 +1,111 @@
+"""What the command line imports before it is told what to do, and what it says then."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from numba.core import event
+
+from app.cli import COMMANDS, load_command, options
+
+# What takes long to import.
+DEAR = {"numpy", "numba", "pydantic", "pyarrow", "sqlalchemy", "fastapi", "plotext"}
+
+
+def modules_of(code):
+    """The modules that a fresh interpreter has after some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules, sep='\\n')"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], []])
+def test_help_and_version_import_nothing_dear(words):
+    code = f"""
+import sys
+sys.argv = ["askless", *{words}]
+from app.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+"""
+    found = modules_of(code)
+
+    assert "typer" in found
+    assert DEAR & found == set()
+
+
+def test_command_starts_without_what_few_of_them_need():
+    found = modules_of("from app.cli import models, tables")
+
+    assert {"sklearn", "scipy.optimize", "scipy.stats", "sqlalchemy"} & found == set()
+
+
+def test_version_is_told(run):
+    finished = run("--version")
+
+    assert (finished.code, finished.out) == (0, "askless 0.1.0\n")
+
+
+def test_help_names_each_command(run):
+    shown = run("--help").out
+
+    assert [name for name in COMMANDS if name not in shown] == []
+
+
+def test_slip_in_a_command_is_told_the_nearest_one(run):
+    finished = run("evalute")
+
+    assert finished.code == 2
+    assert "evaluate" in finished.err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_says_the_sentence_of_the_table(name):
+    command = load_command(name)
+
+    assert (command.name, command.help) == (name, COMMANDS[name].sentence)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("askless sel", "select"), ("askless ask --bud", "--budget")],
+)
+def test_shell_completes_commands_and_options(words, expected):
+    place = str(len(words.split()) - 1)
+    code = "import sys; sys.argv[0] = 'askless'; import app.cli; app.cli.main()"
+    asked = {"COMP_WORDS": words, "COMP_CWORD": place}
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **asked, "_ASKLESS_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert expected in done.stdout.split()
+
+
+def test_compiling_is_told_once(capsys):
+    with options.say_compiling():
+        for _ in range(2):
+            with event.trigger_event("numba:compile"):
+                pass
+
+    assert capsys.readouterr().err.count("compiling for this processor") == 1
+
+
+def test_nothing_is_told_of_kernels_that_are_compiled(capsys):
+    with options.say_compiling():
+        pass
+    with event.trigger_event("numba:compile"):
+        pass
+
+    assert capsys.readouterr().err == ""

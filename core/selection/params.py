@@ -9,7 +9,7 @@ SelectionMethod = Literal["fs2boost", "ifs2boost", "sfs"]
 SelectionLearner = Literal["knn", "stump"]
 SelectionCriterion = Literal["z", "z_prime"]
 
-# The paper gives no k; what others do is in docs/selection.md.
+# The paper gives no k; what others do is in docs/evidence.md.
 N_NEIGHBOURS = 10
 
 

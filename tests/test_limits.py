@@ -38,6 +38,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "parameters": {
         "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
+        "app/cli/tables.py train_model": "One for each option of the command.",
         "app/cli/models.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/cli/models.py predict_rows": "One for each option of the command.",

@@ -9,6 +9,14 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from app.cli.changes import (
+    Algorithm,
+    CurveBudgets,
+    Effort,
+    Folds,
+    Rounds,
+    load_changed,
+)
 from app.cli.options import Data, Spec, output, read_checked
 from app.documents import files
 from app.terminal import selected, show
@@ -34,9 +42,21 @@ def train_model(
     data: Data,
     spec: Spec,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")],
+    algorithm: Algorithm = None,
+    effort: Effort = None,
+    rounds: Rounds = None,
+    folds: Folds = None,
+    budgets: CurveBudgets = None,
 ) -> None:
     files.check_writable(out, "--out")
-    wanted = files.load_spec(spec)
+    given = {
+        "--algorithm": algorithm,
+        "--effort": effort,
+        "--rounds": rounds,
+        "--folds": folds,
+        "--budgets": budgets,
+    }
+    wanted = load_changed(spec, given)
     checked = read_checked(data, wanted)
     training = train(checked, wanted)
     model = show.pull(training, "training")

@@ -91,6 +91,12 @@ class SpecValidation(Shape):
     folds: Annotated[int, BeforeValidator(read_folds, json_schema_input_type=int)] = (
         Field(default=5, examples=[5], description="0, or 2 to 50.")
     )
+    budgets: Annotated[list[Amount], Field(max_length=MAX_BUDGETS)] = Field(
+        default=[],
+        examples=[[20.0, 60.0]],
+        description="Budgets that the curve tells of, besides those that the model "
+        "tells apart.",
+    )
 
 
 NO_FOLDS = SpecValidation(folds=0)
@@ -251,7 +257,8 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
             **fixed,  # type: ignore[arg-type]  # checked by their own rules
         ),
         auto=auto,
-        folds=0 if document.validation is None else document.validation.folds,
+        folds=(document.validation or NO_FOLDS).folds,
+        curve_budgets=tuple((document.validation or NO_FOLDS).budgets),
         certify_share=None if certificate is None else certificate.share,
         certify_budgets=tuple(certificate.budgets or ()) if certificate else (),
         selection=None if selection is None else SelectionParams(**dict(selection)),

@@ -21,10 +21,11 @@ class TrainingSpec:
     `auto` are parameters to be chosen on held-out rows (`core.pipeline.choosing.tune`).
     `seed` decides the folds. There are fewer of them where classes, or the row groups
     that stay together, have fewer members (`make_folds`); 0: no validation, hence
-    neither curve nor calibration. `selection` None: every feature may be read.
-    `certify_share` None: no row is set aside, hence no certificate and no label set.
-    They are for `certify_budgets` in micro-units; none: for those that the model tells
-    apart.
+    neither curve nor calibration. `curve_budgets`, in micro-units, are budgets that
+    the curve tells of, besides those that the model tells apart. `selection` None:
+    every feature may be read. `certify_share` None: no row is set aside, hence no
+    certificate and no label set. They are for `certify_budgets` in micro-units; none:
+    for those that the model tells apart.
     """
 
     table: TableSpec
@@ -33,6 +34,7 @@ class TrainingSpec:
     auto: frozenset[AutoName] = frozenset()
     seed: int = 0
     folds: Annotated[int, Interval(ge=0, le=50)] = 5
+    curve_budgets: tuple[int, ...] = ()
     selection: SelectionParams | None = None
     certify_share: Annotated[
         Annotated[float, Interval(gt=0, le=0.5)] | None,

@@ -133,7 +133,7 @@ def validate_whole(
         held_out, rows = [one.ensemble for one in folds], [one.rows for one in folds]
         room = 1.0 if aside is None else 0.5
         found = yield from pass_on(
-            validate(whole, held_out, rows, spec.seed),
+            validate(whole, held_out, rows, spec.seed, spec.curve_budgets),
             lambda share: part.validated(room * share),
         )
         whole, before = replace(whole, calibrations=found.calibrations), room

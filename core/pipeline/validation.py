@@ -51,13 +51,18 @@ class Validated(NamedTuple):
 
 
 def validate(
-    whole: Ensemble, held_out: Sequence[Ensemble], rows: Sequence[Dataset], seed: int
+    whole: Ensemble,
+    held_out: Sequence[Ensemble],
+    rows: Sequence[Dataset],
+    seed: int,
+    named: Sequence[int] = (),
 ) -> Generator[float, None, Validated]:
     """Find the curve and the calibrations from ensembles and the rows they never saw.
 
     Yields how much of it is done, 0 to 1; also to let itself be stopped. The purchases
     of the ensemble trained on every row give the budgets. `rows` are those that the
     ensemble at the same place in `held_out` was not trained on, `seed` that of draws.
+    The curve has the budgets `named` too, in micro-units.
     Of an algorithm with several candidates the curve is that of the policies kept.
     """
     pairs = list(zip(held_out, rows, strict=True))
@@ -82,7 +87,8 @@ def validate(
         )
         ranges = comparison.ranges
         calibrated = [(replace(one, ranges=ranges), part) for one, part in calibrated]
-    curves = []
+    curves, amounts = [], {one for one in budgets if one is not None}
+    budgets = (*sorted(amounts.union(named)), None)
     for ensemble, part in calibrated:
         curves.append(evaluate(ensemble, part, budgets, seed=seed))
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(calibrated)

@@ -1,0 +1,83 @@
+"""Options of `train` that go before what its spec says."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.documents.files import read_text
+from app.documents.spec import read_spec
+from app.documents.text import parse_spec
+from core.errors import Refusal, RefusedError
+from core.pipeline.spec import TrainingSpec
+from core.training.algorithms import ALGORITHMS
+
+Algorithm = Annotated[
+    str | None, typer.Option(help=f"{', '.join(ALGORITHMS)}; else the spec's.")
+]
+Effort = Annotated[
+    str | None, typer.Option(help="fast, standard or thorough; else the spec's.")
+]
+Rounds = Annotated[
+    str | None, typer.Option(help="Weak hypotheses, or trees; else the spec's.")
+]
+Folds = Annotated[
+    str | None, typer.Option(help="For honest figures; 0: none. Else the spec's.")
+]
+CurveBudgets = Annotated[
+    str | None,
+    typer.Option(
+        "--budgets", "--budget", help="Such as 20,60: to measure the error at, too."
+    ),
+]
+
+# Where in a spec stands what an option says.
+PLACES = {
+    "--algorithm": ("algorithm",),
+    "--effort": ("effort",),
+    "--rounds": ("params", "rounds"),
+    "--folds": ("validation", "folds"),
+    "--budgets": ("validation", "budgets"),
+}
+LIST = "--budgets"
+
+NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
+
+
+def load_changed(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
+    """Read a spec with what options say instead; None: they say nothing."""
+    raw = parse_spec(read_text(path), str(path))
+    named = {option: text for option, text in given.items() if text is not None}
+    for option, text in named.items():
+        words = [read_word(word.strip()) for word in text.split(",")]
+        raw = put(raw, PLACES[option], words if option == LIST else words[0])
+    try:
+        return read_spec(raw)
+    except RefusedError as error:
+        raise RefusedError(by_option(one, named) for one in error.refusals) from None
+
+
+def put(raw: Any, place: tuple[str, ...], value: object) -> dict[str, Any]:
+    """Return a part of a spec with a value at a place of it."""
+    first, *rest = place
+    inner = raw if isinstance(raw, dict) else {}
+    return inner | {first: put(inner.get(first), tuple(rest), value) if rest else value}
+
+
+def read_word(text: str) -> object:
+    """Return the number that a text is, exactly; else the text."""
+    if not NUMBER.fullmatch(text):
+        return text
+    return int(text) if text.isdecimal() else Decimal(text)
+
+
+def by_option(one: Refusal, named: Mapping[str, str]) -> Refusal:
+    """A refusal by the name of the option that it is about."""
+    for option in named:
+        field = ".".join(PLACES[option])
+        if one.field == field or one.field.startswith(f"{field}["):
+            return Refusal(option, one.rule, one.found)
+    return one

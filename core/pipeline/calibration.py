@@ -7,7 +7,7 @@ import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Calibration
-from core.session.probability import PLAIN, apply_link, near_knots, sigmoid
+from core.session.probability import PLAIN, apply_link, apply_near, near_knots, sigmoid
 
 # In rows: what it costs to move a coefficient by 1 from the plain link, times 2. Weak
 # enough not to bend a few hundred rows, strong enough that rows which a single line
@@ -98,11 +98,12 @@ def fit(
     plain = np.hstack((offset.repeat(observed.scores.shape[1], axis=1), slope))
     link = plain if start is None else start.link
     room = (None, None) if has_offsets else (0.0, 0.0)
+    near = near_knots(observed.shares)
     for _ in range(N_LOOKS):
         step = minimize(
             penalised_loss,
             link.ravel(),
-            args=(plain, observed),
+            args=(plain, observed, near),
             jac=True,
             method="L-BFGS-B",
             bounds=([room] * (link.shape[1] - 1) + [(0.0, None)]) * N_KNOTS,
@@ -117,20 +118,23 @@ def fit(
 
 
 def penalised_loss(
-    coefficients: FloatArray, plain: FloatArray, observed: HeldOutVotes
+    coefficients: FloatArray,
+    plain: FloatArray,
+    observed: HeldOutVotes,
+    near: FloatArray,
 ) -> tuple[float, FloatArray]:
     """Log-loss with the penalty, and how it changes with each coefficient.
 
-    `coefficients` are those of a link, one knot after the other.
+    `coefficients` are those of a link, one knot after the other; `near` are what
+    `near_knots` finds of the shares, which is the same at every step.
     """
     link = coefficients.reshape(plain.shape)
-    losses, pulls = losses_of(link, observed)
+    losses, pulls = losses_of(apply_near(link, observed.scores, near), observed)
     pulls *= observed.weights[:, None]
     by_slope = (pulls * observed.scores).sum(axis=1, keepdims=True)
     if pulls.shape[1] == 1:
         by_slope *= 2.0
     # No product of matrices: its threads wait for one another over such small ones.
-    near = near_knots(observed.shares)
     changes = np.einsum("nk,nl->kl", near, np.hstack((pulls, by_slope)))
     away = link - plain
     loss = (losses * observed.weights).sum() + PENALTY / 2 * (away**2).sum()
@@ -138,10 +142,12 @@ def penalised_loss(
 
 
 def losses_of(
-    link: FloatArray, observed: HeldOutVotes
+    logits: FloatArray, observed: HeldOutVotes
 ) -> tuple[FloatArray, FloatArray]:
-    """Log-loss of each vote, and how it changes with each logit, (n, n_outputs)."""
-    logits = apply_link(link, observed.scores, observed.shares)
+    """Log-loss of each vote, and how it changes with each logit, (n, n_outputs).
+
+    The logits are changed.
+    """
     if logits.shape[1] == 1:
         signs = 2.0 * observed.targets - 1.0
         leads = signs * logits[:, 0]
@@ -158,7 +164,8 @@ def losses_of(
 
 def log_loss(link: FloatArray, observed: HeldOutVotes) -> float:
     """Log-loss over all votes, in rows."""
-    losses, _ = losses_of(link, observed)
+    logits = apply_link(link, observed.scores, observed.shares)
+    losses, _ = losses_of(logits, observed)
     return float((losses * observed.weights).sum())
 
 

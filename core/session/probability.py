@@ -50,7 +50,12 @@ def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> Floa
     `link` (N_KNOTS, n_outputs + 1) has the offsets, and in its last column the slopes;
     one column of offsets is that of every output.
     """
-    there = np.einsum("...k,kl->...l", near_knots(shares), link)
+    return apply_near(link, scores, near_knots(shares))
+
+
+def apply_near(link: FloatArray, scores: FloatArray, near: FloatArray) -> FloatArray:
+    """Return the same from what `near_knots` found of the shares; (..., n_outputs)."""
+    there = np.einsum("...k,kl->...l", near, link)
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores
     logits: FloatArray = there[..., :-1] + there[..., -1:] * odds
     return logits

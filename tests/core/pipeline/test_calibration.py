@@ -21,7 +21,7 @@ from core.pipeline.validation import (
     spread_rows,
     thin,
 )
-from core.session.probability import decide
+from core.session.probability import decide, near_knots
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.training.params import BoostParams
@@ -96,14 +96,15 @@ def test_change_of_the_loss_is_its_gradient():
             np.zeros(20, np.int64),
         )
         plain = np.repeat([[0.0, 1.0]], (n_outputs, 1), axis=1).repeat(N_KNOTS, axis=0)
+        near = near_knots(votes.shares)
         point = plain.ravel() + generator.normal(size=plain.size)
 
-        _, changes = penalised_loss(point, plain, votes)
+        _, changes = penalised_loss(point, plain, votes, near)
 
         measured = [
             (
-                penalised_loss(point + step, plain, votes)[0]
-                - penalised_loss(point - step, plain, votes)[0]
+                penalised_loss(point + step, plain, votes, near)[0]
+                - penalised_loss(point - step, plain, votes, near)[0]
             )
             / 2e-5
             for step in 1e-5 * np.eye(plain.size)
@@ -166,7 +167,7 @@ def voters():
 
 
 @pytest.mark.parametrize(
-    ("n_outputs", "n_parts"), [(1, 1), (2, 1), (3, 2), (10, 4), (1000, 12)]
+    ("n_outputs", "n_parts"), [(1, 2), (2, 3), (3, 5), (10, 12), (1000, 12)]
 )
 def test_rows_are_spread_for_several_classes(n_outputs, n_parts):
     parts = spread_rows(MAX_ROWS, MAX_BUDGETS, n_outputs)

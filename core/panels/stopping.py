@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.panels import Panel, to_chances
 from core.model.stopping import ErrorCosts, Stopping, StoppingRule, expect_costs
@@ -22,9 +23,6 @@ N_RATES, N_FOLDS = 24, 5
 
 # A micro-unit of the whole ladder saves at least such a share of the worst error.
 LEAST_SAVED = 1e-3
-
-# A threshold that every risk exceeds; and what counts as rounding.
-ALWAYS, LEAST_GAIN = -1.0, 1e-12
 
 
 class Judged(NamedTuple):
@@ -178,29 +176,14 @@ def learn_steps(judged: Judged, rate: float) -> Steps:
     the mean of the one that came and the one to be expected, which varies less. Ties
     go to the panel that is preferred, and to fewer rows that go on.
     """
-    costs = (judged.losses + judged.risks) / 2
-    n_panels = costs.shape[0]
-    targets, thresholds = np.arange(n_panels), np.full(n_panels, np.inf)
-    for here, risks in enumerate(judged.risks):
-        ways = np.flatnonzero(judged.prices[here] != NO_WAY)
-        if not ways.size:
-            continue
-        order = np.argsort(-risks, kind="stable")
-        ordered = risks[order]
-        onward = rate * judged.prices[here, ways][:, None] + costs[ways]
-        gains = judged.weights * (costs[here] - onward)
-        sums = np.cumsum(gains[:, order], axis=1)
-        # Rows of the same risk go on together.
-        sums[:, :-1][:, ordered[1:] == ordered[:-1]] = -np.inf
-        way, place = np.unravel_index(int(sums.argmax()), sums.shape)
-        if sums[way, place] <= LEAST_GAIN:
-            continue
-        targets[here], thresholds[here] = ways[way], ALWAYS
-        if place + 1 < ordered.size:
-            thresholds[here] = (ordered[place] + ordered[place + 1]) / 2
-        goes = risks > thresholds[here]
-        costs[here, goes] = onward[way, goes]
-    return Steps(targets, thresholds)
+    risks = np.ascontiguousarray(judged.risks)
+    orders = np.argsort(-risks, axis=1, kind="stable")
+    ways = kernels.Ways(judged.prices, risks, orders, judged.weights)
+    n_panels = risks.shape[0]
+    steps = Steps(np.empty(n_panels, np.int64), np.empty(n_panels))
+    costs = np.ascontiguousarray(judged.losses + risks) / 2
+    kernels.learn_ways(ways, rate, costs, *steps)
+    return steps
 
 
 def follow_steps(judged: Judged, steps: Steps) -> tuple[FloatArray, FloatArray]:
@@ -238,14 +221,14 @@ def stay_at(prices: IntArray, number: int) -> Steps:
     targets = np.arange(prices.shape[0])
     has_way = prices[:, number] != NO_WAY
     targets[has_way] = number
-    return Steps(targets, np.where(has_way, ALWAYS, np.inf))
+    return Steps(targets, np.where(has_way, kernels.ALWAYS, np.inf))
 
 
 def find_hull(points: Sequence[Point]) -> list[Point]:
     """Return points on the lower convex hull, by spend, as long as the error falls."""
     hull: list[Point] = []
     for point in sorted(points, key=lambda one: (one.spend, one.error)):
-        if hull and point.error >= hull[-1].error - LEAST_GAIN:
+        if hull and point.error >= hull[-1].error - kernels.LEAST_LEAD:
             continue
         while len(hull) > 1 and is_above(hull[-2], hull[-1], point):
             hull.pop()

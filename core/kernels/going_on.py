@@ -1,0 +1,77 @@
+"""Compiled search for where a case goes on to, above which risk."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.kernels.jit import kernel
+
+# A threshold that every risk exceeds; and what counts as rounding.
+ALWAYS, LEAST_LEAD = -1.0, 1e-12
+
+
+class Ways(NamedTuple):
+    """Ways from panels to others, and the rows that they are judged by."""
+
+    #: (n_panels, n_panels), in micro-units; negative where there is no way
+    prices: IntArray
+    #: (n_panels, n_rows)
+    risks: FloatArray
+    #: (n_panels, n_rows), rows of greatest risk first
+    orders: IntArray
+    #: (n_rows,)
+    weights: FloatArray
+
+
+@kernel
+def judge_way(ways, here, costs, onward, best):
+    """Return the most that the rows of greatest risk gain by a way, and their last.
+
+    costs: (n_panels, n_rows), of which `onward` are those of the rows that go on. Rows
+    of the same risk go on together; nothing of no more than `best` is found, -1.
+    """
+    order, risks, weights = ways.orders[here], ways.risks[here], ways.weights
+    n_rows, found, total = order.shape[0], -1, 0.0
+    for place in range(n_rows):
+        row = order[place]
+        total += weights[row] * (costs[here, row] - onward[row])
+        if total > best:
+            is_last = place + 1 == n_rows
+            if is_last or risks[row] != risks[order[place + 1]]:
+                best, found = total, place
+    return best, found
+
+
+@kernel
+def learn_ways(ways, rate, costs, out_targets, out_thresholds):
+    """Write where each panel goes on to, above which risk; panels in their order.
+
+    costs: (n_panels, n_rows), error costs of a stop; become those of going on. The
+    outputs are (n_panels,): a panel's own position, where nothing is gained.
+    """
+    n_panels, n_rows = costs.shape
+    onward = np.empty(n_rows)
+    for here in range(n_panels):
+        out_targets[here], out_thresholds[here] = here, np.inf
+        best, last, most = LEAST_LEAD, -1, costs[here].max()
+        for there in range(n_panels):
+            price = rate * ways.prices[here, there]
+            # Where even the best row gains nothing, none does.
+            if ways.prices[here, there] < 0 or price + costs[there].min() >= most:
+                continue
+            onward[:] = price + costs[there]
+            best, place = judge_way(ways, here, costs, onward, best)
+            if place >= 0:
+                out_targets[here], last = there, place
+        if last < 0:
+            continue
+        order, risks = ways.orders[here], ways.risks[here]
+        out_thresholds[here] = ALWAYS
+        if last + 1 < n_rows:
+            out_thresholds[here] = (risks[order[last]] + risks[order[last + 1]]) / 2
+        target = out_targets[here]
+        price = rate * ways.prices[here, target]
+        for row in range(n_rows):
+            if risks[row] > out_thresholds[here]:
+                costs[here, row] = price + costs[target, row]

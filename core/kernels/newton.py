@@ -214,7 +214,7 @@ def grow_tree(table, rows, pulls, growth, is_open, out_tree):
         nodes: 0 (below -1, above 1), 1 (below -2, above -3)
     """
     n_leaves, n_columns = growth.leaves, table.codes.shape[0]
-    sums = np.zeros((n_leaves, n_columns, N_COARSE, N_SUMS))
+    sums = np.empty((n_leaves, n_columns, N_COARSE, N_SUMS))
     bounds = np.zeros((n_leaves, 2), np.int64)
     splits = np.zeros((n_leaves, N_NODE), np.int64)
     gains = np.zeros(n_leaves)
@@ -247,15 +247,28 @@ def grow_tree(table, rows, pulls, growth, is_open, out_tree):
 
 
 @kernel
+def take_sums(sums, last, out_sums):
+    """Take sums by code from others; of the codes before the last, and of `LOST`."""
+    for one in range(N_SUMS):
+        out_sums[LOST, one] -= sums[LOST, one]
+        for code in range(last):
+            out_sums[code, one] -= sums[code, one]
+
+
+@kernel
 def sum_sides(table, is_open, rows, pulls, leaves):
     """Sum the smaller of two new leaves; the other is what is left of their parent."""
     sums, bounds, leaf, other = leaves
     sizes = bounds[:, 1] - bounds[:, 0]
     small, large = (leaf, other) if sizes[leaf] <= sizes[other] else (other, leaf)
-    sums[large] = sums[leaf]
     its_rows = rows[bounds[small, 0] : bounds[small, 1]]
+    if small == leaf:
+        sums[other] = sums[leaf]
     sum_leaf(table, is_open, its_rows, pulls, sums[small])
-    sums[large] -= sums[small]
+    for column in range(is_open.shape[0]):
+        if is_open[column]:
+            last = last_code(table, column)
+            take_sums(sums[small, column], last, sums[large, column])
 
 
 @kernel

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from core import kernels
 from core.arrays import FloatArray, IntArray
 from core.model.panels import MAX_LOGIT
 
@@ -75,6 +76,14 @@ def fit_link(
 
     Platt (1999), of several classes one slope and an offset each.
     """
+    n_outputs = votes.shape[1]
+    start = np.append(2.0, np.zeros(n_outputs))
+    hold, is_positive = np.full(start.size, 2e-3), start > 0.0
+    if n_outputs == 1:
+        inputs = np.hstack((votes, np.ones_like(votes)))
+        held = kernels.Held(start, hold, is_positive)
+        slope, offset = fit_two(inputs, targets, weights, held)
+        return float(slope), np.array([offset])
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
         losses, pulls = losses_and_pulls(x[0] * votes + x[1:], targets)
@@ -83,7 +92,6 @@ def fit_link(
         away = x - start
         return float(losses @ weights + 1e-3 * away @ away), changes + 2e-3 * away
 
-    start = np.append(2.0, np.zeros(votes.shape[1]))
     free = [(None, None)] * votes.shape[1]
     found = descend(loss, start, [(0.0, None), *free])
     return float(found[0]), found[1:]
@@ -101,6 +109,10 @@ def fit_weights(
     `logits` (n_predictors, n_rows, n_outputs) of rows not fitted to; none weighs less
     than 0, and each is held to its start, by `hold` rows.
     """
+    if logits.shape[2] == 1:
+        every = np.ones(start.size, np.bool_)
+        held = kernels.Held(start, np.full(start.size, 2.0 * hold), every)
+        return fit_two(logits[:, :, 0].T, targets, weights, held)
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
         losses, pulls = losses_and_pulls(np.einsum("p,pnk->nk", x, logits), targets)
@@ -110,3 +122,13 @@ def fit_weights(
         return float(losses @ weights + hold * away @ away), changes
 
     return descend(loss, start, [(0.0, None)] * start.size)
+
+
+def fit_two(
+    inputs: FloatArray, targets: IntArray, weights: FloatArray, held: kernels.Held
+) -> FloatArray:
+    """Return the coefficients of least log-loss of two classes; from their centres."""
+    found = held.centres.copy()
+    laid = np.ascontiguousarray(inputs)
+    kernels.fit_logits(laid, targets, np.ascontiguousarray(weights), held, found)
+    return found

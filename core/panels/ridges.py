@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core import kernels
 from core.arrays import FloatArray, Floats, IntArray
 from core.model.panels import (
     KernelRidge,
@@ -12,12 +13,21 @@ from core.model.panels import (
     draw_waves,
     lay_waves,
 )
-from core.panels.chances import descend, fit_link, losses_and_pulls, mean_loss
+from core.panels.chances import (
+    descend,
+    fit_link,
+    fit_two,
+    losses_and_pulls,
+    mean_loss,
+)
 from core.panels.rows import HeldOut, PanelRows
 from core.panels.solving import FewRows, ManyRows
 
 # What is added to the squares of the coefficients of the logistic one.
 LOGISTIC_HOLDS = (3.0, 20.0)
+
+# Rows times the square of columns up to which two classes are fitted by Newton steps.
+MOST_PRODUCTS = 1 << 21
 
 # Kernels by their width in medians of the distances.
 WIDTHS = {"laplace": 1.0 / 0.6, "gauss": 1.0 / np.sqrt(0.5)}
@@ -135,6 +145,15 @@ def solve_logistic(
     """Minimise the log-loss plus hold/2 times the squares of the coefficients."""
     n_columns, n_outputs = columns.shape[1], rows.n_outputs
     begin = np.vstack((np.zeros((n_columns, n_outputs)), rows.starts))
+    if n_outputs == 1 and rows.n_rows * n_columns**2 <= MOST_PRODUCTS:
+        weights = rows.weights.copy()
+        if left_out is not None:
+            weights[left_out] = 0.0
+        inputs = np.hstack((columns, np.ones((rows.n_rows, 1))))
+        holds = np.append(np.full(n_columns, hold), 0.0)
+        held = kernels.Held(begin[:, 0], holds, np.zeros(n_columns + 1, np.bool_))
+        found = fit_two(inputs, rows.targets, weights, held)
+        return LogisticRidge(found[:-1, None], found[-1:])
     if start is not None:
         begin = np.vstack((start.coefficients, start.offsets))
     kept = np.setdiff1d(np.arange(rows.n_rows), () if left_out is None else left_out)

@@ -1,0 +1,139 @@
+"""Compiled logistic regression of two classes, by Newton steps."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import BoolArray, FloatArray
+from core.kernels.jit import kernel
+
+# Steps at most, what one is shortened to at least, and the share of the first loss
+# that a step gains at least, except the last.
+MOST_STEPS, LEAST_SIZE, LEAST_SHARE = 100, 1e-6, 1e-10
+
+# A pivot counts as so much at least: where every chance is sure, nothing is curved.
+LEAST_PIVOT = 1e-10
+
+
+class Held(NamedTuple):
+    """What coefficients are held to, and how."""
+
+    #: (n_columns,)
+    centres: FloatArray
+    #: (n_columns,), half of it times the squared distance is added to the loss
+    holds: FloatArray
+    #: (n_columns,), which are not below 0
+    is_positive: BoolArray
+
+
+class Slopes(NamedTuple):
+    """How a loss changes with coefficients."""
+
+    #: (n_columns,)
+    gradient: FloatArray
+    #: (n_columns, n_columns), from the diagonal on
+    curvature: FloatArray
+
+
+@kernel
+def sum_log_loss(inputs, targets, weights, coefficients, out_slopes):
+    """Return the log-loss of rows, and write how it changes."""
+    n_columns = inputs.shape[1]
+    gradient, curvature = out_slopes
+    gradient[:] = 0.0
+    curvature[:] = 0.0
+    total = 0.0
+    for row in range(inputs.shape[0]):
+        weight, values = weights[row], inputs[row]
+        if weight == 0.0:
+            continue
+        logit = 0.0
+        for column in range(n_columns):
+            logit += values[column] * coefficients[column]
+        odds = np.exp(-abs(logit))
+        chance = (1.0 if logit > 0.0 else odds) / (1.0 + odds)
+        lead = logit if targets[row] == 1 else -logit
+        total += weight * (np.log1p(odds) + max(-lead, 0.0))
+        pull = weight * (chance - targets[row])
+        curve = weight * odds / (1.0 + odds) ** 2
+        for column in range(n_columns):
+            gradient[column] += pull * values[column]
+            curved, share = curvature[column], curve * values[column]
+            for other in range(column, n_columns):
+                curved[other] += share * values[other]
+    return total
+
+
+@kernel
+def hold_loss(coefficients, held, out_slopes):
+    """Return what holding coefficients adds to a loss, and add to its changes."""
+    total = 0.0
+    for column in range(coefficients.shape[0]):
+        away, hold = coefficients[column] - held.centres[column], held.holds[column]
+        total += hold * away * away / 2.0
+        out_slopes.gradient[column] += hold * away
+        out_slopes.curvature[column, column] += hold
+    return total
+
+
+@kernel
+def find_step(slopes, is_fixed, out_step):
+    """Write the Newton step of the coefficients that are not fixed.
+
+    By a root of the curvature (Cholesky), which is written over it.
+    """
+    root, step = slopes.curvature, out_step
+    n_columns = step.shape[0]
+    for column in range(n_columns):
+        step[column] = 0.0 if is_fixed[column] else -slopes.gradient[column]
+        if is_fixed[column]:
+            root[:column, column] = 0.0
+            root[column, column:] = 0.0
+            root[column, column] = 1.0
+    for column in range(n_columns):
+        pivot = np.sqrt(max(root[column, column], LEAST_PIVOT))
+        root[column, column] = pivot
+        root[column, column + 1 :] /= pivot
+        for below in range(column + 1, n_columns):
+            root[below, below:] -= root[column, below] * root[column, below:]
+        step[column] /= pivot
+        step[column + 1 :] -= step[column] * root[column, column + 1 :]
+    for column in range(n_columns - 1, -1, -1):
+        for after in range(column + 1, n_columns):
+            step[column] -= root[column, after] * step[after]
+        step[column] /= root[column, column]
+
+
+@kernel
+def fit_logits(inputs, targets, weights, held, out_coefficients):
+    """Move coefficients to the least log-loss of rows, held to what they are held to.
+
+    inputs: (n_rows, n_columns); targets: (n_rows,), 0 or 1; weights: (n_rows,), of 0
+    for rows left out; out_coefficients: (n_columns,), where it begins.
+
+    Notes
+    -----
+    Newton's steps, each halved until the loss falls; a coefficient that would go below
+    its bound stays there (projected Newton, Bertsekas 1982).
+    """
+    n_columns, moved = inputs.shape[1], out_coefficients
+    slopes = Slopes(np.empty(n_columns), np.empty((n_columns, n_columns)))
+    step, is_fixed = np.empty(n_columns), np.zeros(n_columns, np.bool_)
+    loss = sum_log_loss(inputs, targets, weights, moved, slopes)
+    loss += hold_loss(moved, held, slopes)
+    least, gain, n_steps = LEAST_SHARE * loss, np.inf, 0
+    while gain > least and n_steps < MOST_STEPS:
+        before = moved.copy()
+        for column in range(n_columns):
+            is_low = held.is_positive[column] and before[column] <= 0.0
+            is_fixed[column] = is_low and slopes.gradient[column] > 0.0
+        find_step(slopes, is_fixed, step)
+        size, found = 1.0, np.inf
+        while found > loss and size > LEAST_SIZE:
+            for column in range(n_columns):
+                place = before[column] + size * step[column]
+                moved[column] = max(place, 0.0) if held.is_positive[column] else place
+            found = sum_log_loss(inputs, targets, weights, moved, slopes)
+            found += hold_loss(moved, held, slopes)
+            size /= 2.0
+        gain, loss, n_steps = loss - found, found, n_steps + 1

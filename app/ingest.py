@@ -15,9 +15,9 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from core.errors import Refusal, RefusedError
+from core.table.cells import GAP_WORDS, MISSING_WORDS, UNNAMED
 from core.table.columns import Column, refuse_size
 
-MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 PARQUET_MAGIC = b"PAR1"
 MAX_EXAMPLES = 5
 # No line of a CSV may be longer.
@@ -36,8 +36,8 @@ def read_columns(
     """Read a table.
 
     `text` names columns whose cells are wanted as written. Others come as float64
-    where every cell is a number, else as text. Empty cells and the words of
-    `MISSING_WORDS` are missing. `memory`: see `read_table`.
+    where every cell is a number, white space and gaps aside (`core.table.cells`), else
+    as text. `memory`: see `read_table`.
     """
     return to_columns(read_table(source, memory), text)
 
@@ -54,7 +54,8 @@ def read_table(source: Source, memory: int | None = None) -> Any:
     """Read a pyarrow table, its format known by its first bytes.
 
     One that can't fit `memory`, the bytes that may still be taken, is refused before
-    it takes them.
+    it takes them. White space around names is no part of them; columns without a name
+    are called as pandas calls them, "Unnamed: 0".
     """
     rule = "must be readable"
     try:
@@ -69,8 +70,12 @@ def read_table(source: Source, memory: int | None = None) -> Any:
         if isinstance(error, MemoryError):
             rule = "reading must fit the memory"
         raise RefusedError([Refusal("table", rule, short(error))]) from None
-    refuse_names(table.column_names)
-    return table
+    names = [
+        name.strip() or f"{UNNAMED}{position}"
+        for position, name in enumerate(table.column_names)
+    ]
+    refuse_names(names)
+    return table.rename_columns(names)
 
 
 def read_content(source: Source, memory: int | None) -> bytes:
@@ -159,14 +164,12 @@ def header_names(content: bytes) -> list[str]:
 
 
 def refuse_names(names: list[str]) -> None:
-    """Refuse column names that are empty or stand twice."""
+    """Refuse column names that stand twice."""
     refusals = [
         Refusal(f"column {name!r}", "names must be unique", f"{count} columns")
         for name, count in Counter(names).items()
         if count > 1
     ]
-    if any(not name.strip() for name in names):
-        refusals.append(Refusal("header", "every column must have a name"))
     if refusals:
         raise RefusedError(refusals)
 
@@ -186,16 +189,34 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
         # The words true and false where the file has booleans.
         keep_text |= pa.types.is_boolean(cells.type)
         cells = cells.cast(pa.string())
-        if not keep_text:
-            with suppress(pa.ArrowInvalid):
-                cells = pc.utf8_trim_whitespace(cells).cast(pa.float64())
-                is_number = True
+        numbers = None if keep_text else as_numbers(cells)
+        if numbers is not None:
+            cells, is_number = numbers, True
     if is_number:
         numbers = cells.cast(pa.float64(), safe=False)
         return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))
     texts = np.empty(len(cells), dtype=np.object_)
     texts[:] = cells.to_pylist()
     return texts
+
+
+def as_numbers(cells: Any) -> Any:
+    """Return texts as float64, gaps among them as null; None if others are left."""
+    trimmed = pc.utf8_trim_whitespace(cells)
+    with suppress(pa.ArrowInvalid):
+        return trimmed.cast(pa.float64())
+    words = pa.array([*MISSING_WORDS, *GAP_WORDS])
+    is_gap = pc.or_(
+        pc.is_in(trimmed, value_set=words),
+        pc.is_in(pc.utf8_lower(trimmed), value_set=words),
+    )
+    known = trimmed.filter(pc.fill_null(pc.invert(is_gap), False))
+    with suppress(pa.ArrowInvalid):
+        known.cast(pa.float64())
+        kept = pc.if_else(is_gap, pa.scalar(None, pa.string()), trimmed)
+        # A column of gaps alone says nothing of numbers.
+        return kept.cast(pa.float64()) if len(known) else None
+    return None
 
 
 def short(error: Exception) -> str:

@@ -75,7 +75,7 @@ ARROWS = {
         "app.ingest",
         "core",
     ),
-    "app.ingest": (*LEAVES, "core.errors", "core.table.columns"),
+    "app.ingest": (*LEAVES, "core.errors", "core.table.cells", "core.table.columns"),
     "app.store": (
         *LEAVES,
         "app.store",
@@ -93,6 +93,7 @@ ARROWS = {
     "app.documents.fields": (
         "core.parameters",
         "core.session.policies",
+        "core.table.cells",
         "core.table.prices",
     ),
     "app.http": (

@@ -9,7 +9,7 @@ from core.model.ensemble import Ensemble
 from core.parameters import parameters
 from core.session.aims import check_aim
 from core.session.state import Aim
-from core.table.columns import parse_number
+from core.table.cells import parse_number
 
 AIMS = parameters(Aim)
 HELP = "To reach on average: mean_budget=75, wanted_error=.1 or error_price=500."

@@ -25,8 +25,9 @@ from core.pipeline.spec import TrainingSpec
 from core.session.certificates import COVERAGES
 from core.session.policies import POLICIES, check_policy
 from core.session.state import StopRule
+from core.table.cells import parse_number
 from core.table.check import CheckedTable
-from core.table.columns import Columns, parse_number
+from core.table.columns import Columns
 from core.table.prices import to_micros
 from core.training.params import BoostParams
 

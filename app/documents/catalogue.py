@@ -9,7 +9,7 @@ from pydantic import Field
 from app.documents.shape import Many, StoredShape
 from core.errors import Refusal
 from core.table.binning import MAX_CODES
-from core.table.catalogue import Catalogue, FeatureType
+from core.table.catalogue import OTHER, Catalogue, FeatureType
 
 Micros = Annotated[int, Field(ge=0, le=2**62)]
 
@@ -22,6 +22,8 @@ class FeatureShape(StoredShape):
     unit: str | None = None
     group: str | None = None
     categories: Annotated[Many[str], Field(max_length=MAX_CODES)]
+    missing: Many[str] = Field(default=(), exclude_if=lambda one: not one)
+    has_other: bool = Field(default=False, exclude_if=lambda one: not one)
 
 
 class GroupShape(StoredShape):
@@ -49,5 +51,7 @@ def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
             yield Refusal(f"{place}.cost_micros", rule)
         if list(feature.categories) != sorted(set(feature.categories)):
             yield Refusal(f"{place}.categories", "must be sorted and unique")
+        if feature.has_other and OTHER not in feature.categories:
+            yield Refusal(f"{place}.categories", f"must have {OTHER}, for unknown ones")
     if not groups <= {feature.group for feature in catalogue.features}:
         yield Refusal(f"{where}.groups", "must each have a member")

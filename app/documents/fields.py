@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from core.parameters import as_number
 from core.session.policies import POLICIES
+from core.table.cells import number_text
 from core.table.prices import read_amount
 
 MAX_NAME = 200
@@ -54,6 +55,16 @@ def read_label(raw: Any) -> str:
     return str(raw) if isinstance(raw, int | Decimal) else check_text(raw)
 
 
+def read_mark(raw: Any) -> str:
+    """Return a word or number that stands for a missing value, as text."""
+    if isinstance(raw, str):
+        return check_text(raw.strip())
+    number = as_number(raw, float)
+    if not math.isfinite(number):
+        raise ValueError("must be a word or a number")
+    return number_text(number)
+
+
 def read_error_cost(raw: Any) -> float:
     value = as_number(raw, float)
     if not 0 <= value <= MAX_ERROR_COST:
@@ -85,6 +96,7 @@ Unit = Annotated[
 Label = Annotated[
     str, BeforeValidator(read_label, json_schema_input_type=str | int | bool)
 ]
+Mark = Annotated[str, BeforeValidator(read_mark, json_schema_input_type=str | float)]
 Policy = Annotated[
     str,
     BeforeValidator(read_policy, json_schema_input_type=str),

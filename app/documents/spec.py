@@ -4,15 +4,30 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
-from app.documents.fields import Amount, ErrorCost, Label, Name, Text, Unit
+from app.documents.fields import (
+    Amount,
+    ErrorCost,
+    Label,
+    Mark,
+    Name,
+    Text,
+    Unit,
+)
 from app.documents.mending import FRESH, mend, refusals_of
 from app.documents.shape import Shape, shape_of
+from app.documents.spec_features import (
+    Rare,
+    SpecFeature,
+    SpecGroup,
+    build_features,
+    name_members,
+)
 from core.errors import Refusal, RefusedError
 from core.parameters import parameters
 from core.pipeline.choosing import AUTO_NAMES
 from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
 from core.selection.params import SelectionParams
-from core.table.catalogue import Feature, FeatureType, Group
+from core.table.catalogue import Group
 from core.table.spec import (
     TableSpec,
     check_features,
@@ -54,33 +69,6 @@ def read_folds(raw: Any) -> int:
     if raw == 1:
         raise ValueError("must be 0 or at least 2")
     return int(parameters(TrainingSpec)["folds"].check(raw))
-
-
-class SpecFeature(Shape):
-    """A column that costs something to read."""
-
-    name: Name = Field(examples=["chol"])
-    label: Text | None = Field(default=None, examples=["Serum cholesterol"])
-    type: FeatureType | None = Field(
-        default=None,
-        examples=["number"],
-        description="By default what the column suggests.",
-    )
-    unit: Text | None = Field(default=None, examples=["mg/dL"])
-    cost: Amount = Field(
-        default=1_000_000, examples=[5.17], json_schema_extra={"default": 1}
-    )
-    group: Text | None = Field(default=None, examples=["blood"])
-
-
-class SpecGroup(Shape):
-    """Features that share a one-time fee, or, as a bundle, have one price."""
-
-    name: Name = Field(examples=["blood"])
-    fee: Amount | None = Field(default=None, examples=[2.1])
-    price: Amount | None = Field(default=None, examples=[None])
-    label: Text | None = Field(default=None, examples=["blood sample"])
-    members: list[Text] | None = Field(default=None, examples=[["chol", "fbs"]])
 
 
 class SpecParams(shape_of(BoostParams, ("algorithm", "effort", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
@@ -155,8 +143,29 @@ class SpecDocument(Shape):
     )
     cost_unit: Unit = Field(default="", examples=["CAD"])
     features: list[SpecFeature] | None = None
-    costs: dict[str, Amount] | None = Field(default=None, examples=[{}])
+    costs: dict[str, Amount] | None = Field(
+        default=None,
+        examples=[{}],
+        description="By name, or by pattern such as lab_*; the name wins, then the "
+        "pattern with the most letters.",
+    )
     groups: list[SpecGroup] | None = None
+    ignore: list[Text] | None = Field(
+        default=None,
+        examples=[["patient_id"]],
+        description="Columns that are no features: names, or patterns such as tmp_*.",
+    )
+    missing: list[Mark] | None = Field(
+        default=None,
+        examples=[["n.d.", -999]],
+        description="Words and numbers that stand for a missing value in all features.",
+    )
+    rare: Rare | None = Field(
+        default=None,
+        examples=[20],
+        description="Categories of fewer rows become one, `other`, and so does every "
+        "category that training did not see.",
+    )
     algorithm: Annotated[
         str,
         BeforeValidator(check_algorithm, json_schema_input_type=str),
@@ -268,33 +277,19 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
 
 def build_table(document: SpecDocument) -> TableSpec:
     """Return what a document asks of its table."""
-    groups = document.groups or []
-    members: dict[str, str] = {}
-    for group in groups:
-        for member in group.members or []:
-            members.setdefault(member, group.name)
-    bundles = {group.name for group in groups if group.price is not None}
-    features = document.features
+    features, groups = document.features, document.groups or []
     return document.to(
         TableSpec,
         displays=document.classes or {},
-        features=None
-        if features is None
-        else tuple(build_feature(one, members, bundles) for one in features),
+        features=None if features is None else build_features(features, groups),
         untyped=frozenset(one.name for one in features or () if one.type is None),
         costs=document.costs or {},
         groups=tuple(
             Group(one.name, one.fee or 0, one.price, one.label) for one in groups
         ),
-        members=members,
+        members=name_members(groups),
+        ignore=tuple(document.ignore or ()),
+        missing=tuple(document.missing or ()),
+        rare=document.rare or 0,
+        rares={one.name: one.rare for one in features or () if one.rare is not None},
     )
-
-
-def build_feature(
-    one: SpecFeature, members: dict[str, str], bundles: set[str]
-) -> Feature:
-    """Return a feature; a member of a bundle costs nothing itself by default."""
-    group = one.group or members.get(one.name)
-    is_free = group in bundles and "cost" not in one.model_fields_set
-    given = dict(one) | {"type": one.type or "number", "group": group}
-    return Feature(**given | ({"cost": 0} if is_free else {}))

@@ -13,7 +13,8 @@ from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.answers import parse_answer
 from core.session.state import Answer, Outcome, Question, State
-from core.table.catalogue import Catalogue, Feature
+from core.table.catalogue import UNSEEN, Catalogue, Feature
+from core.table.cells import category_code
 
 HELP = """   an answer         the value itself: {example}
    not available     it can't be had; costs nothing. Also: refused, unknown
@@ -129,7 +130,8 @@ def is_unseen(ensemble: Ensemble, given: tuple[int, str] | None) -> bool:
     feature_idx, text = given
     feature = ensemble.catalogue.features[feature_idx]
     is_value = bool(text) and text.lower() not in OUTCOMES
-    return feature.type == "category" and is_value and text not in feature.categories
+    is_category = feature.type == "category" and is_value
+    return is_category and category_code(feature, text) == UNSEEN
 
 
 def prompt(ensemble: Ensemble, question: Question | None) -> str:

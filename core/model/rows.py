@@ -31,7 +31,7 @@ def check_rows(columns: Columns, ensemble: Ensemble) -> tuple[FloatArray, list[s
     values = np.full((n_rows, len(features)), np.nan)
     for idx, feature in enumerate(features):
         if feature.name in columns:
-            _, values[:, idx], wrong = read_feature(feature, columns[feature.name])
+            values[:, idx], wrong = read_feature(feature, columns[feature.name])
             refusals += wrong
             n_unseen = int((values[:, idx] == UNSEEN).sum())
             if feature.type == "category" and n_unseen:

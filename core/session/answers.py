@@ -7,10 +7,20 @@ import numpy as np
 
 from core.errors import AnswerError, OverBudgetError, Refusal, describe
 from core.session.state import Answer, Charge, Outcome, State
-from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.columns import parse_boolean, parse_number
+from core.table.catalogue import Catalogue, Feature
+from core.table.cells import (
+    category_code,
+    is_blank,
+    number_text,
+    parse_boolean,
+    parse_number,
+)
 from core.table.prices import Paid, pay, price
 
+BLANK_RULE = (
+    "must be a value: this stands for a missing one, whose outcome is unavailable, "
+    "refused or unknown"
+)
 CHARGED_OUTCOMES = ("value", "ordered")
 KNOWN_RULE = "is known from the start: it can be corrected or ordered"
 
@@ -18,13 +28,14 @@ KNOWN_RULE = "is known from the start: it can be corrected or ordered"
 def check_answer(feature: Feature, value: object) -> float:
     """Turn one answer into a value as in `Dataset.values`.
 
-    A finite number, a boolean (or 0 or 1), or a category as text; a category that
-    training did not see is legal. `AnswerError` is raised for any other.
+    A finite number, a boolean (or 0 or 1), or a category as text, white space around
+    it aside; a category that training did not see is legal. `AnswerError` is raised
+    for any other, and for what stands for a missing value in tables.
     """
     if feature.type == "category":
-        if isinstance(value, str) and value:
-            is_seen = value in feature.categories
-            return float(feature.categories.index(value)) if is_seen else UNSEEN
+        if isinstance(value, str) and value.strip():
+            refuse_blank(feature, value)
+            return category_code(feature, value.strip())
         rule = "must be a text"
     elif feature.type == "boolean":
         if isinstance(value, bool) or value in (0, 1):
@@ -37,15 +48,23 @@ def check_answer(feature: Feature, value: object) -> float:
         except OverflowError:
             number = math.inf
         if math.isfinite(number):
+            refuse_blank(feature, number_text(number))
             return number
         rule = "must be a finite number"
     raise AnswerError([Refusal(feature.name, rule, describe(value))])
+
+
+def refuse_blank(feature: Feature, text: str) -> None:
+    """Refuse what a table's reader takes for a missing value."""
+    if is_blank(feature, text.strip()) and text not in feature.categories:
+        raise AnswerError([Refusal(feature.name, BLANK_RULE, describe(text))])
 
 
 def parse_answer(feature: Feature, text: str) -> float:
     """Return an answer written as text as a value; see `check_answer`."""
     if feature.type == "category":
         return check_answer(feature, text)
+    refuse_blank(feature, text)
     parse = parse_number if feature.type == "number" else parse_boolean
     value = parse(text)
     return check_answer(feature, text if value is None else value)

@@ -18,6 +18,8 @@ NO_GROUP = -1
 
 # A category never seen in training: it is charged, and no stump can read it.
 UNSEEN = -1.0
+# What rare categories are joined into, where a spec wants it.
+OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,9 @@ class Feature:
     """A column that costs something to read.
 
     `cost` is in micro-units; a member of a bundle has none of its own (0).
-    `categories` are the values seen in training, sorted; code k is the k-th.
+    `categories` are the values seen in training, sorted; code k is the k-th. With
+    `has_other` rare ones were joined into `OTHER`, and unknown ones are read as it.
+    `missing` are words and numbers, as text, that stand for a missing value.
     """
 
     name: str
@@ -35,6 +39,8 @@ class Feature:
     unit: str | None = None
     group: str | None = None
     categories: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    has_other: bool = False
 
     @property
     def title(self) -> str:

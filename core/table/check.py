@@ -11,6 +11,7 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.table.catalogue import Catalogue, Feature
+from core.table.cells import is_unnamed
 from core.table.columns import (
     Column,
     Columns,
@@ -18,15 +19,21 @@ from core.table.columns import (
     cell_refusal,
     column_warnings,
     infer_type,
+    learn_categories,
     read_feature,
     read_row_groups,
     read_weights,
     unknown_column,
 )
 from core.table.dataset import ClassLabel, Dataset
+from core.table.patterns import by_name, matching, unmatched
 from core.table.spec import TableSpec, price_columns
 
 MAX_CLASSES = 1000
+TYPE_REMEDY = (
+    "; put what stands for a missing value in the feature's `missing`, or say type "
+    "category"
+)
 
 ErrorCosts = tuple[tuple[float, ...], ...] | None
 
@@ -73,6 +80,10 @@ def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
     ]
     chosen, wrong = choose_features(columns, spec)
     refusals += wrong
+    refusals += [
+        unknown_column("ignore", name, columns)
+        for name in unmatched(spec.ignore, columns)
+    ]
     n_rows = len(next(iter(columns.values()))) if columns else 0
     if n_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
@@ -115,9 +126,16 @@ def read_features(
             refusals.append(unknown_column("features", feature.name, columns))
             continue
         column = columns[feature.name]
+        missing = dict.fromkeys((*spec.missing, *feature.missing))
+        feature = replace(feature, missing=tuple(missing))
         if spec.features is None or feature.name in spec.untyped:
-            feature = replace(feature, type=infer_type(column))
-        feature, cells, wrong = read_feature(feature, column)
+            feature = replace(feature, type=infer_type(column, feature.missing))
+        wrong: list[Refusal] = []
+        if feature.type == "category":
+            rare = spec.rares.get(feature.name, spec.rare)
+            feature, wrong = learn_categories(feature, column, rare)
+        cells, more = read_feature(feature, column, TYPE_REMEDY)
+        wrong += more
         refusals += wrong
         features.append(feature)
         values.append(cells)
@@ -134,7 +152,12 @@ def finish_table(
     """
     warnings = list(read.warnings)
     used = {*spec.roles.values(), *(feature.name for feature in read.features)}
-    ignored = [name for name in columns if name not in used]
+    known = {*used, *matching(spec.ignore, columns)}
+    ignored = [
+        f"{name} (has no name)" if is_unnamed(name) else name
+        for name in columns
+        if name not in known
+    ]
     if ignored:
         warnings.append(f"ignored columns: {', '.join(ignored)}")
     dataset = Dataset(
@@ -161,23 +184,36 @@ def choose_features(
     """Take the features of the spec, or every column that has no other role."""
     if spec.features is not None:
         return list(spec.features), []
-    names = [name for name in columns if name not in spec.roles.values()]
+    names = [name for name in columns if not is_left_out(name, spec)]
     refusals = [
         unknown_column(role, name, columns)
         for role, named in (("costs", spec.costs), ("groups", spec.members))
-        for name in named
-        if name not in columns
+        for name in unmatched(named, names)
     ]
-    features, wrong = price_columns(names, spec.costs, spec.groups, spec.members)
+    members = by_name(spec.members, names)
+    bundles = {group.name for group in spec.groups if group.is_bundle}
+    costs = {
+        name: cost
+        for name, cost in by_name(spec.costs, names).items()
+        # "*" does not speak of those that are bought whole.
+        if name in spec.costs or members.get(name) not in bundles
+    }
+    features, wrong = price_columns(names, costs, spec.groups, members)
     refusals += wrong
     refusals += [
         Refusal("groups", "must have a member", repr(group.name))
         for group in spec.groups
-        if group.name not in spec.members.values()
+        if group.name not in members.values()
     ]
     if not features:
         refusals.append(Refusal("features", "the table must have at least one"))
     return features, refusals
+
+
+def is_left_out(name: str, spec: TableSpec) -> bool:
+    """Whether a column is no feature where a spec lists none."""
+    is_taken = name in spec.roles.values() or is_unnamed(name)
+    return is_taken or bool(matching(spec.ignore, [name]))
 
 
 def read_target(

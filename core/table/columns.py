@@ -4,7 +4,8 @@ Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 """
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -14,18 +15,29 @@ import numpy.typing as npt
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, describe
 from core.table.binning import MAX_CODES
-from core.table.catalogue import UNSEEN, Feature, FeatureType
+from core.table.catalogue import OTHER, Feature, FeatureType
+from core.table.cells import (
+    infer_cells,
+    is_blank,
+    is_date,
+    is_measure,
+    missing_numbers,
+    number_text,
+    read_cell,
+    tidy,
+)
 from core.table.spec import TableSpec
 
 Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Columns = Mapping[str, Column]
 
-TRUE_WORDS = frozenset({"true", "t", "yes", "y"})
-FALSE_WORDS = frozenset({"false", "f", "no", "n"})
-# Numbers are numbers; these are read where a feature is known to be boolean.
-TRUE_NUMBERS = frozenset({"1", "1.0"})
-FALSE_NUMBERS = frozenset({"0", "0.0"})
 MAX_EXAMPLES = 3
+TYPE_RULES: dict[FeatureType, str] = {
+    "number": "must be a number, or empty",
+    "boolean": "must be true or false, or empty",
+}
+# Text with as many values may be numbers that are written oddly.
+MANY_CATEGORIES = 20
 
 
 def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
@@ -47,12 +59,11 @@ def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:
 
 
 def as_text(column: Column) -> list[str | None]:
-    """Return cells as text; whole numbers without a decimal point."""
+    """Return cells as tidied text; whole numbers without a decimal point."""
     if column.dtype == np.object_:
-        return list(column)
+        return tidy(column)
     return [
-        None if math.isnan(value) else f"{value:.0f}" if value % 1 == 0 else repr(value)
-        for value in column.tolist()
+        None if math.isnan(value) else number_text(value) for value in column.tolist()
     ]
 
 
@@ -66,96 +77,94 @@ def cell_refusal(
     return Refusal(f"column {name}", rule, ", ".join(shown) + tail)
 
 
-def infer_type(column: Column) -> FeatureType:
-    """Return a feature's type: numbers (0 and 1 too), true or false, else category."""
+def infer_type(column: Column, missing: Collection[str] = ()) -> FeatureType:
+    """Return the type that a column suggests: numbers are that, 0 and 1 too."""
     if column.dtype != np.object_:
         return "number"
-    present = {cell for cell in column if cell is not None}
-    if all(parse_number(cell) is not None for cell in present):
-        return "number"
-    words = {cell.strip().lower() for cell in present}
-    return "boolean" if words <= TRUE_WORDS | FALSE_WORDS else "category"
+    return infer_cells(cell for cell in as_text(column) if cell not in missing)
 
 
 def read_feature(
-    feature: Feature, column: Column
-) -> tuple[Feature, FloatArray, list[Refusal]]:
-    """Read a column by its feature's type; a category's values are learnt once."""
-    if feature.type == "category":
-        return read_category(feature, as_text(column))
-    is_boolean = feature.type == "boolean"
-    if column.dtype == np.object_:
-        parse = parse_boolean if is_boolean else parse_number
-        parsed = [parse(cell) for cell in column]
-        wrong = [row for row, value in enumerate(parsed) if value is None]
+    feature: Feature, column: Column, remedy: str = ""
+) -> tuple[FloatArray, list[Refusal]]:
+    """Read a column by its feature's type and categories.
+
+    `remedy` ends the rule for cells of another type.
+    """
+    wrong: list[int] = []
+    if feature.type == "category" or column.dtype == np.object_:
+        cells = as_text(column)
+        read = {cell: read_cell(feature, cell) for cell in set(cells)}
+        parsed = [read[cell] for cell in cells]
         values = np.array([math.nan if v is None else v for v in parsed], np.float64)
+        if None in read.values():
+            wrong = [row for row, value in enumerate(parsed) if value is None]
     else:
-        values = np.asarray(column, np.float64)
-        is_wrong = np.zeros(values.size, np.bool_)
-        if is_boolean:
+        values = np.array(column, np.float64)
+        values[np.isin(values, [*missing_numbers(feature)])] = math.nan
+        if feature.type == "boolean":
             is_wrong = ~np.isnan(values) & (values != 0) & (values != 1)
-        wrong = np.flatnonzero(is_wrong).tolist()
+            wrong = np.flatnonzero(is_wrong).tolist()
     refusals = []
     if wrong:
-        rule = "must be true or false" if is_boolean else "must be a number"
+        rule = TYPE_RULES[feature.type] + remedy
         refusals.append(cell_refusal(feature.name, rule, wrong, as_text(column)))
     infinite = np.flatnonzero(np.isinf(values)).tolist()
     if infinite:
         shown: list[str | None] = [str(value) for value in values]
         refusals.append(cell_refusal(feature.name, "must be finite", infinite, shown))
-    return feature, values, refusals
+    return values, refusals
 
 
-def read_category(
-    feature: Feature, cells: list[str | None]
-) -> tuple[Feature, FloatArray, list[Refusal]]:
-    """Read a category column; without known categories those present are learnt."""
-    if not feature.categories:
-        present = sorted({cell for cell in cells if cell is not None})
-        if len(present) > MAX_CODES:
-            rule = f"must have at most {MAX_CODES} categories"
-            wrong = Refusal(f"column {feature.name}", rule, str(len(present)))
-            return feature, np.zeros(len(cells)), [wrong]
-        feature = replace(feature, categories=tuple(present))
-    codes = {category: float(code) for code, category in enumerate(feature.categories)}
-    values = [math.nan if c is None else codes.get(c, UNSEEN) for c in cells]
-    return feature, np.array(values, np.float64), []
+def learn_categories(
+    feature: Feature, column: Column, rare: int = 0
+) -> tuple[Feature, list[Refusal]]:
+    """Return a category feature with the values present, at most `MAX_CODES`.
 
-
-def parse_number(cell: str | None) -> float | None:
-    """Return the number that a text is, None where it is none.
-
-    The one rule for tables, answers and options: ASCII digits without underscores.
+    Those of fewer than `rare` rows are joined into `OTHER`.
     """
-    if cell is None:
-        return math.nan
-    try:
-        return float(cell) if cell.isascii() and "_" not in cell else None
-    except ValueError:
-        return None
+    counts = Counter(as_text(column))
+    present = {
+        cell for cell in counts if cell is not None and not is_blank(feature, cell)
+    }
+    kept = {cell for cell in present if counts[cell] >= rare}
+    has_other = len(kept) < len(present)
+    categories = sorted(kept | {OTHER} if has_other else kept)
+    feature = replace(feature, has_other=has_other)
+    if len(categories) <= MAX_CODES:
+        return replace(feature, categories=tuple(categories)), []
+    remedy = remedy_for(categories) or "join rare ones by `rare`, or ignore the column"
+    rule = f"must have at most {MAX_CODES} categories; {remedy}"
+    return feature, [Refusal(f"column {feature.name}", rule, str(len(categories)))]
 
 
-def parse_boolean(cell: str | None) -> float | None:
-    """Return the boolean that a text is, also 0 or 1; None where it is none."""
-    if cell is None:
-        return math.nan
-    word = cell.strip().lower()
-    if word in TRUE_WORDS | TRUE_NUMBERS:
-        return 1.0
-    return 0.0 if word in FALSE_WORDS | FALSE_NUMBERS else None
+def remedy_for(categories: Sequence[str]) -> str:
+    """Say what else than categories words look like, and what to do; "": nothing."""
+    half = len(categories) / 2
+    if sum(map(is_date, categories)) > half:
+        return (
+            "these are dates: write numbers, such as days since, or ignore the column"
+        )
+    if sum(map(is_measure, categories)) > half and len(categories) > MANY_CATEGORIES:
+        return "these are numbers with signs or units: write plain numbers"
+    return ""
 
 
 def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     """Say what is odd about a column although it is legal."""
+    name = feature.name
     present = values[~np.isnan(values)]
     if present.size == 0:
-        return [f"{feature.name}: every value is missing, so it is never bought"]
+        return [f"{name}: every value is missing, so it is never bought"]
     n_distinct = np.unique(present).size
     if n_distinct == 1:
-        return [f"{feature.name}: constant, so it is never bought"]
+        return [f"{name}: constant, so it is never bought"]
     is_whole = feature.type == "number" and bool(np.all(present % 1 == 0))
     if n_distinct == values.size > 20 and (is_whole or feature.type == "category"):
-        return [f"{feature.name}: looks like an identifier, each row has its own value"]
+        return [f"{name}: looks like an identifier, each row has its own value"]
+    remedy = remedy_for(feature.categories)
+    if remedy:
+        return [f"{name}: read as {len(feature.categories)} categories; {remedy}"]
     return []
 
 
@@ -167,7 +176,7 @@ def read_weights(
     if spec.weight is None or spec.weight not in columns:
         return ones, []
     feature = Feature(spec.weight)
-    _, values, refusals = read_feature(feature, columns[spec.weight])
+    values, refusals = read_feature(feature, columns[spec.weight])
     wrong = np.flatnonzero(~(values >= 0)).tolist()
     if wrong and not refusals:
         rule = "must be a number of at least 0"

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from annotated_types import Interval
 
 from core.errors import Refusal
 from core.table.catalogue import Feature, Group
+from core.table.patterns import by_name, matching, unmatched
 
 BUNDLE_RULE = "a member of a bundle has no cost of its own"
 DEFAULT_COST = 1_000_000
@@ -16,7 +20,9 @@ class TableSpec:
 
     `features` None: every column but the target, with `costs` where given, else 1.
     Features in `untyped` take the type that their column suggests. `members` gives,
-    by feature, the group that names it.
+    by feature, the group that names it. Names in `costs`, `members` and `ignore` may be
+    patterns (`core.table.patterns`). `missing` stand for a missing value in every
+    feature. Categories of fewer rows than `rare`, or `rares` by feature, are joined.
     """
 
     target: str
@@ -29,6 +35,10 @@ class TableSpec:
     costs: Mapping[str, int] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
     members: Mapping[str, str] = field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    rare: Annotated[int, Interval(ge=0, le=1_000_000)] = 0
+    rares: Mapping[str, int] = field(default_factory=dict)
     weight: str | None = None
     group_by: str | None = None
     error_costs: Mapping[str, Mapping[str, float]] | None = None
@@ -62,6 +72,10 @@ def check_roles(spec: TableSpec) -> Iterator[Refusal]:
         if name in used:
             rule = f"must not name the column that is the {used[name]}"
             yield Refusal("features", rule, repr(name))
+    for name in spec.ignore:
+        if name in used:
+            rule = f"must not name the column that is the {used[name]}"
+            yield Refusal("ignore", rule, repr(name))
 
 
 def price_columns(
@@ -116,15 +130,21 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
     if not spec.features:
         yield Refusal("features", "must name at least one feature")
     groups = {group.name: group for group in spec.groups}
+    members = by_name(spec.members, (feature.name for feature in spec.features))
+    ignored = matching(spec.ignore, (feature.name for feature in spec.features))
     seen: set[str] = set()
     for position, feature in enumerate(spec.features):
         where = f"features[{position}]"
         if feature.name in seen:
             yield Refusal(f"{where}.name", "must be unique", repr(feature.name))
         seen.add(feature.name)
+        if feature.name in ignored:
+            yield Refusal(
+                f"{where}.name", "must not be one to ignore too", repr(feature.name)
+            )
         if feature.group is None:
             continue
-        if spec.members.get(feature.name, feature.group) != feature.group:
+        if members.get(feature.name, feature.group) != feature.group:
             yield Refusal(f"{where}.group", "a feature belongs to one group")
         if feature.group not in groups:
             rule = f"must be one of the groups: {', '.join(groups) or 'there are none'}"
@@ -136,9 +156,8 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
 
 def check_memberships(spec: TableSpec, names: set[str]) -> Iterator[Refusal]:
     """Refuse members that are no features, and groups without any."""
-    for member in spec.members:
-        if member not in names:
-            yield Refusal("groups", "a member must be a feature", repr(member))
+    for member in unmatched(spec.members, names):
+        yield Refusal("groups", "a member must be a feature", repr(member))
     filled = {feature.group for feature in spec.features or ()}
     for group in spec.groups:
         if group.name not in filled:

@@ -377,7 +377,8 @@ def test_refused_training_writes_nothing(place, run):
 
     assert finished.code == 2
     assert not out.exists()
-    assert "column n: must be a number; found 'x' in row 1" in finished.err
+    assert "column n: must be a number, or empty; " in finished.err
+    assert "; found 'x' in row 1" in finished.err
     assert "column b: must be true or false" in finished.err
 
 

@@ -38,6 +38,26 @@ def test_empty_cells_and_missing_words_are_missing():
     assert columns["b"].tolist() == [None, "x", None]
 
 
+@pytest.mark.parametrize("gap", ["-", "None", "n/a", " NA ", ".", "#N/A", "missing"])
+def test_gaps_among_numbers_are_missing(gap):
+    columns = read(f"a\n1\n{gap}\n2\n".encode())
+
+    assert np.array_equal(columns["a"], [1, np.nan, 2], equal_nan=True)
+
+
+@pytest.mark.parametrize("cells", ["-\n-", "1\n$5"])
+def test_cells_that_are_no_numbers_stay_as_written(cells):
+    assert read(f"a\n{cells}\n".encode())["a"].tolist() == cells.split("\n")
+
+
+def test_white_space_around_names_is_no_part_of_them():
+    assert list(read(b" a ,b\t\n1,2\n")) == ["a", "b"]
+
+
+def test_columns_without_a_name_are_called_as_pandas_calls_them():
+    assert list(read(b",a, \n1,2,3\n")) == ["Unnamed: 0", "a", "Unnamed: 2"]
+
+
 def test_line_breaks_within_quotes_belong_to_the_cell():
     assert read(b'a,b\n"x\ny",2\n')["a"].tolist() == ["x\ny"]
 
@@ -144,7 +164,7 @@ def test_ragged_rows_are_named():
     ("content", "words"),
     [
         (b"a,a\n1,2\n", "names must be unique"),
-        (b"a,\n1,2\n", "every column must have a name"),
+        (b"a, a\n1,2\n", "names must be unique"),
         (b"", "must be CSV in UTF-8"),
         (b"a\n\xff\xfe\n", "must be CSV in UTF-8"),
         (b'a\n"' + b"x" * 10 + b"\xff", "must be CSV in UTF-8"),

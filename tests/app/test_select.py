@@ -158,7 +158,8 @@ def test_wrong_spec_and_table_are_refused(select: Any, place: Path) -> None:
     assert code == 2
     for words in ("selection.method", "selection.rounds", "unknown field"):
         assert words in by_spec
-    assert "column noise: must be a number; found 'x' in row 1" in by_table
+    assert "column noise: must be a number, or empty; " in by_table
+    assert "; found 'x' in row 1" in by_table
 
 
 def test_names_are_no_markup() -> None:

@@ -81,5 +81,5 @@ def check_value(
     feature = catalogue.features[feature_idx]
     number = check_answer(feature, value)
     if feature.type == "category" and number == UNSEEN:
-        texts[feature.name] = str(value)
+        texts[feature.name] = str(value).strip()
     return number

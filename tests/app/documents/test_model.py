@@ -72,6 +72,32 @@ def test_any_model_survives_the_round_trip(ensemble):
     assert through_json(model) == model
 
 
+def test_how_cells_are_read_survives_the_round_trip():
+    kind = Feature("c", "category", categories=("other", "p"), has_other=True)
+    number = Feature("n", missing=("-9", "n.d."))
+    model = three_classes(NUMBER)
+    catalogue = Catalogue((number, kind))
+    model = replace(model, ensemble=replace(model.ensemble, catalogue=catalogue))
+
+    document = document_of(model)
+
+    assert model_from_json(document).ensemble.catalogue == catalogue
+    assert "has_other" not in document["features"][0]
+    assert "missing" not in document["features"][1]
+
+
+def test_model_whose_others_have_no_category_is_refused():
+    kind = Feature("c", "category", categories=("p", "q"), has_other=True)
+    model = three_classes(KIND)
+    catalogue = Catalogue((Feature("n"), kind))
+    wrong = replace(model, ensemble=replace(model.ensemble, catalogue=catalogue))
+
+    with pytest.raises(
+        RefusedError, match=r"model.features\[1\].categories: must have"
+    ):
+        model_from_json(document_of(wrong))
+
+
 def test_labels_of_several_classes_at_once_survive_the_round_trip():
     model = three_classes()
     model = replace(model, ensemble=replace(model.ensemble, is_multilabel=True))

@@ -1,0 +1,87 @@
+"""Features and groups of a spec: their shapes, and how they become core's."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from app.documents.fields import Amount, Mark, Name, Text
+from app.documents.shape import Shape
+from core.parameters import parameters
+from core.table.catalogue import Feature, FeatureType
+from core.table.patterns import by_name
+from core.table.spec import TableSpec
+
+Rare = Annotated[
+    int,
+    BeforeValidator(parameters(TableSpec)["rare"].check, json_schema_input_type=int),
+]
+
+
+class SpecFeature(Shape):
+    """A column that costs something to read."""
+
+    name: Name = Field(examples=["chol"])
+    label: Text | None = Field(default=None, examples=["Serum cholesterol"])
+    type: FeatureType | None = Field(
+        default=None,
+        examples=["number"],
+        description="By default what the column suggests.",
+    )
+    unit: Text | None = Field(default=None, examples=["mg/dL"])
+    cost: Amount = Field(
+        default=1_000_000, examples=[5.17], json_schema_extra={"default": 1}
+    )
+    group: Text | None = Field(default=None, examples=["blood"])
+    missing: list[Mark] | None = Field(
+        default=None,
+        examples=[["n.d.", -9]],
+        description="Words and numbers that stand for a missing value here.",
+    )
+    rare: Rare | None = Field(
+        default=None, examples=[20], description="Instead of the table's, here."
+    )
+
+
+class SpecGroup(Shape):
+    """Features that share a one-time fee, or, as a bundle, have one price."""
+
+    name: Name = Field(examples=["blood"])
+    fee: Amount | None = Field(default=None, examples=[2.1])
+    price: Amount | None = Field(default=None, examples=[None])
+    label: Text | None = Field(default=None, examples=["blood sample"])
+    members: list[Text] | None = Field(
+        default=None,
+        examples=[["chol", "fbs"]],
+        description="Names, or patterns such as lab_*.",
+    )
+
+
+def name_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
+    """Return the group that each name or pattern of a member list stands in."""
+    members: dict[str, str] = {}
+    for group in groups:
+        for member in group.members or []:
+            members.setdefault(member, group.name)
+    return members
+
+
+def build_features(
+    features: Sequence[SpecFeature], groups: Sequence[SpecGroup]
+) -> tuple[Feature, ...]:
+    """Return features, in the groups that they or the groups name."""
+    members = by_name(name_members(groups), (one.name for one in features))
+    bundles = {group.name for group in groups if group.price is not None}
+    return tuple(build_feature(one, members, bundles) for one in features)
+
+
+def build_feature(
+    one: SpecFeature, members: Mapping[str, str], bundles: set[str]
+) -> Feature:
+    """Return a feature; a member of a bundle costs nothing itself by default."""
+    group = one.group or members.get(one.name)
+    is_free = group in bundles and "cost" not in one.model_fields_set
+    given = dict(one, type=one.type or "number", group=group)
+    given["missing"] = tuple(given["missing"] or ())
+    del given["rare"]
+    return Feature(**given | ({"cost": 0} if is_free else {}))

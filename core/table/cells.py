@@ -1,0 +1,144 @@
+"""What a cell says: nothing, a number, true or false, or a word.
+
+The one rule for tables, answers and options.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from core.table.catalogue import OTHER, UNSEEN, Feature, FeatureType
+
+#: Begins the names of columns that have none, as pandas gives them.
+UNNAMED = "Unnamed: "
+#: Missing wherever they stand.
+MISSING_WORDS = (
+    *("", "NA", "N/A", "n/a", "#N/A", "<NA>"),
+    *("NaN", "nan", "null", "NULL", "?"),
+)
+#: Missing among numbers and booleans, in capitals too; a category may be called so.
+GAP_WORDS = frozenset(
+    {"-", "--", ".", "none", "missing", "na", "n/a", "n.a.", "#n/a", "<na>", "null"}
+)
+TRUE_WORDS = frozenset({"true", "t", "yes", "y"})
+FALSE_WORDS = frozenset({"false", "f", "no", "n"})
+# Numbers are numbers; these are read where a feature is known to be boolean.
+TRUE_NUMBERS = frozenset({"1", "1.0"})
+FALSE_NUMBERS = frozenset({"0", "0.0"})
+
+DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
+    r"([T ]+\d{1,2}:\d{2}.*)?"
+)
+# A number with a sign before it, such as $ or <, or a unit behind it.
+MEASURE = re.compile(r"[<>~=$€£¥±≤≥ ]*[-+]?\d[\d., ]*( ?[%°µa-zA-Z/]{1,8})?")
+
+
+def tidy(cells: Iterable[str | None]) -> list[str | None]:
+    """Return cells without white space around them, words for missing as None."""
+    cells = list(cells)
+    tidied: dict[str | None, str | None] = {}
+    for cell in set(cells):
+        text = None if cell is None else cell.strip()
+        tidied[cell] = None if text in MISSING_WORDS else text
+    return [tidied[cell] for cell in cells]
+
+
+def is_gap(cell: str) -> bool:
+    """Whether a cell among numbers or booleans is missing."""
+    return cell.lower() in GAP_WORDS
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether a column has no name of its own: an index, most often."""
+    return name.startswith(UNNAMED)
+
+
+def infer_cells(cells: Iterable[str | None]) -> FeatureType:
+    """Return the type that tidied cells suggest.
+
+    Number where more than half of those that are present are numbers: the others are
+    then refused, so that one stray word makes no categories of numbers. Boolean where
+    all are true or false, else category.
+    """
+    counts = Counter(cell for cell in cells if cell is not None)
+    known = {cell: count for cell, count in counts.items() if not is_gap(cell)}
+    n_numbers = sum(n for cell, n in known.items() if parse_number(cell) is not None)
+    if not counts or 2 * n_numbers > sum(known.values()):
+        return "number"
+    words = {cell.lower() for cell in known}
+    has_both = bool(words & TRUE_WORDS) and bool(words & FALSE_WORDS)
+    # A single "yes" beside "none" is a category, and so are dashes alone.
+    if words <= TRUE_WORDS | FALSE_WORDS and (has_both or len(known) == len(counts)):
+        return "boolean"
+    return "category"
+
+
+def parse_number(cell: str) -> float | None:
+    """Return the number that a text is, None where it is none.
+
+    ASCII digits without underscores.
+    """
+    try:
+        return float(cell) if cell.isascii() and "_" not in cell else None
+    except ValueError:
+        return None
+
+
+def number_text(number: float) -> str:
+    """Return a number as text; a whole one without a decimal point."""
+    return f"{number:.0f}" if number % 1 == 0 else repr(number)
+
+
+def parse_boolean(cell: str) -> float | None:
+    """Return the boolean that a text is, also 0 or 1; None where it is none."""
+    word = cell.strip().lower()
+    if word in TRUE_WORDS | TRUE_NUMBERS:
+        return 1.0
+    return 0.0 if word in FALSE_WORDS | FALSE_NUMBERS else None
+
+
+def is_date(cell: str) -> bool:
+    """Whether a text is a day of the calendar, with or without a time."""
+    return DATE.fullmatch(cell) is not None
+
+
+def is_measure(cell: str) -> bool:
+    """Whether a text is a number with a sign before it or a unit behind it."""
+    return MEASURE.fullmatch(cell) is not None
+
+
+def is_blank(feature: Feature, cell: str) -> bool:
+    """Whether a text without white space around it is a missing value."""
+    if cell in MISSING_WORDS or cell in feature.missing:
+        return True
+    if feature.type == "category":
+        return False
+    return is_gap(cell) or parse_number(cell) in missing_numbers(feature)
+
+
+def missing_numbers(feature: Feature) -> set[float]:
+    """Return the numbers that stand for a missing value."""
+    numbers = map(parse_number, feature.missing)
+    return {number for number in numbers if number is not None}
+
+
+def read_cell(feature: Feature, cell: str | None) -> float | None:
+    """Return a tidied cell's value as in `Dataset.values`; None: of another type."""
+    if cell is None or is_blank(feature, cell):
+        return math.nan
+    if feature.type == "category":
+        return category_code(feature, cell)
+    return parse_number(cell) if feature.type == "number" else parse_boolean(cell)
+
+
+def category_code(feature: Feature, category: str) -> float:
+    """Return the code of a category; `UNSEEN` where training did not see it."""
+    known = feature.categories
+    if category not in known:
+        # Models made before tables were tidied know white space.
+        known = tuple(one.strip() for one in known)
+    if category in known:
+        return float(known.index(category))
+    return float(known.index(OTHER)) if feature.has_other else UNSEEN

@@ -1,0 +1,123 @@
+import math
+
+import pytest
+
+from core.errors import AnswerError
+from core.session.answers import check_answer, parse_answer
+from core.table.catalogue import UNSEEN, Feature
+from core.table.cells import infer_cells, is_date, is_measure, read_cell, tidy
+
+GAPS = [
+    "n/a",
+    "NA",
+    "-",
+    "None",
+    "#N/A",
+    ".",
+    "?",
+    "null",
+    "",
+    "nan",
+    "N.A.",
+    "missing",
+]
+NUMBER = Feature("n", missing=("-999", "refused"))
+CATEGORY = Feature("c", "category", categories=("a", "other"), missing=("-9",))
+JOINED = Feature("c", "category", categories=("a", "other"), has_other=True)
+
+
+def test_white_space_and_words_for_missing_are_taken_away():
+    assert tidy([" a ", "\u00a0b\t", " NA ", "  ", None]) == ["a", "b", *[None] * 3]
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_gap_among_numbers_is_missing(gap):
+    cells = tidy(["1", gap, "2.5"])
+
+    assert infer_cells(cells) == "number"
+    assert [read_cell(Feature("n"), cell) for cell in cells][::2] == [1, 2.5]
+    assert math.isnan(read_cell(Feature("n"), cells[1]))
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2", "$5"], "number"),
+        (["1", "2", "3", "<1"], "number"),
+        (["1", "x", "2", "y"], "category"),
+        (["-", "+", "-"], "category"),
+        (["none", "none"], "category"),
+        (["yes", "none"], "category"),
+        (["yes", "no", "-"], "boolean"),
+        (["yes", "yes"], "boolean"),
+        ([None], "number"),
+    ],
+)
+def test_most_cells_decide_the_type(cells, kind):
+    assert infer_cells(cells) == kind
+
+
+@pytest.mark.parametrize(
+    ("feature", "cell"),
+    [
+        (NUMBER, "-999.0"),
+        (NUMBER, "-999"),
+        (NUMBER, "refused"),
+        (CATEGORY, "-9"),
+        (Feature("b", "boolean", missing=("9",)), "9"),
+    ],
+)
+def test_words_and_codes_of_a_feature_are_missing(feature, cell):
+    assert math.isnan(read_cell(feature, cell))
+
+
+def test_stray_word_is_no_value():
+    assert read_cell(NUMBER, "$5") is None
+
+
+@pytest.mark.parametrize(
+    ("feature", "answer"),
+    [(NUMBER, -999), (CATEGORY, "-9"), (CATEGORY, "NA"), (Feature("n"), math.nan)],
+)
+def test_answer_that_stands_for_a_missing_value_is_refused(feature, answer):
+    with pytest.raises(AnswerError):
+        check_answer(feature, answer)
+
+
+@pytest.mark.parametrize("text", ["-999", " refused ", "n/a", "-"])
+def test_written_answer_that_stands_for_a_missing_value_is_refused(text):
+    with pytest.raises(AnswerError, match="outcome is unavailable"):
+        parse_answer(NUMBER, text)
+
+
+@pytest.mark.parametrize("answer", ["a", " a ", "a\n"])
+def test_white_space_around_an_answer_is_no_part_of_it(answer):
+    assert check_answer(CATEGORY, answer) == 0
+
+
+def test_category_of_an_older_model_keeps_its_white_space():
+    older = Feature("c", "category", categories=(" a", " b"))
+
+    assert [check_answer(older, one) for one in ("b", " b")] == [1, 1]
+
+
+def test_unknown_category_is_other_only_where_rare_ones_were_joined():
+    assert [check_answer(one, "new") for one in (JOINED, CATEGORY)] == [1, UNSEEN]
+
+
+@pytest.mark.parametrize(
+    ("looks", "text", "expected"),
+    [
+        (is_date, "2024-01-31", True),
+        (is_date, "31.1.2024", True),
+        (is_date, "1/2/24 10:30", True),
+        (is_date, "2024", False),
+        (is_date, "1-2", False),
+        (is_measure, "$5", True),
+        (is_measure, "<1.5 mg/dL", True),
+        (is_measure, "10 %", True),
+        (is_measure, "A1", False),
+    ],
+)
+def test_dates_and_numbers_with_units_are_recognised(looks, text, expected):
+    assert looks(text) is expected

@@ -39,11 +39,12 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "parameters": {
         "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
         "app/cli/tables.py train_model": "One for each option of the command.",
-        "app/cli/models.py evaluate_model": "One for each option of the command.",
+        "app/cli/measures.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/cli/models.py predict_rows": "One for each option of the command.",
         "askless/client.py Client.predict": "One for each field of the request.",
         "core/session/curves.py evaluate": "What its walks are replayed from.",
+        "core/session/curves.py play_rows": "What its walks are replayed from.",
         "core/session/machine.py start": "What a session is replayed from, all of it.",
         "core/session/simulate.py walk": "What a walk is replayed from, all of it.",
     },

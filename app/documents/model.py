@@ -17,7 +17,7 @@ from app.documents.certification import (
     build_certification,
     check_certification,
 )
-from app.documents.curve import CurveShape
+from app.documents.curve import CurveShape, build_curve
 from app.documents.fields import ErrorCost, Name, Policy, Share, Unit
 from app.documents.hypotheses import (
     HypothesisShape,
@@ -41,7 +41,7 @@ from core.model.ensemble import (
     Ensemble,
     Stage,
 )
-from core.model.model import Curve, Model
+from core.model.model import Model
 from core.pipeline.spec import check_algorithm
 from core.session.policies import POLICIES, served_by
 from core.table.catalogue import Catalogue, Feature, Group
@@ -172,8 +172,7 @@ def model_from_json(raw: object) -> Model:
     )
     ensemble = build_ensemble(document, catalogue)
     check_all(check_policies(ensemble))
-    curve = None if document.curve is None else document.curve.to(Curve)
-    return document.to(Model, ensemble=ensemble, curve=curve)
+    return document.to(Model, ensemble=ensemble, curve=build_curve(document.curve))
 
 
 def without_calibrations(raw: Mapping[str, Any]) -> dict[str, Any]:

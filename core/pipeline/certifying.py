@@ -15,7 +15,7 @@ from core.model.certification import (
     Level,
 )
 from core.model.ensemble import Ensemble
-from core.pipeline.validation import purchase_budgets
+from core.pipeline.budgets import purchase_budgets
 from core.session import machine
 from core.session.policies import POLICIES
 from core.session.position import UNLIMITED, Position

@@ -9,18 +9,20 @@ import numpy as np
 from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve
 from core.model.votes import TIE
+from core.pipeline.budgets import purchase_budgets, usual_budgets
 from core.pipeline.calibration import HeldOutVotes, calibrate, join
 from core.pipeline.comparison import Comparison, compare
-from core.session.curves import evaluate
+from core.session.curves import draw_curve, play_rows
+from core.session.figures import ScoredRows, find_figures
 from core.session.policies import POLICIES
 from core.session.simulate import walk
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
-from core.table.prices import Paid, buy
 from core.training.algorithms import ALGORITHMS
 from core.work import approach, pass_on
 
-MAX_CURVE_POINTS = 24
+# Budgets that ways of asking are compared at.
+MAX_COMPARED = 24
 
 # Budgets whose ends calibrations are fitted on.
 MAX_BUDGETS = 12
@@ -78,22 +80,38 @@ def validate(
         (replace(ensemble, calibrations=fitted), part)
         for (ensemble, part), fitted in zip(pairs, by_fold, strict=True)
     ]
-    budgets = purchase_budgets(whole, MAX_CURVE_POINTS)
     candidates, comparison = ALGORITHMS[whole.algorithm].candidates, None
     if candidates:
         thinned = [(one, thin(part, one.n_outputs)) for one, part in calibrated]
         shares = approach(CALIBRATED, COMPARED)
+        budgets = purchase_budgets(whole, MAX_COMPARED)
         comparison = yield from pass_on(
             compare(thinned, candidates, budgets, seed), lambda _: next(shares)
         )
         ranges = comparison.ranges
         calibrated = [(replace(one, ranges=ranges), part) for one, part in calibrated]
-    curves, amounts = [], {one for one in budgets if one is not None}
+    curve = yield from draw_held_out(whole, calibrated, seed, named)
+    return Validated(curve, calibrations, comparison)
+
+
+def draw_held_out(
+    whole: Ensemble,
+    pairs: Sequence[tuple[Ensemble, Dataset]],
+    seed: int,
+    named: Sequence[int],
+) -> Generator[float, None, Curve]:
+    """Draw the curve of ensembles on rows that they never saw, with its figures."""
+    curves, scored = [], []
+    amounts = {one for one in usual_budgets(whole) if one is not None}
     budgets = (*sorted(amounts.union(named)), None)
-    for ensemble, part in calibrated:
-        curves.append(evaluate(ensemble, part, budgets, seed=seed))
-        yield COMPARED + (1.0 - COMPARED) * len(curves) / len(calibrated)
-    return Validated(pool(curves), calibrations, comparison)
+    for ensemble, part in pairs:
+        ends = play_rows(ensemble, part, budgets, seed=seed, has_figures=True)
+        assert ends.scored is not None, "of one class per row, by `check_classes`"
+        scored.append(ends.scored)
+        curves.append(draw_curve(part, budgets, ends))
+        yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
+    figures = find_figures(whole, join_scored(scored, curves))
+    return replace(pool(curves), predictive=figures)
 
 
 def calibrate_policies(
@@ -130,27 +148,6 @@ def halve(rows: Dataset, seed: int) -> list[Dataset]:
     return [rows.take(part) for part in parts]
 
 
-def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
-    """Return the budgets that pay one feature more, evenly thinned to `most`.
-
-    In the order in which hypotheses need them: for stumps where the plan of `ordered`
-    grows; a tree votes before its last feature is paid. Of panels the price of each.
-    The first is 0, the last unlimited.
-    """
-    spends, paid = [0], Paid()
-    for feature_idx in ensemble.first_uses:
-        amount, paid = buy(ensemble.catalogue, paid, (feature_idx,))
-        spends.append(spends[-1] + amount)
-    if ensemble.panels is not None:
-        orders = [one.feature_idxs for one in ensemble.panels.panels]
-        spends = [buy(ensemble.catalogue, Paid(), order)[0] for order in orders]
-    steps = sorted(set(spends))
-    if len(steps) > most - 1:
-        picks = np.linspace(0, len(steps) - 1, most - 1).round().astype(int)
-        steps = [steps[pick] for pick in picks]
-    return (*steps, None)
-
-
 def pool(curves: Sequence[Curve]) -> Curve:
     """Average the folds' curves, each with the weight of its rows."""
     sizes = np.array([curve.n_samples for curve in curves], dtype=np.float64)
@@ -170,6 +167,24 @@ def pool(curves: Sequence[Curve]) -> Curve:
         max_spends=tuple(np.max([c.max_spends for c in curves], axis=0).tolist()),
         n_samples=int(sizes.sum()),
         n_effective=None if is_plain else float(1.0 / (shares**2 @ (1.0 / effective))),
+    )
+
+
+def join_scored(parts: Sequence[ScoredRows], curves: Sequence[Curve]) -> ScoredRows:
+    """Put the rows of folds together, each fold with the weight of its rows."""
+    sizes = np.array([curve.n_samples for curve in curves], dtype=np.float64)
+    shares = sizes / sizes.sum()
+    n_groups = [int(part.group_idxs.max(initial=-1)) + 1 for part in parts]
+    firsts = np.cumsum([0, *n_groups[:-1]])
+    return ScoredRows(
+        targets=np.concatenate([part.targets for part in parts]),
+        weights=np.concatenate(
+            [share * part.weights for share, part in zip(shares, parts, strict=True)]
+        ),
+        group_idxs=np.concatenate(
+            [first + part.group_idxs for first, part in zip(firsts, parts, strict=True)]
+        ),
+        chances=np.concatenate([part.chances for part in parts]),
     )
 
 

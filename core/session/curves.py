@@ -1,13 +1,15 @@
 """Error and spend against budget over many sessions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.votes import TIE, label_votes
+from core.session.figures import ScoredRows
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.state import Aim
@@ -16,6 +18,23 @@ from core.table.dataset import Dataset
 
 # Of `evaluate` at a time: 64 MB.
 MAX_MARGINS = 1 << 23
+
+# Kept of the rows that figures are told of: 134 MB.
+MAX_CHANCES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Endings:
+    """How wrong the sessions of rows end, and what they spend; (n_rows, n_budgets)."""
+
+    #: whether the vote is wrong, of several labels the share that is
+    wrong_votes: FloatArray | BoolArray
+    #: the same of the label decided from the probability
+    wrong_labels: FloatArray | BoolArray
+    #: in micro-units
+    spent: IntArray
+    #: what figures are told of; None where that is not asked for, or of several labels
+    scored: ScoredRows | None
 
 
 def evaluate(
@@ -34,23 +53,54 @@ def evaluate(
     `errors_calibrated` those of the label decided from the probability; of a
     multi-label dataset both are the Hamming loss of the votes.
     """
-    weights = dataset.weights
+    ends = play_rows(ensemble, dataset, budgets, policy, seed, streams, aims)
+    return draw_curve(dataset, budgets, ends)
+
+
+def play_rows(
+    ensemble: Ensemble,
+    dataset: Dataset,
+    budgets: Sequence[int | None],
+    policy: str | None = None,
+    seed: int = 0,
+    streams: Sequence[int] | None = None,
+    aims: Sequence[Aim | None] | None = None,
+    *,
+    has_figures: bool = False,
+) -> Endings:
+    """Play each row as a session under each budget; see `evaluate`."""
     streams = range(dataset.n_samples) if streams is None else streams
     n_margins = max(1, len(budgets) * ensemble.n_outputs)
     n_rows = max(1, MAX_MARGINS // n_margins)
-    parts = []
+    n_chances = dataset.n_samples * len(budgets) * len(ensemble.classes)
+    stride = max(1, -(-n_chances // MAX_CHANCES))
+    is_scored = has_figures and not ensemble.is_multilabel
+    parts, kept = [], []
     for start in range(0, max(1, dataset.n_samples), n_rows):
         rows = slice(start, start + n_rows)
         part, keys = dataset.take(rows), streams[rows]
         walks = walk(
             ensemble, part.values, budgets, policy, seed, streams=keys, aims=aims
         )
-        parts.append((*judge(ensemble, part, walks), walks.spent))
+        *wrong, chances = judge(ensemble, part, walks)
+        parts.append((*wrong, walks.spent))
+        if is_scored:
+            kept.append(chances[-start % stride :: stride])
     wrong_votes, wrong_labels, spent = map(np.concatenate, zip(*parts, strict=True))
+    scored = None
+    if is_scored:
+        few, chances = dataset.take(slice(None, None, stride)), np.concatenate(kept)
+        scored = ScoredRows(few.targets, few.weights, few.row_group_idxs, chances)
+    return Endings(wrong_votes, wrong_labels, spent, scored)
+
+
+def draw_curve(dataset: Dataset, budgets: Sequence[int | None], ends: Endings) -> Curve:
+    """Return the curve of rows that were played."""
+    weights, spent = dataset.weights, ends.spent
     return Curve(
         budgets=tuple(budgets),
-        errors=tuple((weights @ wrong_votes).tolist()),
-        errors_calibrated=tuple((weights @ wrong_labels).tolist()),
+        errors=tuple((weights @ ends.wrong_votes).tolist()),
+        errors_calibrated=tuple((weights @ ends.wrong_labels).tolist()),
         mean_spends=tuple((weights @ spent).tolist()),
         max_spends=tuple(spent.max(axis=0, initial=0).tolist()),
         n_samples=dataset.n_samples,
@@ -76,15 +126,15 @@ def count_effective(dataset: Dataset) -> float | None:
 
 def judge(
     ensemble: Ensemble, dataset: Dataset, walks: Walks
-) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray]:
-    """Find where the rows' votes and labels are wrong; (n_rows, n_budgets).
+) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, FloatArray]:
+    """Find where the rows' votes and labels are wrong, and the chances at their ends.
 
-    Of several labels the share that is wrong.
+    (n_rows, n_budgets); of several labels the share that is wrong, and no chances.
     """
     targets = dataset.targets[:, None]
     if ensemble.is_multilabel:
         shares = (label_votes(ensemble, walks.margins) != targets).mean(axis=-1)
-        return shares, shares
-    votes = class_votes(ensemble, walks)
-    labels = decide(ensemble, class_probabilities(ensemble, walks))
-    return votes != targets, labels != targets
+        return shares, shares, np.empty(0)
+    chances = class_probabilities(ensemble, walks)
+    is_wrong = class_votes(ensemble, walks) != targets
+    return is_wrong, decide(ensemble, chances) != targets, chances

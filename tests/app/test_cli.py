@@ -112,6 +112,7 @@ def test_evaluate_prints_the_agreed_json(place, model, run):
         "mean_spend",
         "max_spend",
         "rows",
+        "predictive",
     ]
     assert curve["budgets"] == [0, 4.5, None]
     assert curve["max_spend"][1] <= 4.5

@@ -83,6 +83,42 @@ class Model(ModelHead):
     card: dict[str, Any] = Field(examples=[{"rows": 303, "folds": 5}])
 
 
+class Estimate(Answer):
+    """A figure, and its interval of 95 % for other rows of the kind."""
+
+    value: float = Field(examples=[0.81])
+    interval: tuple[float, float] | None = Field(
+        examples=[(0.76, 0.86)], description="Null where the rows are too few to tell."
+    )
+
+
+class ReliabilityBin(Answer):
+    """Rows with chances alike: what was said of them, and what came."""
+
+    share: float = Field(examples=[0.1], description="Of the rows' weight.")
+    mean_chance: float = Field(examples=[0.32])
+    observed: Estimate
+
+
+class Figures(Answer):
+    """Chances and labels under one budget; docs/figures.md explains each figure."""
+
+    auroc: Estimate | None = Field(
+        description="Of several classes each against the rest, their mean. Null where "
+        "the rows are of one class."
+    )
+    log_loss: Estimate
+    brier: Estimate
+    calibration_error: Estimate
+    sensitivity: Estimate | None
+    specificity: Estimate | None
+    expected_cost: Estimate | None = Field(description="Null without error_costs.")
+    reliability: list[ReliabilityBin] = Field(
+        description="By chance; of two classes that of the positive, of several that "
+        "of the label."
+    )
+
+
 class Curve(Answer):
     """Error and spend against budget, from held-out rows."""
 
@@ -106,6 +142,11 @@ class Curve(Answer):
         validation_alias="max_spends", examples=[[0.0, 7.27, 246.5]]
     )
     rows: int = Field(validation_alias="n_samples", examples=[303])
+    predictive: list[Figures] | None = Field(
+        default=None,
+        examples=[None],
+        description="Under each budget; null in models written before there were any.",
+    )
 
 
 class EarlyPoint(Answer):

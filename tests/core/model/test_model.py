@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.model import QUANTILE, Curve, wilson_interval
+from core.model.figures import QUANTILE, wilson_interval
+from core.model.model import Curve
 from core.pipeline.validation import pool
 from core.session.curves import count_effective
 from tests.small import table_of

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.model.model import Model
+from core.model.model import Curve, Model
+from core.pipeline.budgets import MAX_CURVE_POINTS, purchase_budgets, usual_budgets
 from core.pipeline.progress import VALIDATION_SHARE
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train as train_spec
-from core.pipeline.validation import purchase_budgets
+from core.pipeline.validation import join_scored
+from core.session.figures import ScoredRows
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import CheckedTable
 from core.table.dataset import ClassLabel
@@ -314,8 +316,66 @@ def test_curve_spends_nothing_at_zero_and_never_above_the_budget(model):
     assert all(spent <= budget for budget, spent in limited)
 
 
+@pytest.mark.parametrize("row_groups", [None, np.arange(60) // 4])
+def test_labels_of_the_curve_are_as_wrong_as_its_figures_say(row_groups):
+    dataset = noisy_table(row_groups=row_groups)
+
+    curve = trained(dataset).curve
+
+    share = float(dataset.weights @ (dataset.targets == 1))
+    errors = [
+        share * (1 - one.sensitivity.value) + (1 - share) * (1 - one.specificity.value)
+        for one in curve.predictive
+    ]
+    assert errors == pytest.approx(curve.errors_calibrated)
+    assert curve.predictive[0].auroc.value == pytest.approx(0.5, abs=0.1)
+    assert curve.predictive[-1].auroc.value > 0.7
+
+
+def test_rows_of_other_folds_never_belong_together():
+    part = ScoredRows(
+        np.array([0, 1, 1]), np.ones(3) / 3, np.array([0, 0, 1]), np.ones((3, 1, 2))
+    )
+    curve = Curve((0,), (0.5,), (0.5,), (0.0,), (0,), n_samples=3)
+    folds = [curve, replace(curve, n_samples=9)]
+
+    joined = join_scored([part, part], folds)
+
+    assert joined.group_idxs.tolist() == [0, 0, 1, 2, 2, 3]
+    assert joined.weights == pytest.approx([1 / 12] * 3 + [1 / 4] * 3)
+
+
 def test_budgets_are_where_the_plan_grows(ensemble):
     assert purchase_budgets(ensemble, 9) == (0, 1_000_000, 3_000_000, None)
+
+
+def long_ensemble(costs):
+    """A stump on each feature, in order."""
+    features = tuple(Feature(f"f{idx}", cost=cost) for idx, cost in enumerate(costs))
+    stumps = [Stump(idx, 0.5, (1,)) for idx in range(len(costs))]
+    return ensemble_of(stumps, Catalogue(features))
+
+
+@pytest.mark.parametrize(
+    ("costs", "expected"),
+    [
+        ([3.5, 4.25], [0, 3.5, 7.75]),
+        ([1.0] * 30, [0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20]),
+        ([0.3] * 20, [0, 0.3, 0.6, 1, 1.5, 2, 3, 4, 5]),
+        # From 3 to 700 nothing more is affordable.
+        ([0.7] * 4 + [700] + [0.7] * 20, [0, 0.8, 1.5, 3]),
+        ([10.0**exponent for exponent in range(-6, 9)], None),
+    ],
+)
+def test_usual_budgets_are_round_unless_there_are_few(costs, expected):
+    ensemble = long_ensemble([round(cost * UNIT) for cost in costs])
+
+    *budgets, last = usual_budgets(ensemble)
+
+    assert last is None
+    assert len(budgets) < MAX_CURVE_POINTS
+    assert budgets == sorted(set(budgets))
+    assert expected is None or [one / UNIT for one in budgets] == expected
 
 
 def test_budgets_are_thinned_evenly_between_both_ends(ensemble):

@@ -12,7 +12,7 @@ from core.model.ensemble import BudgetRange, Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Curve
 from core.session import curves, machine
-from core.session.curves import evaluate
+from core.session.curves import evaluate, play_rows
 from core.session.policies import POLICIES
 from core.session.policies.sample import MAX_DRAWS, uniforms
 from core.session.position import Position
@@ -307,6 +307,26 @@ def test_curve_is_the_same_however_many_rows_are_judged_at_a_time(policy, monkey
     curve = evaluate(ensemble, dataset, [0, 1, 2, None], policy, seed=3)
 
     assert curve == expected
+
+
+@pytest.mark.parametrize("most", [999, 88, 30, 1])
+def test_chances_are_kept_of_rows_evenly_spaced(most, monkeypatch):
+    random = np.random.default_rng(7)
+    ensemble = make_ensemble([Feature("f0", cost=1)], [(0, 1.0)])
+    values, targets = random.random((22, 1)), random.integers(0, 2, 22)
+    dataset = rows_of(ensemble, values, targets, random.dirichlet(np.ones(22)))
+    whole = play_rows(ensemble, dataset, [0, None], has_figures=True).scored
+    monkeypatch.setattr(curves, "MAX_CHANCES", most)
+    monkeypatch.setattr(curves, "MAX_MARGINS", 10)
+
+    few = play_rows(ensemble, dataset, [0, None], has_figures=True).scored
+
+    stride = -(-88 // most)
+    assert len(few.targets) == len(range(0, 22, stride))
+    np.testing.assert_array_equal(few.chances, whole.chances[::stride])
+    np.testing.assert_array_equal(few.targets, targets[::stride])
+    assert few.weights.sum() == pytest.approx(1)
+    assert play_rows(ensemble, dataset, [0, None]).scored is None
 
 
 def test_walk_reads_rows_that_are_not_contiguous():

@@ -1,0 +1,81 @@
+"""Budgets that curves are drawn at, and that calibrations are fitted on."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.model.ensemble import Ensemble
+from core.table.prices import Paid, buy
+
+# Of a curve, with nothing and without a limit.
+MAX_CURVE_POINTS = 12
+
+# Within each power of ten; the first that gives no more points than there may be.
+ROUND_FIGURES = (
+    (10, 15, 20, 30, 40, 50, 60, 80),
+    (10, 20, 30, 50),
+    (10, 20, 50),
+    (10,),
+)
+
+
+def usual_budgets(ensemble: Ensemble) -> tuple[int | None, ...]:
+    """Return budgets that people would choose, `MAX_CURVE_POINTS` at most.
+
+    Each at which something becomes affordable, or where these are too many round
+    figures, without those that buy no more than the one before. The first is 0, the
+    last unlimited.
+    """
+    steps = chosen = purchase_steps(ensemble)
+    for figures in ROUND_FIGURES:
+        if len(chosen) < MAX_CURVE_POINTS:
+            break
+        amounts = [0, *round_amounts(figures, steps[-1])]
+        n_paid = np.searchsorted(steps, amounts, "right")
+        _, firsts = np.unique(n_paid, return_index=True)
+        chosen = [amounts[first] for first in firsts]
+    return thin_steps(chosen, MAX_CURVE_POINTS)
+
+
+def round_amounts(figures: tuple[int, ...], most: int) -> Iterator[int]:
+    """Yield amounts with these leading digits below a bound; micro-units, ascending."""
+    power = 1
+    while power < most:
+        yield from (
+            figure * power // 10
+            for figure in figures
+            if figure * power % 10 == 0 and figure * power // 10 < most
+        )
+        power *= 10
+
+
+def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
+    """Return the budgets that pay one feature more, evenly thinned to `most`.
+
+    The first is 0, the last unlimited.
+    """
+    return thin_steps(purchase_steps(ensemble), most)
+
+
+def thin_steps(steps: list[int], most: int) -> tuple[int | None, ...]:
+    """Thin amounts evenly to `most` budgets, the last of them unlimited."""
+    if len(steps) > most - 1:
+        picks = np.linspace(0, len(steps) - 1, most - 1).round().astype(int)
+        steps = [steps[pick] for pick in picks]
+    return (*steps, None)
+
+
+def purchase_steps(ensemble: Ensemble) -> list[int]:
+    """Return 0 and the amounts that pay one feature more, in micro-units.
+
+    In the order in which hypotheses need them: for stumps where the plan of `ordered`
+    grows; a tree votes before its last feature is paid. Of panels the price of each.
+    """
+    spends, paid = [0], Paid()
+    for feature_idx in ensemble.first_uses:
+        amount, paid = buy(ensemble.catalogue, paid, (feature_idx,))
+        spends.append(spends[-1] + amount)
+    if ensemble.panels is not None:
+        orders = [one.feature_idxs for one in ensemble.panels.panels]
+        spends = [buy(ensemble.catalogue, Paid(), order)[0] for order in orders]
+    return sorted(set(spends))

@@ -1,0 +1,231 @@
+"""Figures of chances and labels on rows whose classes are known, with intervals.
+
+Each is a mean over the rows, or near enough one, so that what each row adds to it also
+says how far it would move with other rows. scikit-learn has most of the figures (the
+tests compare them), but not what each row adds.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.model.figures import (
+    QUANTILE,
+    Estimate,
+    Figures,
+    ReliabilityBin,
+    wilson_interval,
+)
+from core.session.probability import decide
+
+# Of a reliability diagram, each with the same weight of rows.
+N_BINS = 10
+
+# Least chance of the true class that a log-loss counts, as scikit-learn has it.
+LEAST_CHANCE = float(np.finfo(np.float64).eps)
+
+# Spreads below it are rounding.
+NO_SPREAD = 1e-12
+
+
+class ScoredRows(NamedTuple):
+    """Rows with their classes, and the chances at the end of their sessions."""
+
+    #: (n_rows,)
+    targets: IntArray
+    #: (n_rows,); they sum to 1
+    weights: FloatArray
+    #: (n_rows,); the same number for rows that belong together, numbered without gaps
+    group_idxs: IntArray
+    #: (n_rows, n_budgets, n_classes)
+    chances: FloatArray
+
+
+def find_figures(
+    ensemble: Ensemble, rows: ScoredRows, threshold: float | None = None
+) -> tuple[Figures, ...]:
+    """Return the figures under each budget.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Of one class per row.
+    rows : ScoredRows
+        At least one row; of several folds those of each, put together.
+    threshold : float, optional
+        The least chance of the second of two classes at which rows are labelled so;
+        by default labels are those that sessions say (`decide`).
+
+    Notes
+    -----
+    Intervals of shares are Wilson's (1927), of other means normal ones of a ratio mean
+    over groups of rows (Cochran 1977, sec. 11.8), of AUROC those of DeLong, DeLong and
+    Clarke-Pearson (1988), by groups of rows as Obuchowski (1997) has them, on the
+    scale of its log odds. Of several classes, sensitivity and specificity have the
+    means of the classes' limits, which are rather wide.
+    """
+    found = []
+    for budget_idx in range(rows.chances.shape[1]):
+        chances = rows.chances[:, budget_idx]
+        labels = decide(ensemble, chances)
+        if threshold is not None:
+            assert chances.shape[1] == 2, "a threshold parts two classes"
+            labels = (chances[:, 1] >= threshold).astype(np.int64)
+        found.append(figures_at(ensemble, rows, chances, labels))
+    return tuple(found)
+
+
+def figures_at(
+    ensemble: Ensemble, rows: ScoredRows, chances: FloatArray, labels: IntArray
+) -> Figures:
+    """Return the figures of chances (n_rows, n_classes) and labels (n_rows,)."""
+    targets, n_classes = rows.targets, chances.shape[1]
+    truth = targets[:, None] == np.arange(n_classes)
+    own = np.take_along_axis(chances, targets[:, None], axis=1)[:, 0]
+    if n_classes == 2:
+        said, is_so = chances[:, 1], targets == 1
+    else:
+        said = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
+        is_so = labels == targets
+    bin_idxs = part_evenly(said, rows.weights)
+    bins = np.bincount(bin_idxs, rows.weights * (is_so - said), N_BINS)
+    gaps = np.sign(bins)[bin_idxs] * (is_so - said)
+    cost = None
+    if ensemble.error_costs is not None:
+        costs = np.array(ensemble.error_costs, np.float64)[targets, labels]
+        cost = estimate_mean(costs, rows)
+    is_labelled = labels[:, None] == np.arange(n_classes)
+    # Of two classes those of the first are those of the second, the other way round.
+    its = slice(1, None) if n_classes == 2 else slice(None)
+    return Figures(
+        auroc=estimate_auroc(truth[:, its], chances[:, its], rows),
+        log_loss=estimate_mean(-np.log(np.maximum(own, LEAST_CHANCE)), rows),
+        brier=estimate_mean(((chances - truth) ** 2).sum(axis=1) / 2.0, rows, 1.0),
+        calibration_error=estimate_mean(gaps, rows, 1.0),
+        sensitivity=estimate_share(truth[:, its], is_labelled[:, its], rows),
+        specificity=estimate_share(~truth[:, its], ~is_labelled[:, its], rows),
+        expected_cost=cost,
+        reliability=tell_bins(said, is_so, bin_idxs, rows),
+    )
+
+
+def estimate_mean(
+    amounts: FloatArray, rows: ScoredRows, most: float = math.inf
+) -> Estimate:
+    """Return the weighted mean of amounts (n_rows,), which is from 0 to `most`."""
+    mean = min(float(rows.weights @ amounts), most)
+    n_groups = count_groups(rows, rows.weights > 0)
+    if n_groups < 2:
+        return Estimate(mean, None)
+    spread = find_spread(rows.weights * (amounts - mean), rows)
+    reach = QUANTILE * spread * math.sqrt(n_groups / (n_groups - 1.0))
+    return Estimate(mean, (max(0.0, mean - reach), min(most, mean + reach)))
+
+
+def estimate_share(
+    is_asked: BoolArray, is_right: BoolArray, rows: ScoredRows
+) -> Estimate | None:
+    """Return the share of rows that are right among those asked about.
+
+    (n_rows, n_classes); the mean over the classes that have such rows.
+    """
+    found = []
+    for asked, right in zip(is_asked.T, is_right.T, strict=True):
+        weights = rows.weights * asked
+        if weights.any():
+            share = float(weights @ right / weights.sum())
+            limits = wilson_interval(share, count_independent(weights, rows))
+            found.append((share, *limits))
+    if not found:
+        return None
+    share, low, high = np.mean(found, axis=0).tolist()
+    return Estimate(share, (low, high))
+
+
+def estimate_auroc(
+    truth: BoolArray, chances: FloatArray, rows: ScoredRows
+) -> Estimate | None:
+    """Return the mean of the classes' areas under the curve; (n_rows, n_classes).
+
+    None where no class has rows with weight both of its own and of the rest.
+    """
+    areas, added, sizes = [], np.zeros(len(truth)), []
+    for is_its, its in zip(truth.T, chances.T, strict=True):
+        sides = [rows.weights * is_its, rows.weights * ~is_its]
+        if not (sides[0].any() and sides[1].any()):
+            continue
+        own, rest = (side / side.sum() for side in sides)
+        places = np.where(is_its, weigh_below(its, rest), 1.0 - weigh_below(its, own))
+        area = min(float(own @ places), 1.0)
+        areas.append(area)
+        for side in (own, rest):
+            size = count_independent(side, rows)
+            sizes.append(size)
+            widening = math.sqrt(size / max(size - 1.0, 1.0))
+            added += widening * side * (places - area)
+    if not areas:
+        return None
+    area, fewest = float(np.mean(areas)), min(sizes)
+    if fewest < 2.0:
+        return Estimate(area, None)
+    spread = find_spread(added / len(areas), rows)
+    if spread <= NO_SPREAD:
+        # All cases rank right, or all wrong: so would not all others. Where all are
+        # equal there is no order, whatever the rows.
+        is_even = abs(area - 0.5) <= NO_SPREAD
+        limits = (area, area) if is_even else wilson_interval(area, fewest)
+        return Estimate(area, limits)
+    odds = math.log(area / (1.0 - area))
+    reach = QUANTILE * spread / (area * (1.0 - area))
+    low, high = (1.0 / (1.0 + math.exp(-one)) for one in (odds - reach, odds + reach))
+    return Estimate(area, (low, high))
+
+
+def weigh_below(chances: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return how much weight has lower chances than each row, ties by half."""
+    levels, places = np.unique(chances, return_inverse=True)
+    held = np.bincount(places, weights, levels.size)
+    below: FloatArray = (np.cumsum(held) - held / 2.0)[places]
+    return below
+
+
+def part_evenly(chances: FloatArray, weights: FloatArray) -> IntArray:
+    """Part rows into `N_BINS` of equal weight by their chances, ties in one."""
+    middles = weigh_below(chances, weights)
+    return np.minimum(N_BINS * middles, N_BINS - 1).astype(np.int64)
+
+
+def tell_bins(
+    said: FloatArray, is_so: BoolArray, bin_idxs: IntArray, rows: ScoredRows
+) -> tuple[ReliabilityBin, ...]:
+    """Return the bins that have weight, by ascending chances."""
+    bins = []
+    for bin_idx in range(N_BINS):
+        weights = rows.weights * (bin_idxs == bin_idx)
+        held = float(weights.sum())
+        if held > 0.0:
+            observed = min(float(weights @ is_so) / held, 1.0)
+            limits = wilson_interval(observed, count_independent(weights, rows))
+            mean_chance = min(float(weights @ said) / held, 1.0)
+            estimate = Estimate(observed, limits)
+            bins.append(ReliabilityBin(min(held, 1.0), mean_chance, estimate))
+    return tuple(bins)
+
+
+def find_spread(added: FloatArray, rows: ScoredRows) -> float:
+    """Return the standard error of a figure from what each row adds to it."""
+    return float(np.sqrt((np.bincount(rows.group_idxs, added) ** 2).sum()))
+
+
+def count_independent(weights: FloatArray, rows: ScoredRows) -> float:
+    """Return how many groups of equal weight would say as much (Kish 1965)."""
+    held = np.bincount(rows.group_idxs, weights)
+    return float(held.sum() ** 2 / (held**2).sum())
+
+
+def count_groups(rows: ScoredRows, is_counted: BoolArray) -> int:
+    """Count the groups of some rows."""
+    return int(np.unique(rows.group_idxs[is_counted]).size)

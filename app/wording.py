@@ -49,6 +49,16 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def number_range(low: float, high: float) -> str:
+    """Two numbers with two decimals each, below 1 without the zero before them."""
+    return "–".join(f"{one:.2f}".removeprefix("0") for one in (low, high))
+
+
+def percent_range(low: float, high: float) -> str:
+    """Two whole percents, without the sign."""
+    return f"{100 * low:.0f}–{100 * high:.0f}"
+
+
 def why(ensemble: Ensemble, question: Question) -> str:
     """Why this feature is asked next, and what its price is made of."""
     share, n_hypotheses = percent(question.open_share), question.n_hypotheses

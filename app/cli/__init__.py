@@ -57,8 +57,8 @@ COMMANDS = {
         "Select the features that are worth knowing, one by one; write nothing.",
     ),
     "evaluate": CommandEntry(
-        *("models", "evaluate_model"),
-        "Measure error and spend against budget, or of aims, on a labelled table.",
+        *("measures", "evaluate_model"),
+        "Measure error, chances and spend by budget, or of aims, on a labelled table.",
     ),
     "predict": CommandEntry(
         *("models", "predict_rows"),

@@ -2,16 +2,14 @@
 
 import csv
 import io
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.markup import escape
 
-from app.cli.aims import OneAim, SeveralAims, parse_aim, parse_aims
+from app.cli.aims import OneAim, parse_aim
 from app.cli.options import (
     STOP,
     Budget,
@@ -32,26 +30,18 @@ from app.cli.options import (
     read_values,
 )
 from app.documents import files
-from app.documents.bodies import models as bodies
-from app.terminal import show
 from app.terminal.ask import run_session, split_named
 from app.terminal.report import report_page
 from app.terminal.transcript import say_certificate
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.model.rows import check_targets
 from core.session import machine
 from core.session.answers import parse_answer
-from core.session.curves import evaluate
-from core.session.early import evaluate_early
-from core.session.policies import default_policy
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
-from core.session.state import Aim, StopRule
+from core.session.state import StopRule
 from core.session.walks import Walks
-from core.table.dataset import Dataset
 from core.table.prices import from_micros
 
 Known = Annotated[
@@ -60,72 +50,6 @@ Known = Annotated[
 GoOn = Annotated[
     bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
 ]
-
-
-def evaluate_model(
-    model: ModelFile,
-    data: Data,
-    budgets: Annotated[str, typer.Option(help="Such as 2,4,inf.")],
-    policy: Policy = None,
-    seed: Seed = 0,
-    disagreement: Disagreement = None,
-    delta: Delta = STOP["delta"].default,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    aim: SeveralAims = None,
-) -> None:
-    stored = files.load_model(model)
-    ensemble = stored.ensemble
-    unit = ensemble.catalogue.cost_unit
-    limits = [parse_budget(one, "--budgets") for one in budgets.split(",")]
-    chosen = parse_policy(policy, ensemble)
-    dataset = read_labelled(data, stored)
-    if aim and disagreement is not None:
-        rule = "must be left out beside --aim"
-        raise RefusedError([Refusal("--disagreement", rule)])
-    limits, aims = parse_aims(aim or [], limits, ensemble, chosen)
-    curve = evaluate(ensemble, dataset, limits, chosen, seed, aims=aims)
-    early = None
-    if disagreement is not None:
-        stop = StopRule(disagreement=disagreement, delta=delta)
-        early = evaluate_early(ensemble, dataset, limits, stop, chosen, seed)
-    if as_json:
-        told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
-        told |= {"aims": aim} if aim else {}
-        if early is not None:
-            told["early"] = [
-                bodies.EarlyPoint.of(one, one.certificate).model_dump() for one in early
-            ]
-        asks = list_policies(ensemble, chosen, limits, aims)
-        sys.stdout.write(json.dumps({"policy": asks} | told) + "\n")
-        return
-    output.print(show.curve_table(curve, unit, aim or []))
-    if early is not None:
-        output.print(show.early_table(early, unit))
-
-
-def read_labelled(data: Path, stored: Model) -> Dataset:
-    """Read the rows of a table with their classes, each of the same weight."""
-    ensemble = stored.ensemble
-    columns, values = read_values(data, ensemble, stored.target)
-    return Dataset(
-        catalogue=ensemble.catalogue,
-        classes=ensemble.classes,
-        values=values,
-        targets=check_targets(columns, ensemble, stored.target),
-        weights=np.full(len(values), 1.0 / len(values)),
-    )
-
-
-def list_policies(
-    ensemble: Ensemble,
-    chosen: str | None,
-    limits: list[int | None],
-    aims: list[Aim | None],
-) -> str:
-    """Return who asks under the budgets and aims, each once."""
-    pairs = zip(limits, aims, strict=True)
-    asks = (chosen or default_policy(ensemble, *pair) for pair in pairs)
-    return ", ".join(dict.fromkeys(asks))
 
 
 def predict_rows(

@@ -17,6 +17,11 @@ from core.table.catalogue import Catalogue
 
 T = TypeVar("T")
 
+CURVE_FOOT = (
+    "error: how often the vote alone is wrong. error, calibrated: how often the label\n"
+    "is wrong that sessions say, decided from chances (and error costs, if any)."
+)
+
 PLOT_WIDTH = 76
 PLOT_HEIGHT = 16
 
@@ -43,6 +48,7 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
         right("mean spend"),
         right("most spent"),
     )
+    table.caption, table.caption_justify = CURVE_FOOT, "left"
     budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
     for row in zip(
         aims or budgets,

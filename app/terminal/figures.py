@@ -1,0 +1,87 @@
+"""Figures of chances and labels as a table, with what each of them means."""
+
+from collections.abc import Sequence
+
+from rich.table import Column, Table
+
+from app.terminal.show import right, titled
+from app.wording import money, number_range, percent, percent_range
+from core.model.ensemble import Ensemble
+from core.model.figures import Estimate
+from core.model.model import Curve
+
+# By figure: how it is headed, and what it says.
+MEANINGS = {
+    "auroc": (
+        "AUROC",
+        "how often {its} has a higher chance than {rest}; 0.5 is a coin's",
+    ),
+    "log_loss": ("log-loss", "how surprised the chances are by what came; 0 is best"),
+    "brier": ("Brier", "mean squared distance of chance and truth; 0 is best"),
+    "calibration_error": (
+        "calib. error",
+        "how far {said} lie from what came, in ten groups of rows",
+    ),
+    "sensitivity": ("sensi- tivity", "of {its}, how many are found"),
+    "specificity": ("speci- ficity", "of {rest}, how many are cleared"),
+    "expected_cost": ("cost of errors", "mean of `error_costs` over all rows"),
+}
+SHARES = ("sensitivity", "specificity")
+
+
+def figures_table(
+    curve: Curve,
+    ensemble: Ensemble,
+    threshold: float | None = None,
+    aims: Sequence[str] = (),
+) -> Table:
+    """Return the figures by budget, or by aim, each above its interval of 95 %."""
+    figures = curve.predictive or ()
+    shown = [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
+    unit = ensemble.catalogue.cost_unit
+    first = right(f"budget{f' ({unit})' if unit else ''}")
+    table = titled(
+        "Chances and labels, each with its 95 % interval",
+        Column("aim", no_wrap=True) if aims else first,
+        *(Column(MEANINGS[one][0], justify="right", overflow="fold") for one in shown),
+    )
+    budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
+    for named, one in zip(aims or budgets, figures, strict=True):
+        cells = (say_estimate(getattr(one, name), name in SHARES) for name in shown)
+        table.add_row(named, *cells)
+    table.caption = explain(shown, ensemble, threshold)
+    table.caption_justify = "left"
+    return table
+
+
+def say_estimate(estimate: Estimate | None, is_share: bool) -> str:
+    """Return a figure, and below it the interval."""
+    if estimate is None:
+        return "-"
+    told = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
+    if estimate.interval is None:
+        return told
+    say = percent_range if is_share else number_range
+    return f"{told}\n{say(*estimate.interval)}"
+
+
+def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -> str:
+    """Return what each figure means, a line each."""
+    if ensemble.n_outputs == 1:
+        negative, positive = (repr(one.display) for one in ensemble.classes)
+        words = {"its": positive, "rest": negative, "said": "chances"}
+    else:
+        words = {
+            "its": "a class",
+            "rest": "the rest (mean over the classes)",
+            "said": "the labels' chances",
+        }
+    lines = [
+        f"{MEANINGS[one][0].replace('- ', '')}: {MEANINGS[one][1].format(**words)}."
+        for one in shown
+    ]
+    if threshold is not None:
+        lines.append(
+            f"Labels of this table: {words['its']} from a chance of {threshold:g} on."
+        )
+    return "\n".join(lines)

@@ -22,7 +22,9 @@ class Effort(NamedTuple):
 
     #: held-out rows that suffice to validate a training; other folds are left undone
     validation_rows: int
-    #: rows that sets are chosen by, at most; blends are fitted to all
+    #: rows that blends are fitted to, at most
+    fit_rows: int
+    #: rows that sets are chosen by, at most
     search_rows: int
     #: so many held-out rows suffice to judge a set; the other folds are left undone
     search_judges: int
@@ -56,6 +58,7 @@ FULL = Recipe(500, (0.06, 0.3, 1.5), (EVEN_TREES, SAMPLED_TREES), True)
 EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(
         validation_rows=500,
+        fit_rows=10_000,
         search_rows=1000,
         search_judges=500,
         blend_judges=500,
@@ -70,6 +73,7 @@ EFFORTS: dict[EffortName, Effort] = {
     ),
     "standard": Effort(
         validation_rows=2000,
+        fit_rows=20_000,
         search_rows=2000,
         search_judges=1000,
         blend_judges=2000,
@@ -84,6 +88,7 @@ EFFORTS: dict[EffortName, Effort] = {
     ),
     "thorough": Effort(
         validation_rows=2**62,
+        fit_rows=2**62,
         search_rows=4000,
         search_judges=4000,
         blend_judges=20_000,

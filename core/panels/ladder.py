@@ -25,6 +25,7 @@ from core.panels.stopping import fit_stopping
 from core.panels.trees import choose_limits
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
+from core.table.thinning import thin_classes
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, EffortName
 from core.work import approach, end_of, pass_on
@@ -67,7 +68,7 @@ def fit_ladder(
     Parameters
     ----------
     dataset : Dataset
-        Of one class per row.
+        Of one class per row. Of very many rows some stand for all.
     seed : int
         Of folds, draws of rows and columns, and random features.
     budgets : sequence of int, optional
@@ -78,6 +79,7 @@ def fit_ladder(
         How many rows, sets and predictors are tried: see `EFFORTS`.
     """
     knobs = EFFORTS[effort]
+    dataset = thin_classes(dataset, knobs.fit_rows)
     with threadpool_limits(limits=1, user_api="blas"):
         few = pick_few(knobs, PanelRows(dataset, seed))
         limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, knobs.search_judges))
@@ -157,7 +159,9 @@ def ladder_bytes(
 
     As measured: 14 tables of products of waves, and 8 of all columns.
     """
-    n_inputs = 2 * EFFORTS[effort].full.n_waves
+    knobs = EFFORTS[effort]
+    n_samples = min(n_samples, knobs.fit_rows)
+    n_inputs = 2 * knobs.full.n_waves
     products = 14 * n_inputs * min(n_inputs, n_samples)
     return 8 * count_threads() * (products + 8 * n_samples * n_features)
 

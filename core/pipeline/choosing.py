@@ -10,10 +10,12 @@ import numpy as np
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
 from core.model.votes import hypothesis_votes, raw_votes
+from core.panels.effort import EFFORTS
 from core.session.curves import evaluate
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.folds import part_rows
+from core.table.thinning import thin_classes
 from core.training.algorithms import ALGORITHMS, make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
@@ -71,22 +73,17 @@ def tune(
     plan under a budget is a prefix of the ensemble, so fewer rounds change none that
     is shorter. `tau` and `switch`: the least mean error over budgets, evenly spaced
     up to the price of everything that the first choice reads; of equals the first
-    tried. A rule likewise.
+    tried. A rule likewise, where it is all that is chosen on as many rows at most as
+    blends of panels are fitted to.
     """
     wanted = [name for name in auto if params.algorithm in USERS[name]]
     choices = list_choices(params, wanted)
     if len(choices) == 1 and not wanted:
         return Tuned(choices[0])
-    seen, unseen = part_rows(dataset, params.seed)
-    if not seen.size or not unseen.size:
-        if not wanted:
-            return Tuned(choices[0])
-        rule = (
-            '"auto" must have two groups of rows (`group_by`), one to train on and one '
-            "to hold out, also where a fold is left out"
-        )
-        raise RefusedError([Refusal(f"params.{min(wanted)}", rule)])
-    training, held_out = dataset.take(seen), dataset.take(unseen)
+    parts = hold_out(dataset, params, wanted)
+    if parts is None:
+        return Tuned(choices[0])
+    training, held_out = parts
     # No choice touches the codes or the weights that a run begins with.
     shards = [(bin_values(training), initial_weights(training, params.label_weights))]
     budgets: Sequence[int | None] = (None,)
@@ -109,6 +106,27 @@ def tune(
     least = min(error for _, error in tried)
     best = next(choice for choice, error in tried if error <= least + 1e-12)
     return Tuned(best, tuple(tried))
+
+
+def hold_out(
+    dataset: Dataset, params: BoostParams, wanted: Sequence[AutoName]
+) -> tuple[Dataset, Dataset] | None:
+    """Part the rows into those trained on and a third; None where that can't be."""
+    parts = [
+        dataset.take(idxs) for idxs in part_rows(dataset, params.seed) if idxs.size
+    ]
+    if len(parts) < 2 and wanted:
+        rule = (
+            '"auto" must have two groups of rows (`group_by`), one to train on and one '
+            "to hold out, also where a fold is left out"
+        )
+        raise RefusedError([Refusal(f"params.{min(wanted)}", rule)])
+    if len(parts) < 2:
+        return None
+    if not wanted:
+        most = EFFORTS[params.effort].fit_rows
+        parts = [thin_classes(part, most) for part in parts]
+    return parts[0], parts[1]
 
 
 def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostParams]:

@@ -27,6 +27,7 @@ from core.panels.search import SetSearch
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
 from core.table.prices import Paid, buy, total_cost
+from core.table.thinning import thin_classes
 from core.work import end_of
 from tests.panels import shorten
 from tests.small import MICROS, make_dataset, pull, random_dataset, table_of
@@ -281,6 +282,16 @@ def test_rows_are_thinned_evenly_to_no_more_than_the_limit(most):
     assert few.n_samples == min(most, 18)
     assert few.weights.sum() == pytest.approx(1.0)
     np.testing.assert_array_equal(few.values[[0, -1]], dataset.values[[0, -1]])
+
+
+def test_ladder_of_very_many_rows_is_that_of_rows_that_stand_for_all(monkeypatch):
+    shorten(monkeypatch)
+    few = EFFORTS["fast"]._replace(fit_rows=12)
+    monkeypatch.setitem(EFFORTS, "fast", few)
+
+    ladder = end_of(fit_ladder(small(), 3, effort="fast"))
+
+    assert ladder == end_of(fit_ladder(thin_classes(small(), 12), 3, effort="fast"))
 
 
 @pytest.mark.parametrize("effort", EFFORTS)

@@ -9,11 +9,12 @@ from core.errors import RefusedError
 from core.estimator import BudgetedBoostingClassifier
 from core.model.ensemble import BudgetRange
 from core.panels.effort import EFFORTS
-from core.pipeline import comparison
+from core.pipeline import choosing, comparison
 from core.pipeline.choosing import tune
 from core.pipeline.comparison import best_policy, compare, find_losses
 from core.pipeline.validation import halve
 from core.session.curves import evaluate
+from core.table.binning import bin_values
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 from tests.panels import shorten
@@ -121,6 +122,25 @@ def test_row_groups_that_cannot_be_parted_are_boosted_by_the_first_rule():
     assert finish(tune(dataset, PARAMS, frozenset())).params.algorithm == RULES[0]
     with pytest.raises(RefusedError, match=r"params\.rounds"):
         finish(tune(dataset, PARAMS, frozenset({"rounds"})))
+
+
+@pytest.mark.parametrize(("auto", "n_rows"), [((), 11), (("rounds",), 26)])
+def test_rule_alone_is_chosen_on_no_more_rows_than_panels_are_fitted_to(
+    auto, n_rows, monkeypatch
+):
+    few = EFFORTS["standard"]._replace(fit_rows=12)
+    monkeypatch.setitem(EFFORTS, "standard", few)
+    sizes = []
+
+    def bin_some(dataset):
+        sizes.append(dataset.n_samples)
+        return bin_values(dataset)
+
+    monkeypatch.setattr(choosing, "bin_values", bin_some)
+
+    finish(tune(telling(), PARAMS, frozenset(auto)))
+
+    assert sizes == [n_rows]
 
 
 def test_rounds_and_tau_can_be_chosen_for_each_rule():

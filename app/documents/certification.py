@@ -11,8 +11,13 @@ from app.documents.shape import Many, StoredShape
 from core.errors import Refusal
 from core.model.certification import N_STRATA, Certification, EarlyRule, Level
 
+# Rows and lists of a certification: far beyond what a training makes, and little enough
+# for a session that weighs every rule by them.
+MAX_ROWS, MAX_ITEMS = 2**16, 1000
+
 Chance = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=0, le=2**53)]
+Count = Annotated[int, Field(ge=0, le=MAX_ROWS)]
+Opens = Annotated[Many[bool], Field(min_length=N_STRATA, max_length=N_STRATA)]
 Counts = Many[
     Annotated[Many[Count], Field(min_length=2 * N_STRATA, max_length=2 * N_STRATA)]
 ]
@@ -20,7 +25,7 @@ Counts = Many[
 
 class EarlyRuleShape(StoredShape):
     threshold: Chance
-    opens: Annotated[Many[bool], Field(min_length=N_STRATA, max_length=N_STRATA)]
+    opens: Opens
 
 
 class LevelShape(StoredShape):
@@ -40,9 +45,9 @@ class LevelShape(StoredShape):
 class CertificationShape(StoredShape):
     n_samples: Annotated[Count, Field(ge=1)] = Field(alias="rows")
     n_guide: Count = Field(alias="guide_rows")
-    rules: Annotated[Many[EarlyRuleShape], Field(min_length=1)]
-    chances: Annotated[Many[Chance], Field(min_length=1)]
-    levels: Annotated[Many[LevelShape], Field(min_length=1)]
+    rules: Annotated[Many[EarlyRuleShape], Field(min_length=1, max_length=MAX_ITEMS)]
+    chances: Annotated[Many[Chance], Field(min_length=1, max_length=MAX_ITEMS)]
+    levels: Annotated[Many[LevelShape], Field(min_length=1, max_length=MAX_ITEMS)]
 
 
 def build_certification(shape: CertificationShape | None) -> Certification | None:
@@ -60,6 +65,10 @@ def check_certification(shape: CertificationShape | None) -> Iterator[Refusal]:
     """Refuse parts that don't fit one another, and more rows than there were."""
     if shape is None:
         return
+    for position, one in enumerate(shape.rules):
+        if not any(one.opens):
+            where = f"model.certification.rules[{position}].opens"
+            yield Refusal(where, "must open a stratum")
     for position, level in enumerate(shape.levels):
         where = f"model.certification.levels[{position}]"
         lists = {"guide": shape.n_guide, "counts": shape.n_samples}

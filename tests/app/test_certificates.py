@@ -66,6 +66,9 @@ def test_model_without_one_is_written_as_before() -> None:
     [
         ("rules", []),
         ("rows", 0),
+        ("rows", 10**10),
+        ("guide_rows", 10**10),
+        ("rules.0.opens", [False, False, False]),
         ("levels", []),
         ("levels.0.bounds_micros", [1]),
         ("levels.0.counts", []),

@@ -4,11 +4,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.documents.panels import BlendShape, KernelShape, PanelLadderShape, TreesShape
+from app.documents.panels import (
+    BlendShape,
+    KernelShape,
+    PanelLadderShape,
+    RidgeShape,
+    TreesShape,
+)
 from app.documents.routes import check_route
 from app.documents.stopping import check_stopping
 from core.errors import Refusal
 from core.model.routes import MAIN
+
+# Numbers that the waves of a kernel are drawn from, and those of a model: a short
+# document could ask for any amount of memory.
+MAX_DRAWS, MAX_ALL_DRAWS = 2**27, 2**30
 
 
 def check_panels(
@@ -34,6 +44,11 @@ def check_panels(
             yield Refusal(f"{place}.blend", "is there exactly where features are")
         elif one.blend is not None:
             yield from check_blend(one.blend, idxs, n_outputs, f"{place}.blend")
+    blends = (one.blend for one in shape.panels if one.blend is not None)
+    n_draws = (count_draws(one, ridge) for one in blends for ridge in one.ridges)
+    if sum(n_draws) > MAX_ALL_DRAWS:
+        rule = "must have fewer kernels, or these fewer columns"
+        yield Refusal(f"{where}.panels", rule)
     n_main = len(shape.panels)
     if shape.route is not None:
         n_main = list(shape.route.parts).count(MAIN)
@@ -60,6 +75,8 @@ def check_blend(
         n_rows, is_kernel = n_columns, isinstance(ridge, KernelShape)
         if isinstance(ridge, KernelShape):
             n_rows = len(ridge.coefficients)
+            if count_draws(shape, ridge) > MAX_DRAWS:
+                yield Refusal(place, "must have fewer columns or coefficients")
             if len(ridge.stretches) != n_columns:
                 yield Refusal(f"{place}.stretches", f"must be {n_columns} numbers")
         is_even = n_rows % 2 == 0 and n_rows > 0 if is_kernel else True
@@ -70,10 +87,22 @@ def check_blend(
     yield from check_trees(shape.trees, idxs, n_outputs, f"{where}.trees")
 
 
+def count_draws(shape: BlendShape, ridge: RidgeShape) -> int:
+    """Return how many numbers a ridge draws: blocks of its columns squared."""
+    if not isinstance(ridge, KernelShape):
+        return 0
+    n_columns = len(shape.columns.feature_idxs)
+    return n_columns * max(n_columns, len(ridge.coefficients) // 2)
+
+
 def check_trees(
     shape: TreesShape, idxs: set[int], n_outputs: int, where: str
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with trees: a child comes after its node, so all end."""
+    """Yield what is wrong with trees: a child comes after its node, so all end.
+
+    And after one node only: trees that share nodes would make a short document one of
+    endless work.
+    """
     n_nodes, n_steps = len(shape.features), len(shape.steps)
     per_node = shape.cuts, shape.is_category, shape.missing_below
     if {*map(len, (*per_node, shape.below, shape.above)), n_nodes} != {n_nodes}:
@@ -94,3 +123,5 @@ def check_trees(
     )
     if is_wrong.any():
         yield Refusal(where, "a child must be a later node, or a step that is there")
+    elif np.unique(children[is_node]).size < is_node.sum():
+        yield Refusal(where, "a node must be the child of one node, or a root")

@@ -20,6 +20,9 @@ from core.model.panels import (
     Trees,
 )
 
+# Ten times what a training makes: questions weigh each panel by every feature.
+MAX_PANELS = 10_000
+
 Idx = Annotated[int, Field(ge=0, le=2**31)]
 Node = Annotated[int, Field(ge=-(2**31), le=2**31)]
 Number = Annotated[float, Field(ge=-1e300, le=1e300)]
@@ -85,7 +88,7 @@ class PanelShape(StoredShape):
 
 class PanelLadderShape(StoredShape):
     starts: Many[Number]
-    panels: Annotated[Many[PanelShape], Field(min_length=1)]
+    panels: Annotated[Many[PanelShape], Field(min_length=1, max_length=MAX_PANELS)]
     stopping: StoppingShape | None = None
     route: RouteShape | None = None
 

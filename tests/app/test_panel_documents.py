@@ -13,6 +13,7 @@ from hypothesis import given
 from app.documents import files
 from app.documents.files import model_text
 from app.documents.model import model_from_json
+from app.documents.panels import MAX_PANELS
 from app.wording import why
 from core.errors import RefusedError
 from core.model.model import Model
@@ -199,6 +200,9 @@ CHILDREN = [
     ("roots.0", 10**6),
     ("roots.0", -(10**6)),
     ("roots.0", 0.5),
+    # Nodes of several parents, and trees that are one.
+    ("roots.1", 0),
+    ("above.0", 1),
 ]
 HOSTILE = [(f"blend.trees.{path}", value, "blend.trees") for path, value in CHILDREN]
 
@@ -213,6 +217,40 @@ def test_damaged_panel_is_refused_by_field(document, path, change, field):
     assert any(
         one.startswith(f"model.panels.panels[{place}].{field}") for one in fields
     )
+
+
+def widen(blend: dict[str, Any], n_columns: int, n_kernels: int) -> None:
+    """Give a blend many columns, and kernels of one wave on them."""
+    columns = blend["columns"]
+    for name in columns:
+        columns[name] = columns[name][:1] * n_columns
+    kernel = blend["ridges"][0]
+    kernel["stretches"] = [1.0] * n_columns
+    kernel["coefficients"] = kernel["coefficients"][:2]
+    blend["ridges"] = [kernel] * n_kernels
+    blend["weights"] = [0.5] * (1 + n_kernels)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_kernels", "field"),
+    [
+        (12_000, 1, "model.panels.panels[{}].blend.ridges[0]"),
+        (11_000, 9, "model.panels.panels"),
+    ],
+)
+def test_kernels_that_draw_without_bound_are_refused(
+    document, n_columns, n_kernels, field
+):
+    place = place_of(document)
+    widen(document["panels"]["panels"][place]["blend"], n_columns, n_kernels)
+
+    assert refused(document) == [field.format(place)]
+
+
+def test_panels_without_bound_are_refused(document):
+    document["panels"]["panels"] *= MAX_PANELS
+
+    assert refused(document) == ["model.panels.panels"]
 
 
 @pytest.mark.parametrize(

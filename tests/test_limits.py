@@ -41,7 +41,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "app/cli/tables.py train_model": "One for each option of the command.",
         "app/cli/measures.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
-        "app/cli/models.py predict_rows": "One for each option of the command.",
+        "app/cli/predictions.py predict_rows": "One for each option of the command.",
         "askless/client.py Client.predict": "One for each field of the request.",
         "core/session/curves.py evaluate": "What its walks are replayed from.",
         "core/session/curves.py play_rows": "What its walks are replayed from.",

@@ -61,8 +61,8 @@ COMMANDS = {
         "Measure error, chances and spend by budget, or of aims, on a labelled table.",
     ),
     "predict": CommandEntry(
-        *("models", "predict_rows"),
-        "Predict every row of a table under a budget.",
+        *("predictions", "predict_rows"),
+        "Predict every row of a table under a budget, or several.",
     ),
     "ask": CommandEntry(
         *("models", "ask_case"),

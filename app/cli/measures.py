@@ -17,6 +17,7 @@ from app.cli.options import (
     ModelFile,
     Policy,
     Seed,
+    largest_budget,
     output,
     parse_budget,
     parse_policy,
@@ -95,7 +96,7 @@ def evaluate_model(
     limits = pick_limits("inf" if aim and budgets is None else budgets, stored)
     limits, aims = parse_aims(aim or [], limits, ensemble, chosen)
     table = TableSpec(stored.target, weight=weight, group_by=group_by)
-    dataset = read_labelled(data, stored, table)
+    dataset = read_labelled(data, stored, table, largest_budget(limits))
     played = Conditions(limits, chosen, seed, aims)
     curve = measure_rows(ensemble, dataset, played, threshold)
     early = None
@@ -160,10 +161,15 @@ def measure_rows(
     return replace(curve, predictive=found)
 
 
-def read_labelled(data: Path, stored: Model, table: TableSpec) -> Dataset:
-    """Read the rows of a table with their classes, weights and groups."""
+def read_labelled(
+    data: Path, stored: Model, table: TableSpec, most: int | None
+) -> Dataset:
+    """Read the rows of a table with their classes, weights and groups.
+
+    `most`: see `check_values`.
+    """
     ensemble = stored.ensemble
-    columns, values = read_values(data, ensemble, stored.target)
+    columns, values = read_values(data, ensemble, stored.target, most)
     named = {"--weight": table.weight, "--group-by": table.group_by}
     refusals = [
         unknown_column(option, name, columns)

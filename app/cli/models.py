@@ -1,7 +1,5 @@
-"""Commands that use a model: evaluate, predict, ask."""
+"""Commands that use a model: ask, report."""
 
-import csv
-import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +13,6 @@ from app.cli.options import (
     Budget,
     Confidence,
     Coverage,
-    Data,
     Delta,
     Disagreement,
     MaxQuestions,
@@ -27,22 +24,16 @@ from app.cli.options import (
     output,
     parse_budget,
     parse_policy,
-    read_values,
 )
 from app.documents import files
 from app.terminal.ask import run_session, split_named
 from app.terminal.report import report_page
 from app.terminal.transcript import say_certificate
-from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.answers import parse_answer
-from core.session.probability import decide
-from core.session.simulate import class_probabilities, walk
 from core.session.state import StopRule
-from core.session.walks import Walks
-from core.table.prices import from_micros
 
 Known = Annotated[
     list[str] | None, typer.Option(help="NAME=VALUE known beforehand, free.")
@@ -50,29 +41,6 @@ Known = Annotated[
 GoOn = Annotated[
     bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
 ]
-
-
-def predict_rows(
-    model: ModelFile,
-    data: Data,
-    budget: Budget,
-    out: Annotated[Path, typer.Option("--out", "-o", help="CSV to write.")],
-    policy: Policy = None,
-    seed: Seed = 0,
-    prices: Prices = None,
-    aim: OneAim = None,
-) -> None:
-    files.check_writable(out, "--out")
-    ensemble = load_priced(model, prices).ensemble
-    limit = parse_budget(budget, "--budget")
-    chosen = parse_policy(policy, ensemble)
-    _, values = read_values(data, ensemble)
-    aims = [parse_aim(aim, ensemble, chosen)]
-    walks = walk(ensemble, values, [limit], chosen, seed, needs_ranks=True, aims=aims)
-    chances = class_probabilities(ensemble, walks)[:, 0]
-    labels = decide(ensemble, chances)
-    files.write_whole(out, predictions_csv(ensemble, walks, chances, labels))
-    output.print(f"wrote {len(labels)} rows to {escape(str(out))}")
 
 
 def report_model(
@@ -140,25 +108,3 @@ def parse_known(entries: list[str], ensemble: Ensemble) -> dict[int, float]:
         feature = ensemble.catalogue.features[feature_idx]
         known[feature_idx] = parse_answer(feature, text)
     return known
-
-
-def predictions_csv(
-    ensemble: Ensemble, walks: Walks, chances: FloatArray, labels: IntArray
-) -> str:
-    """Return label, probability, spend and the features asked, row by row."""
-    names = [feature.name for feature in ensemble.catalogue.features]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["label", "probability", "spend", "features"])
-    for row, label in enumerate(labels):
-        ranks = walks.ranks[row]
-        asked = sorted((rank, idx) for idx, rank in enumerate(ranks) if rank > 0)
-        writer.writerow(
-            [
-                ensemble.classes[label].label,
-                f"{chances[row, label]:.6f}",
-                f"{from_micros(int(walks.spent[row, 0])):.6f}".rstrip("0").rstrip("."),
-                ";".join(names[idx] for _, idx in asked),
-            ]
-        )
-    return text.getvalue()

@@ -114,6 +114,12 @@ def parse_budget(text: str, option: str) -> int | None:
         raise RefusedError([Refusal(option, f"{error}, or inf", repr(text))]) from None
 
 
+def largest_budget(limits: list[int | None]) -> int | None:
+    """Return the largest budget; None: unlimited."""
+    amounts = [limit for limit in limits if limit is not None]
+    return max(amounts, default=0) if len(amounts) == len(limits) else None
+
+
 def parse_policy(text: str | None, ensemble: Ensemble) -> str | None:
     """Return a policy of the model's; None: the best at each budget."""
     return None if text is None else check_policy(text, ensemble, "--policy")
@@ -137,16 +143,32 @@ def read_checked(data: Path, spec: TrainingSpec) -> CheckedTable:
 
 
 def read_values(
-    data: Path, ensemble: Ensemble, target: str | None = None
+    data: Path, ensemble: Ensemble, target: str, most: int | None = None
 ) -> tuple[Columns, FloatArray]:
-    """Read a table's columns and their values for a model; warnings are printed."""
-    text = [f.name for f in ensemble.catalogue.features if f.type != "number"]
-    if target is not None:
-        text.append(target)
+    """Read a table's columns and their values for a model; warnings are printed.
+
+    `most`: see `check_values`.
+    """
+    text = [*text_columns(ensemble), target]
     columns = read_columns(data, text, available_bytes())
-    values, warnings = check_rows(columns, ensemble)
+    return columns, check_values(columns, ensemble, most)
+
+
+def text_columns(ensemble: Ensemble) -> list[str]:
+    """Return the columns whose cells are wanted as written."""
+    return [f.name for f in ensemble.catalogue.features if f.type != "number"]
+
+
+def check_values(
+    columns: Columns, ensemble: Ensemble, most: int | None = None
+) -> FloatArray:
+    """Return a table's values for a model, and print warnings.
+
+    `most` is what may be spent, in micro-units: dearer features may be absent.
+    """
+    values, warnings = check_rows(columns, ensemble, most)
     warn(warnings)
-    return columns, values
+    return values
 
 
 def warn(warnings: Iterable[str]) -> None:

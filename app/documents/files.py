@@ -73,11 +73,12 @@ def check_writable(path: Path, where: str) -> None:
         raise RefusedError([Refusal(where, "must be a file", f"the folder {path}")])
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that it is either the old one or the new one, never half."""
+    raw = content.encode() if isinstance(content, str) else content
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_bytes(raw)
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)

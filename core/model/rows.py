@@ -13,14 +13,18 @@ from core.table.columns import (
     read_feature,
     unknown_column,
 )
+from core.table.prices import Paid, buy
 
 
-def check_rows(columns: Columns, ensemble: Ensemble) -> tuple[FloatArray, list[str]]:
+def check_rows(
+    columns: Columns, ensemble: Ensemble, most: int | None = None
+) -> tuple[FloatArray, list[str]]:
     """Turn a table into values for an ensemble that is already trained.
 
     A category that training did not see is `UNSEEN`. A column may be absent if no
-    hypothesis reads it. Returns the values, (n_rows, n_features), and warnings; raises
-    `RefusedError` with every broken rule.
+    hypothesis reads it, or if it alone costs more than `most`, the most that will be
+    spent, in micro-units (None: no limit). Returns the values, (n_rows, n_features),
+    and warnings; raises `RefusedError` with every broken rule.
     """
     refusals: list[Refusal] = []
     warnings: list[str] = []
@@ -39,11 +43,17 @@ def check_rows(columns: Columns, ensemble: Ensemble) -> tuple[FloatArray, list[s
                     f"{feature.name}: {n_unseen} rows with categories that training "
                     "did not see; every stump on it abstains there"
                 )
-        elif ensemble.is_used[idx]:
+        elif ensemble.is_used[idx] and is_payable(ensemble, idx, most):
             refusals.append(unknown_column("features", feature.name, columns))
     if refusals:
         raise RefusedError(refusals)
     return values, warnings
+
+
+def is_payable(ensemble: Ensemble, feature_idx: int, most: int | None) -> bool:
+    """Return whether an amount, in micro-units, pays a feature and its group."""
+    amount, _ = buy(ensemble.catalogue, Paid(), (feature_idx,))
+    return most is None or amount <= most
 
 
 def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray:

@@ -320,6 +320,16 @@ def test_rows_for_a_model_must_have_what_it_reads(ensemble):
         check_rows({"c": text("p")}, ensemble)
 
 
+def test_rows_for_a_model_may_lack_what_is_too_dear(ensemble):
+    cost = ensemble.catalogue.features[0].cost
+
+    values, _ = check_rows({"c": text("p")}, ensemble, most=cost - 1)
+
+    assert math.isnan(values[0, 0])
+    with pytest.raises(RefusedError, match="must be a column"):
+        check_rows({"c": text("p")}, ensemble, most=cost)
+
+
 def test_rows_for_a_model_must_not_be_empty(ensemble):
     with pytest.raises(RefusedError, match="at least one row"):
         check_rows({}, ensemble)

@@ -1,0 +1,121 @@
+"""Predictions of many rows as a table, written as CSV or Parquet."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from core.arrays import FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.table.prices import from_micros
+
+PARQUET = ".parquet"
+
+# Of chances and amounts in a CSV.
+DECIMALS = 6
+
+
+class Predictions(NamedTuple):
+    """How the sessions of some rows end, each under its budget."""
+
+    #: positions in the table; as the rest (n_sessions, ...)
+    rows: IntArray
+    #: in micro-units; None: unlimited
+    budgets: list[int | None]
+    labels: IntArray
+    #: (n_sessions, n_classes)
+    chances: FloatArray
+    #: in micro-units
+    spent: IntArray
+    #: (n_sessions, n_features); the order of asking, 0: not asked
+    ranks: IntArray
+
+
+def join_predictions(parts: Sequence[Predictions]) -> Predictions:
+    """Put parts together in the order of the table, budgets as they were named."""
+    rows = np.concatenate([part.rows for part in parts])
+    order = np.argsort(rows, kind="stable")
+    budgets = [budget for part in parts for budget in part.budgets]
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])[order]
+
+    return Predictions(
+        rows=rows[order],
+        budgets=[budgets[place] for place in order],
+        labels=joined("labels"),
+        chances=joined("chances"),
+        spent=joined("spent"),
+        ranks=joined("ranks"),
+    )
+
+
+def lay_out(
+    predicted: Predictions, ensemble: Ensemble, kept: Mapping[str, Any], is_long: bool
+) -> Any:
+    """Return an arrow table; `is_long`: with a column of budgets, inf without a limit.
+
+    Kept columns come first, with `_in_table` behind a name that predictions have too.
+    """
+    names = [feature.name for feature in ensemble.catalogue.features]
+    labels, chances = predicted.labels, predicted.chances
+    told: dict[str, Any] = {}
+    if is_long:
+        told["budget"] = [
+            np.inf if one is None else from_micros(one) for one in predicted.budgets
+        ]
+    told["label"] = [ensemble.classes[label].label for label in labels]
+    told["probability"] = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
+    told["spend"] = [from_micros(spent) for spent in predicted.spent.tolist()]
+    told["features"] = pa.array(
+        [[names[idx] for idx in list_asked(ranks)] for ranks in predicted.ranks],
+        pa.list_(pa.string()),
+    )
+    for position, one in enumerate(ensemble.classes):
+        told[f"probability_{one.label}"] = chances[:, position]
+    first = {
+        f"{name}_in_table" if name in told else name: column.take(predicted.rows)
+        for name, column in kept.items()
+    }
+    return pa.table(first | told)
+
+
+def list_asked(ranks: IntArray) -> list[int]:
+    """Return the features that were asked, in order; ranks (n_features,)."""
+    order = np.argsort(ranks, kind="stable")
+    return [int(idx) for idx in order[ranks[order] > 0]]
+
+
+def to_csv(table: Any, n_kept: int) -> str:
+    """Return CSV; the first `n_kept` columns are as the table had them."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.column_names)
+    columns = []
+    for position, (name, cells) in enumerate(table.to_pydict().items()):
+        if position >= n_kept:
+            cells = [say_cell(cell, name.startswith("probability")) for cell in cells]
+        columns.append(cells)
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def say_cell(cell: Any, is_chance: bool) -> str:
+    """Return a cell of a prediction as CSV has it."""
+    if isinstance(cell, list):
+        return ";".join(cell)
+    if isinstance(cell, float):
+        text = f"{cell:.{DECIMALS}f}"
+        return text if is_chance else text.rstrip("0").rstrip(".")
+    return str(cell)
+
+
+def to_parquet(table: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

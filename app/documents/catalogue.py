@@ -13,6 +13,8 @@ from core.table.catalogue import OTHER, Catalogue, FeatureType
 
 Micros = Annotated[int, Field(ge=0, le=2**62)]
 
+Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
+
 
 class FeatureShape(StoredShape):
     name: str
@@ -24,6 +26,7 @@ class FeatureShape(StoredShape):
     categories: Annotated[Many[str], Field(max_length=MAX_CODES)]
     missing: Many[str] = Field(default=(), exclude_if=lambda one: not one)
     has_other: bool = Field(default=False, exclude_if=lambda one: not one)
+    value_range: Range | None = Field(default=None, exclude_if=lambda one: one is None)
 
 
 class GroupShape(StoredShape):
@@ -49,6 +52,9 @@ def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
         elif feature.group in bundles and feature.cost > 0:
             rule = "a member of a bundle must have no cost of its own"
             yield Refusal(f"{place}.cost_micros", rule)
+        low, high = feature.value_range or (0.0, 0.0)
+        if low > high:
+            yield Refusal(f"{place}.value_range", "must ascend")
         if list(feature.categories) != sorted(set(feature.categories)):
             yield Refusal(f"{place}.categories", "must be sorted and unique")
         if feature.has_other and OTHER not in feature.categories:

@@ -14,6 +14,7 @@ from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
+from core.model.values import add_ranges
 from core.panels.effort import EFFORTS
 from core.panels.ladder import fit_ladder
 from core.pipeline.averages import tell_averages
@@ -110,6 +111,7 @@ def train(
         for ensemble, idxs in zip(held_out, fold_idxs, strict=True)
     ]
     whole, found = yield from validate_whole(whole, folds, aside, spec, part)
+    whole = add_ranges(whole, dataset)
     card = make_card(dataset, whole, len(fold_idxs), seed)
     card |= tell_trained(dataset, spec, trained, whole)
     if found is not None and found.comparison is not None:

@@ -41,6 +41,8 @@ class Feature:
     categories: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     has_other: bool = False
+    #: least and greatest number of the training rows; None: not known, or no number
+    value_range: tuple[float, float] | None = None
 
     @property
     def title(self) -> str:

@@ -140,6 +140,7 @@ TRAINED: dict[str, list[Any]] = {
     "features.0.cost_micros": [-1, 1.5, True],
     "features.0.group": ["nowhere"],
     "features.0.label": [3],
+    "features.0.value_range": [[3, 1], [1], [1, float("inf")], ["0", 1], 2],
     "features.1.categories": [["q", "p"], [1]],
     "groups.0.name": ["fee"],
     "groups.1.fee_micros": [None],

@@ -229,6 +229,27 @@ def test_ensemble_carries_priors_algorithm_policy_and_error_costs():
     assert ensemble.error_costs == error_costs
 
 
+def test_model_knows_the_range_of_numbers_that_it_reads(model):
+    is_used = model.ensemble.is_used
+    dataset = noisy_table()
+
+    for idx, feature in enumerate(model.ensemble.catalogue.features):
+        column = dataset.values[:, idx]
+        ends = (np.nanmin(column), np.nanmax(column)) if is_used[idx] else None
+        assert feature.value_range == ends
+
+
+def test_curve_tells_of_budgets_that_are_named():
+    plain, named = (
+        trained(noisy_table(), curve_budgets=budgets).curve
+        for budgets in ((), (7, 123_456_789))
+    )
+
+    assert set(named.budgets) == {*plain.budgets, 7, 123_456_789}
+    places = [named.budgets.index(one) for one in plain.budgets]
+    assert tuple(named.errors[place] for place in places) == plain.errors
+
+
 def test_card_counts_rows_cells_and_features(model):
     card = model.card
 

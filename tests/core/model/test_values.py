@@ -1,0 +1,135 @@
+"""Values of features as a model knows them."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.model.hypotheses import Stump, Tree
+from core.model.values import (
+    N_VALUES,
+    add_ranges,
+    list_cuts,
+    middle_values,
+    possible_values,
+)
+from core.table.catalogue import Catalogue, Feature
+from tests.panels import make_ladder
+from tests.small import ensemble_of, make_dataset
+
+KINDS = Catalogue(
+    (
+        Feature("n", value_range=(0.0, 8.0)),
+        Feature("b", "boolean"),
+        Feature("c", "category", categories=("x", "y")),
+        Feature("d", "category", categories=("p", "q", "r")),
+    )
+)
+
+
+def panels_of(codes, means):
+    """An ensemble of one panel, whose columns have these codes and means."""
+    ensemble = ensemble_of([], KINDS, policy="panels")
+    idxs = [idx for idx, _ in codes]
+    ladder = make_ladder(ensemble, [tuple(dict.fromkeys(idxs))])
+    whole = ladder.panels[0]
+    size = len(codes)
+    columns = replace(
+        whole.blend.columns,
+        feature_idxs=np.array(idxs),
+        codes=np.array([code for _, code in codes]),
+        lows=np.full(size, -2.0),
+        highs=np.full(size, 6.0),
+        means=np.array(means),
+        scales=np.ones(size),
+    )
+    panel = replace(whole, blend=replace(whole.blend, columns=columns))
+    return replace(ensemble, panels=replace(ladder, panels=(panel, ladder.panels[-1])))
+
+
+def rows_of(*values):
+    return make_dataset(np.array(values), np.arange(len(values)) % 2, 2)
+
+
+def test_ranges_are_those_of_numbers_that_are_read():
+    stumps = [Stump(0, 1.0, (1,)), Stump(2, 0.5, (1,))]
+    catalogue = Catalogue((Feature("a"), Feature("b"), Feature("c", "boolean")))
+    rows = rows_of([3.0, 9.0, 0.0], [math.nan, 9.0, 1.0], [-1.0, 9.0, 1.0])
+
+    told = add_ranges(ensemble_of(stumps, catalogue), rows)
+
+    ranges = [one.value_range for one in told.catalogue.features]
+    assert ranges == [(-1.0, 3.0), None, None]
+
+
+def test_number_without_a_value_has_no_range():
+    rows = rows_of([math.nan], [math.nan])
+
+    told = add_ranges(ensemble_of([Stump(0, 1.0, (1,))]), rows)
+
+    assert told.catalogue.features[0].value_range is None
+
+
+def test_cuts_are_those_of_all_hypotheses():
+    tree = Tree((Stump(0, 3.0, (1,)), Stump(1, 5.0, (1,))), ((1, -1), (-1, -1)))
+
+    assert list_cuts(ensemble_of([Stump(0, 4.0, (1,)), tree])) == [[3.0, 4.0], [5.0]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "means", "expected"),
+    [
+        pytest.param([(0, -1)], [2.5], [2.5, 0, 0, 0], id="a number is its mean"),
+        pytest.param([(1, -1)], [0.7], [0, 1, 0, 0], id="a boolean is what is likely"),
+        pytest.param([(2, 0)], [0.7], [0, 0, 0, 0], id="the one of two with a column"),
+        pytest.param([(2, 0)], [0.3], [0, 0, 1, 0], id="the one without"),
+        pytest.param(
+            [(3, 1), (3, 2)], [0.3, 0.4], [0, 0, 0, 2], id="the most frequent"
+        ),
+        pytest.param([(0, -1), (0, -2)], [2.0, 0.9], [2, 0, 0, 0], id="not missing"),
+    ],
+)
+def test_middle_value_is_that_of_panels(columns, means, expected):
+    assert middle_values(panels_of(columns, means)) == expected
+
+
+@pytest.mark.parametrize(
+    ("idx", "expected"), [(1, [0, 1]), (2, [0, 1]), (3, [0, 1, 2])]
+)
+def test_all_values_of_booleans_and_categories_are_possible(idx, expected):
+    ensemble = ensemble_of([], KINDS)
+
+    assert possible_values(ensemble, idx, has_votes=True).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((0.0, 8.0), [0.0, 3.0, 8.0]),
+        (None, [0.0, 3.0, 6.0]),
+        ((3.5, 3.5), [2.0, 3.0, np.nextafter(4.0, 5.0)]),
+    ],
+)
+def test_each_segment_of_votes_has_a_value(ends, expected):
+    stumps = [Stump(0, cut, (1,)) for cut in (4.0, 2.0, 4.0)]
+    ensemble = ensemble_of(stumps, Catalogue((Feature("n", value_range=ends),)))
+
+    assert possible_values(ensemble, 0, has_votes=True).tolist() == expected
+
+
+def test_numbers_of_panels_are_tried_over_their_range():
+    known = possible_values(panels_of([(0, -1)], [1.0]), 0, has_votes=False)
+    bare = replace(KINDS, features=(Feature("n"), *KINDS.features[1:]))
+    clips = replace(panels_of([(0, -2), (0, -1)], [1.0, 1.0]), catalogue=bare)
+
+    guessed = possible_values(clips, 0, has_votes=False)
+
+    assert (known[0], known[-1], known.size) == (0.0, 8.0, N_VALUES)
+    assert (guessed[0], guessed[-1], guessed.size) == (-2.0, 6.0, N_VALUES)
+
+
+def test_number_of_which_nothing_is_known_has_no_values():
+    ensemble = ensemble_of([], Catalogue((Feature("n"),)))
+
+    assert possible_values(ensemble, 0, has_votes=True).size == 0

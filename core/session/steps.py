@@ -1,0 +1,156 @@
+"""What each answer of a session did to the prediction, and what the next one may do."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from core.arrays import FloatArray
+from core.kernels import MAX_LOGIT
+from core.model.ensemble import Ensemble
+from core.model.values import possible_values
+from core.model.votes import TIE
+from core.session import machine
+from core.session.answers import take
+from core.session.policies import POLICIES
+from core.session.position import Position
+from core.session.state import Answer, Outcome, State
+
+# Answers that are tried for how far the next one may move the prediction.
+N_TRIED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerStep:
+    """One answer, and the probability of each class before and after it."""
+
+    feature_idx: int
+    outcome: Outcome | Literal["known"]
+    #: as in `Dataset.values`; None: it brought no value
+    value: float | None
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+    def log_odds(self, class_idx: int) -> float:
+        """Return by how much the log odds of a class rose; they add up over steps."""
+        return to_log_odds(self.after[class_idx]) - to_log_odds(self.before[class_idx])
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """Least and greatest probability of a class after one more answer."""
+
+    class_idx: int
+    low: float
+    high: float
+
+
+def to_log_odds(chance: float) -> float:
+    """Return the log odds of a chance, at most `MAX_LOGIT` either way."""
+    if chance <= 0.0 or chance >= 1.0:
+        return math.copysign(MAX_LOGIT, chance - 0.5)
+    return math.log(chance / (1.0 - chance))
+
+
+def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
+    """Return what each answer did to the prediction, in the order in which they came.
+
+    The session is played again under its budget of now. What an answer did depends on
+    what was known before it: in another order the steps are others, and so is the
+    share of each, but not their sum. Values known at the start come first, in the
+    order of the catalogue; one that was corrected counts from its correction on.
+    """
+    steps: list[AnswerStep] = []
+    before = machine.forecast(ensemble, open_again(state, ensemble, 0))
+    for played, feature_idx, outcome in play_again(ensemble, state):
+        after = machine.forecast(ensemble, played)
+        value = played.values[feature_idx]
+        steps.append(
+            AnswerStep(
+                feature_idx,
+                outcome,
+                None if math.isnan(value) else value,
+                before.probabilities,
+                after.probabilities,
+            )
+        )
+        before = after
+    return steps
+
+
+def play_again(
+    ensemble: Ensemble, state: State
+) -> Iterator[tuple[State, int, Outcome | Literal["known"]]]:
+    """Yield a session after each value known at the start and each answer."""
+    played = open_again(state, ensemble, 0)
+    for place, feature_idx in enumerate(keep_known(state), 1):
+        played = open_again(state, ensemble, place)
+        yield played, feature_idx, "known"
+    for answer in state.history:
+        played = machine.observe(ensemble, played, [replace(answer, charged=0)])
+        yield played, answer.feature_idx, answer.outcome
+
+
+def keep_known(state: State) -> list[int]:
+    """Return the features known at the start whose value nobody has changed since."""
+    answered = {answer.feature_idx for answer in state.history}
+    return [idx for idx in state.known if idx not in answered]
+
+
+def open_again(state: State, ensemble: Ensemble, n_known: int) -> State:
+    """Open a session as another was opened, with the first of its known values."""
+    opened = machine.start(
+        ensemble,
+        state.budget,
+        state.seed,
+        {idx: state.values[idx] for idx in keep_known(state)[:n_known]},
+        state.policy,
+        state.stop,
+        state.stream,
+        aim=state.aim,
+    )
+    return replace(opened, known=state.known)
+
+
+def find_prospect(
+    ensemble: Ensemble, state: State, feature_idx: int
+) -> Prospect | None:
+    """Return how far one answer alone may move the prediction; None: not at all.
+
+    Of two classes the second one's probability, of more that of the class predicted
+    now. Values are those that the model tells apart, of numbers some of them.
+    """
+    policy, position = POLICIES[state.policy], Position.of(ensemble, state)
+    now = policy.chances(ensemble, policy.standing(position))
+    class_idx = 1 if now.size == 2 else int(now.argmax())
+    tried = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
+    found = [
+        float(chances_after(ensemble, state, feature_idx, value)[class_idx])
+        for value in pick_some(tried)
+    ]
+    if not found or np.ptp(found) <= TIE:
+        return None
+    return Prospect(class_idx, min(found), max(found))
+
+
+def pick_some(values: FloatArray) -> list[float]:
+    """Return `N_TRIED` of the values at most, evenly spaced, both ends among them."""
+    places = np.linspace(0, values.size - 1, min(values.size, N_TRIED))
+    picked: list[float] = values[places.round().astype(np.int64)].tolist()
+    return picked
+
+
+def chances_after(
+    ensemble: Ensemble, state: State, feature_idx: int, value: float
+) -> FloatArray:
+    """Probability of each class if this were the answer, charged as it would be."""
+    policy = POLICIES[state.policy]
+    supposed = take(ensemble.catalogue, state, Answer(feature_idx, "value", value))
+    step = policy.find_next(Position.of(ensemble, supposed))
+    is_decided = step.reason == "all_known"
+    moved = Position.of(ensemble, supposed).decide(
+        n_draws=step.n_draws, is_decided=is_decided
+    )
+    return policy.chances(ensemble, policy.standing(Position.of(ensemble, moved)))

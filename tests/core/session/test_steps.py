@@ -1,0 +1,153 @@
+"""What each answer did to the prediction, and what the next one may do."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.model.hypotheses import Stump
+from core.session import machine
+from core.session.steps import N_TRIED, find_prospect, to_log_odds, trace_answers
+from core.table.catalogue import Catalogue, Feature
+from tests.panels import make_ladder
+from tests.sessions import BUNDLE, begun, observe, observe_all, small_ensemble
+from tests.small import ensemble_of
+
+
+def chances(ensemble, state):
+    return machine.forecast(ensemble, state).probabilities
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample", "panels"])
+@settings(max_examples=20)
+@given(answers=st.lists(st.sampled_from([0.0, 1.0, None]), min_size=1, max_size=4))
+def test_each_step_is_what_the_session_said_before_and_after(policy, answers):
+    ensemble = small_ensemble([1, 2, 3, 4], [(0, 1.0), (2, 0.8), (1, -0.7), (3, 0.2)])
+    ensemble = replace(ensemble, panels=make_ladder(ensemble, [(1, 2, 0)]))
+    state = machine.start(ensemble, 9, seed=3, policy=policy)
+    said = [chances(ensemble, state)]
+    for value in answers:
+        if state.next_feature_idx is None:
+            break
+        outcome = "unavailable" if value is None else "value"
+        state = observe(ensemble, state, state.next_feature_idx, outcome, value)
+        said.append(chances(ensemble, state))
+
+    steps = trace_answers(ensemble, state)
+
+    assert [one.before for one in steps] == said[:-1]
+    assert [one.after for one in steps] == said[1:]
+
+
+def test_log_odds_of_steps_add_up():
+    ensemble, state = begun([1, 2, 3])
+    state = observe_all(ensemble, state, (0, "value", 1.0), (1, "value", 0.0))
+
+    steps = trace_answers(ensemble, state)
+
+    total = sum(one.log_odds(1) for one in steps)
+    whole = to_log_odds(steps[-1].after[1]) - to_log_odds(steps[0].before[1])
+    assert total == pytest.approx(whole)
+
+
+def test_known_values_are_steps_of_their_own():
+    ensemble, state = begun([1, 2, 3], known={2: 1.0, 0: 0.0})
+
+    steps = trace_answers(ensemble, state)
+
+    assert [(one.feature_idx, one.outcome, one.value) for one in steps] == [
+        (0, "known", 0.0),
+        (2, "known", 1.0),
+    ]
+    assert steps[-1].after == chances(ensemble, state)
+
+
+def test_known_value_that_is_corrected_counts_from_then_on():
+    ensemble, state = begun([1, 2], known={0: 1.0})
+    state = observe(ensemble, state, 0, "value", 0.0)
+
+    steps = trace_answers(ensemble, state)
+
+    assert [(one.outcome, one.value) for one in steps] == [("value", 0.0)]
+    assert state.spent == 0
+
+
+def test_answers_without_a_value_and_corrections_are_steps():
+    ensemble, state = begun([1, 2])
+    state = observe_all(
+        ensemble, state, (0, "ordered"), (1, "refused"), (0, "value", 1.0)
+    )
+    state = observe(ensemble, state, 0, "value", 0.0)
+
+    steps = trace_answers(ensemble, state)
+
+    assert [one.value for one in steps] == [None, None, 1.0, 0.0]
+    assert steps[-1].after == chances(ensemble, state)
+
+
+def test_session_without_answers_has_no_steps():
+    assert trace_answers(*begun([1])) == []
+
+
+@pytest.mark.parametrize(
+    ("chance", "expected"), [(0.0, -40.0), (1.0, 40.0), (0.5, 0.0), (0.75, math.log(3))]
+)
+def test_log_odds_are_bounded(chance, expected):
+    assert to_log_odds(chance) == pytest.approx(expected)
+
+
+def test_reach_is_from_the_worst_answer_to_the_best():
+    ensemble, state = begun([1, 2, 3], [(0, 1.0), (1, -0.5), (2, 0.2)])
+
+    prospect = find_prospect(ensemble, state, 0)
+
+    ends = [
+        chances(ensemble, observe(ensemble, state, 0, "value", value))[1]
+        for value in (0.0, 1.0)
+    ]
+    assert (prospect.class_idx, prospect.low, prospect.high) == (1, *ends)
+
+
+def test_reach_of_several_classes_is_of_the_one_predicted_now():
+    stumps = [Stump(0, 0.5, (1, -1, -1)), Stump(1, 0.5, (-1, 1, -1))]
+    ensemble = ensemble_of(stumps, n_classes=3, priors=(0.2, 0.5, 0.3))
+
+    prospect = find_prospect(ensemble, machine.start(ensemble, None), 0)
+
+    assert prospect.class_idx == 1
+
+
+def test_answer_that_moves_nothing_alone_has_no_prospect():
+    ensemble = small_ensemble([1, 2, 3])
+    ladder = make_ladder(ensemble, [(1, 2)])
+    kept = [one for one in ladder.panels if len(one.feature_idxs) != 1]
+    ensemble = replace(
+        ensemble, panels=replace(ladder, panels=tuple(kept)), policy="panels"
+    )
+
+    assert find_prospect(ensemble, machine.start(ensemble, None), 1) is None
+
+
+def test_number_of_which_nothing_is_known_has_no_prospect():
+    ensemble = ensemble_of([], Catalogue((Feature("a"),)))
+
+    assert find_prospect(ensemble, machine.start(ensemble, None), 0) is None
+
+
+def test_few_of_many_answers_are_tried():
+    stumps = [Stump(0, float(cut), (1,)) for cut in range(100)]
+    ensemble = ensemble_of(stumps)
+
+    prospect = find_prospect(ensemble, machine.start(ensemble, None), 0)
+
+    assert N_TRIED < 100
+    assert prospect.high == pytest.approx(1 / (1 + np.exp(-200)))
+
+
+def test_bundle_has_the_reach_of_the_member_asked():
+    ensemble, state = begun([0, 0, 5], None, {0: BUNDLE, 1: BUNDLE})
+
+    assert find_prospect(ensemble, state, 0).low < 0.5

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from askless.client import Client as Client
+    from askless.estimator import (
+        BudgetedBoostingClassifier as BudgetedBoostingClassifier,
+    )
     from askless.models import load_model as load_model
     from askless.problems import ProblemError as ProblemError
     from askless.problems import TrainingFailed as TrainingFailed
     from askless.problems import UnansweredError as UnansweredError
     from core.errors import RefusedError as RefusedError
-    from core.estimator import BudgetedBoostingClassifier as BudgetedBoostingClassifier
 
 PLACES = {
-    "BudgetedBoostingClassifier": "core.estimator",
+    "BudgetedBoostingClassifier": "askless.estimator",
     "Client": "askless.client",
     "ProblemError": "askless.problems",
     "RefusedError": "core.errors",

@@ -1,30 +1,28 @@
 """MODEL.json in Python: rows of a table predicted under a budget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import numpy as np
-import numpy.typing as npt
 
 from app.documents.files import load_model as read_model
-from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError, describe
+from core import frames
 from core.model.model import Model
 from core.model.rows import check_rows
-from core.session.probability import decide
-from core.session.simulate import class_probabilities, walk
-from core.table.costs import read_budget
+from core.predictions import BudgetedPredictor, ErrorCurve, Served, TableRows
 
 
 @dataclass(frozen=True)
-class LoadedModel:
-    """A trained model, as `askless train` or the service's export wrote it.
+class LoadedModel(BudgetedPredictor):
+    """A trained model, as `askless train`, the service or `save` wrote it.
 
-    `model` is all that the file holds. Columns map features to values, one for each
-    row; a data frame does. Numbers are missing where they are NaN, words where they
-    are None.
+    `model` is all that the file holds. A table is a data frame, or maps features to
+    lists of values, one for each row: numbers are missing where they are NaN, words
+    where they are None. Columns that the model never reads may be absent. Labels are
+    texts, as the file has them.
     """
 
     model: Model
@@ -44,66 +42,28 @@ class LoadedModel:
         """Labels, in the order of the columns of `predict_proba`."""
         return tuple(one.label for one in self.model.ensemble.classes)
 
-    def predict(
-        self, columns: Mapping[str, Sequence[Any]], budget: float | None = None
-    ) -> list[str]:
-        """Return the label of each row, as `askless predict` does.
+    @property
+    def curve(self) -> ErrorCurve | None:
+        """Error and spend against budget, from the training's held-out rows."""
+        return None if self.model.curve is None else ErrorCurve.of(self.model.curve)
 
-        Each row is a session of its own, in which no more is read than `budget` pays,
-        in the unit of the costs; None: unlimited.
+    def _serve(self) -> Served:
+        labels = np.array(self.classes, dtype=object)
+        return Served(self.model, labels, np.arange(labels.size), self.features)
+
+    def _read_rows(self, X: Any) -> TableRows:
+        """Return the values of a table; raise RefusedError where it doesn't fit.
+
+        The rows draw as those of `askless predict` do, by their places.
         """
-        chances = self.predict_proba(columns, budget)
-        return [self.classes[idx] for idx in decide(self.model.ensemble, chances)]
-
-    def predict_proba(
-        self, columns: Mapping[str, Sequence[Any]], budget: float | None = None
-    ) -> FloatArray:
-        """Return the probability of each class; (n_rows, n_classes).
-
-        Raises RefusedError for a budget that is no amount, and for columns that are
-        missing, are no lists of one length, or have values of another type.
-        """
-        ensemble = self.model.ensemble
-        limit = read_budget(budget)
-        known = {
-            name: as_column(name, columns[name])
-            for name in self.features
-            if name in columns
-        }
-        check_lengths(known)
-        values, _ = check_rows(known, ensemble)
-        walks = walk(ensemble, values, [limit])
-        return class_probabilities(ensemble, walks)[:, 0]
-
-
-def as_column(name: str, values: Sequence[Any]) -> npt.NDArray[Any]:
-    """Return numbers as float64, else words, None where one is missing."""
-    try:
-        column = np.asarray(values)
-        is_list = column.ndim == 1
-    except ValueError:
-        # Lists of several lengths stand in it.
-        is_list = False
-    if not is_list:
-        rule = "must be a list of values, one for each row"
-        raise RefusedError([Refusal(f"column {name}", rule, describe(values))])
-    if column.dtype.kind in "biuf":
-        return column.astype(np.float64)
-    words = [None if one is None or one != one else str(one) for one in values]
-    return np.array(words, dtype=object)
-
-
-def check_lengths(columns: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Refuse columns that have not as many rows as the first of them."""
-    sizes = {name: column.size for name, column in columns.items()}
-    first, n_rows = next(iter(sizes.items()), ("", 0))
-    refusals = [
-        Refusal(f"column {name}", f"must have {n_rows} rows, as {first} has", str(size))
-        for name, size in sizes.items()
-        if size != n_rows
-    ]
-    if refusals:
-        raise RefusedError(refusals)
+        if isinstance(X, Mapping):
+            columns = frames.mapped_columns(X, self.features)
+        else:
+            columns = frames.frame_columns(X)
+        values, unseen = check_rows(columns, self.model.ensemble)
+        for one in unseen:
+            warn(one, stacklevel=4)
+        return TableRows(values, range(len(values)), 0)
 
 
 def load_model(path: str | Path) -> LoadedModel:

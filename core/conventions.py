@@ -1,29 +1,43 @@
 """What scikit-learn's conventions hand over, read as core's values or refused."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import FloatArray
+from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError, describe
+from core.frames import text_of
+from core.model.ensemble import Ensemble
 from core.parameters import check_parameters, parameters
 from core.pipeline.choosing import AUTO, AutoName
-from core.pipeline.spec import check_algorithm, part_auto
+from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
+from core.session.aims import ONE_RULE, check_aim
+from core.session.state import Aim
 from core.table.catalogue import Catalogue
-from core.table.columns import scale_weights
+from core.table.check import read_features
+from core.table.columns import Columns, scale_weights
 from core.table.costs import plain
 from core.table.dataset import ClassLabel, Dataset
+from core.table.spec import TableSpec
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 from core.training.rules import RULES
 
 
-def read_params(
-    name: object, given: Mapping[str, object]
-) -> tuple[BoostParams, frozenset[AutoName]]:
+class TrainingWish(NamedTuple):
+    """A training as an estimator's parameters ask for it."""
+
+    boost: BoostParams
+    #: parameters to be chosen
+    auto: frozenset[AutoName]
+    folds: int
+
+
+def read_params(name: object, given: Mapping[str, object]) -> TrainingWish:
     """Read the parameters of training by a spec's rules, and which are "auto"."""
     refusals = []
     try:
@@ -37,9 +51,76 @@ def read_params(
     fixed, auto, unknown = part_auto(algorithm, plain_given)
     values, wrong = check_parameters(BoostParams, fixed, "params")
     refusals += [*unknown, *wrong]
+    wanted = {"folds": plain(given["folds"])}
+    found_folds, wrong = check_parameters(TrainingSpec, wanted, "validation")
+    refusals += wrong
+    if found_folds.get("folds") == 1:
+        refusals.append(Refusal("validation.folds", "must be 0 or at least 2", "1"))
     if refusals:
         raise RefusedError(refusals)
-    return BoostParams(algorithm=algorithm, **values), auto
+    boost = BoostParams(algorithm=algorithm, **values)
+    return TrainingWish(boost, auto, found_folds["folds"])
+
+
+def read_seed(random_state: object, draw: Callable[[], int]) -> int:
+    """Return an integer as it is, as a spec's `seed`; else one that is drawn."""
+    given = plain(random_state)
+    if not isinstance(given, int) or isinstance(given, bool):
+        return draw()
+    try:
+        seed: int = parameters(BoostParams)["seed"].check(given)
+    except ValueError as error:
+        raise RefusedError([Refusal("random_state", str(error), str(given))]) from None
+    return seed
+
+
+def read_aim(
+    raw: object, ensemble: Ensemble, policy: str | None, where: str
+) -> Aim | None:
+    """Read what sessions are to reach: a name with a number, money in units."""
+    if raw is None:
+        return None
+    if not isinstance(raw, Mapping):
+        rule = f"{ONE_RULE}, with a number"
+        raise RefusedError([Refusal(where, rule, describe(raw))])
+    unknown = [name for name in raw if name not in parameters(Aim)]
+    given = {name: plain(value) for name, value in raw.items()}
+    values, refusals = check_parameters(Aim, given, where)
+    refusals += [Refusal(where, ONE_RULE, describe(name)) for name in unknown]
+    if refusals:
+        raise RefusedError(refusals)
+    return check_aim(Aim(**values), ensemble, policy, where)
+
+
+def read_aims(
+    raw: object,
+    limits: list[int | None],
+    ensemble: Ensemble,
+    policy: str | None,
+) -> tuple[list[int | None], list[Aim | None]]:
+    """Return a budget for each aim; without aims each budget has none."""
+    if raw is None:
+        return limits, [None] * len(limits)
+    if not isinstance(raw, Sequence) or isinstance(raw, str):
+        raise RefusedError([Refusal("aims", "must be a list", describe(raw))])
+    if len(limits) > 1:
+        found = f"{len(limits)} of them"
+        raise RefusedError([Refusal("budgets", "must be one beside aims", found)])
+    aims = [
+        read_aim(one, ensemble, policy, f"aims[{position}]")
+        for position, one in enumerate(raw)
+    ]
+    return limits * len(aims), aims
+
+
+def read_weights_of(raw: Any, n_rows: int) -> FloatArray:
+    """Read the weights of rows, scaled to sum to 1; None: equal."""
+    weights = np.ones(n_rows) if raw is None else np.asarray(raw, np.float64)
+    is_right = weights.shape == (n_rows,) and bool((weights >= 0).all())
+    if not is_right or not 0 < weights.max(initial=0.0) < np.inf:
+        rule = f"must be {n_rows} finite numbers of at least 0, not all 0"
+        raise RefusedError([Refusal("sample_weight", rule)])
+    return scale_weights(weights)
 
 
 def require_classes(
@@ -67,40 +148,92 @@ def find_boosted() -> list[str]:
     return [name for name, its in ALGORITHMS.items() if name in RULES or its.rules]
 
 
-def gather_rows(
-    X: FloatArray,
-    y: npt.NDArray[np.int64],
-    weights: FloatArray,
-    classes: tuple[ClassLabel, ...],
-    catalogue: Catalogue,
-) -> Dataset:
-    """Return the rows of positive weight as a dataset."""
-    is_weighty = scale_weights(weights) > 0
-    if y.ndim == 1 and np.unique(y[is_weighty]).size < 2:
-        rule = "must have two classes among the rows of positive weight"
-        raise RefusedError([Refusal("y", rule, "1 class")])
-    return Dataset(
-        catalogue=catalogue,
-        classes=classes,
-        values=np.ascontiguousarray(X[is_weighty]),
-        targets=y[is_weighty],
-        weights=scale_weights(weights[is_weighty]),
+def read_row_groups_of(raw: Any, n_rows: int) -> IntArray | None:
+    """Return a number for each row, the same for rows that belong together."""
+    if raw is None:
+        return None
+    column = np.asarray(raw)
+    if column.shape != (n_rows,):
+        rule = f"must have {n_rows} values, one for each row of X"
+        raise RefusedError([Refusal("groups", rule, f"the shape {column.shape}")])
+    texts = [None if one is None or one != one else text_of(one) for one in column]
+    if None in texts:
+        found = f"none in row {texts.index(None) + 1}"
+        raise RefusedError([Refusal("groups", "must not be empty", found)])
+    return np.unique(np.array(texts, dtype=str), return_inverse=True)[1]
+
+
+def order_classes(
+    classes: npt.NDArray[Any],
+) -> tuple[tuple[ClassLabel, ...], IntArray]:
+    """Return classes in the order of their texts, as the service has them.
+
+    Also the place there of each class as it stands.
+    """
+    texts = [text_of(one).strip() for one in classes.tolist()]
+    if len(set(texts)) < len(texts):
+        rule = "must have classes that differ in writing"
+        raise RefusedError([Refusal("y", rule, describe(classes.tolist()))])
+    labels = sorted(texts)
+    places = {label: place for place, label in enumerate(labels)}
+    return (
+        tuple(ClassLabel(label, label) for label in labels),
+        np.array([places[text] for text in texts], np.int64),
     )
 
 
-def find_positions(
-    classes: list[Any], labels: list[Any], n_rows: int
-) -> npt.NDArray[np.int64]:
-    """Return the position of each row's class."""
-    if len(labels) != n_rows:
+class GatheredValues(NamedTuple):
+    """The columns of a table as features of known types, and what is odd about them."""
+
+    catalogue: Catalogue
+    values: FloatArray
+    warnings: tuple[str, ...]
+
+
+def gather_values(columns: Columns, catalogue: Catalogue) -> GatheredValues:
+    """Read columns by the types that they suggest, as those of a file are read."""
+    table = TableSpec("", untyped=frozenset(columns))
+    features, values, warnings, refusals = read_features(
+        columns, table, catalogue.features
+    )
+    if refusals:
+        raise RefusedError(refusals)
+    typed = replace(catalogue, features=tuple(features))
+    return GatheredValues(typed, np.column_stack(values), tuple(warnings))
+
+
+def gather_rows(dataset: Dataset) -> Dataset:
+    """Return the rows of positive weight; of several classes two must be left."""
+    is_weighty = dataset.weights > 0
+    targets = dataset.targets[is_weighty]
+    if not dataset.is_multilabel and np.unique(targets).size < 2:
+        rule = "must have two classes among the rows of positive weight"
+        raise RefusedError([Refusal("y", rule, "1 class")])
+    return dataset if is_weighty.all() else dataset.take(np.flatnonzero(is_weighty))
+
+
+def find_positions(classes: list[Any], y: Any, n_rows: int) -> IntArray:
+    """Return the position of each row's class, by how it is written."""
+    column = np.asarray(y)
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if column.shape != (n_rows,):
         rule = f"must have {n_rows} classes, one for each row of X"
-        raise RefusedError([Refusal("y", rule, str(len(labels)))])
-    positions = {one: idx for idx, one in enumerate(classes)}
-    unknown = [label for label in labels if label not in positions]
+        shape = column.shape
+        found = str(shape[0] if len(shape) == 1 else f"the shape {shape}")
+        raise RefusedError([Refusal("y", rule, found)])
+    positions = {text_of(one).strip(): idx for idx, one in enumerate(classes)}
+    labels = column.tolist()
+    texts = [text_of(label).strip() for label in labels]
+    unknown = [
+        label
+        for label, text in zip(labels, texts, strict=True)
+        if text not in positions
+    ]
     if unknown:
-        rule = f"must hold only the classes {describe(classes)}"
+        rule = f"must hold only the classes {describe(sorted(classes))}"
         raise RefusedError([Refusal("y", rule, describe(unknown[0]))])
-    return np.array([positions[label] for label in labels], np.int64)
+    return np.array([positions[text] for text in texts], np.int64)
 
 
 def find_streams(rows: FloatArray) -> list[int]:

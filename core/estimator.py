@@ -1,53 +1,54 @@
 """A scikit-learn estimator around training and budgeted prediction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
+from warnings import warn
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
     _check_sample_weight,
+    _check_y,
+    check_consistent_length,
     check_is_fitted,
     check_random_state,
     column_or_1d,
     validate_data,
 )
 
-from core import conventions
-from core.arrays import FloatArray
+from core import conventions, frames
+from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.model.model import Curve
-from core.model.votes import label_votes
-from core.pipeline.choosing import AUTO, AUTO_NAMES, tune
-from core.pipeline.train import add_panels
-from core.session.curves import evaluate
-from core.session.probability import label_chances
-from core.session.simulate import class_probabilities, class_votes, walk
-from core.session.walks import Walks
-from core.table.costs import read_budget, read_budgets, read_catalogue
+from core.model.model import Model
+from core.model.rows import check_rows
+from core.pipeline.choosing import AUTO, AUTO_NAMES
+from core.pipeline.spec import TrainingSpec
+from core.pipeline.train import train
+from core.predictions import BudgetedPredictor, ErrorCurve, Served, TableRows
+from core.table.check import CheckedTable
+from core.table.columns import Column, scale_weights
+from core.table.costs import read_catalogue
 from core.table.dataset import ClassLabel, Dataset
+from core.table.spec import TableSpec
 from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.params import BoostParams
 from core.work import end_of
 
-Budget = float | int | None
 
-
-class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
-    """Weak hypotheses that predict under a budget on what features cost.
+class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimator):
+    """Predicts under a budget on what features cost, trained as the service trains.
 
     Parameters
     ----------
     algorithm : str
         A name in `core.training.algorithms.ALGORITHMS`: `auto` is `panels` (for every
         budget a set of features and a blend that predicts from it) beside boosting by
-        the best of four rules; boosting by any rule, `cascade` (of two classes), or
-        the baselines `decision_tree`, `bagging` and `random_forest`.
+        the best of four rules, whichever errs less on held-out rows; boosting by any
+        rule, `cascade` (of two classes), or the baselines `decision_tree`, `bagging`
+        and `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
         Cost of each column, by position or by name (of a data frame's column);
         what a mapping leaves out costs 1. None: every column costs 1.
@@ -64,48 +65,63 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
     search : {"all", "lazy", "ucb", "ucb_unscaled"}
         Which features a round looks at.
     random_state : int, RandomState or None
-        Seeds the search `lazy`, the rows held out by `cascade` and "auto", bootstrap
-        samples and ties of the baselines, and the draws of `adaboost_rs` at prediction.
+        Seeds folds and every other draw. An integer is the `seed` of a spec: with it
+        the model is the service's.
     leaves, factors, search_size : int
-        Of a tree, 2 to 64; of a product, 1 to 8; how many features `lazy`, `ucb` and
-        `ucb_unscaled` look at, at least 1.
+        Of a tree, 2 to 64; of a product, 1 to 8; how many features are looked at.
     label_weights : {"balanced", "uniform"}
         Initial weights of several classes; see
         `core.training.boosting.initial_weights`.
     cost_floor : float, optional
         What a cost of 0 counts as where prices are weighed; by default the smallest
         positive cost.
-    effort : {"fast", "standard", "thorough"}
-        Of `auto` and `panels`: how long to look for better.
     stages : int
         Of a cascade: at most so many, 1 to 50.
     detection, false_alarm : float
         Of a cascade: the share of the second class that each stage must keep (0.5 to
         1), and of the first that it may let pass (0 to 1), on a third of the rows.
+    effort : {"fast", "standard", "thorough"}
+        Of `auto` and `panels`: how long to look for better.
+    folds : int
+        0, or 2 to 50. Held-out rows give `curve_`, calibrate the probabilities, and
+        say who asks best at which budget (`auto`). 0: neither, in a part of the time.
+    budget : float or array of float, optional
+        Of each row's session unless a method is given one; in the unit of the costs.
+        None or infinity: unlimited.
+    policy : str, optional
+        Who asks, unless a method is told; by default the best at each budget.
 
     Attributes
     ----------
     classes_ : array, shape (n_classes,)
+    model_ : core.model.model.Model
+        What `save` writes. Its classes are in the order of their texts.
     ensemble_ : core.model.ensemble.Ensemble
+    curve_ : core.predictions.ErrorCurve or None
+        Error and spend against budget, from the folds' held-out rows.
     params_ : core.training.params.BoostParams
         What was trained with, so also what "auto" has chosen.
+    warnings_ : tuple of str
+        What is odd about the columns although it is legal.
     n_features_in_ : int
+    feature_names_in_ : array of str
+        Of a data frame.
 
     Notes
     -----
-    Missing values (NaN) are allowed: a stump abstains on them, and a path ends. Several
-    classes are boosted by AdaBoost.MH; y may also be an indicator matrix (n_samples,
-    n_classes) of 0 and 1, where a row may belong to several classes at once
-    (multi-label): by boosting only, without parameters "auto"; `auto` itself is then
-    its first rule.
+    X is an array of numbers, or of numbers and texts, or a data frame (pandas, polars,
+    pyarrow): a column of texts is a category unless all are numbers, and one of true
+    and false is boolean. Missing values (NaN, None, null) are allowed: what reads them
+    abstains. They are not charged.
 
-    A parameter "auto" is chosen on a third of the rows by
-    `core.pipeline.choosing.tune`, `rounds` (of boosting, 1,000 at most) by the error
-    without a budget, `tau` and `switch` by the mean error over budgets.
+    Several classes are boosted by AdaBoost.MH; y may also be an indicator matrix
+    (n_samples, n_classes) of 0 and 1, where a row may belong to several classes at once
+    (multi-label): by boosting only, without folds and without parameters "auto";
+    `auto` itself is then its first rule. A parameter "auto" is chosen on a third of the
+    rows by `core.pipeline.choosing.tune`.
 
-    A cascade predicts by its stages: the first class once one rejects, the second after
-    the last; its probabilities are shares of held-out rows that came as far, so that
-    the two may differ. Rates that can't be met are refused.
+    The draws of `adaboost_rs` at prediction follow from `random_state` and the values
+    of a row, so that they are the same in any table.
     """
 
     def __init__(
@@ -128,6 +144,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         detection: float = 0.99,
         false_alarm: float = 0.5,
         effort: str = "standard",
+        folds: int = 5,
+        budget: Any = None,
+        policy: str | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.costs = costs
@@ -147,11 +166,15 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         self.detection = detection
         self.false_alarm = false_alarm
         self.effort = effort
+        self.folds = folds
+        self.budget = budget
+        self.policy = policy
 
     def __sklearn_tags__(self) -> Tags:
         """Say what the algorithm can do: missing values, and which classes."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
         is_auto = any(str(getattr(self, name)) == AUTO for name in AUTO_NAMES)
         boosted = conventions.find_boosted()
         tags.classifier_tags.multi_label = self.algorithm in boosted and not is_auto
@@ -160,136 +183,117 @@ class BudgetedBoostingClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> "BudgetedBoostingClassifier":
         """Train on rows X (n_samples, n_features) with classes y.
 
         y : array, shape (n_samples,) or (n_samples, n_classes) of 0 and 1
+        groups : array, shape (n_samples,), optional
+            Rows of one value belong together, and stay in one fold (`group_by` of a
+            spec); of no effect on several labels at once.
 
         Raises
         ------
         RefusedError
             A ValueError; its fields are those of a spec, so `rounds` is
-            `params.rounds`. For wrong parameters, costs and groups, fewer than two
-            classes; for a cascade of more than two, or one whose rates can't be met;
-            for several labels at once where they aren't 0 and 1, the algorithm isn't
-            boosting or something is "auto".
+            `params.rounds`. For wrong parameters, costs and groups, columns that can't
+            be read, classes that the algorithm can't deal with, rates of a cascade that
+            can't be met.
         ValueError
             From scikit-learn: for infinities, rows without a class, wrong weights.
         """
-        params, auto = conventions.read_params(self.algorithm, self.get_params())
-        X, y = validate_data(
-            self,
-            X,
-            conventions.as_dense(y),
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            multi_output=True,
-        )
-        y = self._read_classes(y)
-        conventions.require_classes(str(self.algorithm), y, self.classes_.size, auto)
+        wish = conventions.read_params(self.algorithm, self.get_params(deep=False))
+        seed = conventions.read_seed(self.random_state, self._draw_seed)
+        columns = self._read_columns(X, reset=True)
+        labels, targets = self._read_classes(y)
+        check_consistent_length(next(iter(columns.values())), targets)
+        algorithm, n_classes = wish.boost.algorithm, len(labels)
+        conventions.require_classes(algorithm, targets, n_classes, wish.auto)
         weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            sample_weight, targets, dtype=np.float64, ensure_non_negative=True
         )
-        columns = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        catalogue = read_catalogue([*map(str, columns)], self.costs, self.groups)
-        classes = tuple(ClassLabel(str(c), str(c)) for c in self.classes_)
-        dataset = conventions.gather_rows(X, y, weights, classes, catalogue)
-        random = check_random_state(self.random_state)
-        self._seed = int(random.randint(2**31))
-        params = replace(params, seed=self._seed)
-        name = params.algorithm
-        if y.ndim == 1:
-            params = end_of(tune(dataset, params, auto)).params
-        elif ALGORITHMS[name].rules:
-            # Panels are of one class per row.
-            name = ALGORITHMS[name].rules[0]
-            params = replace(params, algorithm=name)
-        self.params_: BoostParams = params
-        rounds = list(grow_ensemble(dataset, params, (), is_strict=True))
-        asked = replace(params, algorithm=name)
-        self.ensemble_: Ensemble = make_ensemble(dataset, asked, rounds)
-        if ALGORITHMS[name].has_panels:
-            self.ensemble_ = end_of(add_panels(self.ensemble_, dataset, params))
+        catalogue = read_catalogue([*columns], self.costs, self.groups)
+        table = TableSpec(str(getattr(y, "name", None) or "y"))
+        read = conventions.gather_values(columns, catalogue)
+        dataset = Dataset(
+            catalogue=read.catalogue,
+            classes=labels,
+            values=read.values,
+            targets=targets,
+            weights=scale_weights(weights),
+            row_groups=conventions.read_row_groups_of(groups, len(targets)),
+        )
+        boost = replace(wish.boost, seed=seed)
+        spec = TrainingSpec(
+            table, boost=boost, auto=wish.auto, seed=seed, folds=wish.folds
+        )
+        self.warnings_ = read.warnings
+        self._keep(spec, self._train(conventions.gather_rows(dataset), spec))
         return self
 
-    def _read_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Set `classes_`; give class positions, or the indicators as integers."""
+    def _train(self, dataset: Dataset, spec: TrainingSpec) -> Model:
+        if not dataset.is_multilabel:
+            return end_of(train(CheckedTable(dataset, None, self.warnings_), spec))
+        # Panels, folds and what is chosen on held-out rows are of one class per row.
+        params = spec.boost
+        rule = (ALGORITHMS[params.algorithm].rules or (params.algorithm,))[0]
+        params = replace(params, algorithm=rule)
+        rounds = list(grow_ensemble(dataset, params, (), is_strict=True))
+        ensemble = make_ensemble(dataset, params, rounds)
+        return Model(spec.name, ensemble, spec.table.target, asdict(params))
+
+    def _keep(self, spec: TrainingSpec, model: Model) -> None:
+        """Set what is known after training."""
+        self.model_, self.ensemble_ = model, model.ensemble
+        self.params_ = BoostParams(**model.params)  # type: ignore[arg-type]  # as read
+        self.curve_ = None if model.curve is None else ErrorCurve.of(model.curve)
+        self._seed = spec.seed
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _read_classes(self, y: Any) -> tuple[tuple[ClassLabel, ...], IntArray]:
+        """Set `classes_`; return the labels, and each row's place among them."""
+        if y is None:
+            rule = "requires y to be passed, but the target y is None"
+            raise RefusedError([Refusal("y", rule)])
+        y = _check_y(conventions.as_dense(y), multi_output=True, estimator=self)
         check_classification_targets(y)
         if type_of_target(y) == "multilabel-indicator":
             self.classes_ = np.arange(y.shape[1])
-            return conventions.read_indicators(y, y.shape)
-        y = column_or_1d(y, warn=True)
-        self.classes_, targets = np.unique(y, return_inverse=True)
+            self._order = self.classes_
+            texts = tuple(ClassLabel(str(c), str(c)) for c in self.classes_)
+            return texts, conventions.read_indicators(y, y.shape)
+        self.classes_, positions = np.unique(
+            column_or_1d(y, warn=True), return_inverse=True
+        )
         if self.classes_.size < 2:
             raise RefusedError([Refusal("y", "must have two classes", "1 class")])
-        return targets.astype(np.int64)
+        labels, self._order = conventions.order_classes(self.classes_)
+        return labels, self._order[positions]
 
-    def predict(self, X: npt.ArrayLike, budget: Budget = None) -> npt.NDArray[Any]:
-        """Predict the class of each row, reading no more features than budget pays.
-
-        By the raw vote; of panels the most probable class, of a cascade by its stages.
-        The budget is in the unit of the costs; None: unlimited. Returns an array of
-        shape (n_samples,), multi-label (n_samples, n_classes) of 0 and 1.
-        """
-        walks = self._walk(X, budget)
-        if self.ensemble_.is_multilabel:
-            indicators = label_votes(self.ensemble_, walks.margins[:, 0])
-            return indicators.astype(np.int64)
-        votes = class_votes(self.ensemble_, walks)[:, 0]
-        return self.classes_[votes]
-
-    def predict_proba(self, X: npt.ArrayLike, budget: Budget = None) -> FloatArray:
-        """Probability per row and class, uncalibrated; (n_samples, n_classes).
-
-        1/(1 + exp(-2F)) of two classes and of each label of a multi-label ensemble,
-        exp(F_l)/sum_k exp(F_k) of several classes; of a cascade the share among the
-        held-out rows that came as far.
-        """
-        walks = self._walk(X, budget)
-        if self.ensemble_.is_multilabel:
-            return label_chances(self.ensemble_, walks.scores[:, 0])
-        return class_probabilities(self.ensemble_, walks)[:, 0]
-
-    def error_curve(
-        self, X: npt.ArrayLike, y: npt.ArrayLike, budgets: Sequence[Budget]
-    ) -> Curve:
-        """Error and spend on rows X with classes y under each budget.
-
-        Raises `RefusedError` where y has another length than X, or classes that
-        training did not see, and for a budget that isn't an amount.
-        """
-        values = self._values(X)
-        dataset = Dataset(
-            catalogue=self.ensemble_.catalogue,
-            classes=self.ensemble_.classes,
-            values=values,
-            targets=self._find_classes(conventions.as_dense(y), values.shape[0]),
-            weights=np.full(values.shape[0], 1.0 / values.shape[0]),
+    def _read_columns(self, X: Any, *, reset: bool) -> dict[str, Column]:
+        """Return a table's columns by name, or by position; learn them, or compare."""
+        is_frame = frames.is_frame(X)
+        columns = frames.frame_columns(X) if is_frame else frames.array_columns(X)
+        if columns is not None:
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            return columns
+        values = validate_data(
+            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
         )
-        limits = read_budgets(budgets, "budgets")
-        streams = conventions.find_streams(values)
-        return evaluate(
-            self.ensemble_, dataset, limits, seed=self._seed, streams=streams
-        )
+        return {str(idx): column for idx, column in enumerate(values.T)}
 
-    def _find_classes(self, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
-        if self.ensemble_.is_multilabel:
-            return conventions.read_indicators(
-                np.asarray(y), (n_rows, self.classes_.size)
-            )
-        labels = column_or_1d(y).tolist()
-        return conventions.find_positions(self.classes_.tolist(), labels, n_rows)
-
-    def _walk(self, X: npt.ArrayLike, budget: Budget) -> Walks:
-        values = self._values(X)
-        streams, limits = conventions.find_streams(values), [read_budget(budget)]
-        return walk(self.ensemble_, values, limits, seed=self._seed, streams=streams)
-
-    def _values(self, X: npt.ArrayLike) -> FloatArray:
+    def _read_rows(self, X: Any) -> TableRows:
         check_is_fitted(self)
-        values: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
-        # Kernels are compiled for arrays that can be written to.
-        return np.require(values, requirements=["C", "W"])
+        columns = self._read_columns(X, reset=False)
+        values, unseen = check_rows(columns, self.ensemble_)
+        for one in unseen:
+            warn(one, stacklevel=4)
+        return TableRows(values, conventions.find_streams(values), self._seed)
+
+    def _serve(self) -> Served:
+        check_is_fitted(self)
+        columns = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        labels = self.classes_[np.argsort(self._order)]
+        return Served(self.model_, labels, self._order, list(columns))

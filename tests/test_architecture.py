@@ -52,11 +52,14 @@ ARROWS = {
     "core.warm": (*BELOW_TRAINING, "core.training", "core.panels", "core.session"),
     "core.estimator": ("core",),
     "core.conventions": ("core",),
-    "askless": ("core.errors", "core.estimator", "askless"),
+    "core.frames": ("core.arrays", "core.errors", "core.table"),
+    "core.predictions": ("core",),
+    "askless": ("core.errors", "askless"),
     "askless.client": ("askless.connection", "askless.problems", "askless.sessions"),
     "askless.connection": ("askless.problems",),
     "askless.problems": (),
     "askless.sessions": ("askless.connection", "askless.problems"),
+    "askless.estimator": ("core", "app.documents"),
     "askless.models": ("core", "app.documents"),
     "app": (),
     "app.records": ("core.errors",),
@@ -175,11 +178,13 @@ SHARED: dict[str, set[str]] = {
 ONLY_FROM = {
     "numba": ("core.kernels",),
     "sklearn": (
+        "askless.estimator",
         "core.estimator",
         "core.selection",
         "core.training.baselines",
         "core.training.foreign",
     ),
+    "narwhals": ("core.frames",),
     "scipy": ("core.pipeline.calibration", "core.panels"),
     "app.settings": (
         "app.main",
@@ -199,7 +204,7 @@ ONLY_FROM = {
 }
 
 # Values in, values out: no files, clock, environment, logging, database or web.
-CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "__future__"} | {
+CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "narwhals", "__future__"} | {
     *("annotated_types", "threadpoolctl"),
     *("abc", "bisect", "hashlib"),
     *(

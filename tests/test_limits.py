@@ -30,6 +30,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "tests/naive_hypotheses.py": "The twin of the whole, importing nothing.",
     },
     "lines of a function": {
+        "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
         "app/terminal/ask.py run_session": "One loop: ask, read, obey, say.",
         "core/kernels/walks.py walk_row": "Another call at each purchase costs 70 ns.",
     },

@@ -1,5 +1,6 @@
 """Costs and groups of columns as plain Python values: they become a catalogue."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,6 +9,9 @@ from core.errors import Refusal, RefusedError, describe
 from core.table.catalogue import Catalogue, Group
 from core.table.prices import read_amount
 from core.table.spec import check_fee, check_member_lists, price_columns
+
+# Of a list of budgets that are shown.
+MAX_REFUSALS = 5
 
 GROUP_FIELDS = ("name", "fee", "price", "label", "members")
 
@@ -146,21 +150,42 @@ def read_budgets(raw: object, where: str) -> list[int | None]:
         raise RefusedError([Refusal(where, "must be a list", describe(listed))])
     reader = CostReader(())
     limits = [
-        reader.amount(plain(one), f"{where}[{position}]")
+        reader.amount(without_infinity(plain(one)), f"{where}[{position}]")
         for position, one in enumerate(listed)
     ]
     if reader.refusals:
-        raise RefusedError(reader.refusals)
+        n_more = len(reader.refusals) - MAX_REFUSALS
+        more = [Refusal(where, f"and {n_more} more")] if n_more > 0 else []
+        raise RefusedError([*reader.refusals[:MAX_REFUSALS], *more])
     return limits
+
+
+def read_row_budgets(raw: object, n_rows: int) -> list[int | None]:
+    """Return the budget of each row in micro-units, None where unlimited.
+
+    One amount is the budget of every row.
+    """
+    listed = plain(raw)
+    if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
+        return [read_budget(listed)] * n_rows
+    if len(listed) != n_rows:
+        rule = f"must be one amount, or one for each of {n_rows} rows"
+        raise RefusedError([Refusal("budget", rule, f"{len(listed)} of them")])
+    return read_budgets(listed, "budget")
 
 
 def read_budget(raw: object) -> int | None:
     """Return a budget in micro-units, None where unlimited."""
-    budget = plain(raw)
+    budget = without_infinity(plain(raw))
     try:
         return None if budget is None else read_amount(budget)
     except ValueError as error:
         raise RefusedError([Refusal("budget", str(error), describe(budget))]) from None
+
+
+def without_infinity(budget: object) -> object:
+    """Return None for a budget that is infinite, any other as it is."""
+    return None if budget == math.inf else budget
 
 
 def plain(raw: object) -> object:

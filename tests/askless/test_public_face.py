@@ -96,7 +96,7 @@ def test_loaded_model_predicts_rows_as_sessions(path: Path) -> None:
     assert model.name == "clinic"
     assert chances.shape == (3, len(model.classes))
     assert chances.sum(axis=1) == pytest.approx(1.0)
-    assert model.predict(COLUMNS, budget=12) == ["1", "0", "1"]
+    assert model.predict(COLUMNS, budget=12).tolist() == ["1", "0", "1"]
 
 
 def test_nothing_is_read_without_a_budget(path: Path) -> None:

@@ -132,7 +132,7 @@ def test_nothing_selected_is_a_panel_without_features():
 @pytest.mark.parametrize("budget", [0, 1, None])
 def test_estimator_predicts_by_the_panels_that_a_budget_pays(budget):
     dataset = telling()
-    estimator = BudgetedBoostingClassifier("panels", rounds=2, random_state=0)
+    estimator = BudgetedBoostingClassifier("panels", rounds=2, folds=0, random_state=0)
     estimator.fit(dataset.values, dataset.targets)
 
     chances = estimator.predict_proba(dataset.values, budget)

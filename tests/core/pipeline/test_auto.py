@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from core.errors import RefusedError
 from core.estimator import BudgetedBoostingClassifier
@@ -199,8 +200,9 @@ def test_estimator_is_auto_and_of_several_labels_its_first_rule():
     dataset = telling()
     indicators = np.column_stack((dataset.targets, 1 - dataset.targets))
 
-    one = BudgetedBoostingClassifier(rounds=2).fit(dataset.values, dataset.targets)
-    several = BudgetedBoostingClassifier(rounds=2).fit(dataset.values, indicators)
+    auto = BudgetedBoostingClassifier(rounds=2, folds=0)
+    one = clone(auto).fit(dataset.values, dataset.targets)
+    several = clone(auto).fit(dataset.values, indicators)
 
     assert one.ensemble_.algorithm == "auto"
     assert one.ensemble_.panels is not None

@@ -1,13 +1,10 @@
 """Trainings of several classes: folds, the codec, the estimator."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, make_multilabel_classification
-from sklearn.exceptions import SkipTestWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from askless import BudgetedBoostingClassifier
 from core.errors import RefusedError
@@ -98,26 +95,6 @@ def test_training_of_a_multilabel_dataset_is_refused():
 
 # The estimator.
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", SkipTestWarning)
-    check = parametrize_with_checks(
-        [
-            BudgetedBoostingClassifier(
-                "adaboost_bt_smoothed", rounds=5, learner="tree", leaves=3
-            ),
-            BudgetedBoostingClassifier(
-                "adaboost_bt_smoothed", rounds=10, search="ucb", search_size=1
-            ),
-        ]
-    )
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.slow
-@check
-def test_scikit_learn_conventions_hold_for_trees_and_ucb(estimator, check):
-    check(estimator)
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -128,6 +105,7 @@ def test_iris_is_learnt(learner, search):
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     model = BudgetedBoostingClassifier(
         "adaboost_bt_smoothed",
+        folds=0,
         rounds=40,
         learner=learner,
         search=search,
@@ -145,7 +123,7 @@ def test_iris_is_learnt(learner, search):
 def test_chances_of_iris_agree_with_its_predictions():
     X, y = load_iris(return_X_y=True)
     model = BudgetedBoostingClassifier(
-        "adaboost_bt_smoothed", rounds=30, learner="tree"
+        "adaboost_bt_smoothed", folds=0, rounds=30, learner="tree"
     ).fit(X, y)
 
     for budget in (None, 0, 1, 2):
@@ -162,7 +140,7 @@ def test_chances_of_iris_agree_with_its_predictions():
 def test_digits_are_learnt(label_weights):
     X, y = load_digits(return_X_y=True)
     model = BudgetedBoostingClassifier(
-        "adaboost_bt", rounds=60, learner="tree", label_weights=label_weights
+        "adaboost_bt", folds=0, rounds=60, learner="tree", label_weights=label_weights
     )
 
     model.fit(X[::2], y[::2])
@@ -176,7 +154,7 @@ def test_budget_bounds_what_digits_cost(learner):
     X, y = load_digits(return_X_y=True)
     X, y = X[:300, ::3], y[:300]
     model = BudgetedBoostingClassifier(
-        "adaboost_bt_smoothed", rounds=10, learner=learner
+        "adaboost_bt_smoothed", folds=0, rounds=10, learner=learner
     ).fit(X, y)
 
     curve = model.error_curve(X, y, [0, 3, 10, None])
@@ -198,7 +176,7 @@ def test_multilabel_indicators_are_learnt(learner):
         200, n_features=8, n_classes=4, random_state=0
     )
     model = BudgetedBoostingClassifier(
-        "adaboost_bt_smoothed", rounds=30, learner=learner
+        "adaboost_bt_smoothed", folds=0, rounds=30, learner=learner
     ).fit(X, y)
 
     predicted = model.predict(X)
@@ -218,7 +196,7 @@ def test_multilabel_class_that_all_or_none_belong_to(column):
     y[:, 1] = column
 
     predicted = (
-        BudgetedBoostingClassifier("adaboost_bt_smoothed", rounds=60)
+        BudgetedBoostingClassifier("adaboost_bt_smoothed", folds=0, rounds=60)
         .fit(X, y)
         .predict(X)
     )
@@ -230,7 +208,7 @@ def test_weights_of_zero_leave_a_class_out():
     X, y = load_iris(return_X_y=True)
     weights = np.where(y == 2, 0.0, 1.0)
 
-    model = BudgetedBoostingClassifier("adaboost_bt_smoothed", rounds=10).fit(
+    model = BudgetedBoostingClassifier("adaboost_bt_smoothed", folds=0, rounds=10).fit(
         X, y, sample_weight=weights
     )
 

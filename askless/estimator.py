@@ -1,0 +1,27 @@
+"""The estimator with what needs files: a trained one as a MODEL.json."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from sklearn.utils.validation import check_is_fitted
+
+from app.documents import files
+from core import estimator
+
+
+class BudgetedBoostingClassifier(estimator.BudgetedBoostingClassifier):  # noqa: D101  # below
+    __doc__ = estimator.BudgetedBoostingClassifier.__doc__
+
+    def save(self, path: str | Path, name: str | None = None) -> None:
+        """Write MODEL.json, as `askless train` does, for the command and the service.
+
+        `name` is the model's, by default "model". Raises RefusedError where the file
+        can't be written, and for a model that the service has no sessions of: one of
+        several labels at once.
+        """
+        check_is_fitted(self)
+        model = self.model_
+        if name is not None:
+            model = replace(model, name=name)
+        files.check_writable(Path(path), "path")
+        files.write_whole(Path(path), files.model_text(model))

@@ -1,0 +1,145 @@
+"""Tables as people hold them in Python, as columns: frames, arrays, lists by name.
+
+What a column becomes is what the service makes of the same one in a file.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from core.arrays import BoolArray
+from core.errors import Refusal, RefusedError, describe
+from core.table.columns import Column
+
+NUMBERS = (int, float, Decimal, np.integer, np.floating)
+CONTAINERS = (list, tuple, dict, set, frozenset, np.ndarray)
+
+
+class CellTypeError(RefusedError, TypeError):
+    """A cell that is neither a text nor a number; scikit-learn wants a TypeError."""
+
+
+def is_frame(table: object) -> bool:
+    """Return whether a table is a data frame; refuse one that is not collected yet."""
+    wrapped = nw.from_native(table, pass_through=True)
+    if isinstance(wrapped, nw.LazyFrame):
+        rule = "must hold its rows: call collect() first"
+        raise RefusedError([Refusal("X", rule, type(table).__name__)])
+    return isinstance(wrapped, nw.DataFrame)
+
+
+def frame_columns(frame: Any) -> dict[str, Column]:
+    """Return the columns of a data frame (pandas, polars, pyarrow and others)."""
+    try:
+        wrapped = nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        rule = "must have one column of each name"
+        raise RefusedError([Refusal("X", rule)]) from None
+    return {str(one.name): series_column(one) for one in wrapped.iter_columns()}
+
+
+def series_column(series: Any) -> Column:
+    """Return a column of a data frame as numbers or texts."""
+    name = str(series.name)
+    if series.dtype.is_numeric():
+        return np.array(series.cast(nw.Float64).to_numpy(), np.float64)
+    return cell_column(name, series.to_list(), series.is_null().to_numpy())
+
+
+def array_columns(table: Any) -> dict[str, Column] | None:
+    """Return the columns of an array with texts, by position; None for other arrays."""
+    cells = table if isinstance(table, np.ndarray) else as_cells(table)
+    if cells is None or cells.ndim != 2 or cells.dtype.kind not in "OU":
+        return None
+    return {str(idx): cell_column(str(idx), its) for idx, its in enumerate(cells.T)}
+
+
+def as_cells(table: Any) -> Any:
+    """Return rows that are lists as an array of cells; None where they are no rows."""
+    rows = table if isinstance(table, Sequence) else []
+    if not any(isinstance(one, str) for row in rows for one in as_row(row)):
+        return None
+    cells = np.array(rows, dtype=object)
+    return cells if cells.ndim == 2 else None
+
+
+def as_row(row: object) -> Iterable[Any]:
+    """Return the cells of a row that is a list."""
+    return row if isinstance(row, list | tuple) else ()
+
+
+def mapped_columns(table: Mapping[str, Any], names: Iterable[str]) -> dict[str, Column]:
+    """Return the columns of these names that a mapping of names to lists has.
+
+    Raises RefusedError for those that are no lists, or of another length.
+    """
+    columns = {name: list_column(name, table[name]) for name in names if name in table}
+    sizes = {name: column.size for name, column in columns.items()}
+    first, n_rows = next(iter(sizes.items()), ("", 0))
+    refusals = [
+        Refusal(f"column {name}", f"must have {n_rows} rows, as {first} has", str(size))
+        for name, size in sizes.items()
+        if size != n_rows
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+    return columns
+
+
+def list_column(name: str, values: Any) -> Column:
+    """Return a list of values as numbers or texts."""
+    try:
+        column = np.asarray(values)
+        is_list = column.ndim == 1
+    except ValueError:
+        # Lists of several lengths stand in it.
+        is_list = False
+    if not is_list:
+        rule = "must be a list of values, one for each row"
+        raise RefusedError([Refusal(f"column {name}", rule, describe(values))])
+    if column.dtype.kind in "iuf":
+        return column.astype(np.float64)
+    return cell_column(name, list(values))
+
+
+def cell_column(
+    name: str, cells: Sequence[Any], is_null: BoolArray | None = None
+) -> Column:
+    """Return cells of any kind as numbers where all are numbers, else as texts.
+
+    Missing are None, NaN and what the frame calls null.
+    """
+    kept = [
+        None if cell is None or (isinstance(cell, float) and cell != cell) else cell
+        for cell in cells
+    ]
+    if is_null is not None:
+        for null_row in np.flatnonzero(is_null).tolist():
+            kept[null_row] = None
+    if all(is_number(cell) for cell in kept if cell is not None):
+        return np.array([np.nan if one is None else float(one) for one in kept])
+    texts = np.empty(len(kept), dtype=np.object_)
+    for row, cell in enumerate(kept):
+        if isinstance(cell, CONTAINERS):
+            rule = "argument must be a string or a number"
+            found = f"{describe(cell)} in row {row + 1}"
+            raise CellTypeError([Refusal(f"column {name}", rule, found)])
+        texts[row] = None if cell is None else text_of(cell)
+    return texts
+
+
+def is_number(cell: object) -> bool:
+    """Return whether a cell is a number; true and false are none."""
+    return isinstance(cell, NUMBERS) and not isinstance(cell, bool)
+
+
+def text_of(cell: object) -> str:
+    """Return a cell, or a class, as a table has it in writing."""
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, float | np.floating) and cell % 1 == 0:
+        return f"{cell:.0f}"
+    return str(cell)

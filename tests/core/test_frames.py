@@ -1,0 +1,132 @@
+import datetime
+from decimal import Decimal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from core.errors import RefusedError
+from core.frames import (
+    CellTypeError,
+    array_columns,
+    frame_columns,
+    is_frame,
+    mapped_columns,
+    text_of,
+)
+
+MESSY = {
+    "age": [63, None, 41],
+    "share": [0.5, float("nan"), 2.0],
+    "sex": ["male", None, "female"],
+    "smokes": [True, None, False],
+    "day": [datetime.date(2020, 1, 31), None, datetime.date(2021, 2, 1)],
+}
+
+
+def make_frame(library, columns):
+    if library == "pyarrow":
+        return pa.table(columns)
+    return pytest.importorskip(library).DataFrame(columns)
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
+def test_columns_of_a_frame_are_numbers_or_texts(library):
+    columns = frame_columns(make_frame(library, MESSY))
+
+    assert [*columns] == [*MESSY]
+    np.testing.assert_array_equal(columns["age"], [63.0, np.nan, 41.0])
+    np.testing.assert_array_equal(columns["share"], [0.5, np.nan, 2.0])
+    assert columns["sex"].tolist() == ["male", None, "female"]
+    assert columns["smokes"].tolist() == ["true", None, "false"]
+    assert columns["day"].tolist() == ["2020-01-31", None, "2021-02-01"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_categories_of_a_frame_are_their_texts(library):
+    made = pytest.importorskip(library)
+    kind = "category" if library == "pandas" else made.Categorical
+    frame = made.DataFrame({"sex": made.Series(["a", None, "b"], dtype=kind)})
+
+    assert frame_columns(frame)["sex"].tolist() == ["a", None, "b"]
+
+
+def test_cells_of_several_types_are_their_texts():
+    cells = np.array([["a", 1, True], ["b", 2.5, 3], [None, Decimal(4), "x"]], object)
+
+    columns = array_columns(cells)
+
+    assert columns["0"].tolist() == ["a", "b", None]
+    np.testing.assert_array_equal(columns["1"], [1.0, 2.5, 4.0])
+    assert columns["2"].tolist() == ["true", "3", "x"]
+
+
+def test_rows_that_are_lists_with_texts_are_columns():
+    columns = array_columns([["a", 1], ["b", 2]])
+
+    assert columns["0"].tolist() == ["a", "b"]
+    np.testing.assert_array_equal(columns["1"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "table", [[[1, 2], [3, 4]], np.eye(2), 5, "ab", ["a", "b"], [["a"], ["b", "c"]]]
+)
+def test_other_arrays_are_left_to_scikit_learn(table):
+    assert array_columns(table) is None
+
+
+def test_cell_that_is_no_value_is_refused_by_column_and_row():
+    cells = np.array([["a"], [{"b": 1}]], object)
+
+    with pytest.raises(CellTypeError, match=r"column 0: .* found \{'b': 1\} in row 2"):
+        array_columns(cells)
+
+
+def test_frame_that_is_not_collected_is_refused():
+    lazy = nw.from_native(pa.table({"a": [1]})).lazy()
+
+    with pytest.raises(RefusedError, match=r"X: must hold its rows: call collect\(\)"):
+        is_frame(lazy)
+
+
+def test_columns_of_one_name_in_a_frame_are_refused():
+    table = pa.table([[1], [2]], names=["a", "a"])
+
+    with pytest.raises(RefusedError, match="X: must have one column of each name"):
+        frame_columns(table)
+
+
+def test_lists_of_other_lengths_are_refused():
+    with pytest.raises(RefusedError) as refused:
+        mapped_columns({"a": [1, 2], "b": ["x"], "c": [1]}, ["a", "b", "c", "d"])
+
+    assert str(refused.value).splitlines() == [
+        "column b: must have 2 rows, as a has; found 1",
+        "column c: must have 2 rows, as a has; found 1",
+    ]
+
+
+def test_mapped_lists_are_numbers_or_texts():
+    given = {"a": [1, None], "b": ["x", None], "c": np.array([1, 2]), "d": [True, None]}
+
+    columns = mapped_columns(given, given)
+
+    np.testing.assert_array_equal(columns["a"], [1.0, np.nan])
+    np.testing.assert_array_equal(columns["c"], [1.0, 2.0])
+    assert columns["b"].tolist() == ["x", None]
+    assert columns["d"].tolist() == ["true", None]
+
+
+@pytest.mark.parametrize("given", [5, "abc", [[1], [2]], [1, [2], 3], None])
+def test_column_that_is_no_list_is_refused(given):
+    with pytest.raises(RefusedError, match="column a: must be a list of values"):
+        mapped_columns({"a": given}, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [(1, "1"), (1.0, "1"), (np.float64(0.5), "0.5"), (np.True_, "true"), ("a", "a")],
+)
+def test_a_cell_has_one_text(cell, text):
+    assert text_of(cell) == text

@@ -36,7 +36,8 @@ def compare(
     """Compare policies on the rows that their ensembles never saw.
 
     The first policy is kept where no other is better by more than a standard error
-    over the rows: a smaller lead is as likely luck. Yields after each ensemble.
+    over the rows, of which a row group counts as one: a smaller lead is as likely luck.
+    Yields after each ensemble.
     """
     parts: dict[str, list[FloatArray]] = {policy: [] for policy in policies}
     for ensemble, rows in pairs:
@@ -49,9 +50,11 @@ def compare(
     weights = np.concatenate([rows.weights for _, rows in pairs])
     weights *= np.repeat(sizes / sizes.sum(), sizes.astype(np.int64))
     losses = np.array([np.concatenate(parts[policy]) for policy in policies])
+    row_groups = number_groups([rows for _, rows in pairs])
     ranges: list[BudgetRange] = []
     for its in np.array_split(np.arange(len(budgets)), min(N_RANGES, len(budgets))):
-        best = policies[best_policy(losses[:, :, its].mean(axis=2), weights)]
+        mean_losses = losses[:, :, its].mean(axis=2)
+        best = policies[best_policy(mean_losses, weights, row_groups)]
         if ranges and ranges[-1].policy == best:
             ranges.pop()
         ranges.append(BudgetRange(budgets[its[-1]], best))
@@ -68,12 +71,23 @@ def find_losses(ensemble: Ensemble, targets: IntArray, labels: IntArray) -> Floa
     return costs[targets[:, None], labels]
 
 
-def best_policy(losses: FloatArray, weights: FloatArray) -> int:
+def number_groups(parts: Sequence[Dataset]) -> IntArray:
+    """Return numbers of the row groups of several parts of a table; (n_rows,)."""
+    pairs = [
+        np.column_stack((np.full(rows.n_samples, part), rows.row_group_idxs))
+        for part, rows in enumerate(parts)
+    ]
+    return np.unique(np.concatenate(pairs), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def best_policy(losses: FloatArray, weights: FloatArray, row_groups: IntArray) -> int:
     """Return who loses least, the first unless another is surely better.
 
-    (n_policies, n_rows), (n_rows,)
+    (n_policies, n_rows), (n_rows,), (n_rows,)
     """
     gains = losses[0] - losses
     means = gains @ weights
-    spreads = np.sqrt((gains - means[:, None]) ** 2 @ weights**2)
+    away = weights * (gains - means[:, None])
+    sums = np.array([np.bincount(row_groups, one) for one in away])
+    spreads = np.sqrt((sums**2).sum(axis=1))
     return int(np.argmax(np.where(means > spreads, means, 0.0)))

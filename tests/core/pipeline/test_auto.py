@@ -12,7 +12,12 @@ from core.model.ensemble import BudgetRange
 from core.panels.effort import EFFORTS
 from core.pipeline import choosing, comparison
 from core.pipeline.choosing import tune
-from core.pipeline.comparison import best_policy, compare, find_losses
+from core.pipeline.comparison import (
+    best_policy,
+    compare,
+    find_losses,
+    number_groups,
+)
 from core.pipeline.validation import halve
 from core.session.curves import evaluate
 from core.table.binning import bin_values
@@ -162,7 +167,27 @@ def test_rounds_and_tau_can_be_chosen_for_each_rule():
     ],
 )
 def test_first_policy_stays_unless_another_is_surely_better(losses, best):
-    assert best_policy(np.array(losses, float), np.full(4, 0.25)) == best
+    weights, row_groups = np.full(4, 0.25), np.arange(4)
+
+    assert best_policy(np.array(losses, float), weights, row_groups) == best
+
+
+@pytest.mark.parametrize(("sizes", "best"), [([1] * 40, 1), ([20, 10, 10], 0)])
+def test_lead_on_one_row_group_is_no_sure_one(sizes, best):
+    losses = np.repeat([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [20, 10, 10], axis=1)
+    row_groups = np.repeat(np.arange(len(sizes)), sizes)
+
+    assert best_policy(losses, np.full(40, 0.025), row_groups) == best
+
+
+def test_row_groups_of_several_parts_are_numbered_apart():
+    groups = np.array([7, 7, 3, 3])
+    parts = [
+        replace(telling().take(np.arange(4)), row_groups=groups),
+        telling().take(np.arange(2)),
+    ]
+
+    assert number_groups(parts).tolist() == [1, 1, 0, 0, 2, 3]
 
 
 def test_wrong_labels_lose_what_they_cost(trained):

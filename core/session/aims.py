@@ -1,11 +1,17 @@
 """What sessions are to reach on average: which aims are refused, and their change."""
 
 from dataclasses import replace
+from decimal import ROUND_CEILING, Context
 
 from core.errors import ClosedError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.machine import advance
-from core.session.policies import POLICIES, check_policy, default_policy
+from core.session.policies import (
+    POLICIES,
+    check_policy,
+    default_policy,
+    served_by,
+)
 from core.session.state import Aim, State
 
 ONE_RULE = "must be one of mean_budget, wanted_error and error_price"
@@ -24,13 +30,29 @@ def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> A
         check_policy(policy, ensemble, "policy")
     outlook = POLICIES[name].look_ahead(ensemble, None)
     if outlook is None:
-        rule = f"is not for the policy {name}"
-        raise RefusedError([Refusal(where, rule)])
+        raise RefusedError([Refusal(where, say_takers(ensemble, name))])
     if aim.wanted_error is not None and aim.wanted_error < outlook.error:
-        least = f"{outlook.error:.4g}"
+        least = round_up(outlook.error)
         rule = f"must be at least {least}, the least that this model reaches"
         raise RefusedError([Refusal(f"{where}.wanted_error", rule)])
     return aim
+
+
+def say_takers(ensemble: Ensemble, name: str) -> str:
+    """Return the rule that a policy breaks which takes no aims."""
+    takers = [
+        one
+        for one in served_by(ensemble)
+        if POLICIES[one].look_ahead(ensemble, None) is not None
+    ]
+    whose = f"is for sessions of the policy {takers[0]}, " if takers else "is "
+    return f"{whose}not for the policy {name}"
+
+
+def round_up(error: float) -> str:
+    """Write an error with four digits, so that what is written is never below it."""
+    digits = Context(prec=4, rounding=ROUND_CEILING).create_decimal(error)
+    return f"{float(digits):g}"
 
 
 def change_aim(ensemble: Ensemble, state: State, aim: Aim | None) -> State:

@@ -110,7 +110,8 @@ def test_aim_is_refused_where_the_policy_takes_none(client, start, model):
     changed = client.patch(f"/predict/{session['id']}", json={"aim": wanted["aim"]})
     empty = client.patch(f"/predict/{session['id']}", json={})
 
-    rule = {"field": "aim", "rule": "is not for the policy panels"}
+    said = "is for sessions of the policy adaptive, not for the policy panels"
+    rule = {"field": "aim", "rule": said}
     assert started.json()["errors"] == changed.json()["errors"] == [rule]
     assert empty.json()["errors"][0]["field"] == "budget"
 

@@ -1,5 +1,6 @@
 """Sessions that go on only where it is worth it, and what they are to reach."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -305,6 +306,22 @@ def test_aim_that_no_session_reaches_is_refused(aim, policy, field):
 )
 def test_aim_within_reach_is_let_through(aim):
     assert check_aim(aim, always(3, 4), None, "aim") == aim
+
+
+@pytest.mark.parametrize("error", [0.12341, 0.99991, 1234.1, 0.2])
+def test_least_error_that_a_refusal_names_is_let_through(error):
+    ensemble = always(3, 4)
+    stopping = ensemble.panels.stopping
+    rules = (*stopping.rules[:-1], replace(stopping.rules[-1], error=error))
+    panels = replace(ensemble.panels, stopping=replace(stopping, rules=rules))
+    ensemble = replace(ensemble, panels=panels)
+
+    with pytest.raises(RefusedError) as refused:
+        check_aim(Aim(wanted_error=0.0), ensemble, None, "aim")
+
+    (named,) = re.findall(r"at least ([\d.]+),", str(refused.value))
+    wanted = Aim(wanted_error=float(named))
+    assert check_aim(wanted, ensemble, None, "aim") == wanted
 
 
 def test_aim_is_refused_where_no_policy_takes_one():

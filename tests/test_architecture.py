@@ -69,9 +69,11 @@ ARROWS = {
     "app.memory": (),
     "app.threads": (),
     "app.wording": ("core.table", "core.model", "core.session.state"),
+    "app.charts": ("core.arrays", "core.model", "core.table.prices"),
     "app.documents": (*LEAVES, "app.documents", "core"),
     "app.terminal": (
         *LEAVES,
+        "app.charts",
         "app.terminal",
         "app.wording",
         "app.documents",
@@ -141,6 +143,7 @@ ARROWS = {
     ),
     "app.cli": (
         *LEAVES,
+        "app.charts",
         "app.cli",
         "app.threads",
         "app.settings",

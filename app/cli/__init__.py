@@ -69,8 +69,8 @@ COMMANDS = {
         "Work through one case in the terminal, or with piped answers.",
     ),
     "report": CommandEntry(
-        *("models", "report_model"),
-        "Write a printable page: what a model asks per budget, and how often it errs.",
+        *("measures", "report_model"),
+        "Write a page with charts: what a model asks per budget, and how good it is.",
     ),
 }
 

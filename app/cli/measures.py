@@ -1,4 +1,4 @@
-"""Commands that say how good a model is: evaluate."""
+"""Commands that say how good a model is: evaluate, report."""
 
 import json
 import sys
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
+from app.charts import NamedCurve
 from app.cli.aims import SeveralAims, parse_aims
 from app.cli.options import (
     STOP,
@@ -27,6 +29,7 @@ from app.cli.options import (
 from app.documents import files
 from app.documents.bodies import models as bodies
 from app.terminal import figures, show
+from app.terminal.report import report_page
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
@@ -37,10 +40,14 @@ from core.session.curves import draw_curve, play_rows
 from core.session.early import EarlyPoint, evaluate_early
 from core.session.figures import find_figures
 from core.session.policies import default_policy
+from core.session.purchases import find_purchases
 from core.session.state import Aim, StopRule
 from core.table.columns import read_row_groups, read_weights, unknown_column
 from core.table.dataset import Dataset
 from core.table.spec import TableSpec
+
+# Rows of which a report says what they are asked for.
+MAX_PURCHASERS = 2000
 
 THRESHOLD = Parameter("threshold", float, None, least=0.0, most=1.0)
 Threshold = Annotated[
@@ -67,9 +74,9 @@ class Conditions:
     """What rows are played under: as in `evaluate`."""
 
     budgets: list[int | None]
-    policy: str | None
-    seed: int
-    aims: list[Aim | None]
+    policy: str | None = None
+    seed: int = 0
+    aims: list[Aim | None] | None = None
 
 
 def evaluate_model(
@@ -114,6 +121,32 @@ def evaluate_model(
         output.print(show.early_table(early, unit))
 
 
+def report_model(
+    model: ModelFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML to write.")],
+    data: Annotated[
+        Path | None, typer.Argument(help="Rows with classes, to be measured too.")
+    ] = None,
+    budgets: Budgets = None,
+    weight: Weight = None,
+    group_by: GroupBy = None,
+) -> None:
+    files.check_writable(out, "--out")
+    stored, tested = files.load_model(model), None
+    limits = [] if budgets is None else pick_limits(budgets, stored)
+    if data is not None:
+        played = Conditions(limits or pick_limits(None, stored))
+        table = TableSpec(stored.target, weight=weight, group_by=group_by)
+        dataset = read_labelled(data, stored, table, largest_budget(played.budgets))
+        curve = measure_rows(stored.ensemble, dataset, played)
+        few = dataset.take(slice(None, None, -(-dataset.n_samples // MAX_PURCHASERS)))
+        bought = find_purchases(stored.ensemble, few, played.budgets)
+        purchases = tuple(map(tuple, bought.tolist()))
+        tested = NamedCurve(data.name, replace(curve, purchases=purchases))
+    files.write_whole(out, report_page(stored, limits, tested))
+    output.print(f"wrote {escape(str(out))}")
+
+
 def curve_json(
     curve: Curve, unit: str, aims: list[str], early: list[EarlyPoint] | None
 ) -> dict[str, Any]:
@@ -143,7 +176,10 @@ def pick_limits(budgets: str | None, stored: Model) -> list[int | None]:
 
 
 def measure_rows(
-    ensemble: Ensemble, dataset: Dataset, played: Conditions, threshold: float | None
+    ensemble: Ensemble,
+    dataset: Dataset,
+    played: Conditions,
+    threshold: float | None = None,
 ) -> Curve:
     """Return the curve of a table's rows, with its figures."""
     ends = play_rows(

@@ -1,7 +1,6 @@
-"""Commands that use a model: ask, report."""
+"""The command `ask`: one case in the terminal."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,9 +24,7 @@ from app.cli.options import (
     parse_budget,
     parse_policy,
 )
-from app.documents import files
 from app.terminal.ask import run_session, split_named
-from app.terminal.report import report_page
 from app.terminal.transcript import say_certificate
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
@@ -41,20 +38,6 @@ Known = Annotated[
 GoOn = Annotated[
     bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
 ]
-
-
-def report_model(
-    model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="HTML to write.")],
-    budgets: Annotated[
-        str | None, typer.Option(help="Such as 2,4,inf; else some of the curve's.")
-    ] = None,
-) -> None:
-    files.check_writable(out, "--out")
-    named = [] if budgets is None else budgets.split(",")
-    limits = [parse_budget(one, "--budgets") for one in named]
-    files.write_whole(out, report_page(files.load_model(model), limits))
-    output.print(f"wrote {escape(str(out))}")
 
 
 def ask_case(

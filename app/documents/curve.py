@@ -55,6 +55,9 @@ class CurveShape(StoredShape):
     predictive: Many[FiguresShape] | None = Field(
         default=None, exclude_if=lambda figures: figures is None
     )
+    purchases: Many[Many[Share]] | None = Field(
+        default=None, exclude_if=lambda shares: shares is None
+    )
 
 
 def build_curve(shape: CurveShape | None) -> Curve | None:

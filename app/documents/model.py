@@ -244,6 +244,10 @@ def check_parts(document: ModelDocument) -> Iterator[Refusal]:
         lists = (one for _, one in document.curve if isinstance(one, tuple))
         if len(set(map(len, lists))) > 1:
             yield Refusal("model.curve", "lists must be of one length")
+        lengths = {*map(len, document.curve.purchases or ())}
+        if lengths - {len(document.features)}:
+            rule = "must be rows of one share for each feature"
+            yield Refusal("model.curve.purchases", rule)
 
 
 def check_hypotheses(

@@ -36,8 +36,7 @@ def figures_table(
     aims: Sequence[str] = (),
 ) -> Table:
     """Return the figures by budget, or by aim, each above its interval of 95 %."""
-    figures = curve.predictive or ()
-    shown = [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
+    figures, shown = curve.predictive or (), shown_figures(curve)
     unit = ensemble.catalogue.cost_unit
     first = right(f"budget{f' ({unit})' if unit else ''}")
     table = titled(
@@ -52,6 +51,12 @@ def figures_table(
     table.caption = explain(shown, ensemble, threshold)
     table.caption_justify = "left"
     return table
+
+
+def shown_figures(curve: Curve) -> list[str]:
+    """Return the figures that a curve has at some budget."""
+    figures = curve.predictive or ()
+    return [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
 
 
 def say_estimate(estimate: Estimate | None, is_share: bool) -> str:

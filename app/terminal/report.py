@@ -1,11 +1,13 @@
 """A model on one printable page: what it asks per budget, and how often it errs."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
+from app.charts import NamedCurve
+from app.terminal.html import html_page, html_table
+from app.terminal.measured import Measured, measured_parts
 from app.wording import money, percent, price_words
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
@@ -15,28 +17,14 @@ from core.table.prices import total_cost
 # Budgets that are shown where none are named.
 N_BUDGETS = 5
 
-# Of the plot, in its own units.
-WIDTH, HEIGHT, MARGIN = 640, 260, 46
 
-FIGURE = re.compile(r"[\d.,]+( %)?")
+def report_page(
+    model: Model, budgets: Sequence[int | None] = (), tested: NamedCurve | None = None
+) -> str:
+    """Return the page as HTML that needs nothing else; budgets in micro-units.
 
-STYLE = """
-body { font: 15px/1.45 Georgia, serif; max-width: 46em; margin: 2em auto; color: #111 }
-h1 { font-size: 1.6em; margin-bottom: 0 }
-h2 { font-size: 1.15em; margin: 1.6em 0 .4em }
-table { border-collapse: collapse; width: 100% }
-th { text-align: left; font-weight: normal; color: #555; border-bottom: 1px solid }
-td { border-bottom: 1px solid #ddd; vertical-align: top }
-th, td { padding: .2em .8em .2em 0 }
-.figure { text-align: right; white-space: nowrap }
-section { break-inside: avoid }
-svg { width: 100%; height: auto }
-@media print { body { margin: 0; font-size: 11px } }
-"""
-
-
-def report_page(model: Model, budgets: Sequence[int | None] = ()) -> str:
-    """Return the page as HTML that needs nothing else; budgets in micro-units."""
+    `tested` is the curve of rows that are no part of the model.
+    """
     ensemble, curve = model.ensemble, model.curve
     shown = budgets or choose_budgets(ensemble, curve)
     names = " or ".join(one.display for one in ensemble.classes)
@@ -45,18 +33,15 @@ def report_page(model: Model, budgets: Sequence[int | None] = ()) -> str:
     if isinstance(rows, int):
         facts = f"{rows} rows, {facts}"
     parts = [
-        f"<h1>{escape(model.name)}</h1><p>Which case is {escape(names)}? {facts}.</p>",
-        "<h2>What it asks, if every answer comes</h2>",
-        *(budget_section(ensemble, curve, budget) for budget in shown),
+        f"<h1>{escape(model.name)}</h1><p>Which case is {escape(names)}? {facts}.</p>"
     ]
-    if curve is not None:
-        parts += ["<section><h2>Error against mean spend</h2>", curve_picture(curve)]
-        parts += [curve_rows(curve, ensemble.catalogue.cost_unit), "</section>"]
-    title, body = escape(model.name), "\n".join(parts)
-    return (
-        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{STYLE}</style>\n{body}\n</html>\n"
-    )
+    curves = [] if curve is None else [NamedCurve("held-out rows of training", curve)]
+    curves += [] if tested is None else [tested]
+    if curves:
+        parts += measured_parts(Measured(ensemble, curves))
+    parts.append("<h2>What it asks, if every answer comes</h2>")
+    parts += [budget_section(ensemble, curve, budget) for budget in shown]
+    return html_page(model.name, parts)
 
 
 def choose_budgets(ensemble: Ensemble, curve: Curve | None) -> list[int | None]:
@@ -85,7 +70,7 @@ def budget_section(ensemble: Ensemble, curve: Curve | None, budget: int | None) 
     head = ("", "feature", "", f"price {catalogue.cost_unit}".strip(), "spent")
     table = html_table(head, rows) if rows else "<p>It pays for nothing.</p>"
     return (
-        f"<section><h2>{escape(named)}{error_at(curve, budget)}</h2>{table}</section>"
+        f"<section><h3>{escape(named)}{error_at(curve, budget)}</h3>{table}</section>"
     )
 
 
@@ -99,61 +84,3 @@ def error_at(curve: Curve | None, budget: int | None) -> str:
     low, high = curve.intervals[place]
     error = percent(curve.errors_calibrated[place])
     return f": errs in {error} of cases ({percent(low)} to {percent(high)})"
-
-
-def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table; figures stand to the right, below their heading."""
-    names = [' class="figure"' * bool(FIGURE.fullmatch(cell)) for cell in rows[-1]]
-    lines = [zip(names, line, strict=True) for line in (head, *rows)]
-    made = []
-    for number, line in enumerate(lines):
-        tag = "td" if number else "th"
-        cells = (f"<{tag}{name}>{escape(cell)}</{tag}>" for name, cell in line)
-        made.append(f"<tr>{''.join(cells)}</tr>")
-    return f"<table>{''.join(made)}</table>"
-
-
-def curve_rows(curve: Curve, unit: str) -> str:
-    """Return the curve as a table."""
-    head = (f"budget {unit}".strip(), "error", "95 % interval", "mean spend")
-    rows = []
-    for budget, error, (low, high), mean in zip(
-        curve.budgets,
-        curve.errors_calibrated,
-        curve.intervals,
-        curve.mean_spends,
-        strict=True,
-    ):
-        named = "unlimited" if budget is None else money(budget)
-        between = f"{100 * low:.1f} to {100 * high:.1f} %"
-        rows.append((named, f"{100 * error:.1f} %", between, money(round(mean, -4))))
-    return html_table(head, rows)
-
-
-def curve_picture(curve: Curve) -> str:
-    """Return the curve as a line with its intervals behind it."""
-    spends = np.array(curve.mean_spends) / 1e6
-    lows, highs = np.array(curve.intervals).T
-    most, top = max(spends.max(), 1e-9), max(highs.max(), 1e-9)
-    across = MARGIN + (WIDTH - 2 * MARGIN) * spends / most
-
-    def points(shares: Iterable[float], places: Iterable[float]) -> str:
-        room = HEIGHT - 2 * MARGIN
-        return " ".join(
-            f"{x:.1f},{HEIGHT - MARGIN - room * share / top:.1f}"
-            for x, share in zip(places, shares, strict=True)
-        )
-
-    band = f"{points(lows, across)} {points(highs[::-1], across[::-1])}"
-    line = points(curve.errors_calibrated, across)
-    foot = HEIGHT - MARGIN
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" font-size="12" fill="#333">'
-        f'<polygon points="{band}" fill="#dde6f0"/>'
-        f'<polyline points="{line}" fill="none" stroke="#235" stroke-width="2"/>'
-        f'<path d="M{MARGIN} {MARGIN}V{foot}H{WIDTH - MARGIN}" fill="none" '
-        f'stroke="#333"/><text x="{MARGIN}" y="{MARGIN - 8}">{100 * top:.0f} % error'
-        f'</text><text x="{MARGIN}" y="{foot + 18}">0</text>'
-        f'<text x="{WIDTH - MARGIN}" y="{foot + 18}" text-anchor="end">mean spend '
-        f"{most:,.2f}</text></svg>"
-    )

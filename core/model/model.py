@@ -21,6 +21,8 @@ class Curve:
     n_effective: float | None = None
     #: under each budget; None: not measured, as by versions before
     predictive: tuple[Figures, ...] | None = None
+    #: under each budget the share of sessions that ask for each feature; None likewise
+    purchases: tuple[tuple[float, ...], ...] | None = None
 
     @property
     def intervals(self) -> tuple[tuple[float, float], ...]:

@@ -1,13 +1,16 @@
 """The printable page of a model."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+from app.charts import NamedCurve
 from app.documents.files import model_text
 from app.terminal.report import report_page
+from core.model.figures import Estimate, Figures, ReliabilityBin
 from core.model.model import Curve, Model
 from tests.app.clinic import clinic
 
@@ -76,7 +79,85 @@ def test_names_are_shown_as_they_are_written() -> None:
     assert "<b>" not in page
     assert "<b>&" in words(page)
     start, end = page.index("<svg"), page.index("</svg>") + len("</svg>")
-    assert ElementTree.fromstring(page[start:end]).tag == "svg"
+    assert ElementTree.fromstring(page[start:end]).tag.endswith("}svg")
+
+
+ESTIMATE = Estimate(0.75, (0.6, 0.85))
+FIGURES = Figures(
+    auroc=ESTIMATE,
+    log_loss=ESTIMATE,
+    brier=ESTIMATE,
+    calibration_error=Estimate(0.04, None),
+    sensitivity=ESTIMATE,
+    specificity=None,
+    expected_cost=None,
+    reliability=(ReliabilityBin(1.0, 0.31, ESTIMATE),),
+)
+WHOLE = replace(
+    CURVE,
+    predictive=(FIGURES,) * 3,
+    purchases=((0.0,) * 7, (1.0, 0.5, *(0.0,) * 5), (1.0,) * 6 + (0.004,)),
+)
+
+
+def test_page_has_figures_and_purchases_as_charts_and_as_tables() -> None:
+    page = report_page(Model("m", clinic(), "disease", curve=WHOLE))
+
+    told = words(page)
+    assert "0.750 (.60–.85)" in told
+    assert "sensitivity: of 'ill', how many are found." in told
+    assert "expected cost" not in told
+    assert "budget 2.00" in told
+    assert "Age|0 %|100 %|100 %" in told.replace("\n", "")
+    # Error; two budgets' reliability, from the first that buys on; purchases.
+    assert page.count("<svg") == 4
+
+
+def test_rows_of_a_table_stand_beside_those_of_training() -> None:
+    tested = NamedCurve("new.csv", replace(WHOLE, n_samples=7))
+
+    told = words(report_page(Model("m", clinic(), "d", curve=WHOLE), tested=tested))
+    alone = words(report_page(Model("m", clinic(), "d"), tested=tested))
+
+    for part in ("Chances and labels: ", "How often each feature is asked: "):
+        assert f"{part}held-out rows of training, 100 rows" in told
+        assert f"{part}new.csv, 7 rows" in told
+        assert f"{part}new.csv, 7 rows" in alone
+    assert "held-out" not in alone
+
+
+def test_page_needs_nothing_else_and_fits_dark_rooms_and_phones() -> None:
+    page = report_page(Model("m", clinic(), "disease", curve=WHOLE))
+
+    addresses = re.findall(r'(?:href|src)="(?!#)[^"]*"|url\((?!#)', page)
+    assert addresses == []
+    assert "<script" not in page
+    assert "prefers-color-scheme: dark" in page
+    assert 'name="viewport"' in page
+    # Nothing is drawn in a colour that does not change with the page's.
+    drawn = "".join(re.findall(r"<svg.*?</svg>", page, re.S))
+    assert re.findall(r"#[0-9a-f]{6}\b(?=[;\"])", drawn) == []
+
+
+def test_same_page_is_written_again_to_the_byte() -> None:
+    model = Model("m", clinic(), "disease", curve=WHOLE)
+
+    assert report_page(model) == report_page(model)
+
+
+def test_command_measures_rows_of_a_table_too(run: Callable, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(model_text(Model("m", clinic(), "disease")))
+    rows = ["age,sex,chol,fbs,ecg,echo1,echo2,disease"]
+    rows += [f"{30 + 5 * n},male,200,true,1,1,2,{n % 2}" for n in range(9)]
+    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
+    paths = (tmp_path / "m.json", tmp_path / "rows.csv")
+
+    finished = run("report", *paths, "--budgets", "1,inf", "-o", tmp_path / "m.html")
+
+    assert finished.code == 0
+    told = words((tmp_path / "m.html").read_text())
+    assert "How often each feature is asked: rows.csv, 9 rows" in told
+    assert "Age|100 %|100 %" in told.replace("\n", "")
 
 
 def test_command_writes_the_page(run: Callable, tmp_path: Path) -> None:

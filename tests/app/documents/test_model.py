@@ -165,6 +165,10 @@ TRAINED: dict[str, list[Any]] = {
     "curve.rows": [-1],
     "curve.errors": [[0.1]],
     "curve.budgets_micros": [3],
+    "curve.predictive.0.auroc.value": [2, "high"],
+    "curve.predictive.0.brier.interval": [[0.1], [0.1, 2]],
+    "curve.predictive.0.log_loss": [None],
+    "curve.purchases.0": [[0.1], [0.1, 2]],
 }
 
 SEVERAL_CLASSES: dict[str, list[Any]] = {

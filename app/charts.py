@@ -1,0 +1,164 @@
+"""Charts as SVG that stands in a page: its colours are the page's, by name.
+
+matplotlib is imported where a chart is drawn; no other command waits for it.
+"""
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from core.arrays import FloatArray
+from core.model.figures import ReliabilityBin
+from core.model.model import Curve
+from core.table.prices import MICROS_PER_UNIT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Drawn in these colours, which then are replaced by names that a style sheet sets.
+INK, PAPER = "#010203", "#040506"
+SERIES = ("#0a0001", "#0a0002", "#0a0003", "#0a0004", "#0a0005", "#0a0006")
+NAMES = {INK: "currentColor", PAPER: "var(--paper)"} | {
+    colour: f"var(--series-{number})" for number, colour in enumerate(SERIES, 1)
+}
+COLOURS = """
+:root { --paper: #fff; --series-1: #1f5fa8; --series-2: #b3501c;
+  --series-3: #2b7a3d; --series-4: #8a3f9b; --series-5: #8a6d00; --series-6: #666 }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --paper: #15181c; --series-1: #7db4f2; --series-2: #f0a074;
+    --series-3: #7fcf93; --series-4: #d59be3; --series-5: #e0c352; --series-6: #aaa }
+}
+"""
+
+# Width and height in inches of 72 points; of charts side by side the second.
+WIDE, SMALL = (5.6, 3.2), (3.4, 2.8)
+STYLES: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "askless",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "text.parse_math": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "lines.solid_capstyle": "round",
+}
+# What a page has no use for: the file's head, names that would stand twice, a size.
+NEEDLESS = (
+    re.compile(r"^.*?(?=<svg)", re.S),
+    re.compile(r"<metadata>.*?</metadata>", re.S),
+    re.compile(r'(?<=<g) id="[^"]*"'),
+    re.compile(r' (?:width|height)="[0-9.]+pt"'),
+    re.compile(r"(?<=font-family: )'[^;]*, (?=sans-serif)"),
+)
+
+
+class NamedCurve(NamedTuple):
+    """A curve, and whose it is."""
+
+    name: str
+    curve: Curve
+
+
+def curve_chart(curves: Sequence[NamedCurve], unit: str) -> str:
+    """Draw error against mean spend, each curve with the band of its intervals."""
+
+    def paint(axes: "Axes") -> None:
+        for colour, (name, curve) in zip(cycle(SERIES), curves, strict=False):
+            spends = [spend / MICROS_PER_UNIT for spend in curve.mean_spends]
+            lows, highs = 100 * np.array(curve.intervals).T
+            errors = [100 * error for error in curve.errors_calibrated]
+            axes.fill_between(spends, lows, highs, color=colour, alpha=0.18, lw=0)
+            axes.plot(spends, errors, color=colour, marker="o", ms=3, label=name)
+        axes.set(xlabel=f"mean spend per case{in_unit(unit)}", ylabel="error (%)")
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+        axes.grid(color=INK, alpha=0.12, lw=0.6)
+        if len(curves) > 1:
+            axes.legend()
+
+    names = " and ".join(one.name for one in curves)
+    return draw_chart(paint, f"Error against mean spend of {names}, with 95 % bands")
+
+
+def reliability_chart(bins: Sequence[ReliabilityBin], said: str, title: str) -> str:
+    """Draw what came against what was said, with the interval of each bin."""
+
+    def paint(axes: "Axes") -> None:
+        axes.plot([0, 100], [0, 100], color=INK, alpha=0.5, lw=0.8, ls="--")
+        for one in bins:
+            chance, (low, high) = 100 * one.mean_chance, one.observed.interval or (0, 1)
+            axes.plot([chance] * 2, [100 * low, 100 * high], color=SERIES[0], lw=1.2)
+        axes.plot(
+            [100 * one.mean_chance for one in bins],
+            [100 * one.observed.value for one in bins],
+            *("o",),
+            color=SERIES[0],
+            ms=4,
+        )
+        axes.set(xlabel=f"chance of {said} (%)", ylabel="how often it came (%)")
+        axes.set(xlim=(0, 100), ylim=(0, 100), title=title)
+        axes.grid(color=INK, alpha=0.12, lw=0.6)
+
+    return draw_chart(paint, f"What came against the chance of {said}, {title}", SMALL)
+
+
+def purchases_chart(
+    features: Sequence[str], budgets: Sequence[str], shares: FloatArray, unit: str
+) -> str:
+    """Draw how often each feature is asked under each budget, the darker the oftener.
+
+    `shares` (n_features, n_budgets).
+    """
+
+    def paint(axes: "Axes") -> None:
+        for row, of_feature in enumerate(shares):
+            for column, share in enumerate(of_feature):
+                if share > 0:
+                    place = [(column - 0.47, 0.94)], (row - 0.45, 0.9)
+                    axes.broken_barh(*place, color=SERIES[0], alpha=share, lw=0)
+        axes.set(xlim=(-0.5, len(budgets) - 0.5), ylim=(len(features) - 0.5, -0.5))
+        axes.set_yticks(range(len(features)), features)
+        axes.set_xticks(range(len(budgets)), budgets, rotation=45, ha="right")
+        axes.set_xlabel(f"budget{in_unit(unit)}")
+        axes.tick_params(length=0)
+
+    size = (WIDE[0], 0.9 + 0.22 * len(features))
+    return draw_chart(paint, "How often each feature is asked, by budget", size)
+
+
+def in_unit(unit: str) -> str:
+    return f" ({unit})" if unit else ""
+
+
+def draw_chart(
+    paint: Callable[["Axes"], None], said: str, size: tuple[float, float] = WIDE
+) -> str:
+    """Return a chart as SVG; `said` is what it is for who can't see it."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLES):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        figure.patch.set_visible(False)
+        paint(figure.subplots())
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None, "Title": said})
+    svg = file.getvalue()
+    for pattern in NEEDLESS:
+        svg = pattern.sub("", svg)
+    for colour, name in NAMES.items():
+        svg = svg.replace(colour, name)
+    return svg.replace("<svg", '<svg role="img"', 1)

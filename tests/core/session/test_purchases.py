@@ -1,0 +1,29 @@
+"""How often features are asked."""
+
+import numpy as np
+import pytest
+
+from core.model.hypotheses import Stump
+from core.session.purchases import find_purchases
+from tests.small import MICROS, ensemble_of, table_of
+
+
+def test_shares_are_those_of_the_rows_that_ask():
+    ensemble = ensemble_of([Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))])
+    dataset = table_of(np.ones((2, 4)), [0, 1, 0, 1], ensemble.catalogue)
+
+    shares = find_purchases(ensemble, dataset, [0, MICROS, None])
+
+    assert shares.tolist() == [[0, 0], [1, 0], [1, 1]]
+
+
+def test_rows_count_by_their_weights():
+    """After a missing value the plan goes on to what it then can pay."""
+    ensemble = ensemble_of([Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))])
+    columns = [[1.0, np.nan], [1.0, 1.0]]
+    weights = [0.7, 0.3]
+    dataset = table_of(columns, [0, 1], ensemble.catalogue, weights=weights)
+
+    (shares,) = find_purchases(ensemble, dataset, [MICROS])
+
+    assert shares == pytest.approx([1.0, 0.3])

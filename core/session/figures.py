@@ -116,7 +116,8 @@ def estimate_mean(
     amounts: FloatArray, rows: ScoredRows, most: float = math.inf
 ) -> Estimate:
     """Return the weighted mean of amounts (n_rows,), which is from 0 to `most`."""
-    mean = min(float(rows.weights @ amounts), most)
+    # The sum is rounded, and may leave the range by a digit.
+    mean = min(max(float(rows.weights @ amounts), 0.0), most)
     n_groups = count_groups(rows, rows.weights > 0)
     if n_groups < 2:
         return Estimate(mean, None)

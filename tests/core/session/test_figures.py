@@ -178,6 +178,16 @@ def test_calibration_error_is_the_mean_gap_of_ten_groups_of_rows():
     assert limits == pytest.approx(wilson_interval(0.5, 20))
 
 
+@pytest.mark.parametrize("n_rows", [13, 15, 55, 63])
+def test_calibration_error_is_never_negative_by_rounding(n_rows):
+    targets = np.arange(n_rows) % 2
+    share = targets.mean()
+
+    figures = figures_of(score(targets, np.full((n_rows, 2), [1 - share, share])))
+
+    assert figures.calibration_error.value >= 0
+
+
 def test_calibration_of_several_classes_is_that_of_the_label():
     chances = np.tile([0.2, 0.7, 0.1], (10, 1))
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from app.checking import check_both
 from app.cli.changes import (
     Algorithm,
     CurveBudgets,
@@ -17,20 +18,36 @@ from app.cli.changes import (
     Rounds,
     load_changed,
 )
-from app.cli.options import Data, Spec, output, read_checked
+from app.cli.options import Data, Spec, output, read_checked, warn
 from app.documents import files
-from app.terminal import selected, show
+from app.ingest import read_table
+from app.memory import available_bytes
+from app.terminal import overview, selected, show
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters
 from core.pipeline.train import train
 from core.selection.params import SelectionParams
 from core.selection.search import select
+from core.table.check import CheckedTable
+
+FILE_WIDTH = 100
 
 
 def check_spec(data: Data, spec: Spec) -> None:
-    wanted = files.load_spec(spec)
-    checked = read_checked(data, wanted)
+    raw = files.load_raw_spec(spec)
+    _, checked = check_both(raw, lambda: read_table(data, available_bytes()))
+    warn(checked.warnings)
+    say_checked(checked)
+
+
+def say_checked(checked: CheckedTable) -> None:
+    """Print what a table was understood as; that it is ready in the last line."""
     dataset = checked.dataset
+    # Nothing is cut in a file for want of a terminal's width.
+    width = None if output.is_terminal else FILE_WIDTH
+    output.print(overview.feature_table(dataset), width=width)
+    for line in overview.overview_lines(checked):
+        output.print(escape(line))
     output.print(
         f"{dataset.n_samples} rows, {len(dataset.catalogue.features)} features, "
         f"classes {escape(', '.join(one.display for one in dataset.classes))}: "

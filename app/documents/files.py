@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -27,7 +28,12 @@ def read_text(path: Path) -> str:
 
 
 def load_spec(path: Path) -> TrainingSpec:
-    return read_spec(parse_spec(read_text(path), str(path)))
+    return read_spec(load_raw_spec(path))
+
+
+def load_raw_spec(path: Path) -> dict[str, Any]:
+    """Read a spec's JSON, for its rules to be checked with those of a table."""
+    return parse_spec(read_text(path), str(path))
 
 
 def load_prices(path: Path) -> PriceList:

@@ -14,7 +14,7 @@ from app.documents.fields import (
     Unit,
 )
 from app.documents.mending import FRESH, mend, refusals_of
-from app.documents.shape import Shape, shape_of
+from app.documents.shape import Shape
 from app.documents.spec_features import (
     Rare,
     SpecFeature,
@@ -22,9 +22,15 @@ from app.documents.spec_features import (
     build_features,
     name_members,
 )
+from app.documents.spec_training import (
+    NO_FOLDS,
+    SpecCertificate,
+    SpecParams,
+    SpecSelection,
+    SpecValidation,
+)
 from core.errors import Refusal, RefusedError
 from core.parameters import parameters
-from core.pipeline.choosing import AUTO_NAMES
 from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
 from core.selection.params import SelectionParams
 from core.table.catalogue import Group
@@ -37,9 +43,6 @@ from core.table.spec import (
 )
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams, EffortName
-
-# Each is played on every row set aside.
-MAX_BUDGETS = 24
 
 SPEC_EXAMPLE: dict[str, Any] = {
     "name": "heart-cleveland",
@@ -63,63 +66,6 @@ SPEC_EXAMPLE: dict[str, Any] = {
     "seed": 0,
     "validation": {"folds": 5},
 }
-
-
-def read_folds(raw: Any) -> int:
-    if raw == 1:
-        raise ValueError("must be 0 or at least 2")
-    return int(parameters(TrainingSpec)["folds"].check(raw))
-
-
-class SpecParams(shape_of(BoostParams, ("algorithm", "effort", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
-    """Parameters; those that the algorithm doesn't have are of no effect."""
-
-
-class SpecValidation(Shape):
-    folds: Annotated[int, BeforeValidator(read_folds, json_schema_input_type=int)] = (
-        Field(default=5, examples=[5], description="0, or 2 to 50.")
-    )
-    budgets: Annotated[list[Amount], Field(max_length=MAX_BUDGETS)] = Field(
-        default=[],
-        examples=[[20.0, 60.0]],
-        description="Budgets that the curve tells of, besides those that the model "
-        "tells apart.",
-    )
-
-
-NO_FOLDS = SpecValidation(folds=0)
-
-
-class SpecCertificate(Shape):
-    """Rows are set aside, and nothing is trained on them.
-
-    Sessions can then ask for early stops with a guarantee, and for label sets. Of rows
-    with one `group_by` value one is used.
-    """
-
-    share: Annotated[
-        float,
-        BeforeValidator(
-            parameters(TrainingSpec)["certify_share"].check,
-            json_schema_input_type=float,
-        ),
-    ] = Field(default=0.25, examples=[0.25], description="Above 0, at most 0.5.")
-    budgets: Annotated[list[Amount], Field(min_length=1, max_length=MAX_BUDGETS)] | (
-        None
-    ) = Field(
-        default=None,
-        examples=[[20.0, 60.0]],
-        description="Budgets to certify sessions for, besides unlimited ones; by "
-        "default those that the model tells apart.",
-    )
-
-
-class SpecSelection(shape_of(SelectionParams, ("criterion",))):  # type: ignore[misc]  # made of core's fields
-    """Features are selected before training, and no other is ever asked for.
-
-    The selection is made anew for each fold, so that the curve is not flattered. The
-    model's card tells the subset, its cost and the path to it (`selection`).
-    """
 
 
 class SpecDocument(Shape):
@@ -210,12 +156,26 @@ def read_spec(raw: object) -> TrainingSpec:
 
     Raises RefusedError with every broken rule.
     """
+    spec, refusals = mend_spec(raw)
+    if spec is None or refusals:
+        raise RefusedError(refusals)
+    return spec
+
+
+def mend_spec(raw: object) -> tuple[TrainingSpec | None, list[Refusal]]:
+    """Return what is right of a spec, None where nothing is, and the broken rules.
+
+    Names that stand for broken ones begin with `FRESH`.
+    """
     refusals: list[Refusal] = []
     try:
         document = SpecDocument.model_validate(raw)
     except ValidationError as error:
         refusals += refusals_of(error, SpecDocument, "spec")
-        document = mended_document(raw, error, refusals)
+        mended = mended_document(raw, error)
+        if mended is None:
+            return None, refusals
+        document = mended
     spec, broken = build_spec(document)
     # What is wrong with a part already says why its whole does not fit; and a rule may
     # not hold of names that stand for broken ones.
@@ -224,21 +184,17 @@ def read_spec(raw: object) -> TrainingSpec:
     refusals += (
         one for one in broken if FRESH not in str(one) and one.field not in told
     )
-    if refusals:
-        raise RefusedError(refusals)
-    return spec
+    return spec, refusals
 
 
-def mended_document(
-    raw: object, error: ValidationError, refusals: list[Refusal]
-) -> SpecDocument:
-    """Return what is right of a document; refuse one of which nothing is."""
+def mended_document(raw: object, error: ValidationError) -> SpecDocument | None:
+    """Return what is right of a document; None where nothing is."""
     if not isinstance(raw, dict):
-        raise RefusedError(refusals) from None
+        return None
     try:
         return SpecDocument.model_validate(mend(raw, error, SpecDocument))
     except ValidationError:
-        raise RefusedError(refusals) from None
+        return None
 
 
 def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:

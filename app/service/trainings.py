@@ -11,17 +11,17 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.checking import check_both
 from app.documents.bodies import trainings as bodies
 from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import read_spec
 from app.errors import BlobGoneError, ConflictError
-from app.ingest import read_table, to_columns
+from app.ingest import read_table
 from app.memory import available_bytes
 from app.records import FINAL_STATES, StoredTraining
 from app.store import datasets, trainings
 from app.store.blobs import Blobs
-from core.errors import Refusal, RefusedError
-from core.pipeline.check import check_training
+from core.errors import RefusedError
 
 get, page, events = trainings.get, trainings.page, trainings.events
 
@@ -40,9 +40,12 @@ class Order:
 
 def check(raw: Mapping[str, Any], table: Any) -> Order:
     """Check a spec and a table, as `app.ingest.read_table` gives it."""
-    spec = read_spec(raw)
-    columns = to_columns(table, spec.table.text_columns)
-    checked = check_training(columns, spec, available_bytes())
+    return make_order(raw, lambda: table)
+
+
+def make_order(raw: Mapping[str, Any], read: Callable[[], Any]) -> Order:
+    """Check a spec and the table that `read` returns."""
+    spec, checked = check_both(raw, read)
     plain = {key: to_plain(key, value) for key, value in raw.items()}
     assert read_spec(plain) == spec, "a spec is stored without loss"
     dataset = checked.dataset
@@ -58,19 +61,11 @@ def check(raw: Mapping[str, Any], table: Any) -> Order:
 
 def validate(raw: Mapping[str, Any], read: Callable[[], Any]) -> bodies.Verdict:
     """Say all that is wrong with a spec and a table instead of raising it."""
-    table, refusals = None, list[Refusal]()
     try:
-        table = read()
+        return bodies.Verdict.of(make_order(raw, read), valid=True, errors=[])
     except RefusedError as error:
-        refusals += error.refusals
-    try:
-        if table is not None:
-            return bodies.Verdict.of(check(raw, table), valid=True, errors=[])
-        read_spec(raw)
-    except RefusedError as error:
-        refusals += error.refusals
-    errors = [BrokenRule(field=one.field, rule=one.rule) for one in refusals]
-    return bodies.Verdict(valid=False, errors=errors)
+        errors = [BrokenRule(field=one.field, rule=one.rule) for one in error.refusals]
+        return bodies.Verdict(valid=False, errors=errors)
 
 
 def to_plain(key: str, value: Any) -> Any:

@@ -40,11 +40,15 @@ ErrorCosts = tuple[tuple[float, ...], ...] | None
 
 @dataclass(frozen=True)
 class CheckedTable:
-    """A dataset, how its classes' errors are weighed, and what to warn about."""
+    """A dataset, how its classes' errors are weighed, and what to warn about.
+
+    `ignored` are the columns that have no part in it.
+    """
 
     dataset: Dataset
     error_costs: ErrorCosts
     warnings: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,14 +156,15 @@ def finish_table(
     """
     warnings = list(read.warnings)
     used = {*spec.roles.values(), *(feature.name for feature in read.features)}
-    known = {*used, *matching(spec.ignore, columns)}
-    ignored = [
+    ignored = [name for name in columns if name not in used]
+    expected = matching(spec.ignore, ignored)
+    unexpected = [
         f"{name} (has no name)" if is_unnamed(name) else name
-        for name in columns
-        if name not in known
+        for name in ignored
+        if name not in expected
     ]
-    if ignored:
-        warnings.append(f"ignored columns: {', '.join(ignored)}")
+    if unexpected:
+        warnings.append(f"ignored columns: {', '.join(unexpected)}")
     dataset = Dataset(
         catalogue=Catalogue(read.features, spec.groups, spec.cost_unit),
         classes=read.classes,
@@ -175,7 +180,7 @@ def finish_table(
     if np.unique(dataset.targets).size < 2:
         rule = "must have two classes among the rows of positive weight"
         raise RefusedError([Refusal(spec.target, rule)])
-    return CheckedTable(dataset, read.error_costs, tuple(warnings))
+    return CheckedTable(dataset, read.error_costs, tuple(warnings), tuple(ignored))
 
 
 def choose_features(

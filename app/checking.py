@@ -1,0 +1,48 @@
+"""A spec and a table together: what they make, or every broken rule of both."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from app.documents.mending import FRESH
+from app.documents.spec import mend_spec
+from app.ingest import to_columns
+from app.memory import available_bytes
+from core.errors import Refusal, RefusedError
+from core.pipeline.check import check_training
+from core.pipeline.spec import TrainingSpec
+from core.table.check import CheckedTable
+
+# What decides what columns are, as a whole or wherever it stands: where it is wrong a
+# table can't be judged.
+WHOLES = {"spec", "target", "features", "groups", "weight", "group_by"}
+PARTS = {"type", "ignore", "missing", "rare"}
+
+
+def check_both(
+    raw: object, read: Callable[[], Any]
+) -> tuple[TrainingSpec, CheckedTable]:
+    """Check a spec and a table, which `read` returns as `app.ingest.read_table` does.
+
+    Raises RefusedError with every broken rule of both.
+    """
+    spec, refusals = mend_spec(raw)
+    try:
+        table = read()
+        if spec is None or not is_decided(refusals):
+            raise RefusedError(refusals)
+        columns = to_columns(table, spec.table.text_columns)
+        checked = check_training(columns, spec, available_bytes())
+    except RefusedError as error:
+        more = (one for one in error.refusals if FRESH not in str(one))
+        raise RefusedError(dict.fromkeys([*refusals, *more])) from None
+    if refusals:
+        raise RefusedError(refusals)
+    return spec, checked
+
+
+def is_decided(refusals: list[Refusal]) -> bool:
+    """Whether what is wrong with a spec leaves the columns what they are."""
+    fields = [one.field for one in refusals]
+    parts = {part for field in fields for part in re.split(r"[.\[]", field)}
+    return not (WHOLES & {*fields} or PARTS & parts)

@@ -1,0 +1,73 @@
+"""How to train, as a spec says it: parameters, folds, certificates, selection."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from app.documents.fields import Amount
+from app.documents.shape import Shape, shape_of
+from core.parameters import parameters
+from core.pipeline.choosing import AUTO_NAMES
+from core.pipeline.spec import TrainingSpec
+from core.selection.params import SelectionParams
+from core.training.params import BoostParams
+
+# Each is played on every row set aside.
+MAX_BUDGETS = 24
+
+
+def read_folds(raw: Any) -> int:
+    if raw == 1:
+        raise ValueError("must be 0 or at least 2")
+    return int(parameters(TrainingSpec)["folds"].check(raw))
+
+
+class SpecParams(shape_of(BoostParams, ("algorithm", "effort", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
+    """Parameters; those that the algorithm doesn't have are of no effect."""
+
+
+class SpecValidation(Shape):
+    folds: Annotated[int, BeforeValidator(read_folds, json_schema_input_type=int)] = (
+        Field(default=5, examples=[5], description="0, or 2 to 50.")
+    )
+    budgets: Annotated[list[Amount], Field(max_length=MAX_BUDGETS)] = Field(
+        default=[],
+        examples=[[20.0, 60.0]],
+        description="Budgets that the curve tells of, besides those that the model "
+        "tells apart.",
+    )
+
+
+NO_FOLDS = SpecValidation(folds=0)
+
+
+class SpecCertificate(Shape):
+    """Rows are set aside, and nothing is trained on them.
+
+    Sessions can then ask for early stops with a guarantee, and for label sets. Of rows
+    with one `group_by` value one is used.
+    """
+
+    share: Annotated[
+        float,
+        BeforeValidator(
+            parameters(TrainingSpec)["certify_share"].check,
+            json_schema_input_type=float,
+        ),
+    ] = Field(default=0.25, examples=[0.25], description="Above 0, at most 0.5.")
+    budgets: Annotated[list[Amount], Field(min_length=1, max_length=MAX_BUDGETS)] | (
+        None
+    ) = Field(
+        default=None,
+        examples=[[20.0, 60.0]],
+        description="Budgets to certify sessions for, besides unlimited ones; by "
+        "default those that the model tells apart.",
+    )
+
+
+class SpecSelection(shape_of(SelectionParams, ("criterion",))):  # type: ignore[misc]  # made of core's fields
+    """Features are selected before training, and no other is ever asked for.
+
+    The selection is made anew for each fold, so that the curve is not flattered. The
+    model's card tells the subset, its cost and the path to it (`selection`).
+    """

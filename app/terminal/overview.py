@@ -1,0 +1,93 @@
+"""What a table was understood as: features, classes, groups, what is ignored."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Column, Table
+
+from app.terminal.show import titled
+from app.wording import money, percent
+from core.arrays import FloatArray
+from core.table.catalogue import Catalogue, Feature, Group
+from core.table.check import CheckedTable
+from core.table.dataset import Dataset
+
+# Of classes, categories, members and columns in one line.
+MAX_NAMED = 8
+# Columns of the terminal that these may take, so that 100 hold all.
+MAX_NAME, MAX_VALUES, MAX_GROUP = 22, 28, 12
+
+
+def feature_table(dataset: Dataset) -> Table:
+    """Type, missing share, values and price of each feature."""
+    catalogue = dataset.catalogue
+    unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
+    table = titled(
+        "Features",
+        Column("feature", max_width=MAX_NAME, no_wrap=True),
+        Column("type", no_wrap=True),
+        Column("missing", justify="right", no_wrap=True),
+        # In a narrow terminal this one gives way.
+        Column("values", max_width=MAX_VALUES),
+        Column(f"cost{unit}", justify="right", no_wrap=True),
+        Column("group", max_width=MAX_GROUP, no_wrap=True),
+    )
+    for idx, feature in enumerate(catalogue.features):
+        values = dataset.values[:, idx]
+        table.add_row(
+            escape(feature.name),
+            feature.type,
+            percent(float(np.isnan(values).mean())),
+            escape(say_values(feature, values)),
+            "" if catalogue.is_bundled[idx] else money(feature.cost),
+            escape(feature.group or ""),
+        )
+    return table
+
+
+def say_values(feature: Feature, values: FloatArray) -> str:
+    """Range of a number, share of true ones, or the categories."""
+    present = values[~np.isnan(values)]
+    if present.size == 0:
+        return "none"
+    if feature.type == "number":
+        least, most = float(present.min()), float(present.max())
+        return f"{least:.6g} to {most:.6g}"
+    if feature.type == "boolean":
+        return f"true in {percent(float(present.mean()))}"
+    text = f"{len(feature.categories)}: {', '.join(feature.categories)}"
+    return text if len(text) <= MAX_VALUES else f"{text[: MAX_VALUES - 3]}..."
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Return the first few names."""
+    rest = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def overview_lines(checked: CheckedTable) -> Iterator[str]:
+    """Yield groups with their fees, what is ignored, and the classes with shares."""
+    dataset = checked.dataset
+    for group in dataset.catalogue.groups:
+        yield group_line(dataset.catalogue, group)
+    if dataset.row_groups is not None:
+        yield f"Rows that stay together: {np.unique(dataset.row_groups).size:,} groups"
+    if checked.ignored:
+        yield f"Ignored: {listed(checked.ignored)}"
+    shares = np.bincount(
+        dataset.targets, weights=dataset.weights, minlength=len(dataset.classes)
+    )
+    named = tuple(
+        f"{one.display} {percent(share)}"
+        for one, share in zip(dataset.classes, shares, strict=True)
+    )
+    yield f"Classes: {listed(named)}"
+
+
+def group_line(catalogue: Catalogue, group: Group) -> str:
+    """What a group costs once, and for which features."""
+    members = tuple(one.name for one in catalogue.features if one.group == group.name)
+    amount, noun = (group.fee, "fee") if group.price is None else (group.price, "price")
+    price = money(amount, catalogue.cost_unit)
+    return f"Group {group.name}: {noun} {price}, once for {listed(members)}"

@@ -44,6 +44,10 @@ COMMANDS = {
         *("service", "compile_kernels"),
         "Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it.",
     ),
+    "init": CommandEntry(
+        *("drafts", "init_spec"),
+        "Write a first spec for a table: types found, costs to edit, what to look at.",
+    ),
     "check": CommandEntry(
         *("tables", "check_spec"),
         "Check a table and a spec together; write nothing.",

@@ -1,0 +1,53 @@
+"""The command `init`: a first spec for one's own table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from app.checking import check_both
+from app.cli.options import Data, errors, output
+from app.cli.tables import say_checked
+from app.documents import files
+from app.documents.fields import MAX_NAME
+from app.documents.text import parse_spec
+from app.drafting import draft_spec, spec_text
+from app.ingest import read_table
+from app.memory import available_bytes
+from core.errors import Refusal, RefusedError
+
+
+def init_spec(
+    data: Data,
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the spec goes.")],
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV with the columns feature, cost; also group, fee, price (of a "
+            "bundle). Else every cost is 1, to be edited."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the spec.")] = False,
+) -> None:
+    files.check_writable(out, "--out")
+    if out.exists() and not force:
+        rule = "must not be there yet; --force overwrites it"
+        raise RefusedError([Refusal("--out", rule, str(out))])
+    table = read_table(data, available_bytes())
+    draft = draft_spec(table, target, name_of(data), prices)
+    text = spec_text(draft.spec)
+    _, checked = check_both(parse_spec(text), lambda: table)
+    for note in draft.notes:
+        errors.print(f"[yellow]note[/yellow] {escape(note)}")
+    say_checked(checked)
+    files.write_whole(out, text)
+    costs = "Look it over" if prices else "Edit its costs"
+    output.print(f"wrote {escape(str(out))}. {costs}, then: askless train")
+
+
+def name_of(data: Path) -> str:
+    """Name a model as its table."""
+    shown = "".join(one for one in data.name.split(".")[0] if one.isprintable())
+    return shown[:MAX_NAME] or "model"

@@ -1,0 +1,103 @@
+"""A first spec for a table that nobody has described yet: the command `init`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.ingest import to_columns
+from app.price_tables import PriceTable, read_prices
+from core.errors import RefusedError
+from core.table.cells import is_unnamed
+from core.table.check import read_target
+from core.table.columns import unknown_column
+from core.table.draft import ColumnDraft, draft_column
+from core.table.spec import TableSpec
+
+
+@dataclass(frozen=True)
+class SpecDraft:
+    """A spec as JSON-able values, and notes for the person who reads it over."""
+
+    spec: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def draft_spec(table: Any, target: str, name: str, prices: Path | None) -> SpecDraft:
+    """Return a spec with which a table can be trained on, its costs to be edited.
+
+    Raises RefusedError where the target or the prices are not fit.
+    """
+    columns = to_columns(table, [target])
+    if target not in columns:
+        raise RefusedError([unknown_column("--target", target, columns)])
+    classes, targets, refusals = read_target(columns[target], TableSpec(target))
+    if refusals:
+        raise RefusedError(refusals)
+    named = [one for one in columns if one != target and not is_unnamed(one)]
+    priced = PriceTable() if prices is None else read_prices(prices, named)
+    drafts = [draft_column(one, columns[one], targets, len(classes)) for one in named]
+    labels = [one.label for one in classes]
+    spec: dict[str, Any] = {"name": name, "target": target}
+    spec |= {"positive": labels[1]} if len(labels) == 2 else {}
+    spec |= {
+        "cost_unit": "",
+        "features": [feature_entry(one, priced) for one in drafts if not one.reason],
+    }
+    groups = group_entries(spec["features"], priced)
+    spec |= {"groups": groups} if groups else {}
+    ignored = [one.name for one in drafts if one.reason]
+    spec |= {"ignore": ignored} if ignored else {}
+    return SpecDraft(spec, tuple(write_notes(drafts, priced, prices is not None)))
+
+
+def feature_entry(one: ColumnDraft, priced: PriceTable) -> dict[str, Any]:
+    """Return a feature as a spec lists it; its cost is 1 unless it is known."""
+    group = priced.groups.get(one.name)
+    entry: dict[str, Any] = {"name": one.name, "type": one.type}
+    if group not in priced.prices:
+        entry["cost"] = priced.costs.get(one.name, 1)
+    entry |= {} if group is None else {"group": group}
+    entry |= {"missing": list(one.missing)} if one.missing else {}
+    return entry | ({"rare": one.rare} if one.rare else {})
+
+
+def group_entries(
+    features: list[dict[str, Any]], priced: PriceTable
+) -> list[dict[str, Any]]:
+    """Return the groups of the features; a fee is 0 unless it is known."""
+    names = dict.fromkeys(one["group"] for one in features if "group" in one)
+    return [
+        {"name": one, "price": priced.prices[one]}
+        if one in priced.prices
+        else {"name": one, "fee": priced.fees.get(one, 0)}
+        for one in names
+    ]
+
+
+def write_notes(
+    drafts: list[ColumnDraft], priced: PriceTable, has_prices: bool
+) -> list[str]:
+    """Return what was decided, column by column, and what a person should look at."""
+    notes = []
+    for one in drafts:
+        notes += [f"{one.name}: {note}" for note in one.notes]
+        if one.reason:
+            notes.append(f"{one.name}: ignored, since it is {one.reason}")
+        elif has_prices and one.name not in {*priced.costs, *priced.groups}:
+            notes.append(f"{one.name}: has no price, so its cost is 1")
+        if one.rare:
+            notes.append(f"{one.name}: categories of under {one.rare} rows are `other`")
+    return notes
+
+
+def spec_text(spec: dict[str, Any]) -> str:
+    """Return a spec as JSON, a line for each feature and group, easy to edit."""
+    lines = []
+    for key, value in spec.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if value and isinstance(value, list) and isinstance(value[0], dict):
+            entries = (json.dumps(one, ensure_ascii=False) for one in value)
+            text = "[\n    " + ",\n    ".join(entries) + "\n  ]"
+        lines.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -1,0 +1,95 @@
+"""Prices of features as a CSV table: feature, cost, group, and what a group costs."""
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from app.ingest import read_columns
+from core.errors import Refusal, RefusedError
+from core.table.columns import as_text
+from core.table.prices import from_micros, to_micros
+
+NEEDED = ("feature", "cost")
+OPTIONAL = ("group", "fee", "price")
+Row = dict[str, str | None]
+
+
+@dataclass
+class PriceTable:
+    """Costs and groups by feature; fees, and prices of bundles, by group. In units."""
+
+    costs: dict[str, float] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
+    fees: dict[str, float] = field(default_factory=dict)
+    prices: dict[str, float] = field(default_factory=dict)
+
+
+def read_prices(path: Path, names: list[str]) -> PriceTable:
+    """Read prices of the columns named; raises RefusedError with every broken rule."""
+    columns = read_columns(path, (*NEEDED, *OPTIONAL))
+    known = ", ".join((*NEEDED, *OPTIONAL))
+    refusals = [
+        Refusal("prices", f"must have a column {name}")
+        for name in NEEDED
+        if name not in columns
+    ]
+    refusals += [
+        Refusal("prices", f"unknown column; expected {known}", repr(name))
+        for name in columns
+        if name not in (*NEEDED, *OPTIONAL)
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+    cells = [as_text(column) for column in columns.values()]
+    table = PriceTable()
+    for number, values in enumerate(zip(*cells, strict=True), start=1):
+        row = dict(zip(columns, values, strict=True))
+        refusals += read_row(table, row, f"prices, row {number}", names)
+    refusals += [
+        Refusal("prices", "a group has a fee, or as a bundle a price", repr(group))
+        for group in table.fees.keys() & table.prices.keys()
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+    return table
+
+
+def read_row(
+    table: PriceTable, row: Row, where: str, names: list[str]
+) -> list[Refusal]:
+    """Add a row to the table, or return the rules that it breaks."""
+    name, group = row["feature"], row.get("group")
+    if name not in names:
+        near = get_close_matches(name or "", names, n=1)
+        hint = f"; the nearest is {near[0]!r}" if near else ""
+        rule = f"feature must be a column that may be one{hint}"
+        return [Refusal(where, rule, repr(name))]
+    if name in table.costs:
+        return [Refusal(where, "feature must stand once", repr(name))]
+    if group is None and (row.get("fee") or row.get("price")):
+        return [Refusal(where, "a fee or price is a group's: name the group")]
+    refusals: list[Refusal] = []
+    if group is not None:
+        table.groups[name] = group
+        for word, amounts in (("fee", table.fees), ("price", table.prices)):
+            amount = read_cost(row.get(word), word, where, refusals)
+            if amount is not None and amounts.setdefault(group, amount) != amount:
+                rule = f"{word} must be the same in all rows of a group"
+                refusals.append(Refusal(where, rule, repr(row[word])))
+    cost = read_cost(row["cost"], "cost", where, refusals)
+    if cost is not None:
+        table.costs[name] = cost
+    elif row["cost"] is None and row.get("price") is None:
+        refusals.append(Refusal(where, "cost is required"))
+    return refusals
+
+
+def read_cost(
+    cell: str | None, word: str, where: str, refusals: list[Refusal]
+) -> float | None:
+    """Return an amount in units, None where there is none; note what is wrong."""
+    try:
+        return None if cell is None else from_micros(to_micros(cell))
+    except ValueError as error:
+        refusals.append(Refusal(where, f"{word} {error}", repr(cell)))
+        return None

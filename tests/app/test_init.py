@@ -1,0 +1,169 @@
+"""From one's own messy table to a spec that passes: `init`, and the mess it is for."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from app.drafting import draft_spec, spec_text
+from app.ingest import read_table
+from app.price_tables import read_prices
+from benchmarks.mess import mess_up, read_clean, write_rows
+from core.errors import RefusedError
+
+ROOT = Path(__file__).resolve().parents[2]
+HEART = ROOT / "app" / "demo" / "heart.csv"
+
+
+@pytest.fixture
+def messy(tmp_path):
+    path = tmp_path / "messy.csv"
+    write_rows(path, mess_up(read_clean(HEART), "label", seed=0))
+    return path
+
+
+@pytest.fixture
+def started(messy, run):
+    """A spec that `init` wrote, and how it ended."""
+    out = messy.with_name("spec.json")
+    return out, run("init", messy, "--target", "label", "-o", out)
+
+
+def test_same_seed_makes_the_same_mess():
+    rows = read_clean(HEART)
+
+    assert mess_up(rows, "label", 1) == mess_up(rows, "label", 1)
+    assert mess_up(rows, "label", 1) != mess_up(rows, "label", 2)
+
+
+def test_spec_of_a_messy_table_passes_check_without_editing(messy, started, run):
+    out, finished = started
+
+    checked = run("check", messy, "--spec", out)
+
+    assert (finished.code, checked.code) == (0, 0)
+    assert checked.out.splitlines()[-1].endswith("ready to train")
+
+
+def test_spec_of_a_messy_table_finds_the_clean_types(started):
+    out, _ = started
+    spec = json.loads(out.read_text())
+    priced = json.loads((ROOT / "app" / "demo" / "heart.json").read_text())
+    clean = {one["name"]: one["type"] for one in priced["features"]}
+
+    found = {one["name"]: one["type"] for one in spec["features"]}
+
+    # 0 and 1 are numbers until somebody says that they are booleans.
+    assert found == {k: "number" if v == "boolean" else v for k, v in clean.items()}
+    assert spec["ignore"] == ["patient_id", "seen"]
+    assert "-999" in spec["features"][0]["missing"]
+
+
+def test_what_was_decided_is_said(started):
+    _, finished = started
+
+    assert "note patient_id: ignored, since it is an identifier" in finished.err
+    assert "note seen: ignored, since it is dates" in finished.err
+    assert "note age: -999 is taken for missing" in finished.err
+    assert "'$5' in row" in finished.err
+
+
+def test_init_writes_the_same_spec_again(messy, started, run):
+    out, _ = started
+    before = out.read_bytes()
+
+    again = run("init", messy, "--target", "label", "-o", out, "--force")
+
+    assert again.code == 0
+    assert out.read_bytes() == before
+
+
+def test_init_overwrites_nothing_unasked(messy, started, run):
+    out, _ = started
+    out.write_text("mine")
+
+    again = run("init", messy, "--target", "label", "-o", out)
+
+    assert again.code == 2
+    assert "--out: must not be there yet; --force" in again.err
+    assert out.read_text() == "mine"
+
+
+def test_init_without_a_target_column_says_the_nearest(messy, run):
+    out = messy.with_name("never.json")
+
+    finished = run("init", messy, "--target", "labell", "-o", out)
+
+    assert finished.code == 2
+    assert "--target: must be a column of the table; the nearest is 'label'" in (
+        finished.err
+    )
+    assert not out.exists()
+
+
+def draft(table, prices=None):
+    return draft_spec(read_table(io.BytesIO(table.encode())), "y", "t", prices)
+
+
+TABLE = "a,b,c,y\n" + "".join(f"{k % 7},{k % 5},{k % 3},{k % 2}\n" for k in range(30))
+
+
+def test_target_with_empty_cells_is_refused():
+    with pytest.raises(RefusedError, match="column y: must not be empty"):
+        draft(TABLE + "1,1,1,\n")
+
+
+def priced(tmp_path, text):
+    path = tmp_path / "prices.csv"
+    path.write_text(text)
+    return path
+
+
+def test_prices_and_groups_come_from_a_table(tmp_path):
+    path = priced(tmp_path, "feature,cost,group,fee\na,2.10,draw,0.3\nb,3,draw,\n")
+
+    made = draft(TABLE, path)
+
+    assert [one["cost"] for one in made.spec["features"]] == [2.1, 3, 1]
+    assert made.spec["groups"] == [{"name": "draw", "fee": 0.3}]
+    assert made.notes == ("c: has no price, so its cost is 1",)
+
+
+def test_bundles_come_from_a_table(tmp_path):
+    path = priced(tmp_path, "feature,cost,group,price\na,,scan,9\nb,,scan,9\nc,1,,\n")
+
+    made = draft(TABLE, path)
+
+    assert ["cost" in one for one in made.spec["features"]] == [False, False, True]
+    assert made.spec["groups"] == [{"name": "scan", "price": 9}]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("feature\na\n", "prices: must have a column cost"),
+        ("feature,cost,more\na,1,2\n", "unknown column; expected feature, cost, group"),
+        ("feature,cost\nx,1\naa,1\n", "prices, row 2: feature must be a column"),
+        ("feature,cost\naa,1\n", "the nearest is 'a'"),
+        ("feature,cost\na,1\na,2\n", "prices, row 2: feature must stand once"),
+        ("feature,cost\na,-1\n", "prices, row 1: cost must be a number from 0"),
+        ("feature,cost\na,\n", "prices, row 1: cost is required"),
+        ("feature,cost,fee\na,1,2\n", "name the group"),
+        ("feature,cost,group,fee\na,1,g,2\nb,1,g,3\n", "row 2: fee must be the same"),
+        ("feature,cost,group,fee\na,1,g,x\n", "row 1: fee must be a number"),
+        ("feature,cost,group,fee,price\na,1,g,1,\nb,1,g,,2\n", "a fee, or as a bundle"),
+    ],
+)
+def test_wrong_prices_are_refused_with_their_row(tmp_path, text, words):
+    with pytest.raises(RefusedError) as caught:
+        read_prices(priced(tmp_path, text), ["a", "b"])
+
+    assert words in str(caught.value)
+
+
+def test_spec_has_a_line_for_each_feature():
+    text = spec_text(draft(TABLE).spec)
+
+    assert json.loads(text) == draft(TABLE).spec
+    assert text.count('\n    {"name"') == 3

@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+
+from core.table.draft import draft_column
+from core.table.leaks import score_column
+from tests.core.table.test_check import number, text
+
+N_ROWS = 100
+TARGETS = np.arange(N_ROWS) % 2
+NOISE = np.random.default_rng(0).normal(size=N_ROWS)
+
+
+def draft(column, name="x", targets=TARGETS, n_classes=2):
+    return draft_column(name, column, targets[: column.size], n_classes)
+
+
+def words(*pattern, n_rows=N_ROWS):
+    return text(*(pattern * n_rows)[:n_rows])
+
+
+def numbers(**places):
+    """Numbers as text, with other cells at some places."""
+    cells = [f"{value:.3f}" for value in np.abs(NOISE)]
+    for place, cell in places.items():
+        cells[int(place[1:])] = cell
+    return text(*cells)
+
+
+@pytest.mark.parametrize("column", [np.abs(NOISE), numbers(r4="n/a")])
+def test_numbers_stay_numbers(column):
+    found = draft(column)
+
+    assert (found.type, found.missing, found.reason) == ("number", (), "")
+    assert found.notes == ()
+
+
+def test_stray_words_among_numbers_are_missing_with_a_note():
+    found = draft(numbers(r4="$5", r7="<1", r8="<1", r9="n/a"))
+
+    assert (found.type, found.missing) == ("number", ("$5", "<1"))
+    assert found.notes == (
+        "'$5' in row 5 and 2 more cells stands among numbers, "
+        "so it is taken for missing",
+    )
+
+
+def test_single_stray_word_is_named_alone():
+    (note,) = draft(numbers(r4="$5")).notes
+
+    assert note.startswith("'$5' in row 5 stands among numbers")
+
+
+def test_words_among_few_numbers_are_categories_with_a_note():
+    found = draft(words("1", "2", "3+"))
+
+    assert found.type == "category"
+    assert "numbers and words, as '3+' in row 3" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("column", "missing"),
+    [
+        (np.where(TARGETS & (NOISE > 0), -9.0, np.abs(NOISE)), ("-9",)),
+        (np.r_[-999.0, np.abs(NOISE[1:])], ("-999",)),
+        (np.r_[999.0, 999.0, np.abs(NOISE[2:])], ("999",)),
+        (np.r_[999.0, np.abs(NOISE[1:])], ()),
+        (np.r_[-9.0, np.abs(NOISE[1:])], ()),
+        (np.r_[-999.0, NOISE[1:]], ()),
+        (np.r_[99.0, 99.0, 80 * np.abs(NOISE[2:])], ()),
+        (np.where(TARGETS, -9.0, -99.0), ()),
+    ],
+)
+def test_codes_that_stand_apart_are_missing(column, missing):
+    assert draft(column).missing == missing
+
+
+DAYS = [f"2024-01-{day:02}" for day in range(1, 21)]
+LONG = np.arange(600) % 2
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "reason"),
+    [
+        ("x", number(*[None] * N_ROWS), "empty"),
+        ("x", number(*[7] * N_ROWS), "constant"),
+        ("x", words("a"), "constant"),
+        ("x", number(*range(500, 600)), "an identifier"),
+        ("RowNr", number(*(10**6 * np.arange(100))), "an identifier"),
+        ("x", number(*(10**6 * np.arange(100))), ""),
+        ("patient_id", number(*(10**6 * (np.arange(100) // 1.5 // 1))), "`group_by`"),
+        ("x", text(*map("p{}".format, range(100))), "an identifier"),
+        ("patient id", text(*(f"p{k // 1.5:.0f}" for k in range(100))), "`group_by`"),
+        ("when", words(*DAYS), "dates"),
+        ("few", text(*"abcdefghij"), ""),
+    ],
+)
+def test_what_is_no_feature_is_ignored_with_a_reason(name, column, reason):
+    found = draft(column, name).reason
+
+    assert found == "" if reason == "" else reason in found
+
+
+def test_rare_categories_are_joined_where_there_are_too_many():
+    common = ["a", "b", "c"] * 100
+    column = text(*common, *map("v{}".format, range(300)))
+
+    found = draft(column, targets=LONG)
+
+    assert (found.type, found.rare, found.reason) == ("category", 5, "")
+
+
+def test_free_text_is_ignored():
+    cells = [*map("v{}".format, range(300)), *map("v{}".format, range(300))]
+
+    assert draft(text(*cells), targets=LONG).reason.startswith("free text")
+
+
+def test_nearly_empty_column_is_noted():
+    column = np.where(np.arange(N_ROWS) < 4, NOISE, np.nan)
+
+    assert draft(column).notes == ("96 % of its values are missing",)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.where(TARGETS == 1, 5.0, 3.0),
+        -TARGETS - 0.4 * (NOISE > 0),
+        words("no", "yes"),
+        np.where(TARGETS == 1, np.nan, 1 + np.arange(N_ROWS) % 7),
+    ],
+)
+def test_near_copy_of_the_target_is_noted(column):
+    assert "nearly all of the target" in draft(column).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "targets", "n_classes", "least", "most"),
+    [
+        (NOISE, TARGETS, 2, 0, 0.3),
+        (TARGETS + NOISE, TARGETS, 2, 0.3, 0.9),
+        (1.0 * (np.arange(N_ROWS) % 3), np.arange(N_ROWS) % 3, 3, 1, 1),
+        (NOISE, np.zeros(N_ROWS, np.int64), 2, 0, 0),
+        (np.full(N_ROWS, np.nan), TARGETS, 2, 0, 0),
+    ],
+)
+def test_score_says_how_much_of_the_target_a_column_knows(
+    values, targets, n_classes, least, most
+):
+    assert least <= score_column(values, targets, n_classes) <= most
+
+
+def test_score_of_many_values_is_of_bins_and_of_some_rows():
+    values = np.random.default_rng(1).normal(size=50_000)
+
+    assert score_column(values, (np.abs(values) > 0.7).astype(np.int64), 2) > 0.9

@@ -164,13 +164,16 @@ class Blend(Arrays):
     weights: FloatArray
 
     def logits(self, values: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (n_rows, n_features) -> (n_rows, n_outputs)."""
+        """Return the log odds of rows; (n_rows, n_features) -> (n_rows, n_outputs).
+
+        Even odds where huge numbers, which no training finds, leave none.
+        """
         total = self.weights[0] * self.trees.logits(values)
         columns = self.columns.lay(values)
         for weight, ridge in zip(self.weights[1:], self.ridges, strict=True):
             if weight > 0:
                 total = total + weight * ridge.logits(columns)
-        logits: FloatArray = np.clip(total, -MAX_LOGIT, MAX_LOGIT)
+        logits: FloatArray = np.clip(np.nan_to_num(total), -MAX_LOGIT, MAX_LOGIT)
         return logits
 
 

@@ -247,6 +247,23 @@ def test_kernels_that_draw_without_bound_are_refused(
     assert refused(document) == [field.format(place)]
 
 
+def test_numbers_too_large_to_add_up_leave_chances(document):
+    place = place_of(document)
+    blend = document["panels"]["panels"][place]["blend"]
+    blend["weights"] = [1.0] * len(blend["weights"])
+    for kernel in blend["ridges"][:2]:
+        kernel["slope"] = 1e300
+        n_inputs = len(kernel["coefficients"])
+        kernel["coefficients"] = [[1e300], [-1e300]] * (n_inputs // 2)
+    panels = model_from_json(document).ensemble.panels
+    values = random_dataset(8, 2, 20, 4).values
+
+    with np.errstate(all="ignore"):
+        logits = panels.panels[place].logits(values, panels.starts)
+
+    assert np.isfinite(logits).all()
+
+
 def test_panels_without_bound_are_refused(document):
     document["panels"]["panels"] *= MAX_PANELS
 

@@ -2,6 +2,7 @@
 
 from core.model.ensemble import Ensemble
 from core.session.state import Forecast, Question
+from core.session.steps import AnswerStep, Prospect
 from core.table.catalogue import Catalogue
 from core.table.prices import from_micros
 
@@ -59,8 +60,13 @@ def percent_range(low: float, high: float) -> str:
     return f"{100 * low:.0f}–{100 * high:.0f}"
 
 
-def why(ensemble: Ensemble, question: Question) -> str:
-    """Why this feature is asked next, and what its price is made of."""
+def why(
+    ensemble: Ensemble, question: Question, prospect: Prospect | None = None
+) -> str:
+    """Why this feature is asked next, and what its price is made of.
+
+    In chances where there is a prospect; else in what is expected of the purchase.
+    """
     share, n_hypotheses = percent(question.open_share), question.n_hypotheses
     word = "weak hypothesis" if n_hypotheses == 1 else "weak hypotheses"
     reason = (
@@ -71,7 +77,33 @@ def why(ensemble: Ensemble, question: Question) -> str:
     if question.expected_errors is not None:
         now, then = question.expected_errors
         reason = error_words(ensemble, now, then)
+    if prospect is not None:
+        told = prospect_words(ensemble, prospect)
+        reason = told if question.expected_errors is None else f"{told} {reason}"
     return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
+
+
+def prospect_words(ensemble: Ensemble, prospect: Prospect) -> str:
+    """How far the answer alone may move the chance of a class."""
+    name = ensemble.classes[prospect.class_idx].display
+    ends = span(percent(prospect.low), percent(prospect.high))
+    now = percent(prospect.now)
+    return f"The answer makes the chance of {name}, now {now}, {ends}."
+
+
+def span(low: str, high: str) -> str:
+    """Two percents, `12 to 18 %`; one of them where they are the same."""
+    return high if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
+    """What an answer did to the chance of a class."""
+    name = ensemble.classes[class_idx].display
+    before, after = (percent(one[class_idx]) for one in (step.before, step.after))
+    if before == after:
+        return f"left the chance of {name} at {after}"
+    verb = "raised" if step.after[class_idx] > step.before[class_idx] else "lowered"
+    return f"{verb} the chance of {name} from {span(before, after)}"
 
 
 def error_words(ensemble: Ensemble, now: float, then: float) -> str:

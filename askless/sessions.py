@@ -34,9 +34,18 @@ class PredictionSession:
 
     @property
     def prediction(self) -> Json:
-        """Label, display, probability, margin and classes, as of the last answer."""
+        """Label, display, probability, margin and classes, as of the last answer.
+
+        Its `steps` are what each answer did, as in `explanation`.
+        """
         prediction: Json = self.raw["prediction"]
         return prediction
+
+    @property
+    def explanation(self) -> list[str]:
+        """What each answer did: `age raised the chance of disease from 12 to 18 %`."""
+        steps: list[Json] = (self.raw["prediction"] or {}).get("steps", [])
+        return [f"{one['feature']} {one['words']}" for one in steps]
 
     @property
     def spent(self) -> float:

@@ -68,8 +68,11 @@ ARROWS = {
     "app.settings": LEAVES,
     "app.memory": (),
     "app.threads": (),
-    "app.wording": ("core.table", "core.model", "core.session.state"),
     "app.charts": ("core.arrays", "core.model", "core.table.prices"),
+    "app.wording": (
+        *("core.table", "core.model"),
+        *("core.session.state", "core.session.steps"),
+    ),
     "app.documents": (*LEAVES, "app.documents", "core"),
     "app.terminal": (
         *LEAVES,

@@ -60,7 +60,7 @@ def run_session(
                 break
             question = None
         if question is not None and question.feature_idx != asked:
-            say_question(console, ensemble, question)
+            say_question(console, ensemble, state, question)
         elif question is None and asked is not None:
             names = [ensemble.catalogue.features[idx].name for idx in state.pending]
             console.print(f"\nWaiting for {', '.join(names)}: NAME = ANSWER, or stop")

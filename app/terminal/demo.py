@@ -78,7 +78,7 @@ def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
     while (question := machine.next_question(ensemble, state)) is not None:
         if state.stop_reason is not None:
             break
-        say_question(console, ensemble, question)
+        say_question(console, ensemble, state, question)
         answers = []
         for feature_idx in question.feature_idxs:
             value = float(values[feature_idx])

@@ -3,14 +3,34 @@
 from rich.console import Console
 from rich.markup import escape
 
-from app.wording import LACKS, STOP_WORDS, money, percent, prediction_words, why
+from app.wording import (
+    LACKS,
+    STOP_WORDS,
+    money,
+    percent,
+    prediction_words,
+    span,
+    step_words,
+    why,
+)
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.certificates import find_certificate
 from core.session.state import Question, State
+from core.session.steps import (
+    AnswerStep,
+    choose_class,
+    find_prospect,
+    trace_answers,
+)
+
+# Of log odds: a smaller change is none.
+LEAST_RISE = 0.005
 
 
-def say_question(console: Console, ensemble: Ensemble, question: Question) -> None:
+def say_question(
+    console: Console, ensemble: Ensemble, state: State, question: Question
+) -> None:
     catalogue = ensemble.catalogue
     feature = catalogue.features[question.feature_idx]
     unit = f" ({feature.unit})" if feature.unit else ""
@@ -19,11 +39,15 @@ def say_question(console: Console, ensemble: Ensemble, question: Question) -> No
         f"\n[bold]{question.number}. {escape(feature.title)}[/bold]{escape(unit)}"
         f"   [cyan]{price}[/cyan]"
     )
-    console.print(f"   {escape(why(ensemble, question))}", style="dim")
+    prospect = find_prospect(ensemble, state, question.feature_idx)
+    console.print(f"   {escape(why(ensemble, question, prospect))}", style="dim")
 
 
 def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
-    """Spent, remaining and the prediction after an answer."""
+    """What the last answer did; spent, remaining and the prediction now."""
+    for step in trace_answers(ensemble, state)[-1:]:
+        told = step_words(ensemble, step, choose_class(step.after))
+        console.print(f"   {escape(told)}")
     unit = ensemble.catalogue.cost_unit
     forecast = machine.forecast(ensemble, state)
     left = "no limit" if state.remaining is None else f"{money(state.remaining)} left"
@@ -45,6 +69,7 @@ def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
     for position, one in enumerate(ensemble.classes):
         share = percent(forecast.probabilities[position])
         console.print(f"   {escape(one.display)}: {share}")
+    say_steps(console, ensemble, state, choose_class(forecast.probabilities))
     if forecast.label_set is not None:
         shown = ", ".join(ensemble.classes[idx].display for idx in forecast.label_set)
         coverage = percent(state.coverage or 0.0)
@@ -55,6 +80,39 @@ def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
             f"{forecast.hoeffding_p:.2g} if the full vote pointed the other way",
             style="dim",
         )
+
+
+def say_steps(
+    console: Console, ensemble: Ensemble, state: State, class_idx: int
+) -> None:
+    """What spoke for a class and what against it, each answer once."""
+    steps = trace_answers(ensemble, state)
+    name = escape(ensemble.classes[class_idx].display)
+    parts: dict[str, list[str]] = {f"For {name}": [], f"Against {name}": []}
+    for step in steps:
+        rise = step.log_odds(class_idx)
+        if abs(rise) < LEAST_RISE:
+            continue
+        ends = (percent(one[class_idx]) for one in (step.before, step.after))
+        line = f"   {say_answer(ensemble, step)}: {span(*ends)} ({rise:+.2f})"
+        parts[f"{'For' if rise > 0 else 'Against'} {name}"].append(line)
+    if any(parts.values()):
+        console.print(
+            "What each answer did to the chance, given those before it (in brackets to "
+            "the log odds, which add up); in another order the shares are others:",
+            style="dim",
+        )
+    for heading, lines in parts.items():
+        if lines:
+            console.print("\n".join([f"{heading}:", *map(escape, lines)]))
+
+
+def say_answer(ensemble: Ensemble, step: AnswerStep) -> str:
+    """What was answered, and to which question."""
+    title = ensemble.catalogue.features[step.feature_idx].title
+    if step.value is None:
+        return f"{title}, {step.outcome}"
+    return f"{title}, {say_value(ensemble, step.feature_idx, step.value)}"
 
 
 def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:

@@ -1,7 +1,7 @@
 """What each answer of a session did to the prediction, and what the next one may do."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,7 +16,7 @@ from core.session import machine
 from core.session.answers import take
 from core.session.policies import POLICIES
 from core.session.position import Position
-from core.session.state import Answer, Outcome, State
+from core.session.state import Answer, Outcome, State, StopRule
 
 # Answers that are tried for how far the next one may move the prediction.
 N_TRIED = 12
@@ -40,9 +40,10 @@ class AnswerStep:
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """Least and greatest probability of a class after one more answer."""
+    """A class's probability now, and the least and greatest after one more answer."""
 
     class_idx: int
+    now: float
     low: float
     high: float
 
@@ -107,7 +108,7 @@ def open_again(state: State, ensemble: Ensemble, n_known: int) -> State:
         state.seed,
         {idx: state.values[idx] for idx in keep_known(state)[:n_known]},
         state.policy,
-        state.stop,
+        StopRule(certain=state.stop.certain),
         state.stream,
         aim=state.aim,
     )
@@ -124,7 +125,7 @@ def find_prospect(
     """
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
     now = policy.chances(ensemble, policy.standing(position))
-    class_idx = 1 if now.size == 2 else int(now.argmax())
+    class_idx = choose_class(now.tolist())
     tried = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
     found = [
         float(chances_after(ensemble, state, feature_idx, value)[class_idx])
@@ -132,7 +133,12 @@ def find_prospect(
     ]
     if not found or np.ptp(found) <= TIE:
         return None
-    return Prospect(class_idx, min(found), max(found))
+    return Prospect(class_idx, float(now[class_idx]), min(found), max(found))
+
+
+def choose_class(chances: Sequence[float]) -> int:
+    """Return the class to tell of: of two the second, of more the most probable."""
+    return 1 if len(chances) == 2 else int(np.argmax(chances))
 
 
 def pick_some(values: FloatArray) -> list[float]:

@@ -192,6 +192,15 @@ class TestAgainstAServer:
         assert refused.value.problem["price"] == 15.5
         assert session.refresh().spent == 0
 
+    def test_each_answer_is_explained(self, client: Client, model: StoredModel) -> None:
+        session = client.predict(model).answer("age", 40)
+
+        [told] = session.explanation
+        session.erase()
+
+        assert re.fullmatch(r"age (raised|lowered|left) the chance of .* %", told)
+        assert session.explanation == []
+
     def test_stopped_session_asks_nothing(
         self, client: Client, model: StoredModel
     ) -> None:

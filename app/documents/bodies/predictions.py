@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from app.documents.bodies.explanations import AnswerStep, Prospect
 from app.documents.bodies.models import MODEL_ID, ModelGroup
 from app.documents.bodies.terms import AimWish, SessionAim
 from app.documents.fields import Amount, Key, Policy, Value
@@ -129,7 +130,8 @@ class Question(Answer):
     cost: Units = Field(examples=[3.1], description="The catalogue's figure.")
     group: str | None = Field(examples=["blood"])
     group_paid: bool = Field(validation_alias="is_group_paid", examples=[True])
-    why: str = Field(examples=["It carries 9 % of the vote that is still open."])
+    why: str = Field(examples=["The answer makes the chance of disease 31 to 58 %."])
+    prospect: Prospect | None = Field(description="Null where it alone moves nothing.")
     alternatives: list[Alternative]
 
 
@@ -151,7 +153,9 @@ class Prediction(Answer):
         description="Of `sample`: for this number of draws an upper bound on the "
         "chance of such a lead if the full vote pointed the other way.",
     )
-
+    steps: list[AnswerStep] = Field(
+        description="Known values first, then the answers as they came."
+    )
     label_set: list[str] | None = Field(
         examples=[None],
         description="Labels of which one is true with the session's `coverage`. Null "

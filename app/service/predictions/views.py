@@ -1,5 +1,6 @@
 """A session as its caller sees it: question, prediction, answers, money in units."""
 
+from app.documents.bodies import explanations
 from app.documents.bodies import predictions as bodies
 from app.documents.bodies.models import ModelGroup
 from app.documents.fields import Value
@@ -7,12 +8,13 @@ from app.documents.state import Texts
 from app.records import PredictSession
 from app.service.predictions.refits import RefitStanding
 from app.service.predictions.terms import aim_of
-from app.wording import LACKS, why
+from app.wording import LACKS, step_words, why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine
 from core.session.certificates import find_certificate
-from core.session.state import Question, State
+from core.session.state import Forecast, Question, State
+from core.session.steps import choose_class, find_prospect, trace_answers
 from core.table.catalogue import UNSEEN, Feature
 
 
@@ -62,7 +64,7 @@ def view_of(
         state,
         model=model_of(session, model.name),
         budget=session,
-        question=None if question is None else question_of(ensemble, question),
+        question=None if question is None else question_of(ensemble, state, question),
         prediction=prediction_of(ensemble, state),
         should_stop=state.stop_reason is not None,
         answers=answers_of(ensemble, state, texts),
@@ -83,15 +85,20 @@ def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
     )
 
 
-def question_of(ensemble: Ensemble, question: Question) -> bodies.Question:
+def question_of(
+    ensemble: Ensemble, state: State, question: Question
+) -> bodies.Question:
     features = ensemble.catalogue.features
     feature = features[question.feature_idx]
+    prospect = find_prospect(ensemble, state, question.feature_idx)
     return bodies.Question.of(
         question,
         feature,
         feature=feature.name,
         features=[features[idx].name for idx in question.feature_idxs],
-        why=why(ensemble, question),
+        why=why(ensemble, question, prospect),
+        prospect=prospect
+        and explanations.Prospect.of(prospect, ensemble.classes[prospect.class_idx]),
         alternatives=[
             bodies.Alternative(feature=features[idx].name, price=price)
             for idx, price in question.alternatives
@@ -113,8 +120,31 @@ def prediction_of(ensemble: Ensemble, state: State) -> bodies.Prediction:
         classes[idx].label for idx in forecast.label_set
     ]
     return bodies.Prediction.of(
-        classes[forecast.label], forecast, classes=shown, label_set=label_set
+        classes[forecast.label],
+        forecast,
+        classes=shown,
+        label_set=label_set,
+        steps=steps_of(ensemble, state, forecast),
     )
+
+
+def steps_of(
+    ensemble: Ensemble, state: State, forecast: Forecast
+) -> list[explanations.AnswerStep]:
+    """What each answer did, all of them of one class."""
+    class_idx = choose_class(forecast.probabilities)
+    return [
+        explanations.AnswerStep(
+            feature=ensemble.catalogue.features[one.feature_idx].name,
+            outcome=one.outcome,
+            label=ensemble.classes[class_idx].label,
+            before=one.before[class_idx],
+            after=one.after[class_idx],
+            log_odds=one.log_odds(class_idx),
+            words=step_words(ensemble, one, class_idx),
+        )
+        for one in trace_answers(ensemble, state)
+    ]
 
 
 def certificate_of(ensemble: Ensemble, state: State) -> bodies.Certificate | None:

@@ -109,6 +109,7 @@ def test_reach_is_from_the_worst_answer_to_the_best():
         for value in (0.0, 1.0)
     ]
     assert (prospect.class_idx, prospect.low, prospect.high) == (1, *ends)
+    assert prospect.now == chances(ensemble, state)[1]
 
 
 def test_reach_of_several_classes_is_of_the_one_predicted_now():

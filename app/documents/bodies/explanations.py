@@ -1,0 +1,40 @@
+"""Schemas of explanations: what an answer did, and what the next one may do."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.documents.shape import Answer
+from core.session.state import Outcome
+
+
+class Prospect(Answer):
+    """How far the answer alone may move the probability of a class."""
+
+    label: str = Field(
+        examples=["1"],
+        description="Of two classes the positive one, of more the one predicted now.",
+    )
+    display: str = Field(examples=["disease"])
+    now: float = Field(examples=[0.44])
+    low: float = Field(examples=[0.31])
+    high: float = Field(examples=[0.58])
+
+
+class AnswerStep(Answer):
+    """What one answer did to the probability of a class, given those before it."""
+
+    feature: str = Field(examples=["cp"])
+    outcome: Outcome | Literal["known"] = Field(examples=["value"])
+    label: str = Field(
+        examples=["1"],
+        description="Of two classes the positive one, of more the one predicted now.",
+    )
+    before: float = Field(examples=[0.12])
+    after: float = Field(examples=[0.18])
+    log_odds: float = Field(
+        examples=[0.48],
+        description="By how much the log odds of this class rose. They add up over "
+        "the steps; in another order of answers each step may be another.",
+    )
+    words: str = Field(examples=["raised the chance of disease from 12 to 18 %"])

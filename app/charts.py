@@ -137,6 +137,12 @@ def purchases_chart(
     return draw_chart(paint, "How often each feature is asked, by budget", size)
 
 
+def stand_alone(svg: str) -> str:
+    """Return a chart as a file of its own, with the colours that a page would set."""
+    head, end, rest = svg.partition(">")
+    return f"{head}{end}<style>{COLOURS}svg {{ color: #888 }}</style>{rest}"
+
+
 def in_unit(unit: str) -> str:
     return f" ({unit})" if unit else ""
 

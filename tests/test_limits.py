@@ -40,6 +40,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "parameters": {
         "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
         "app/cli/tables.py train_model": "One for each option of the command.",
+        "app/cli/comparing.py compare_models": "One for each option of the command.",
         "app/cli/measures.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/cli/predictions.py predict_rows": "One for each option of the command.",

@@ -64,6 +64,10 @@ COMMANDS = {
         *("measures", "evaluate_model"),
         "Measure error, chances and spend by budget, or of aims, on a labelled table.",
     ),
+    "compare": CommandEntry(
+        *("comparing", "compare_models"),
+        "Compare models by error and spend, on the same rows where a table is given.",
+    ),
     "predict": CommandEntry(
         *("predictions", "predict_rows"),
         "Predict every row of a table under a budget, or several.",

@@ -36,7 +36,7 @@ from core.model.model import Curve, Model
 from core.model.rows import check_targets
 from core.parameters import Parameter
 from core.pipeline.budgets import usual_budgets
-from core.session.curves import draw_curve, play_rows
+from core.session.curves import Endings, draw_curve, play_rows
 from core.session.early import EarlyPoint, evaluate_early
 from core.session.figures import find_figures
 from core.session.policies import default_policy
@@ -182,7 +182,18 @@ def measure_rows(
     threshold: float | None = None,
 ) -> Curve:
     """Return the curve of a table's rows, with its figures."""
-    ends = play_rows(
+    ends = play_conditions(ensemble, dataset, played)
+    curve = draw_curve(dataset, played.budgets, ends)
+    assert ends.scored is not None, "models of files are of one class per row"
+    found = find_figures(ensemble, ends.scored, threshold)
+    return replace(curve, predictive=found)
+
+
+def play_conditions(
+    ensemble: Ensemble, dataset: Dataset, played: Conditions
+) -> Endings:
+    """Play a table's rows."""
+    return play_rows(
         ensemble,
         dataset,
         played.budgets,
@@ -191,10 +202,6 @@ def measure_rows(
         aims=played.aims,
         has_figures=True,
     )
-    curve = draw_curve(dataset, played.budgets, ends)
-    assert ends.scored is not None, "models of files are of one class per row"
-    found = find_figures(ensemble, ends.scored, threshold)
-    return replace(curve, predictive=found)
 
 
 def read_labelled(

@@ -78,9 +78,7 @@ def error_at(curve: Curve | None, budget: int | None) -> str:
     """Say the error at the largest budget of the curve within this one."""
     if curve is None:
         return ""
-    limit = np.inf if budget is None else budget
-    spends = [np.inf if one is None else one for one in curve.budgets]
-    place = max(idx for idx, one in enumerate(spends) if one <= limit)
+    place = curve.place_at(budget)
     low, high = curve.intervals[place]
     error = percent(curve.errors_calibrated[place])
     return f": errs in {error} of cases ({percent(low)} to {percent(high)})"

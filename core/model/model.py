@@ -1,5 +1,6 @@
 """A model: an ensemble with its curve and its card."""
 
+import math
 from dataclasses import dataclass, field
 
 from core.model.ensemble import Ensemble
@@ -23,6 +24,12 @@ class Curve:
     predictive: tuple[Figures, ...] | None = None
     #: under each budget the share of sessions that ask for each feature; None likewise
     purchases: tuple[tuple[float, ...], ...] | None = None
+
+    def place_at(self, budget: int | None) -> int:
+        """Return the position of the largest of the budgets that is within this one."""
+        limits = [math.inf if one is None else one for one in self.budgets]
+        within = math.inf if budget is None else budget
+        return max(place for place, one in enumerate(limits) if one <= within)
 
     @property
     def intervals(self) -> tuple[tuple[float, float], ...]:

@@ -7,9 +7,10 @@ import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
+from core.model.figures import Estimate
 from core.model.model import Curve
 from core.model.votes import TIE, label_votes
-from core.session.figures import ScoredRows
+from core.session.figures import ScoredRows, estimate_mean
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.state import Aim
@@ -106,6 +107,21 @@ def draw_curve(dataset: Dataset, budgets: Sequence[int | None], ends: Endings) -
         n_samples=dataset.n_samples,
         n_effective=count_effective(dataset),
     )
+
+
+def find_differences(
+    dataset: Dataset, ends: Endings, reference: Endings
+) -> tuple[Estimate, ...]:
+    """Return by how much more labels err than others on the same rows, by budget.
+
+    Both were played on these rows under the same budgets. Rows that both label alike
+    add no spread, so that small differences show on few rows.
+    """
+    rows = ScoredRows(
+        dataset.targets, dataset.weights, dataset.row_group_idxs, np.empty((0, 0, 0))
+    )
+    gaps = ends.wrong_labels.astype(np.float64) - reference.wrong_labels
+    return tuple(estimate_mean(gap, rows, (-1.0, 1.0)) for gap in gaps.T)
 
 
 def count_effective(dataset: Dataset) -> float | None:

@@ -27,6 +27,9 @@ N_BINS = 10
 # Least chance of the true class that a log-loss counts, as scikit-learn has it.
 LEAST_CHANCE = float(np.finfo(np.float64).eps)
 
+# Bounds of a share.
+SHARE = (0.0, 1.0)
+
 # Spreads below it are rounding.
 NO_SPREAD = 1e-12
 
@@ -103,8 +106,8 @@ def figures_at(
     return Figures(
         auroc=estimate_auroc(truth[:, its], chances[:, its], rows),
         log_loss=estimate_mean(-np.log(np.maximum(own, LEAST_CHANCE)), rows),
-        brier=estimate_mean(((chances - truth) ** 2).sum(axis=1) / 2.0, rows, 1.0),
-        calibration_error=estimate_mean(gaps, rows, 1.0),
+        brier=estimate_mean(((chances - truth) ** 2).sum(axis=1) / 2.0, rows, SHARE),
+        calibration_error=estimate_mean(gaps, rows, SHARE),
         sensitivity=estimate_share(truth[:, its], is_labelled[:, its], rows),
         specificity=estimate_share(~truth[:, its], ~is_labelled[:, its], rows),
         expected_cost=cost,
@@ -113,17 +116,20 @@ def figures_at(
 
 
 def estimate_mean(
-    amounts: FloatArray, rows: ScoredRows, most: float = math.inf
+    amounts: FloatArray,
+    rows: ScoredRows,
+    bounds: tuple[float, float] = (0.0, math.inf),
 ) -> Estimate:
-    """Return the weighted mean of amounts (n_rows,), which is from 0 to `most`."""
+    """Return the weighted mean of amounts (n_rows,), which are within the bounds."""
+    least, most = bounds
     # The sum is rounded, and may leave the range by a digit.
-    mean = min(max(float(rows.weights @ amounts), 0.0), most)
+    mean = min(max(float(rows.weights @ amounts), least), most)
     n_groups = count_groups(rows, rows.weights > 0)
     if n_groups < 2:
         return Estimate(mean, None)
     spread = find_spread(rows.weights * (amounts - mean), rows)
     reach = QUANTILE * spread * math.sqrt(n_groups / (n_groups - 1.0))
-    return Estimate(mean, (max(0.0, mean - reach), min(most, mean + reach)))
+    return Estimate(mean, (max(least, mean - reach), min(most, mean + reach)))
 
 
 def estimate_share(
@@ -137,7 +143,7 @@ def estimate_share(
     for asked, right in zip(is_asked.T, is_right.T, strict=True):
         weights = rows.weights * asked
         if weights.any():
-            share = float(weights @ right / weights.sum())
+            share = min(float(weights @ right / weights.sum()), 1.0)
             limits = wilson_interval(share, count_independent(weights, rows))
             found.append((share, *limits))
     if not found:
@@ -160,7 +166,7 @@ def estimate_auroc(
             continue
         own, rest = (side / side.sum() for side in sides)
         places = np.where(is_its, weigh_below(its, rest), 1.0 - weigh_below(its, own))
-        area = min(float(own @ places), 1.0)
+        area = min(max(float(own @ places), 0.0), 1.0)
         areas.append(area)
         for side in (own, rest):
             size = count_independent(side, rows)

@@ -73,3 +73,9 @@ def test_pooled_folds_count_together():
     assert pool([fold, fold]).n_effective == pytest.approx(40.0)
     assert pool([CURVE, CURVE]).n_effective is None
     assert pool([CURVE, fold]).n_effective == pytest.approx(1 / (0.25 / 50 + 0.25 / 20))
+
+
+def test_budget_stands_at_the_largest_of_the_curve_within_it():
+    curve = Curve((0, 5, None), *[(0.0,) * 3] * 4, n_samples=9)
+
+    assert [curve.place_at(one) for one in (0, 4, 5, 99, None)] == [0, 0, 1, 1, 2]

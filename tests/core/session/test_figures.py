@@ -9,8 +9,9 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from core.model.figures import wilson_interval
 from core.model.hypotheses import Stump
+from core.session.curves import Endings, find_differences
 from core.session.figures import ScoredRows, find_figures
-from tests.small import ensemble_of
+from tests.small import ensemble_of, table_of
 
 MEANS = ("auroc", "log_loss", "brier", "calibration_error")
 
@@ -188,6 +189,20 @@ def test_calibration_error_is_never_negative_by_rounding(n_rows):
     assert figures.calibration_error.value >= 0
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_shares_stay_within_0_and_1_whatever_the_weights(seed):
+    rng = np.random.default_rng(seed)
+    targets = np.arange(2 + seed) % 2
+
+    found = figures_of(score(targets, targets * 1.0, rng.random(targets.size)))
+
+    shares = (found.auroc, found.sensitivity, found.specificity, found.brier)
+    assert [one.value for one in shares] == pytest.approx([1, 1, 1, 0], abs=1e-9)
+    for one in shares:
+        assert 0 <= one.value <= 1
+        assert one.interval is None or 0 <= one.interval[0] <= one.interval[1] <= 1
+
+
 def test_calibration_of_several_classes_is_that_of_the_label():
     chances = np.tile([0.2, 0.7, 0.1], (10, 1))
 
@@ -227,3 +242,21 @@ def test_too_few_rows_have_no_interval():
     assert lone.log_loss.interval is None
     assert lone.auroc is None
     assert pair.auroc.interval is None
+
+
+def test_differences_are_those_of_the_same_rows():
+    dataset = table_of([np.arange(8.0)])
+    wrong = np.zeros((8, 2), np.bool_)
+    first = Endings(wrong, wrong, np.zeros((8, 2), np.int64), None)
+    worse = wrong.copy()
+    worse[:3, 1] = True
+    second = Endings(worse, worse, first.spent, None)
+
+    same, more = find_differences(dataset, second, first)
+    _, less = find_differences(dataset, first, second)
+
+    spread = np.std([1] * 3 + [0] * 5, ddof=1) / math.sqrt(8)
+    assert (same.value, same.interval) == (0.0, (0.0, 0.0))
+    assert more.value == -less.value == pytest.approx(3 / 8)
+    assert more.interval[1] - more.value == pytest.approx(1.95996398 * spread)
+    assert less.interval == pytest.approx((-more.interval[1], -more.interval[0]))

@@ -1,0 +1,139 @@
+"""The command `compare`: several models, side by side."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from app.charts import NamedCurve, curve_chart, stand_alone
+from app.cli.measures import (
+    Budgets,
+    Conditions,
+    GroupBy,
+    Weight,
+    pick_limits,
+    play_conditions,
+    read_labelled,
+)
+from app.cli.options import Seed, largest_budget, output
+from app.documents import files
+from app.documents.bodies import models as bodies
+from app.terminal.compared import Compared, compared_page, compared_table
+from core.errors import Refusal, RefusedError
+from core.model.model import Curve, Model
+from core.session.curves import draw_curve, find_differences
+from core.table.spec import TableSpec
+
+MODEL_ENDING = ".json"
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(help="Two or more MODEL.json; last, if any, a table with classes."),
+]
+
+
+def compare_models(
+    paths: Files,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Chart to write, .html or .svg.")
+    ] = None,
+    budgets: Budgets = None,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    weight: Weight = None,
+    group_by: GroupBy = None,
+) -> None:
+    if out is not None:
+        files.check_writable(out, "--out")
+    data = None if paths[-1].suffix == MODEL_ENDING else paths[-1]
+    models = name_models(paths if data is None else paths[:-1])
+    limits = pick_limits(budgets, models[0])
+    if data is None:
+        found = [Compared(model.name, held_out(model), None) for model in models]
+    else:
+        table = TableSpec(models[0].target, weight=weight, group_by=group_by)
+        found = play_models(models, data, Conditions(limits, seed=seed), table)
+    unit = models[0].ensemble.catalogue.cost_unit
+    where = "held-out rows of each training" if data is None else data.name
+    if out is not None:
+        curves = [NamedCurve(one.name, one.curve) for one in found]
+        chart = curve_chart(curves, unit)
+        page = compared_page(found, limits, unit, where, chart)
+        is_svg = out.suffix.lower() == ".svg"
+        files.write_whole(out, stand_alone(chart) if is_svg else page)
+    if as_json:
+        sys.stdout.write(json.dumps([tell(one, unit) for one in found]) + "\n")
+        return
+    output.print(compared_table(found, limits, unit, where))
+    if out is not None:
+        output.print(f"wrote {escape(str(out))}")
+
+
+def name_models(paths: list[Path]) -> list[Model]:
+    """Read models that can be compared; of one name they are called as their files."""
+    if len(paths) < 2:
+        rule = f"must be two or more, each a file that ends in {MODEL_ENDING}"
+        raise RefusedError([Refusal("models", rule, str(len(paths)))])
+    models = [files.load_model(path) for path in paths]
+    first, refusals = models[0], []
+    for path, model in zip(paths, models, strict=True):
+        ours, its = first.ensemble, model.ensemble
+        pairs = {
+            "target": (first.target, model.target),
+            "classes": tuple(
+                sorted(one.label for one in ensemble.classes)
+                for ensemble in (ours, its)
+            ),
+            "cost_unit": (ours.catalogue.cost_unit, its.catalogue.cost_unit),
+        }
+        refusals += [
+            Refusal(f"{path}: {name}", f"must be as in {paths[0]}", repr(found))
+            for name, (expected, found) in pairs.items()
+            if found != expected
+        ]
+    if refusals:
+        raise RefusedError(refusals)
+    if len({model.name for model in models}) == len(models):
+        return models
+    return [
+        replace(model, name=path.stem)
+        for path, model in zip(paths, models, strict=True)
+    ]
+
+
+def held_out(model: Model) -> Curve:
+    """Return the curve of a model's own held-out rows."""
+    if model.curve is None:
+        rule = "must have a curve; without one give a table with classes as well"
+        raise RefusedError([Refusal(model.name, rule)])
+    return model.curve
+
+
+def play_models(
+    models: list[Model], data: Path, played: Conditions, table: TableSpec
+) -> list[Compared]:
+    """Play the same rows with each model; the first is what the rest differ from."""
+    found: list[Compared] = []
+    first = None
+    for model in models:
+        most = largest_budget(played.budgets)
+        dataset = read_labelled(data, model, table, most)
+        ends = play_conditions(model.ensemble, dataset, played)
+        curve = draw_curve(dataset, played.budgets, ends)
+        gaps = None if first is None else find_differences(dataset, ends, first)
+        found.append(Compared(model.name, curve, gaps))
+        first = first or ends
+    return found
+
+
+def tell(one: Compared, unit: str) -> dict[str, object]:
+    """Return what a program reads of a model's curve."""
+    told = bodies.Curve.of(one.curve, unit=unit).model_dump(exclude={"predictive"})
+    gaps = None
+    if one.differences is not None:
+        gaps = [bodies.Estimate.of(gap).model_dump() for gap in one.differences]
+    return {"name": one.name, "curve": told, "difference": gaps}

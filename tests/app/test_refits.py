@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from app.main import create_app
+from app.service.predictions import refits
 from app.settings import Settings
 from app.store.engine import transaction
 from app.store.tables import trainings
@@ -62,6 +63,23 @@ def refits_in(engine: sa.Engine) -> list[tuple[str, str]]:
 
 def other_costs(number: int) -> Json:
     return DEAR_A | {"costs": {"a": 9, "b": 0.5, "c": number}}
+
+
+@only_sqlite
+def test_refit_that_is_deleted_while_a_session_begins_is_passed_over(
+    ask: Ask, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(DEAR_A)
+    jobs.worker().work()
+    find = refits.find_model
+    found = iter(["mdl_deleted"])
+    monkeypatch.setattr(
+        refits, "find_model", lambda *to: next(found, None) or find(*to)
+    )
+
+    after = ask(DEAR_A)
+
+    assert after["prices"]["refit"] == "used"
 
 
 def test_model_is_refitted_once_and_new_sessions_use_it(

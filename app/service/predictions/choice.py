@@ -43,9 +43,13 @@ def choose(
     order = refits.RefitOrder(head, ensemble.catalogue, moved, max_refits)
     prices = refits.ensure(db, prices, order, now)
     refitted = refits.find_model(db, prices)
-    if refitted is not None:
-        head = hold_model(db, loaded, refitted)
-    return AskedModel(head.id, prices.id)
+    if refitted is None:
+        return AskedModel(head.id, prices.id)
+    try:
+        return AskedModel(hold_model(db, loaded, refitted).id, prices.id)
+    except NotFoundError:
+        # Deleted just now, and so forgotten by its list, which may have another one.
+        return choose(db, loaded, wanted, max_refits, now)
 
 
 def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:

@@ -74,7 +74,7 @@ def tune(
     is shorter. `tau` and `switch`: the least mean error over budgets, evenly spaced
     up to the price of everything that the first choice reads; of equals the first
     tried. A rule likewise, where it is all that is chosen on as many rows at most as
-    blends of panels are fitted to.
+    sets of panels are chosen by.
     """
     wanted = [name for name in auto if params.algorithm in USERS[name]]
     choices = list_choices(params, wanted)
@@ -124,7 +124,7 @@ def hold_out(
     if len(parts) < 2:
         return None
     if not wanted:
-        most = EFFORTS[params.effort].fit_rows
+        most = max(EFFORTS[params.effort].search_rows, 2 * len(dataset.classes))
         parts = [thin_classes(part, most) for part in parts]
     return parts[0], parts[1]
 

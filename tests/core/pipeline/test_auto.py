@@ -131,10 +131,10 @@ def test_row_groups_that_cannot_be_parted_are_boosted_by_the_first_rule():
 
 
 @pytest.mark.parametrize(("auto", "n_rows"), [((), 11), (("rounds",), 26)])
-def test_rule_alone_is_chosen_on_no_more_rows_than_panels_are_fitted_to(
+def test_rule_alone_is_chosen_on_no_more_rows_than_sets_are_chosen_by(
     auto, n_rows, monkeypatch
 ):
-    few = EFFORTS["standard"]._replace(fit_rows=12)
+    few = EFFORTS["standard"]._replace(search_rows=12)
     monkeypatch.setitem(EFFORTS, "standard", few)
     sizes = []
 

@@ -120,19 +120,19 @@ def fit_logistic(
     rows: PanelRows, columns: FloatArray, held_out: HeldOut
 ) -> tuple[FloatArray, LogisticRidge]:
     """Fit a ridge logistic regression; return the log odds of held-out rows too."""
-    least, best = math.inf, None
+    least, best, last = math.inf, None, None
     for hold in LOGISTIC_HOLDS:
-        whole = solve_logistic(rows, columns, hold)
         logits = np.empty((rows.n_rows, rows.n_outputs))
         for fold in held_out.folds:
-            fitted = solve_logistic(rows, columns, hold, fold, whole)
-            logits[fold] = fitted.logits(columns[fold])
+            last = solve_logistic(rows, columns, hold, fold, last)
+            logits[fold] = last.logits(columns[fold])
         told = logits[held_out.row_idxs]
         loss = mean_loss(told, held_out.targets, held_out.weights)
         if loss < least:
-            least, best = loss, (told, whole)
+            least, best = loss, (told, hold)
     assert best is not None, "some hold has a finite loss"
-    return best
+    told, hold = best
+    return told, solve_logistic(rows, columns, hold, start=last)
 
 
 def solve_logistic(

@@ -28,8 +28,8 @@ class FewRows:
     def __init__(self, lay: Lay, outputs: FloatArray, folds: Sequence[IntArray]):
         self.outputs, self.folds = outputs, folds
         self.every = np.arange(outputs.shape[0])
-        self.inputs = lay(self.every).astype(np.float64)
-        self.products = self.inputs @ self.inputs.T
+        self.inputs = lay(self.every)
+        self.products = (self.inputs @ self.inputs.T).astype(np.float64)
 
     def votes(self, hold: float) -> FloatArray:
         """Return outputs of the rows of each fold by the others, fold after fold."""

@@ -161,7 +161,7 @@ def test_held_out_logistic_ridge_is_that_of_scikit_learn_without_the_fold(n_clas
     best = int(np.argmin(losses))
     np.testing.assert_allclose(to_chances(logits), told[best], atol=2e-3)
     whole = solve_logistic(rows, laid, LOGISTIC_HOLDS[best])
-    np.testing.assert_array_equal(ridge.coefficients, whole.coefficients)
+    np.testing.assert_allclose(ridge.coefficients, whole.coefficients, atol=1e-3)
 
 
 def test_fold_may_leave_no_row_of_a_class():

@@ -4,6 +4,7 @@ import math
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -46,6 +47,9 @@ ROUTE_FROM = 0.9
 # Sets of a part, at most; beginnings, longer by so much, are for budgets between.
 PART_RUNGS, PART_GROWTH = 4, 1.25
 
+# Rows of a part that its sets are chosen by, at most.
+PART_ROWS = 1000
+
 Recipes = dict[frozenset[int], tuple[tuple[int, ...], Recipe]]
 
 # Rules whose order of purchases is a candidate.
@@ -80,6 +84,8 @@ def fit_ladder(
     """
     knobs = EFFORTS[effort]
     dataset = thin_classes(dataset, knobs.fit_rows)
+    # Only what is loaded by then is limited.
+    import_module("scipy.linalg")
     with threadpool_limits(limits=1, user_api="blas"):
         few = pick_few(knobs, PanelRows(dataset, seed))
         limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, knobs.search_judges))
@@ -134,7 +140,8 @@ def fit_part(
     places = np.linspace(0, len(budgets) - 1, min(len(budgets), PART_RUNGS))
     rungs = [budgets[place] for place in places.round().astype(int).tolist()]
     less = effort._replace(
-        search_judges=rows.n_rows // 2,
+        search_rows=min(effort.search_rows, PART_ROWS),
+        search_judges=min(rows.n_rows, PART_ROWS) // 2,
         powers=effort.powers[:1],
         small=0,
         max_swaps=0,
@@ -142,7 +149,7 @@ def fit_part(
     )
     orders: list[tuple[int, ...]] = []
     if rungs and np.unique(rows.targets).size > 1:
-        _, orders = end_of(find_orders(pick_few(effort, rows), rungs, less))
+        _, orders = end_of(find_orders(pick_few(less, rows), rungs, less))
     whole = [(*root, *(one for one in order if one not in root)) for order in orders]
     recipes = {frozenset(order): (order, LIGHT) for order in (root, *whole)}
     for order in whole:

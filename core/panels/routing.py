@@ -57,7 +57,8 @@ def add_route(
     The root is found, and its parts are fitted, anew without each of some folds. Their
     rows say under which budgets the panels of the parts lose less than the ladder's
     own, which were chosen with these rows and so are flattered. A fold that names
-    another root is a no.
+    another root is a no. So is a first look that shows no lead: most roots are refused
+    by it, at a small part of the work.
     """
     split = name_root(rows, makers)
     if split is None:
@@ -68,10 +69,13 @@ def add_route(
         again = name_root(others, makers)
         if again is None or again.feature_idxs != split.feature_idxs:
             return ladder
-        children = yield from fit_children(others, again, makers)
-        gains.append(judge_fold(rows, fold, again, children, blended, makers.rungs))
-        if find_leads(gains[0]).max() < N_ERRORS:
-            return ladder
+        for is_look in (False,) if gains else (True, False):
+            fitting = fit_children(others, again, makers, is_look=is_look)
+            children = yield from fitting
+            found = judge_fold(rows, fold, again, children, blended, makers.rungs)
+            if not gains and find_leads(found).max() < N_ERRORS:
+                return ladder
+        gains.append(found)
     limits = find_limits(np.hstack(gains), makers.rungs)
     if limits is None:
         return ladder
@@ -99,12 +103,18 @@ def pick_rows(rows: PanelRows, row_idxs: IntArray) -> PanelRows:
 
 
 def fit_children(
-    rows: PanelRows, split: Split, makers: Makers
+    rows: PanelRows, split: Split, makers: Makers, *, is_look: bool = False
 ) -> Generator[None, None, Children]:
-    """Fit panels to the rows of each part that has enough of them."""
+    """Fit panels to the rows of each part that has enough of them.
+
+    For a look at what they are worth, for the middle one of the budgets alone: the
+    beginnings of its panel are for smaller ones.
+    """
     catalogue = rows.dataset.catalogue
     price, _ = buy(catalogue, Paid(), split.feature_idxs)
     budgets = [rung - price for rung in makers.rungs if rung > price]
+    if is_look:
+        budgets = budgets[len(budgets) // 2 :][:1]
     free = free_root(catalogue, split.feature_idxs)
     children: Children = {}
     for part, row_idxs in find_rows(rows, split).items():

@@ -1,6 +1,7 @@
 """Ladders of panels: what each promises, whatever the table."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -84,6 +85,22 @@ def fitted(request) -> Iterator[Fit]:
 
 def price(dataset: Dataset, idxs) -> int:
     return buy(dataset.catalogue, Paid(), idxs)[0]
+
+
+def test_linear_algebra_is_loaded_before_its_threads_are_limited(monkeypatch):
+    done = []
+
+    def limit(**_):
+        done.append("limited")
+        return nullcontext()
+
+    monkeypatch.setattr(ladders, "import_module", done.append)
+    monkeypatch.setattr(ladders, "threadpool_limits", limit)
+
+    shorten(monkeypatch)
+    next(fit_ladder(small()))
+
+    assert done == ["scipy.linalg", "limited"]
 
 
 def test_there_is_one_panel_without_features(fitted):

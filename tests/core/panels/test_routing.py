@@ -41,7 +41,8 @@ def blind(rows: PanelRows) -> Blended:
 
 def all_telling(rows: PanelRows, root, budgets) -> tuple[Panel, ...]:
     """Panels of a part: the feature that is its class, then the root alone."""
-    assert budgets == [MICROS, 2 * MICROS]
+    # The first look is at one budget.
+    assert budgets in ([2 * MICROS], [MICROS, 2 * MICROS])
     assert rows.dataset.catalogue.features[0].cost == 0
     same = (rows.dataset.values == rows.targets[:, None]).all(axis=0)
     own = 1 + int(np.argmax(same[1:]))
@@ -96,10 +97,28 @@ def test_route_is_not_kept_where_a_fold_names_another_root(monkeypatch):
 
 
 def test_route_that_is_sure_in_one_fold_alone_is_not_kept(monkeypatch):
-    gains = iter([np.ones((3, 4)) + np.arange(4), -np.ones((3, 40)), np.zeros((3, 40))])
+    sure, rest = np.ones((3, 4)) + np.arange(4), -np.ones((3, 40))
+    gains = iter([sure, sure, rest, np.zeros((3, 40))])
     monkeypatch.setattr(routing, "judge_fold", lambda *_: next(gains))
 
     assert route(indicator()).route is None
+    assert next(gains, None) is None
+
+
+@pytest.mark.parametrize("n_looks", [1, 2])
+def test_root_is_refused_where_the_first_fold_shows_no_lead(n_looks, monkeypatch):
+    sure, none = np.ones((3, 4)) + np.arange(4), np.zeros((3, 4))
+    gains = iter([*[sure] * (n_looks - 1), none])
+    monkeypatch.setattr(routing, "judge_fold", lambda *_: next(gains))
+    fitted = []
+
+    def fit_part(rows, root, budgets):
+        fitted.append(len(budgets))
+        return nothing_telling(rows, root, budgets)
+
+    assert route(indicator(), fit_part).route is None
+    # Two parts at the first look, at one budget, and two at all budgets.
+    assert fitted == [1, 1, 2, 2][: 2 * n_looks]
 
 
 def test_row_without_a_part_gains_nothing():

@@ -4,7 +4,6 @@ import math
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -21,6 +20,7 @@ from core.panels.rows import PanelRows
 from core.panels.rungs import find_budgets
 from core.panels.search import SEARCH_FOLDS, SetSearch
 from core.panels.sets import choose_sets, forward
+from core.panels.solving import load_solver
 from core.panels.spread import spread
 from core.panels.stopping import fit_stopping
 from core.panels.trees import choose_limits
@@ -84,8 +84,7 @@ def fit_ladder(
     """
     knobs = EFFORTS[effort]
     dataset = thin_classes(dataset, knobs.fit_rows)
-    # Only what is loaded by then is limited.
-    import_module("scipy.linalg")
+    load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
         few = pick_few(knobs, PanelRows(dataset, seed))
         limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, knobs.search_judges))

@@ -88,11 +88,21 @@ def sum_products(
     return products.astype(np.float64), sums
 
 
-def solve(products: FloatArray, sums: FloatArray, hold: float) -> FloatArray:
-    """Solve (products + hold on the diagonal) x = sums."""
-    # Loaded where it is needed: most commands fit nothing.
+def load_solver() -> Callable[..., FloatArray]:
+    """Load scipy's linear algebra, and return what solves by a Cholesky root.
+
+    Where it is needed: most commands fit nothing. Whoever limits the threads of BLAS
+    calls it before, since only what is loaded by then is limited.
+    """
     from scipy.linalg import cho_solve
 
+    solver: Callable[..., FloatArray] = cho_solve
+    return solver
+
+
+def solve(products: FloatArray, sums: FloatArray, hold: float) -> FloatArray:
+    """Solve (products + hold on the diagonal) x = sums."""
+    cho_solve = load_solver()
     held = products.copy()
     held.flat[:: held.shape[0] + 1] += hold
     # numpy's leaves Python's lock meanwhile, which scipy's does not.

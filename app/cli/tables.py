@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from app.checking import check_both
@@ -43,9 +44,11 @@ def check_spec(data: Data, spec: Spec) -> None:
 def say_checked(checked: CheckedTable) -> None:
     """Print what a table was understood as; that it is ready in the last line."""
     dataset = checked.dataset
-    # Nothing is cut in a file for want of a terminal's width.
-    width = None if output.is_terminal else FILE_WIDTH
-    output.print(overview.feature_table(dataset), width=width)
+    wide = output
+    if not output.is_terminal:
+        # A file has no width; nothing is to be cut for want of a terminal's.
+        wide = Console(file=output.file, width=FILE_WIDTH, soft_wrap=True)
+    wide.print(overview.feature_table(dataset))
     for line in overview.overview_lines(checked):
         output.print(escape(line))
     output.print(

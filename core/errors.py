@@ -7,11 +7,20 @@ from decimal import Decimal
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One broken rule: where, what was expected, what was found instead."""
+    """One broken rule: where, what was expected, what was found instead.
+
+    `rows` says in which rows of a table, where there are such.
+    """
 
     field: str
     rule: str
     found: str = ""
+    rows: str = ""
+
+    @property
+    def told(self) -> str:
+        """Return the rule, with rows, for those who must not be told what was found."""
+        return f"{self.rule}; not so in {self.rows}" if self.rows else self.rule
 
     def __str__(self) -> str:
         """Return the one line that a user reads."""

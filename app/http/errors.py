@@ -52,7 +52,7 @@ def invalid(request: Request, errors: Iterable[tuple[str, str]]) -> Problem:
 
 
 def on_refused(request: Request, error: RefusedError) -> Problem:
-    return invalid(request, ((one.field, one.rule) for one in error.refusals))
+    return invalid(request, ((one.field, one.told) for one in error.refusals))
 
 
 def on_invalid(request: Request, error: RequestValidationError) -> Problem:

@@ -207,7 +207,7 @@ def give_up(
 
 def refused(error: RefusedError) -> Problem:
     """Say which data was refused, never the values."""
-    errors = [{"field": one.field, "rule": one.rule} for one in error.refusals]
+    errors = [{"field": one.field, "rule": one.told} for one in error.refusals]
     detail = "The dataset and the spec don't fit each other."
     return problem_document("invalid-request", detail, errors=errors)
 

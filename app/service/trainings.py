@@ -64,7 +64,7 @@ def validate(raw: Mapping[str, Any], read: Callable[[], Any]) -> bodies.Verdict:
     try:
         return bodies.Verdict.of(make_order(raw, read), valid=True, errors=[])
     except RefusedError as error:
-        errors = [BrokenRule(field=one.field, rule=one.rule) for one in error.refusals]
+        errors = [BrokenRule(field=one.field, rule=one.told) for one in error.refusals]
         return bodies.Verdict(valid=False, errors=errors)
 
 

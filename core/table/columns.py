@@ -71,10 +71,12 @@ def cell_refusal(
     name: str, rule: str, rows: list[int], cells: list[str | None]
 ) -> Refusal:
     """Refuse cells of a column, naming the first few rows."""
-    shown = [f"{describe(cells[row])} in row {row + 1}" for row in rows[:MAX_EXAMPLES]]
-    more = len(rows) - len(shown)
-    tail = f" and {more} more" if more else ""
-    return Refusal(f"column {name}", rule, ", ".join(shown) + tail)
+    first, n_more = rows[:MAX_EXAMPLES], len(rows[MAX_EXAMPLES:])
+    tail = f" and {n_more} more" if n_more else ""
+    shown = (f"{describe(cells[row])} in row {row + 1}" for row in first)
+    numbers = ", ".join(str(row + 1) for row in first)
+    named = f"row{'s' * (len(rows) > 1)} {numbers}{tail}"
+    return Refusal(f"column {name}", rule, ", ".join(shown) + tail, named)
 
 
 def infer_type(column: Column, missing: Collection[str] = ()) -> FeatureType:

@@ -106,6 +106,20 @@ def test_validation_tells_everything_and_stores_nothing(
         assert client.get(f"/{noun}").json()["items"] == []
 
 
+def test_stray_word_is_told_by_its_row_and_not_repeated(client: TestClient) -> None:
+    messy = b"a,y\n1,no\n2,yes\n$5,no\n3,yes\n"
+
+    wrong = client.post("/train?validate_only=true", **form(messy, {"target": "y"}))
+    mended = {"target": "y", "missing": ["$5"]}
+    right = client.post("/train?validate_only=true", **form(messy, mended))
+
+    (error,) = wrong.json()["errors"]
+    assert error["field"] == "column a"
+    assert "`missing`, or say type category; not so in row 3" in error["rule"]
+    assert "$5" not in wrong.text
+    assert right.json()["valid"]
+
+
 @pytest.mark.parametrize(
     ("text", "field"),
     [

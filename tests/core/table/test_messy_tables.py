@@ -20,6 +20,22 @@ def test_stray_word_among_numbers_is_refused_with_its_row_and_the_remedy():
 
 
 @pytest.mark.parametrize(
+    ("cells", "rows"),
+    [
+        (["1", "$5", "2"] + ["3"] * 4, "row 2"),
+        (["$1"] * 4 + ["3"] * 10, "rows 1, 2, 3 and 1 more"),
+    ],
+)
+def test_rows_are_told_without_what_they_hold(cells, rows):
+    columns = {"y": text(*(["no", "yes"] * 7)[: len(cells)]), "b": text(*cells)}
+
+    (found,) = refusals(columns)
+
+    assert found.told == f"{found.rule}; not so in {rows}"
+    assert "$" not in found.told
+
+
+@pytest.mark.parametrize(
     "spec",
     [
         {"missing": ["$5", -9]},

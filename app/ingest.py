@@ -19,6 +19,9 @@ from core.table.cells import GAP_WORDS, MISSING_WORDS, UNNAMED
 from core.table.columns import Column, refuse_size
 
 PARQUET_MAGIC = b"PAR1"
+COMMA = ","
+# Of spreadsheets whose language has decimal commas, and of copied cells.
+OTHER_SEPARATORS = (";", "\t")
 MAX_EXAMPLES = 5
 # No line of a CSV may be longer.
 MAX_BLOCK = 2**28
@@ -104,7 +107,7 @@ def read_parquet(content: bytes, memory: int | None) -> Any:
 
 def read_csv(content: bytes, memory: int | None) -> Any:
     """Read a CSV file with every cell as text, refusing rows of another length."""
-    names = header_names(content)
+    separator, names = read_header(content)
     refuse_unfit(len(content) + len(names) * BYTES_PER_COLUMN, memory)
     ragged: list[Any] = []
 
@@ -120,7 +123,9 @@ def read_csv(content: bytes, memory: int | None) -> Any:
             use_threads=False, block_size=min(len(content) + 1, MAX_BLOCK)
         ),
         parse_options=pyarrow.csv.ParseOptions(
-            newlines_in_values=True, invalid_row_handler=keep_ragged
+            delimiter=separator,
+            newlines_in_values=True,
+            invalid_row_handler=keep_ragged,
         ),
         convert_options=pyarrow.csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
@@ -133,7 +138,7 @@ def read_csv(content: bytes, memory: int | None) -> Any:
         ),
     )
     refuse_ragged(ragged)
-    return table
+    return table if separator == COMMA else with_points(table)
 
 
 def refuse_ragged(rows: list[Any]) -> None:
@@ -154,13 +159,34 @@ def refuse_ragged(rows: list[Any]) -> None:
     )
 
 
-def header_names(content: bytes) -> list[str]:
-    """Return the names in a CSV's first line, so that all can be read as text.
+def read_header(content: bytes) -> tuple[str, list[str]]:
+    """Return what separates cells, and the names in a CSV's first line.
 
-    Not by pyarrow, which would guess the types of the columns and take 8 kB for each.
+    A comma, unless the line has none and another separator. Not by pyarrow, which
+    would guess the types of the columns and take 8 kB for each.
     """
-    lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
-    return next(filter(None, csv.reader(lines)), [])
+    split: dict[str, list[str]] = {}
+    for separator in (COMMA, *OTHER_SEPARATORS):
+        lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+        rows = csv.reader(lines, delimiter=separator)
+        split[separator] = next(filter(None, rows), [])
+        if len(split[separator]) > 1:
+            return separator, split[separator]
+    return COMMA, split[COMMA]
+
+
+def with_points(table: Any) -> Any:
+    """Return a table with decimal commas as points.
+
+    They are what spreadsheets write where a semicolon separates.
+    """
+    columns = (
+        pc.replace_substring_regex(
+            column, pattern=r"^(\s*[-+]?\d+),(\d+\s*)$", replacement=r"\1.\2"
+        )
+        for column in table.columns
+    )
+    return pa.table(list(columns), names=table.column_names)
 
 
 def refuse_names(names: list[str]) -> None:

@@ -58,6 +58,21 @@ def test_columns_without_a_name_are_called_as_pandas_calls_them():
     assert list(read(b",a, \n1,2,3\n")) == ["Unnamed: 0", "a", "Unnamed: 2"]
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators_and_decimal_commas_are_read(separator):
+    rows = ["a;b;c", "1,5;x,y;2", " -2,25 ;z;n/a"]
+
+    columns = read("\n".join(rows).replace(";", separator).encode())
+
+    assert columns["a"].tolist() == [1.5, -2.25]
+    assert columns["b"].tolist() == ["x,y", "z"]
+    assert np.array_equal(columns["c"], [2, np.nan], equal_nan=True)
+
+
+def test_comma_separates_where_the_header_has_one():
+    assert list(read(b"a,b;c\n1,2\n")) == ["a", "b;c"]
+
+
 def test_line_breaks_within_quotes_belong_to_the_cell():
     assert read(b'a,b\n"x\ny",2\n')["a"].tolist() == ["x\ny"]
 

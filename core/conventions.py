@@ -1,5 +1,6 @@
 """What scikit-learn's conventions hand over, read as core's values or refused."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -12,7 +13,7 @@ from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError, describe
 from core.frames import text_of
 from core.model.ensemble import Ensemble
-from core.parameters import check_parameters, parameters
+from core.parameters import as_number, check_parameters, parameters
 from core.pipeline.choosing import AUTO, AutoName
 from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
 from core.session.aims import ONE_RULE, check_aim
@@ -35,6 +36,10 @@ class TrainingWish(NamedTuple):
     #: parameters to be chosen
     auto: frozenset[AutoName]
     folds: int
+    #: what stands for a missing value in every column
+    missing: tuple[str, ...]
+    #: categories of fewer rows are joined
+    rare: int
 
 
 def read_params(name: object, given: Mapping[str, object]) -> TrainingWish:
@@ -51,15 +56,39 @@ def read_params(name: object, given: Mapping[str, object]) -> TrainingWish:
     fixed, auto, unknown = part_auto(algorithm, plain_given)
     values, wrong = check_parameters(BoostParams, fixed, "params")
     refusals += [*unknown, *wrong]
-    wanted = {"folds": plain(given["folds"])}
-    found_folds, wrong = check_parameters(TrainingSpec, wanted, "validation")
-    refusals += wrong
-    if found_folds.get("folds") == 1:
+    folds, rare, listed = (plain(given[name]) for name in ("folds", "rare", "missing"))
+    refusals += check_parameters(TrainingSpec, {"folds": folds}, "validation")[1]
+    if folds == 1:
         refusals.append(Refusal("validation.folds", "must be 0 or at least 2", "1"))
+    refusals += (
+        Refusal(one.field.removeprefix("."), one.rule, one.found)
+        for one in check_parameters(TableSpec, {"rare": rare}, "")[1]
+    )
+    missing, wrong = read_marks(listed)
+    refusals += wrong
     if refusals:
         raise RefusedError(refusals)
     boost = BoostParams(algorithm=algorithm, **values)
-    return TrainingWish(boost, auto, found_folds["folds"])
+    assert isinstance(folds, int), "checked"
+    assert isinstance(rare, int), "checked"
+    return TrainingWish(boost, auto, folds, missing, rare)
+
+
+def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
+    """Return the words and numbers that stand for a missing value, as texts."""
+    if raw is None:
+        return (), []
+    if not isinstance(raw, Sequence) or isinstance(raw, str):
+        return (), [Refusal("missing", "must be a list", describe(raw))]
+    marks, refusals = [], []
+    for position, one in enumerate(map(plain, raw)):
+        number = as_number(one, float)
+        if isinstance(one, str) or math.isfinite(number):
+            marks.append(text_of(one).strip())
+        else:
+            rule = "must be a word or a number"
+            refusals.append(Refusal(f"missing[{position}]", rule, describe(one)))
+    return tuple(marks), refusals
 
 
 def read_seed(random_state: object, draw: Callable[[], int]) -> int:
@@ -190,9 +219,11 @@ class GatheredValues(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def gather_values(columns: Columns, catalogue: Catalogue) -> GatheredValues:
+def gather_values(
+    columns: Columns, catalogue: Catalogue, wish: TrainingWish
+) -> GatheredValues:
     """Read columns by the types that they suggest, as those of a file are read."""
-    table = TableSpec("", untyped=frozenset(columns))
+    table = TableSpec("", missing=wish.missing, rare=wish.rare)
     features, values, warnings, refusals = read_features(
         columns, table, catalogue.features
     )

@@ -50,31 +50,27 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         rule, `cascade` (of two classes), or the baselines `decision_tree`, `bagging`
         and `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
-        Cost of each column, by position or by name (of a data frame's column);
-        what a mapping leaves out costs 1. None: every column costs 1.
+        Cost of each column, by position or by name (of a data frame's column), which
+        may be a pattern: "lab_*". What a mapping leaves out costs 1. None: 1 each.
     groups : sequence of mapping, optional
-        Each with `members` (positions or names) and a `fee`, or as a bundle, whose
-        members cost nothing themselves, a `price`; optionally a `name` and `label`.
+        Each with `members` (as above) and a `fee`, or as a bundle, whose members cost
+        nothing themselves, a `price`; optionally a `name` and `label`.
     rounds : int or "auto"
-        Weak hypotheses, 1 to 100,000; trees of `bagging` and `random_forest`; of a
-        cascade the most in each stage. Without effect on `decision_tree`.
+        Weak hypotheses, or trees, 1 to 100,000; of a cascade the most in each stage.
     tau, switch : float or "auto"
         0 to 1. Of `adaboost_bt_smoothed` and `hybrid`; when `hybrid` turns smoothed.
     learner : {"stump", "tree", "product"}
-        Of boosting and cascades, as are `search`, `leaves`, `factors`, `search_size`.
+        Of boosting and cascades, as are the next two lines.
     search : {"all", "lazy", "ucb", "ucb_unscaled"}
         Which features a round looks at.
-    random_state : int, RandomState or None
-        Seeds folds and every other draw. An integer is the `seed` of a spec: with it
-        the model is the service's.
     leaves, factors, search_size : int
         Of a tree, 2 to 64; of a product, 1 to 8; how many features are looked at.
+    random_state : int, RandomState or None
+        Seeds folds and draws. An integer is a spec's `seed`: so the model is the same.
     label_weights : {"balanced", "uniform"}
-        Initial weights of several classes; see
-        `core.training.boosting.initial_weights`.
+        Initial weights of several classes (`core.training.boosting.initial_weights`).
     cost_floor : float, optional
-        What a cost of 0 counts as where prices are weighed; by default the smallest
-        positive cost.
+        What a cost of 0 counts as to rules; by default the smallest positive cost.
     stages : int
         Of a cascade: at most so many, 1 to 50.
     detection, false_alarm : float
@@ -84,12 +80,15 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         Of `auto` and `panels`: how long to look for better.
     folds : int
         0, or 2 to 50. Held-out rows give `curve_`, calibrate the probabilities, and
-        say who asks best at which budget (`auto`). 0: neither, in a part of the time.
+        say who asks best at which budget (`auto`). 0: nothing does, in less time.
     budget : float or array of float, optional
-        Of each row's session unless a method is given one; in the unit of the costs.
-        None or infinity: unlimited.
+        Of each row's session unless a method is given one. None: unlimited.
     policy : str, optional
         Who asks, unless a method is told; by default the best at each budget.
+    missing : sequence of str or float, optional
+        Words and numbers that stand for a missing value, besides the usual words.
+    rare : int
+        Categories of fewer rows become one, and so do those not seen in training.
 
     Attributes
     ----------
@@ -100,7 +99,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     curve_ : core.predictions.ErrorCurve or None
         Error and spend against budget, from the folds' held-out rows.
     params_ : core.training.params.BoostParams
-        What was trained with, so also what "auto" has chosen.
+        What was trained with, also what "auto" has chosen.
     warnings_ : tuple of str
         What is odd about the columns although it is legal.
     n_features_in_ : int
@@ -147,6 +146,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         folds: int = 5,
         budget: Any = None,
         policy: str | None = None,
+        missing: Sequence[Any] | None = None,
+        rare: int = 0,
     ) -> None:
         self.algorithm = algorithm
         self.costs = costs
@@ -169,6 +170,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         self.folds = folds
         self.budget = budget
         self.policy = policy
+        self.missing = missing
+        self.rare = rare
 
     def __sklearn_tags__(self) -> Tags:
         """Say what the algorithm can do: missing values, and which classes."""
@@ -189,16 +192,14 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
 
         y : array, shape (n_samples,) or (n_samples, n_classes) of 0 and 1
         groups : array, shape (n_samples,), optional
-            Rows of one value belong together, and stay in one fold (`group_by` of a
-            spec); of no effect on several labels at once.
+            Rows of one value belong together, and stay in one fold.
 
         Raises
         ------
         RefusedError
             A ValueError; its fields are those of a spec, so `rounds` is
-            `params.rounds`. For wrong parameters, costs and groups, columns that can't
-            be read, classes that the algorithm can't deal with, rates of a cascade that
-            can't be met.
+            `params.rounds`. For wrong parameters, columns that can't be read, classes
+            that the algorithm can't deal with, a cascade's rates that can't be met.
         ValueError
             From scikit-learn: for infinities, rows without a class, wrong weights.
         """
@@ -214,7 +215,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         )
         catalogue = read_catalogue([*columns], self.costs, self.groups)
         table = TableSpec(str(getattr(y, "name", None) or "y"))
-        read = conventions.gather_values(columns, catalogue)
+        read = conventions.gather_values(columns, catalogue, wish)
         dataset = Dataset(
             catalogue=read.catalogue,
             classes=labels,

@@ -7,6 +7,7 @@ import numpy as np
 
 from core.errors import Refusal, RefusedError, describe
 from core.table.catalogue import Catalogue, Group
+from core.table.patterns import WILDCARD, by_name, matching
 from core.table.prices import read_amount
 from core.table.spec import check_fee, check_member_lists, price_columns
 
@@ -43,11 +44,13 @@ class CostReader:
             return None
 
     def find(self, raw: object, where: str) -> str | None:
-        """Return the name of a column by its position or name."""
+        """Return the name of a column by its position or name; a pattern as it is."""
         key = plain(raw)
         is_key = isinstance(key, int | str) and not isinstance(key, bool)
         if is_key and key in self.columns:
             return self.columns[key]
+        if isinstance(key, str) and WILDCARD in key and matching([key], self.names):
+            return key
         self.refuse(where, "there is no feature", key)
         return None
 
@@ -94,7 +97,7 @@ class CostReader:
             for name, members in zip(names, member_lists, strict=True)
             for member in members
         }
-        return groups, group_of
+        return groups, by_name(group_of, self.names)
 
     def read_group(self, entry: object, position: int) -> tuple[Group, list[str]]:
         """Return one group and its members."""
@@ -132,11 +135,19 @@ def read_catalogue(names: Sequence[str], costs: object, groups: object) -> Catal
 
     `costs` is a sequence of numbers, a mapping of position or name to number, or None;
     `groups` a sequence of mappings, or None. These are as a spec's, but for `members`,
-    positions or names, which each must have, and `name`, which may be left out.
+    positions or names, which each must have, and `name`, which may be left out. Names
+    may be patterns, as in a spec.
     """
     reader = CostReader(names)
     listed, group_of = reader.read_groups(groups)
-    given = reader.read_costs(costs)
+    named = reader.read_costs(costs)
+    bundles = {group.name for group in listed if group.is_bundle}
+    given = {
+        name: cost
+        for name, cost in by_name(named, names).items()
+        # "*" does not speak of those that are bought whole.
+        if name in named or group_of.get(name) not in bundles
+    }
     features, refusals = price_columns(names, given, listed, group_of)
     if reader.refusals or refusals:
         raise RefusedError(reader.refusals + refusals)

@@ -12,6 +12,7 @@ from sklearn.utils import estimator_html_repr
 
 from core.errors import RefusedError
 from core.estimator import BudgetedBoostingClassifier
+from core.table.catalogue import NO_GROUP
 from tests.panels import make_ladder, make_stopping
 
 N_ROWS = 60
@@ -122,6 +123,51 @@ def test_bundle_of_columns_is_planned_and_paid_once(table):
     assert {one.features for one in plan} == {("age",), ("sex", "smokes")}
     assert plan[-1].total == 3.5
     assert model.spend(X).max() == 3.5
+
+
+def test_patterns_name_columns_in_costs_and_groups():
+    columns = ["age", "lab_a", "lab_b", "test_x", "test_y"]
+    X = pa.table({name: np.arange(8.0) + idx for idx, name in enumerate(columns)})
+    groups = [{"members": ["lab_*"], "price": 5}, {"members": ["*_y", 3], "fee": 2}]
+    model = make(costs={"*": 3, "age": 1}, groups=groups)
+
+    catalogue = model.fit(X, [0, 1] * 4).ensemble_.catalogue
+
+    assert catalogue.costs.tolist() == [10**6, 0, 0, 3 * 10**6, 3 * 10**6]
+    assert catalogue.group_idxs.tolist() == [NO_GROUP, 0, 0, 1, 1]
+    with pytest.raises(RefusedError, match="costs: there is no feature; found 'zz_"):
+        make(costs={"zz_*": 3}).fit(X, [0, 1] * 4)
+
+
+def test_codes_for_missing_and_rare_categories_are_read_as_a_spec_says(table):
+    X, y = table
+    words = ["-9", "n.d.", *["a", "b"] * (N_ROWS // 2)][:N_ROWS]
+    numbers = np.where(np.arange(N_ROWS) % 3 == 0, -9.0, np.arange(N_ROWS))
+    X = pa.table({"word": words, "number": numbers, "sex": X["sex"]})
+
+    model = make(missing=["n.d.", np.int64(-9)], rare=29).fit(X, y)
+
+    word, number, sex = model.ensemble_.catalogue.features
+    assert model.model_.card["missing_cells"] == 2 + N_ROWS // 3
+    assert word.missing == number.missing == ("n.d.", "-9")
+    assert word.categories == ("a", "b")
+    assert sex.has_other
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"missing": "x"}, "^missing: must be a list; found 'x'"),
+        (
+            {"missing": [np.nan]},
+            r"^missing\[0\]: must be a word or a number; found nan",
+        ),
+        ({"rare": -1}, "^rare: must be an integer from 0 to 1000000; found -1"),
+    ],
+)
+def test_wrong_codes_and_counts_are_refused(table, given, refusal):
+    with pytest.raises(RefusedError, match=refusal):
+        make(**given).fit(*table)
 
 
 def test_columns_without_names_are_asked_by_their_places():

@@ -245,6 +245,10 @@ def test_wrong_costs_are_refused_by_name(cancer, costs, refusals):
                 "found 'fees'"
             ],
         ),
+        (
+            [{"members": [0], "fee": 1, "name": 5}],
+            ["groups[0].name: must be a string; found 5"],
+        ),
         ([{"members": [0], "fee": -1}], [f"groups[0].fee: {AMOUNT_RULE}; found -1"]),
         (
             [

@@ -31,7 +31,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "lines of a function": {
         "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
-        "app/terminal/ask.py run_session": "One loop: ask, read, obey, say.",
         "core/kernels/walks.py walk_row": "Another call at each purchase costs 70 ns.",
     },
     "commits": {

@@ -24,7 +24,8 @@ from app.cli.options import (
     parse_budget,
     parse_policy,
 )
-from app.terminal.ask import run_session, split_named
+from app.terminal.ask import Conversation, run_session
+from app.terminal.lines import split_named
 from app.terminal.transcript import say_certificate
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
@@ -37,6 +38,10 @@ Known = Annotated[
 ]
 GoOn = Annotated[
     bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
+]
+
+AcceptUnseen = Annotated[
+    bool, typer.Option("--accept-unseen", help="Take values that training didn't see.")
 ]
 
 
@@ -54,6 +59,7 @@ def ask_case(
     go_on: GoOn = False,
     prices: Prices = None,
     aim: OneAim = None,
+    accept_unseen: AcceptUnseen = False,
 ) -> None:
     stored = load_priced(model, prices)
     ensemble = stored.ensemble
@@ -71,12 +77,8 @@ def ask_case(
     output.print(f"{escape(stored.name)}. Type help for what can be answered.")
     say_certificate(output, ensemble, state)
     run_session(
-        ensemble,
-        state,
-        output,
+        Conversation(ensemble, state, output, is_terminal, go_on, accept_unseen),
         lambda text: output.input(escape(text) if is_terminal else ""),
-        is_terminal=is_terminal,
-        goes_on=go_on,
     )
 
 

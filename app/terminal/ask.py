@@ -1,197 +1,215 @@
 """The command `ask`: a session in the terminal, or over a pipe."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from rich.console import Console
 from rich.markup import escape
 
-from app.terminal.transcript import say_end, say_question, say_standing
+from app.terminal.lines import (
+    find_answer,
+    find_doubt,
+    hint,
+    read_answer,
+    say_choices,
+)
+from app.terminal.transcript import say_end, say_member, say_question, say_standing
 from app.wording import money
 from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session import machine
-from core.session.answers import parse_answer
-from core.session.state import Answer, Outcome, Question, State
-from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.cells import category_code
+from core.session.state import Answer, Question, State
+from core.table.catalogue import UNSEEN
 
 HELP = """   an answer         the value itself: {example}
+                     a category also by its number, or by how it begins
    not available     it can't be had; costs nothing. Also: refused, unknown
    ordered           it is paid for, the result comes later
    NAME = ANSWER     answer or correct any feature by its name
+   ?                 all that may be answered
    list              what else could be asked, with prices
-   undo              take the last answer back (what was charged stays charged)
+   undo              take the last answer back and ask it again (what was charged
+                     stays charged)
    stop              end here   ·   help
    A category wins over a command: to give the command, write it in capitals."""
 
-COMMANDS = ("help", "list", "stop", "undo")
 
-OUTCOMES: dict[str, Outcome] = {
-    "not available": "unavailable",
-    "unavailable": "unavailable",
-    "na": "unavailable",
-    "refused": "refused",
-    "unknown": "unknown",
-    "ordered": "ordered",
-}
-
-
-def run_session(
-    ensemble: Ensemble,
-    state: State,
-    console: Console,
-    read_line: Callable[[str], str],
-    *,
-    is_terminal: bool,
-    goes_on: bool = False,
-) -> State:
+def run_session(talk: "Conversation", read_line: Callable[[str], str]) -> State:
     """Ask until the session ends, advises to stop, or the input does.
 
     Over a pipe a wrong answer raises, so that a script does not go on unawares.
     """
-    asked: int | None = -1
-    doubted = ""
-    while True:
-        question = machine.next_question(ensemble, state)
-        is_advised = state.stop_reason is not None and not goes_on
-        if question is None or is_advised:
-            if not state.pending:
-                break
-            question = None
-        if question is not None and question.feature_idx != asked:
-            say_question(console, ensemble, state, question)
-        elif question is None and asked is not None:
-            names = [ensemble.catalogue.features[idx].name for idx in state.pending]
-            console.print(f"\nWaiting for {', '.join(names)}: NAME = ANSWER, or stop")
-        asked = None if question is None else question.feature_idx
+    while talk.find_asked():
+        talk.say_asked()
         try:
-            line = read_line(prompt(ensemble, question)).strip()
-            given = find_answer(ensemble, question, line)
+            line = read_line(talk.prompt()).strip()
         except (EOFError, KeyboardInterrupt):
-            line, given = "stop", None
-        if line.lower() == "stop" and given is None:
-            if state.stop_reason is None or question is not None:
-                state = machine.stop(state)
+            talk.stop()
             break
-        if is_terminal and line != doubted and is_unseen(ensemble, given):
-            # It would be charged; a slip of the finger should not be.
-            console.print("   Training saw no such category. To keep it, repeat it.")
-            doubted = line
-            continue
+        if talk.is_stop(line):
+            talk.stop()
+            break
+        before = talk.state
         try:
-            before = state
-            if given is None:
-                state = obey(ensemble, state, question, line, console)
-            else:
-                state = give(ensemble, state, *given)
+            talk.take(line)
         except (RefusedError, OverBudgetError, ClosedError) as error:
-            if not is_terminal:
+            if not talk.is_terminal:
                 raise
-            console.print(f"   {escape(say_error(error))}", style="red")
+            talk.console.print(f"   {escape(say_error(error))}", style="red")
+        if talk.state is not before:
+            say_standing(talk.console, talk.ensemble, talk.state)
+    say_end(talk.console, talk.ensemble, talk.state)
+    return talk.state
+
+
+@dataclass
+class Conversation:
+    """A session with what was said around it."""
+
+    ensemble: Ensemble
+    state: State
+    console: Console
+    is_terminal: bool
+    goes_on: bool = False
+    accepts_unseen: bool = False
+    #: what the policy asks now
+    question: Question | None = None
+    #: what a line answers: the question, or what it bought, or what was undone
+    asked: int | None = None
+    #: what was shown last: nothing yet, a feature, or None for waiting
+    shown: int | None = -1
+    #: number of each question shown, so that they have no holes
+    numbers: dict[int, int] = field(default_factory=dict)
+    #: answers that may be undone: the feature, and how it was before
+    trail: list[Answer] = field(default_factory=list)
+    #: what was undone and is asked again
+    undone: int | None = None
+    #: results that come later
+    put_off: set[int] = field(default_factory=set)
+    #: a line that gave an odd answer once
+    doubted: str = ""
+
+    def find_asked(self) -> bool:
+        """Find what a line answers now; return whether the session goes on."""
+        self.question = machine.next_question(self.ensemble, self.state)
+        if self.state.stop_reason is not None and not self.goes_on:
+            self.question = None
+        bought = [idx for idx in self.state.pending if idx not in self.put_off]
+        if self.undone is not None:
+            self.asked = self.undone
+        elif bought:
+            self.asked = bought[0]
         else:
-            if state is not before:
-                say_standing(console, ensemble, state)
-    say_end(console, ensemble, state)
-    return state
+            self.asked = None if self.question is None else self.question.feature_idx
+        return self.asked is not None or bool(self.state.pending)
+
+    def say_asked(self) -> None:
+        """Show what is asked, unless it stands there already."""
+        if self.asked == self.shown:
+            return
+        self.shown = self.asked
+        if self.asked is None:
+            features = self.ensemble.catalogue.features
+            names = ", ".join(features[idx].name for idx in self.state.pending)
+            told = f"Waiting for {names}: NAME = ANSWER, or stop"
+            self.console.print(f"\n{escape(told)}")
+            return
+        question = self.question
+        if question is None or question.feature_idx != self.asked:
+            number = self.numbers.get(self.asked)
+            say_member(self.console, self.ensemble, self.state, self.asked, number)
+            return
+        number = self.numbers.setdefault(self.asked, len(self.numbers) + 1)
+        question = replace(question, number=number)
+        say_question(self.console, self.ensemble, self.state, question)
+
+    def prompt(self) -> str:
+        if self.asked is None:
+            return "   > "
+        return f"   {hint(self.ensemble.catalogue.features[self.asked])} > "
+
+    def is_stop(self, line: str) -> bool:
+        """Whether a line ends the session, and is no answer."""
+        is_word = line.lower() == "stop"
+        return is_word and find_answer(self.ensemble, self.asked, line) is None
+
+    def stop(self) -> None:
+        """End the session, unless it has come to its own end."""
+        if self.state.stop_reason is None or self.question is not None:
+            self.state = machine.stop(self.state)
+
+    def take(self, line: str) -> None:
+        """Take an answer, or carry out a command; raises where it can't be."""
+        given = find_answer(self.ensemble, self.asked, line)
+        if given is None:
+            self.obey(line.lower())
+            return
+        answer = read_answer(self.ensemble, *given)
+        odd = find_doubt(self.ensemble, answer, given[1])
+        if odd is None or self.accepts_unseen or line == self.doubted:
+            self.give(answer)
+        elif self.is_terminal:
+            self.doubted = line
+            self.console.print(f"   {escape(odd)} To keep it, repeat it.")
+        else:
+            self.pass_on(answer, odd)
+
+    def pass_on(self, answer: Answer, odd: str) -> None:
+        """Take an odd answer from a pipe, where nobody can repeat it; no new category.
+
+        It would be charged, slip or not.
+        """
+        feature = self.ensemble.catalogue.features[answer.feature_idx]
+        if answer.value == UNSEEN and feature.type == "category":
+            rule = "must be a category that training saw, or use --accept-unseen"
+            raise RefusedError([Refusal(feature.name, rule)])
+        self.console.print(f"   {escape(odd)}")
+        self.give(answer)
+
+    def give(self, answer: Answer) -> None:
+        """Hand an answer to the session, and remember how it was before."""
+        feature_idx, before = answer.feature_idx, self.state
+        self.state = machine.observe(self.ensemble, before, [answer])
+        self.doubted = ""
+        if feature_idx == self.undone:
+            self.undone = None
+        if answer.outcome == "ordered":
+            new = set(self.state.pending) - set(before.pending)
+            self.put_off |= {feature_idx, *new}
+        if self.state is not before:
+            self.trail.append(find_earlier(before, feature_idx))
+
+    def obey(self, word: str) -> None:
+        """Carry out a command."""
+        if word == "help":
+            example = "the value"
+            if self.asked is not None:
+                example = hint(self.ensemble.catalogue.features[self.asked])
+            self.console.print(HELP.format(example=escape(example)))
+        elif word == "?" and self.asked is not None:
+            say_choices(self.console, self.ensemble, self.asked)
+        elif word == "list":
+            list_alternatives(self.ensemble, self.question, self.console)
+        elif word == "undo":
+            self.undo()
+        else:
+            raise RefusedError([Refusal("answer", "must be NAME = ANSWER, or stop")])
+
+    def undo(self) -> None:
+        """Return to how it was before the last answer, and ask that again."""
+        if not self.trail:
+            raise RefusedError([Refusal("undo", "there is no answer yet")])
+        before = self.trail.pop()
+        self.state = machine.observe(self.ensemble, self.state, [before])
+        self.undone, self.shown = before.feature_idx, -1
 
 
-def find_answer(
-    ensemble: Ensemble, question: Question | None, line: str
-) -> tuple[int, str] | None:
-    """Find the feature that a line answers, and how; None for a command.
-
-    Commands give way to a category of the same name.
-    """
-    if question is not None:
-        feature = ensemble.catalogue.features[question.feature_idx]
-        if line in feature.categories:
-            return question.feature_idx, line
-    named = split_named(ensemble.catalogue, line)
-    if named is None and question is not None and line.lower() not in COMMANDS:
-        return question.feature_idx, line
-    return named
-
-
-def split_named(catalogue: Catalogue, text: str) -> tuple[int, str] | None:
-    """Read `NAME = ANSWER`, the longest name that fits; None if there is none."""
-    parts = text.split("=")
-    for n_parts in range(len(parts) - 1, 0, -1):
-        name = "=".join(parts[:n_parts]).strip()
-        if name in catalogue.feature_idxs:
-            return catalogue.feature_idxs[name], "=".join(parts[n_parts:]).strip()
-    return None
-
-
-def is_unseen(ensemble: Ensemble, given: tuple[int, str] | None) -> bool:
-    """Whether an answer is a category that training did not see."""
-    if given is None:
-        return False
-    feature_idx, text = given
-    feature = ensemble.catalogue.features[feature_idx]
-    is_value = bool(text) and text.lower() not in OUTCOMES
-    is_category = feature.type == "category" and is_value
-    return is_category and category_code(feature, text) == UNSEEN
-
-
-def prompt(ensemble: Ensemble, question: Question | None) -> str:
-    if question is None:
-        return "   > "
-    return f"   {hint(ensemble.catalogue.features[question.feature_idx])} > "
-
-
-def hint(feature: Feature) -> str:
-    """What an answer looks like."""
-    if feature.type == "boolean":
-        return "yes / no"
-    if feature.type == "category":
-        shown = " / ".join(feature.categories[:6])
-        return shown if len(feature.categories) <= 6 else f"{shown} / ..."
-    return feature.unit or "a number"
-
-
-def obey(
-    ensemble: Ensemble,
-    state: State,
-    question: Question | None,
-    line: str,
-    console: Console,
-) -> State:
-    """Carry out a command."""
-    word = line.lower()
-    if word == "help":
-        example = "the value"
-        if question is not None:
-            example = hint(ensemble.catalogue.features[question.feature_idx])
-        console.print(HELP.format(example=escape(example)))
-    elif word == "list":
-        list_alternatives(ensemble, question, console)
-    elif word == "undo":
-        return undo(ensemble, state)
-    else:
-        raise RefusedError([Refusal("answer", "must be NAME = ANSWER, or stop")])
-    return state
-
-
-def give(ensemble: Ensemble, state: State, feature_idx: int, text: str) -> State:
-    feature = ensemble.catalogue.features[feature_idx]
-    outcome = OUTCOMES.get(text.lower())
-    answer = Answer(feature_idx, outcome or "unknown")
-    if outcome is None or text in feature.categories:
-        answer = Answer(feature_idx, "value", parse_answer(feature, text))
-    return machine.observe(ensemble, state, [answer])
-
-
-def undo(ensemble: Ensemble, state: State) -> State:
-    """Return to the answer before the last one of its feature, or to `unknown`."""
-    if not state.history:
-        raise RefusedError([Refusal("undo", "there is no answer yet")])
-    *earlier, last = state.history
-    before = Answer(last.feature_idx, "unknown")
-    for answer in earlier:
-        if answer.feature_idx == last.feature_idx:
-            before = replace(answer, charged=0)
-    return machine.observe(ensemble, state, [before])
+def find_earlier(state: State, feature_idx: int) -> Answer:
+    """Return the answer that brings a feature back to how it is in a state."""
+    old = state.outcomes[feature_idx]
+    if old == "value" or old == "known":
+        return Answer(feature_idx, "value", state.values[feature_idx])
+    return Answer(feature_idx, old or "unknown")
 
 
 def list_alternatives(

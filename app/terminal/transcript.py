@@ -16,6 +16,7 @@ from app.wording import (
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.certificates import find_certificate
+from core.session.position import Position
 from core.session.state import Question, State
 from core.session.steps import (
     AnswerStep,
@@ -41,6 +42,27 @@ def say_question(
     )
     prospect = find_prospect(ensemble, state, question.feature_idx)
     console.print(f"   {escape(why(ensemble, question, prospect))}", style="dim")
+
+
+def say_member(
+    console: Console,
+    ensemble: Ensemble,
+    state: State,
+    feature_idx: int,
+    number: int | None,
+) -> None:
+    """Ask for what was bought with another feature, or was taken back."""
+    feature = ensemble.catalogue.features[feature_idx]
+    unit = f" ({feature.unit})" if feature.unit else ""
+    head = "also bought:" if feature_idx in state.pending else "again:"
+    number_words = "" if number is None else f"{number}. "
+    charged = [one.feature_idx for one in state.charges]
+    price = money(Position.of(ensemble, state).prices[feature_idx])
+    told = "paid" if feature_idx in (*charged, *state.known) else price
+    console.print(
+        f"\n[bold]{number_words}{head} {escape(feature.title)}[/bold]{escape(unit)}"
+        f"   [cyan]{told}[/cyan]"
+    )
 
 
 def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:

@@ -5,14 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from app.cli import models, options
 from app.documents import files
 from app.service import models as service
 from app.settings import Settings
 from app.store.engine import create_engine, transaction
-from app.terminal.ask import run_session
 from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.probability import decide
@@ -21,6 +19,7 @@ from core.session.state import StopRule
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests.sessions import observe
 from tests.small import ensemble_of
+from tests.talks import play
 
 ROWS = 80
 
@@ -462,27 +461,6 @@ def odd_ensemble(*features):
         for i, one in enumerate(features)
     ]
     return ensemble_of(stumps, Catalogue(features))
-
-
-def play(ensemble, *lines, is_terminal=False):
-    rest = iter(lines)
-
-    def read_line(_prompt):
-        try:
-            return next(rest)
-        except StopIteration:
-            raise EOFError from None
-
-    said = io.StringIO()
-    state = run_session(
-        ensemble,
-        machine.start(ensemble, None),
-        Console(file=said),
-        read_line,
-        is_terminal=is_terminal,
-        goes_on=True,
-    )
-    return state, said.getvalue()
 
 
 SIGNS = Feature("sign", "category", categories=("go", "list", "stop", "x = y"))

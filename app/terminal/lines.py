@@ -1,0 +1,142 @@
+"""What a typed line says: whose answer it is, and which value or outcome."""
+
+from rich.console import Console
+from rich.markup import escape
+
+from app.terminal.transcript import say_value
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
+from core.session.answers import parse_answer
+from core.session.state import Answer, Outcome
+from core.table.catalogue import Catalogue, Feature
+from core.table.cells import parse_number
+
+OUTCOMES: dict[str, Outcome] = {
+    "not available": "unavailable",
+    "unavailable": "unavailable",
+    "na": "unavailable",
+    "refused": "refused",
+    "unknown": "unknown",
+    "ordered": "ordered",
+}
+
+COMMANDS = ("help", "?", "list", "stop", "undo")
+
+# Of a longer list of categories so many are shown at the prompt.
+N_SHOWN = 6
+
+
+def find_answer(
+    ensemble: Ensemble, asked: int | None, line: str
+) -> tuple[int, str] | None:
+    """Find the feature that a line answers, and how; None for a command.
+
+    Commands give way to a category of the same name.
+    """
+    if asked is not None:
+        feature = ensemble.catalogue.features[asked]
+        if line in feature.categories:
+            return asked, line
+    named = split_named(ensemble.catalogue, line)
+    if named is None and asked is not None and line.lower() not in COMMANDS:
+        return asked, line
+    return named
+
+
+def split_named(catalogue: Catalogue, text: str) -> tuple[int, str] | None:
+    """Read `NAME = ANSWER`, the longest name that fits; None if there is none."""
+    parts = text.split("=")
+    for n_parts in range(len(parts) - 1, 0, -1):
+        name = "=".join(parts[:n_parts]).strip()
+        if name in catalogue.feature_idxs:
+            return catalogue.feature_idxs[name], "=".join(parts[n_parts:]).strip()
+    return None
+
+
+def read_answer(ensemble: Ensemble, feature_idx: int, text: str) -> Answer:
+    """Return the answer that a text is; raises RefusedError for none."""
+    feature = ensemble.catalogue.features[feature_idx]
+    outcome = OUTCOMES.get(text.lower())
+    if outcome is not None and text not in feature.categories:
+        return Answer(feature_idx, outcome)
+    if feature.type == "category":
+        text = find_category(feature, text)
+    return Answer(feature_idx, "value", parse_answer(feature, text))
+
+
+def find_category(feature: Feature, text: str) -> str:
+    """Return the category that a text means: itself, its number, or how it begins.
+
+    In any case of letters. Neither number nor beginning where categories are numbers
+    themselves. A text that means none stays as it is. Raises RefusedError where two
+    begin so.
+    """
+    known = feature.categories
+    if not text or is_known(feature, text):
+        return text
+    same = [one for one in known if one.casefold() == text.casefold()]
+    if len(same) == 1:
+        return same[0]
+    if not is_numbered(feature):
+        return text
+    if text.isdecimal() and 1 <= int(text) <= len(known):
+        return known[int(text) - 1]
+    fits = [one for one in known if one.casefold().startswith(text.casefold())]
+    if len(fits) > 1:
+        rule = f"may be {' or '.join(fits)}: type more of it"
+        raise RefusedError([Refusal(feature.name, rule, repr(text))])
+    return fits[0] if fits else text
+
+
+def is_known(feature: Feature, category: str) -> bool:
+    """Whether training saw a category; it may have had white space around it."""
+    return category in (*feature.categories, *map(str.strip, feature.categories))
+
+
+def is_numbered(feature: Feature) -> bool:
+    """Whether categories have numbers: not where one is a number itself."""
+    return all(parse_number(one) is None for one in feature.categories)
+
+
+def find_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
+    """Return what is odd about a value, which it would be a pity to pay for."""
+    feature = ensemble.catalogue.features[answer.feature_idx]
+    if answer.value is None:
+        return None
+    if feature.type == "category":
+        is_new = not is_known(feature, find_category(feature, text))
+        return "Training saw no such category." if is_new else None
+    low, high = feature.value_range or (answer.value, answer.value)
+    if low <= answer.value <= high:
+        return None
+    ends = (say_value(ensemble, answer.feature_idx, end) for end in (low, high))
+    return f"Training saw {' to '.join(ends)} only."
+
+
+def hint(feature: Feature) -> str:
+    """What an answer looks like."""
+    if feature.type == "boolean":
+        return "yes / no"
+    if feature.type == "category":
+        shown = " / ".join(list_categories(feature)[:N_SHOWN])
+        is_whole = len(feature.categories) <= N_SHOWN
+        return shown if is_whole else f"{shown} / ... (? for all)"
+    return feature.unit or "a number"
+
+
+def list_categories(feature: Feature) -> list[str]:
+    """Return the categories, with their numbers where they have some."""
+    if not is_numbered(feature):
+        return list(feature.categories)
+    return [f"{number} {one}" for number, one in enumerate(feature.categories, 1)]
+
+
+def say_choices(console: Console, ensemble: Ensemble, feature_idx: int) -> None:
+    """Say what may be answered, all of it."""
+    feature = ensemble.catalogue.features[feature_idx]
+    lines = list_categories(feature) if feature.type == "category" else [hint(feature)]
+    if feature.value_range:
+        ends = (say_value(ensemble, feature_idx, end) for end in feature.value_range)
+        lines = [f"a number; training saw {' to '.join(ends)}"]
+    for line in lines:
+        console.print(f"   {escape(line)}")

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from itertools import cycle
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,9 @@ COLOURS = """
 
 # Width and height in inches of 72 points; of charts side by side the second.
 WIDE, SMALL = (5.6, 3.2), (3.4, 2.8)
+# Letters of a title, in a small chart.
+LINE = 34
+
 STYLES: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "askless",
@@ -111,6 +115,50 @@ def reliability_chart(bins: Sequence[ReliabilityBin], said: str, title: str) -> 
         axes.grid(color=INK, alpha=0.12, lw=0.6)
 
     return draw_chart(paint, f"What came against the chance of {said}, {title}", SMALL)
+
+
+class Effect(NamedTuple):
+    """What the answers to one question do to the chances of classes."""
+
+    title: str
+    #: of a number the values, ascending; else how the answers are called
+    answers: Sequence[float] | Sequence[str]
+    #: (n_answers, n_classes)
+    chances: FloatArray
+    #: (n_classes,); without an answer
+    without: FloatArray
+    #: whether the chance jumps between two values, or goes from one to the next
+    has_steps: bool
+
+
+def effect_chart(effect: Effect, classes: Sequence[str]) -> str:
+    """Draw the chance of each class by answer; dashed what it is without one."""
+
+    def paint(axes: "Axes") -> None:
+        is_number = not isinstance(effect.answers[0], str)
+        for position, (colour, name) in enumerate(zip(SERIES, classes, strict=False)):
+            chances = 100 * effect.chances[:, position]
+            axes.axhline(100 * effect.without[position], color=colour, lw=0.8, ls="--")
+            if is_number:
+                style = "steps-mid" if effect.has_steps else "default"
+                answers = np.array(effect.answers)
+                axes.plot(answers, chances, color=colour, label=name, drawstyle=style)
+            else:
+                axes.plot(range(len(chances)), chances, "o", color=colour, label=name)
+        if not is_number:
+            turn, side = (30, "right") if len(effect.answers) > 2 else (0, "center")
+            names = [str(one) for one in effect.answers]
+            axes.set_xticks(range(len(names)), names, rotation=turn, ha=side)
+            axes.set_xlim(-0.5, len(effect.answers) - 0.5)
+        axes.set(ylim=(0, 100), ylabel="chance (%)")
+        axes.set_title(fill(effect.title, LINE), fontsize=10)
+        if len(classes) == 1:
+            axes.set_ylabel(f"chance of {classes[0]} (%)")
+        else:
+            axes.legend(fontsize=8)
+        axes.grid(color=INK, alpha=0.12, lw=0.6)
+
+    return draw_chart(paint, f"Chances by {effect.title}", SMALL)
 
 
 def purchases_chart(

@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 
 from app.charts import NamedCurve
+from app.terminal.effects import effects_part
 from app.terminal.html import html_page, html_table
 from app.terminal.measured import Measured, measured_parts
 from app.wording import money, percent, price_words
@@ -41,6 +42,7 @@ def report_page(
         parts += measured_parts(Measured(ensemble, curves))
     parts.append("<h2>What it asks, if every answer comes</h2>")
     parts += [budget_section(ensemble, curve, budget) for budget in shown]
+    parts += effects_part(ensemble)
     return html_page(model.name, parts)
 
 

@@ -10,9 +10,15 @@ from xml.etree import ElementTree
 from app.charts import NamedCurve
 from app.documents.files import model_text
 from app.terminal.report import report_page
+from app.terminal.transcript import say_value
+from app.wording import percent
+from core.model.ensemble import Ensemble
 from core.model.figures import Estimate, Figures, ReliabilityBin
+from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
+from core.session.effects import find_effects
 from tests.app.clinic import clinic
+from tests.small import ensemble_of
 
 UNIT = 1_000_000
 CURVE = Curve(
@@ -23,6 +29,11 @@ CURVE = Curve(
     max_spends=(0, 2 * UNIT, 4 * UNIT),
     n_samples=100,
 )
+
+
+def short() -> Ensemble:
+    """A model that reads the age alone: one chart of effects is soon drawn."""
+    return replace(clinic(), hypotheses=clinic().hypotheses[:1], alphas=(1.0,))
 
 
 class Tags(HTMLParser):
@@ -42,7 +53,7 @@ def words(page: str) -> str:
 
 
 def test_page_tells_what_is_bought_for_each_budget_named() -> None:
-    page = report_page(Model("m", clinic(), "disease", curve=CURVE), [14 * UNIT, None])
+    page = report_page(Model("m", short(), "disease", curve=CURVE), [14 * UNIT, None])
 
     told = words(page)
     assert "14.00 CAD: errs in 30 % of cases (22 % to 40 %)" in told
@@ -51,27 +62,27 @@ def test_page_tells_what_is_bought_for_each_budget_named() -> None:
 
 
 def test_budgets_are_those_of_the_curve_where_none_are_named() -> None:
-    told = words(report_page(Model("m", clinic(), "disease", curve=CURVE)))
+    told = words(report_page(Model("m", short(), "disease", curve=CURVE)))
 
     assert "2.00 CAD: errs in 30 %" in told
     assert told.count("errs in") == 2
 
 
 def test_model_without_a_curve_has_a_page_of_parts_of_the_whole_price() -> None:
-    page = report_page(Model("m", clinic(), "disease"))
+    page = report_page(Model("m", short(), "disease"))
 
     assert page.count("<section>") == 5
     assert "errs in" not in page
-    assert "<svg" not in page
+    assert "Error against spend" not in page
 
 
 def test_budget_below_every_price_says_so() -> None:
-    assert "It pays for nothing." in report_page(Model("m", clinic(), "d"), [1])
+    assert "It pays for nothing." in report_page(Model("m", short(), "d"), [1])
 
 
 def test_names_are_shown_as_they_are_written() -> None:
     classes = (replace(clinic().classes[0], display="<b>&"), clinic().classes[1])
-    model = Model("<i>", replace(clinic(), classes=classes), "disease", curve=CURVE)
+    model = Model("<i>", replace(short(), classes=classes), "disease", curve=CURVE)
 
     page = report_page(model)
 
@@ -101,7 +112,7 @@ WHOLE = replace(
 
 
 def test_page_has_figures_and_purchases_as_charts_and_as_tables() -> None:
-    page = report_page(Model("m", clinic(), "disease", curve=WHOLE))
+    page = report_page(Model("m", short(), "disease", curve=WHOLE))
 
     told = words(page)
     assert "0.750 (.60–.85)" in told
@@ -109,25 +120,22 @@ def test_page_has_figures_and_purchases_as_charts_and_as_tables() -> None:
     assert "expected cost" not in told
     assert "budget 2.00" in told
     assert "Age|0 %|100 %|100 %" in told.replace("\n", "")
-    # Error; two budgets' reliability, from the first that buys on; purchases.
-    assert page.count("<svg") == 4
+    # Error; two budgets' reliability, from the first that buys on; purchases; effects.
+    assert page.count("<svg") == 5
 
 
 def test_rows_of_a_table_stand_beside_those_of_training() -> None:
     tested = NamedCurve("new.csv", replace(WHOLE, n_samples=7))
 
-    told = words(report_page(Model("m", clinic(), "d", curve=WHOLE), tested=tested))
-    alone = words(report_page(Model("m", clinic(), "d"), tested=tested))
+    told = words(report_page(Model("m", short(), "d", curve=WHOLE), tested=tested))
 
     for part in ("Chances and labels: ", "How often each feature is asked: "):
         assert f"{part}held-out rows of training, 100 rows" in told
         assert f"{part}new.csv, 7 rows" in told
-        assert f"{part}new.csv, 7 rows" in alone
-    assert "held-out" not in alone
 
 
 def test_page_needs_nothing_else_and_fits_dark_rooms_and_phones() -> None:
-    page = report_page(Model("m", clinic(), "disease", curve=WHOLE))
+    page = report_page(Model("m", short(), "disease", curve=WHOLE))
 
     addresses = re.findall(r'(?:href|src)="(?!#)[^"]*"|url\((?!#)', page)
     assert addresses == []
@@ -139,14 +147,40 @@ def test_page_needs_nothing_else_and_fits_dark_rooms_and_phones() -> None:
     assert re.findall(r"#[0-9a-f]{6}\b(?=[;\"])", drawn) == []
 
 
+def test_page_tells_what_each_answer_does() -> None:
+    ensemble = clinic()
+    found = find_effects(ensemble)
+
+    told = words(report_page(Model("m", ensemble, "disease"))).replace("\n", "")
+
+    assert f"with all of these: ill {percent(found.typical[1])}." in told
+    for one in found.features:
+        feature = ensemble.catalogue.features[one.feature_idx]
+        first, last = percent(one.chances[0, 1]), percent(one.chances[-1, 1])
+        answer = say_value(ensemble, one.feature_idx, one.values[0])
+        assert f"{feature.title}|{answer}|{first}|" in told
+        assert f"not available|{last}|" in told
+
+
+def test_effects_of_several_classes_are_drawn_for_each() -> None:
+    stump = Stump(0, 0.5, (1, -1, -1))
+    ensemble = ensemble_of([stump], n_classes=3)
+
+    page = report_page(Model("m", ensemble, "y"))
+
+    told = words(page).replace("\n", "")
+    assert "chance of class 0|chance of class 1|chance of class 2" in told
+    assert "var(--series-3)" in page[page.index("<svg") :]
+
+
 def test_same_page_is_written_again_to_the_byte() -> None:
-    model = Model("m", clinic(), "disease", curve=WHOLE)
+    model = Model("m", short(), "disease", curve=CURVE)
 
     assert report_page(model) == report_page(model)
 
 
 def test_command_measures_rows_of_a_table_too(run: Callable, tmp_path: Path) -> None:
-    (tmp_path / "m.json").write_text(model_text(Model("m", clinic(), "disease")))
+    (tmp_path / "m.json").write_text(model_text(Model("m", short(), "disease")))
     rows = ["age,sex,chol,fbs,ecg,echo1,echo2,disease"]
     rows += [f"{30 + 5 * n},male,200,true,1,1,2,{n % 2}" for n in range(9)]
     (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
@@ -157,11 +191,12 @@ def test_command_measures_rows_of_a_table_too(run: Callable, tmp_path: Path) -> 
     assert finished.code == 0
     told = words((tmp_path / "m.html").read_text())
     assert "How often each feature is asked: rows.csv, 9 rows" in told
+    assert "held-out" not in told
     assert "Age|100 %|100 %" in told.replace("\n", "")
 
 
 def test_command_writes_the_page(run: Callable, tmp_path: Path) -> None:
-    (tmp_path / "m.json").write_text(model_text(Model("m", clinic(), "disease")))
+    (tmp_path / "m.json").write_text(model_text(Model("m", short(), "disease")))
 
     finished = run(
         "report", tmp_path / "m.json", "--budgets", "3,inf", "-o", tmp_path / "m.html"

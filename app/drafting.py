@@ -7,7 +7,7 @@ from typing import Any
 
 from app.ingest import to_columns
 from app.price_tables import PriceTable, read_prices
-from core.errors import RefusedError
+from core.errors import Refusal, RefusedError
 from core.table.cells import is_unnamed
 from core.table.check import read_target
 from core.table.columns import unknown_column
@@ -31,6 +31,8 @@ def draft_spec(table: Any, target: str, name: str, prices: Path | None) -> SpecD
     columns = to_columns(table, [target])
     if target not in columns:
         raise RefusedError([unknown_column("--target", target, columns)])
+    if table.num_rows == 0:
+        raise RefusedError([Refusal("table", "must have at least one row")])
     classes, targets, refusals = read_target(columns[target], TableSpec(target))
     if refusals:
         raise RefusedError(refusals)

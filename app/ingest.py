@@ -47,10 +47,18 @@ def read_columns(
 
 def to_columns(table: Any, text: Collection[str] = ()) -> dict[str, Column]:
     """Turn a pyarrow table into columns; see `read_columns`."""
-    return {
-        name: to_column(table.column(name), keep_text=name in text)
-        for name in table.column_names
-    }
+    columns: dict[str, Column] = {}
+    refusals = []
+    for name in table.column_names:
+        cells = table.column(name)
+        try:
+            columns[name] = to_column(cells, keep_text=name in text)
+        except pa.ArrowException:
+            rule = "must hold numbers, words, days or true and false: leave it out"
+            refusals.append(Refusal(f"column {name}", rule, str(cells.type)))
+    if refusals:
+        raise RefusedError(refusals)
+    return columns
 
 
 def read_table(source: Source, memory: int | None = None) -> Any:

@@ -229,12 +229,15 @@ def read_target(
     refusals = []
     missing = [row for row, cell in enumerate(cells) if cell is None]
     if missing:
-        refusals.append(cell_refusal(spec.target, "must not be empty", missing, cells))
+        rule = "must not be empty: leave such rows out"
+        refusals.append(cell_refusal(spec.target, rule, missing, cells))
     labels = sorted({cell for cell in cells if cell is not None})
     if not 2 <= len(labels) <= MAX_CLASSES:
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
         found = f"{len(labels)} ({shown})" if labels else "none"
         rule = f"must have 2 to {MAX_CLASSES} classes"
+        if len(labels) > MAX_CLASSES:
+            rule += ", not numbers: part them into ranges"
         refusals.append(Refusal(f"target {spec.target}", rule, found))
         return (), np.zeros(len(cells), np.int64), refusals
     refusals += check_labels(labels, spec)

@@ -73,10 +73,15 @@ def cell_refusal(
     """Refuse cells of a column, naming the first few rows."""
     first, n_more = rows[:MAX_EXAMPLES], len(rows[MAX_EXAMPLES:])
     tail = f" and {n_more} more" if n_more else ""
-    shown = (f"{describe(cells[row])} in row {row + 1}" for row in first)
+    shown = (f"{describe_cell(cells[row])} in row {row + 1}" for row in first)
     numbers = ", ".join(str(row + 1) for row in first)
     named = f"row{'s' * (len(rows) > 1)} {numbers}{tail}"
     return Refusal(f"column {name}", rule, ", ".join(shown) + tail, named)
+
+
+def describe_cell(cell: str | None) -> str:
+    """Show a wrong cell briefly."""
+    return "nothing" if cell is None else describe(cell)
 
 
 def infer_type(column: Column, missing: Collection[str] = ()) -> FeatureType:

@@ -168,6 +168,18 @@ def test_memory_that_runs_out_while_reading_is_told():
         read_columns(Exhausted())
 
 
+def test_columns_of_lists_are_refused_by_name():
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pa.table({"a": [[1]], "b": [1], "c": [{"x": 1}]}), file)
+    file.seek(0)
+
+    with pytest.raises(RefusedError) as caught:
+        read_columns(file)
+
+    assert [one.field for one in caught.value.refusals] == ["column a", "column c"]
+    assert "must hold numbers, words, days" in str(caught.value)
+
+
 def test_ragged_rows_are_named():
     found = refused(b"a,b\n1,2\n1,2,3\n1\n4,5\n")
 

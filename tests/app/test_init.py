@@ -109,9 +109,17 @@ def draft(table, prices=None):
 TABLE = "a,b,c,y\n" + "".join(f"{k % 7},{k % 5},{k % 3},{k % 2}\n" for k in range(30))
 
 
-def test_target_with_empty_cells_is_refused():
-    with pytest.raises(RefusedError, match="column y: must not be empty"):
-        draft(TABLE + "1,1,1,\n")
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("a,y\n", "table: must have at least one row"),
+        ("a,y\n1,p\n2,\n", "must not be empty: leave such rows out; found nothing"),
+        ("a,y\n1,p\n2,p\n", "target y: must have 2 to 1000 classes; found 1"),
+    ],
+)
+def test_table_that_can_not_be_trained_on_is_refused(table, words):
+    with pytest.raises(RefusedError, match=words):
+        draft(table)
 
 
 def priced(tmp_path, text):

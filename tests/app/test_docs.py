@@ -3,26 +3,35 @@
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import BaseModel
 
+from app.cli import load_command
 from app.documents.spec import SpecDocument, SpecParams, SpecSelection
 from app.main import create_app
 from app.problems import KINDS
 from app.settings import Settings
 from app.terminal.demo import demo_training, load_demo
+from app.terminal.figures import MEANINGS
+from app.terminal.measured import name_figure
 from app.terminal.show import pull
+from core.model.hypotheses import Stump
 from core.parameters import Parameter, parameters
 from core.pipeline.spec import AUTO_NAMES
 from core.selection.params import SelectionParams
 from core.session import machine
+from core.session.figures import ScoredRows, find_figures
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
+from tests.small import ensemble_of
 
 ROOT = Path(__file__).resolve().parents[2]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+FIGURES = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -160,3 +169,35 @@ def test_parameters_are_listed_as_their_fields_say(shape: type[BaseModel]) -> No
     ]
 
     assert [row for row in listed if row in expected] == expected
+
+
+def test_ten_patients_have_the_figures_that_are_told() -> None:
+    told = {cells[0]: cells[1:] for cells in rows(FIGURES)}
+    chances = np.array(told["chance"], np.float64)
+    targets = np.array(told["disease"], np.int64)
+    both = np.column_stack((1 - chances, chances))[:, None]
+    scored = ScoredRows(targets, np.full(10, 0.1), np.arange(10), both)
+    plain = ensemble_of([Stump(0, 0.5, (1,))])
+    priced = replace(plain, error_costs=((0, 1), (5, 0)))
+
+    (found,) = find_figures(plain, scored)
+    (cheap,) = find_figures(priced, scored)
+    (half,) = find_figures(priced, scored, 0.5)
+
+    assert float(told["error"][0]) == np.mean((chances >= 0.5) != targets)
+    for name in MEANINGS.keys() - {"expected_cost"}:
+        written = told[name_figure(name).replace("calib.", "calibration")][0]
+        assert written == f"{getattr(found, name).value:.3f}", name
+    assert cheap.sensitivity is not None
+    assert cheap.sensitivity.value == 1.0
+    for one in (cheap.specificity, cheap.expected_cost, half.expected_cost):
+        assert one is not None
+        assert f" {one.value:.3f}" in " ".join(FIGURES.split())
+
+
+def test_each_option_of_the_figures_page_is_there() -> None:
+    named = re.findall(r"askless (\w+) .*?(--[a-z-]+)", FIGURES)
+    assert len(named) > 1
+    for command, option in named:
+        options = [one for it in load_command(command).params for one in it.opts]
+        assert option in options

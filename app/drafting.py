@@ -39,6 +39,11 @@ def draft_spec(table: Any, target: str, name: str, prices: Path | None) -> SpecD
     named = [one for one in columns if one != target and not is_unnamed(one)]
     priced = PriceTable() if prices is None else read_prices(prices, named)
     drafts = [draft_column(one, columns[one], targets, len(classes)) for one in named]
+    drafts += [
+        ColumnDraft(one, "number", reason="an index, without a name")
+        for one in columns
+        if is_unnamed(one) and one != target
+    ]
     labels = [one.label for one in classes]
     spec: dict[str, Any] = {"name": name, "target": target}
     spec |= {"positive": labels[1]} if len(labels) == 2 else {}

@@ -12,6 +12,8 @@ from core.table.catalogue import OTHER, UNSEEN, Feature, FeatureType
 
 #: Begins the names of columns that have none, as pandas gives them.
 UNNAMED = "Unnamed: "
+# And as it calls an index in Parquet.
+INDEX = "__index_level_"
 #: Missing wherever they stand.
 MISSING_WORDS = (
     *("", "NA", "N/A", "n/a", "#N/A", "<NA>"),
@@ -52,7 +54,7 @@ def is_gap(cell: str) -> bool:
 
 def is_unnamed(name: str) -> bool:
     """Whether a column has no name of its own: an index, most often."""
-    return name.startswith(UNNAMED)
+    return name.startswith((UNNAMED, INDEX))
 
 
 def infer_cells(cells: Iterable[str | None]) -> FeatureType:

@@ -44,6 +44,7 @@ def test_spec_of_a_messy_table_passes_check_without_editing(messy, started, run)
 
     assert (finished.code, checked.code) == (0, 0)
     assert checked.out.splitlines()[-1].endswith("ready to train")
+    assert checked.err == ""
 
 
 def test_spec_of_a_messy_table_finds_the_clean_types(started):
@@ -56,7 +57,7 @@ def test_spec_of_a_messy_table_finds_the_clean_types(started):
 
     # 0 and 1 are numbers until somebody says that they are booleans.
     assert found == {k: "number" if v == "boolean" else v for k, v in clean.items()}
-    assert spec["ignore"] == ["patient_id", "seen"]
+    assert spec["ignore"] == ["patient_id", "seen", "Unnamed: 0"]
     assert "-999" in spec["features"][0]["missing"]
 
 

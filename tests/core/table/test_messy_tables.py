@@ -111,11 +111,12 @@ def test_columns_to_ignore_are_no_features_and_not_warned_of(wanted):
     assert checked.warnings == ()
 
 
-def test_columns_without_a_name_are_ignored_with_a_word():
-    checked = check(table(**{"Unnamed: 0": number(1, 2, 3, 4)}))
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
+def test_columns_without_a_name_are_ignored_with_a_word(name):
+    checked = check(table(**{name: number(1, 2, 3, 4)}))
 
     assert [one.name for one in checked.dataset.catalogue.features] == ["a"]
-    assert checked.warnings == ("ignored columns: Unnamed: 0 (has no name)",)
+    assert checked.warnings == (f"ignored columns: {name} (has no name)",)
 
 
 def test_column_without_a_name_may_be_listed():

@@ -76,6 +76,10 @@ COMMANDS = {
         *("models", "ask_case"),
         "Work through one case in the terminal, or with piped answers.",
     ),
+    "show": CommandEntry(
+        *("explaining", "show_model"),
+        "Show what a model buys, what that is worth, and what each answer does.",
+    ),
     "report": CommandEntry(
         *("measures", "report_model"),
         "Write a page with charts: what a model asks per budget, and how good it is.",

@@ -1,0 +1,61 @@
+"""The command `show`: a model explained."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from app.cli.options import ModelFile, Policy, output, parse_budget, parse_policy
+from app.documents import files
+from app.terminal import show
+from app.terminal.explained import (
+    budget_table,
+    explained_json,
+    list_purchases,
+    purchase_table,
+    say_effects,
+)
+from core.errors import Refusal, RefusedError
+from core.session.effects import find_effects
+
+OneBudget = Annotated[
+    str | None,
+    typer.Option(help="What this budget buys, in order; else from which budget what."),
+]
+FeatureName = Annotated[
+    str | None, typer.Option("--feature", help="Only this one, with all its values.")
+]
+
+
+def show_model(
+    model: ModelFile,
+    budget: OneBudget = None,
+    feature: FeatureName = None,
+    policy: Policy = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    stored = files.load_model(model)
+    ensemble = stored.ensemble
+    limit = None if budget is None else parse_budget(budget, "--budget")
+    named = None
+    if feature is not None:
+        named = ensemble.catalogue.feature_idxs.get(feature)
+        if named is None:
+            rule = "must be a feature of the model"
+            raise RefusedError([Refusal("--feature", rule, repr(feature))])
+    effects = find_effects(ensemble, limit, parse_policy(policy, ensemble))
+    purchases = list_purchases(stored, limit)
+    if as_json:
+        told = explained_json(stored, purchases, effects)
+        sys.stdout.write(json.dumps(told) + "\n")
+        return
+    if named is not None and named not in [one.feature_idx for one in effects.features]:
+        rule = "is not bought: nothing to show"
+        raise RefusedError([Refusal("--feature", rule, repr(feature))])
+    output.print(escape(show.model_summary(stored)))
+    if named is None:
+        table = budget_table(stored) if budget is None else None
+        output.print(table or purchase_table(stored, purchases))
+    say_effects(output, ensemble, effects, named)

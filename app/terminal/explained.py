@@ -1,0 +1,264 @@
+"""What a model buys, what that is worth, and what each answer does: `askless show`."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from app.terminal.show import right, titled
+from app.terminal.transcript import say_value
+from app.wording import money, percent
+from core.model.ensemble import Ensemble
+from core.model.model import Curve, Model
+from core.model.values import list_cuts, middle_values
+from core.session.effects import Effects, FeatureEffect
+from core.session.outline import outline
+from core.session.steps import choose_class
+from core.table.prices import from_micros, total_cost
+
+# Of a feature with more values so many are shown, unless it is named.
+MAX_VALUES = 10
+
+# Budgets tried where a model has no curve.
+N_TRIED = 8
+
+SCORECARD = (
+    "An additive scorecard: the points are log odds of {name}. Begin at {base:+.2f} "
+    "and add those of each answer, whatever the others are, once all are answered."
+)
+TYPICAL = (
+    "Chances are those of a typical case, whose other answers are middle ones (a model "
+    "keeps no rows): {values}. All middle: {chance}."
+)
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """What is bought next, what was spent then, and the error of sessions so dear."""
+
+    feature_idxs: tuple[int, ...]
+    price: int
+    spent: int
+    #: on held-out rows, under a budget of what was spent; None: the model has no curve
+    error_before: float | None
+    error_after: float | None
+
+
+def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
+    """Return what a session buys in which every answer comes and is a middle one."""
+    found, spent = [], 0
+    for question in outline(model.ensemble, budget):
+        before, spent = error_within(model.curve, spent), spent + question.price
+        after = error_within(model.curve, spent)
+        pair = question.feature_idxs, question.price
+        found.append(Purchase(*pair, spent, before, after))
+    return found
+
+
+def error_within(curve: Curve | None, spent: int) -> float | None:
+    """Return the error under the largest budget of a curve that is spent by then."""
+    return None if curve is None else curve.errors_calibrated[curve.place_at(spent)]
+
+
+def purchase_table(model: Model, purchases: Sequence[Purchase]) -> Table:
+    """Return what is bought under a budget, in order, and what it is worth."""
+    catalogue = model.ensemble.catalogue
+    table = titled(
+        "What is bought, if every answer comes",
+        right("#"),
+        Column("feature"),
+        right(f"price{f' ({catalogue.cost_unit})' if catalogue.cost_unit else ''}"),
+        right("spent"),
+        right("error before"),
+        right("error after"),
+    )
+    for number, one in enumerate(purchases, 1):
+        titles = ", ".join(catalogue.features[idx].title for idx in one.feature_idxs)
+        errors = (
+            "" if error is None else f"{100 * error:.1f} %"
+            for error in (one.error_before, one.error_after)
+        )
+        row = (str(number), escape(titles), money(one.price), money(one.spent))
+        table.add_row(*row, *errors)
+    table.caption = (
+        "Error of sessions on held-out rows under a budget of what is spent by then."
+    )
+    table.caption_justify = "left"
+    return table
+
+
+def budget_table(model: Model) -> Table:
+    """Return from which budget on what is bought, and the error that is left then."""
+    catalogue, curve = model.ensemble.catalogue, model.curve
+    table = titled(
+        "What a budget buys, if every answer comes",
+        right(f"from{f' ({catalogue.cost_unit})' if catalogue.cost_unit else ''}"),
+        Column("buys"),
+        right("error"),
+    )
+    known: list[set[int]] = []
+    for budget in list_limits(model):
+        bought = [
+            idx for one in outline(model.ensemble, budget) for idx in one.feature_idxs
+        ]
+        if known and set(bought) == known[-1]:
+            continue
+        known.append(set(bought))
+        names = ", ".join(catalogue.features[idx].title for idx in bought)
+        error = error_within(curve, budget)
+        shown = "" if error is None else f"{100 * error:.1f} %"
+        table.add_row(money(budget), escape(names or "nothing"), shown)
+    return table
+
+
+def list_limits(model: Model) -> list[int]:
+    """Return the budgets of the curve, or parts of what everything costs."""
+    if model.curve is not None:
+        return [one for one in model.curve.budgets if one is not None]
+    most = total_cost(model.ensemble.catalogue)
+    return [most * part // N_TRIED for part in range(N_TRIED + 1)]
+
+
+def say_effects(
+    console: Console, ensemble: Ensemble, effects: Effects, named: int | None
+) -> None:
+    """Say what the values of each feature do; of one that is named all of them."""
+    class_idx = choose_class(effects.typical.tolist())
+    name = ensemble.classes[class_idx].display
+    middles = middle_values(ensemble)
+    bought = [one.feature_idx for one in effects.features]
+    values = ", ".join(
+        f"{ensemble.catalogue.features[idx].title} {say_middle(ensemble, idx, value)}"
+        for idx, value in enumerate(middles)
+        if idx in bought
+    )
+    chance = percent(float(effects.typical[class_idx]))
+    console.print(escape(TYPICAL.format(values=values, chance=chance)))
+    if effects.base is not None:
+        base = float(effects.base[class_idx if effects.base.size > 1 else 0])
+        console.print(escape(SCORECARD.format(name=name, base=base)))
+    for one in effects.features:
+        if named in (None, one.feature_idx):
+            is_whole = named is not None
+            table = effect_table(ensemble, one, class_idx, is_whole=is_whole)
+            console.print(table)
+
+
+def say_middle(ensemble: Ensemble, feature_idx: int, value: float) -> str:
+    """A middle value, rounded; a boolean's may be a share."""
+    is_number = ensemble.catalogue.features[feature_idx].type == "number"
+    middle = float(f"{value:.3g}") if is_number else math.floor(value + 0.5)
+    return say_value(ensemble, feature_idx, middle)
+
+
+def effect_table(
+    ensemble: Ensemble, effect: FeatureEffect, class_idx: int, *, is_whole: bool
+) -> Table:
+    """Return what each value does to the chance of a class, like ones together."""
+    feature = ensemble.catalogue.features[effect.feature_idx]
+    name = ensemble.classes[class_idx].display
+    columns = [Column(escape(feature.unit or "answer")), right(f"chance of {name}")]
+    columns += [] if effect.points is None else [right("points")]
+    table = titled(escape(feature.title), *columns)
+    rows = label_rows(ensemble, effect, class_idx)
+    if len(rows) > MAX_VALUES and not is_whole:
+        places = np.linspace(0, len(rows) - 1, MAX_VALUES).round().astype(int)
+        table.caption = f"{MAX_VALUES} of {len(rows)}; all: --feature {feature.name}"
+        table.caption_justify = "left"
+        rows = [rows[place] for place in places]
+    for label, chance, points in rows:
+        cells = [escape(label), percent(chance)]
+        if effect.points is not None:
+            cells.append("" if math.isnan(points) else f"{points:+.2f}")
+        table.add_row(*cells)
+    return table
+
+
+def label_rows(
+    ensemble: Ensemble, effect: FeatureEffect, class_idx: int
+) -> list[tuple[str, float, float]]:
+    """Return values in words with their chance and points; like neighbours are one."""
+    column = class_idx if effect.points is None or effect.points.shape[1] > 1 else 0
+    points = np.full(effect.values.size, np.nan)
+    if effect.points is not None:
+        points = effect.points[:, column]
+    chances = effect.chances[:, class_idx]
+    cuts = np.unique(list_cuts(ensemble)[effect.feature_idx])
+    feature = ensemble.catalogue.features[effect.feature_idx]
+    is_parted = feature.type == "number" and cuts.size == effect.values.size - 2
+    edges = np.array([-np.inf, *cuts, np.inf])
+    rows: list[tuple[str, float, float]] = []
+    start = 0
+    for place, value in enumerate(effect.values.tolist()):
+        if math.isnan(value):
+            rows.append(("not available", float(chances[place]), math.nan))
+            continue
+        is_last = place + 2 == effect.values.size
+        told = float(chances[place]), float(points[place])
+        if not is_parted:
+            rows.append((say_value(ensemble, effect.feature_idx, value), *told))
+        elif is_last or told != (chances[place + 1], points[place + 1]):
+            rows.append((say_range(edges[start], edges[place + 1]), *told))
+            start = place + 1
+    return rows
+
+
+def say_range(low: float, high: float) -> str:
+    """Numbers above one end, up to the other."""
+    if math.isinf(low) and math.isinf(high):
+        return "any"
+    if math.isinf(low):
+        return f"up to {high:g}"
+    return f"above {low:g}" if math.isinf(high) else f"above {low:g} to {high:g}"
+
+
+def explained_json(
+    model: Model, purchases: Sequence[Purchase], effects: Effects
+) -> dict[str, Any]:
+    """The same for programs; the last value of each feature, null, is not available."""
+    catalogue, classes = model.ensemble.catalogue, model.ensemble.classes
+    names = [feature.name for feature in catalogue.features]
+    labels = [one.label for one in classes]
+    return {
+        "purchases": [
+            {
+                "features": [names[idx] for idx in one.feature_idxs],
+                "price": from_micros(one.price),
+                "spent": from_micros(one.spent),
+                "error_before": one.error_before,
+                "error_after": one.error_after,
+            }
+            for one in purchases
+        ],
+        "labels": labels,
+        "typical": effects.typical.tolist(),
+        "base": None if effects.base is None else effects.base.tolist(),
+        "effects": [
+            {
+                "feature": names[one.feature_idx],
+                "values": [
+                    None
+                    if math.isnan(value)
+                    else say_plain(model.ensemble, one.feature_idx, value)
+                    for value in one.values.tolist()
+                ],
+                "chances": one.chances.tolist(),
+                # Without the row of no value, which has no points.
+                "points": None if one.points is None else one.points[:-1].tolist(),
+            }
+            for one in effects.features
+        ],
+    }
+
+
+def say_plain(ensemble: Ensemble, feature_idx: int, value: float) -> object:
+    """A value as JSON has it."""
+    feature = ensemble.catalogue.features[feature_idx]
+    if feature.type == "category":
+        return feature.categories[int(value)]
+    return bool(value) if feature.type == "boolean" else value

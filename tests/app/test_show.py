@@ -1,0 +1,183 @@
+"""`askless show`: purchases, what they are worth, and what each answer does."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.documents import files
+from app.terminal.explained import error_within, list_purchases
+from core.model.hypotheses import Stump
+from core.model.model import Curve, Model
+from core.table.catalogue import Catalogue, Feature
+from tests.panels import make_ladder
+from tests.small import ensemble_of
+
+UNIT = 1_000_000
+FEATURES = (
+    Feature("age", label="Age", unit="years", value_range=(20.0, 90.0)),
+    Feature("kind", "category", cost=2 * UNIT, categories=("p", "q", "r")),
+    Feature("ill", "boolean", cost=3 * UNIT),
+)
+STUMPS = [
+    Stump(0, 40.0, (1,)),
+    Stump(0, 60.0, (-1,)),
+    Stump(1, 1.0, (1,), is_category=True),
+    Stump(2, 0.5, (1,)),
+]
+CURVE = Curve(
+    budgets=(0, UNIT, 3 * UNIT, None),
+    errors=(0.4, 0.3, 0.2, 0.1),
+    errors_calibrated=(0.4, 0.3, 0.2, 0.1),
+    mean_spends=(0.0, 1e6, 3e6, 6e6),
+    max_spends=(0, UNIT, 3 * UNIT, 6 * UNIT),
+    n_samples=100,
+)
+
+
+def scored(**fields):
+    ensemble = ensemble_of(STUMPS, Catalogue(FEATURES, cost_unit="EUR"), **fields)
+    return Model("scores", ensemble, "y", curve=CURVE)
+
+
+@pytest.fixture
+def shown(run, tmp_path):
+    """Show a model by some options."""
+
+    def show(model, *options):
+        path = tmp_path / "model.json"
+        path.write_text(files.model_text(model))
+        return run("show", path, *options)
+
+    return show
+
+
+def cells_of(text):
+    """The cells of each line of the tables."""
+    lines = (line for line in text.splitlines() if line.startswith("│"))
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+
+
+def test_purchases_have_the_error_before_and_after():
+    purchases = list_purchases(scored(), 3 * UNIT)
+
+    told = [(one.price, one.spent, one.error_before) for one in purchases]
+    assert told == [(UNIT, UNIT, 0.4), (2 * UNIT, 3 * UNIT, 0.3)]
+    assert [one.error_after for one in purchases] == [0.3, 0.2]
+
+
+def test_error_is_that_of_the_largest_budget_that_is_spent():
+    assert error_within(CURVE, 2 * UNIT) == 0.3
+    assert error_within(None, 2 * UNIT) is None
+
+
+def test_show_tells_from_which_budget_what_is_bought(shown):
+    finished = shown(scored())
+
+    rows = cells_of(finished.out)
+    assert finished.code == 0
+    assert rows[:3] == [
+        ["0.00", "nothing", "40.0 %"],
+        ["1.00", "Age", "30.0 %"],
+        ["3.00", "Age, kind", "20.0 %"],
+    ]
+
+
+def test_show_tells_what_a_budget_buys_in_order(shown):
+    rows = cells_of(shown(scored(), "--budget", 3).out)
+
+    assert rows[:2] == [
+        ["1", "Age", "1.00", "1.00", "40.0 %", "30.0 %"],
+        ["2", "kind", "2.00", "3.00", "30.0 %", "20.0 %"],
+    ]
+
+
+def test_stumps_are_shown_as_a_scorecard(shown):
+    finished = shown(scored(), "--budget", 3)
+
+    rows = cells_of(finished.out)
+    assert "An additive scorecard" in finished.out
+    assert [row[::2] for row in rows[2:6]] == [
+        ["up to 40", "+0.00"],
+        ["above 40 to 60", "+4.00"],
+        ["above 60", "+0.00"],
+        ["not available", ""],
+    ]
+
+
+def test_neighbours_that_do_the_same_are_one_row(shown):
+    # The budget pays no kind, so that the cut at 60 after it does not vote.
+    hypotheses = (STUMPS[0], STUMPS[2], STUMPS[1])
+    ensemble = replace(scored().ensemble, hypotheses=hypotheses, alphas=(1.0,) * 3)
+
+    rows = cells_of(shown(Model("m", ensemble), "--budget", 1, "--feature", "age").out)
+
+    assert [row[0] for row in rows] == ["up to 40", "above 40", "not available"]
+
+
+def test_model_without_a_curve_has_no_errors(shown):
+    finished = shown(replace(scored(), curve=None))
+
+    assert ["0.75", "nothing", ""] not in cells_of(finished.out)
+    assert ["0.00", "nothing", ""] in cells_of(finished.out)
+
+
+def test_panels_have_chances_of_a_typical_case(shown):
+    ensemble = scored().ensemble
+    ladder = make_ladder(ensemble, [(0, 2)])
+    ensemble = replace(ensemble, panels=ladder, policy="panels")
+
+    finished = shown(Model("m", ensemble), "--feature", "age")
+
+    rows = cells_of(finished.out)
+    assert "Chances are those of a typical case" in finished.out
+    assert "scorecard" not in finished.out
+    assert [row[0] for row in rows[:2]] == ["20 years", "28.75 years"]
+
+
+def test_many_values_are_thinned_unless_the_feature_is_named(shown):
+    stumps = [Stump(0, float(cut), (1,)) for cut in range(20, 60, 2)]
+    model = Model("m", ensemble_of(stumps, Catalogue(FEATURES)))
+
+    few = shown(model).out
+    whole = shown(model, "--feature", "age").out
+
+    assert "10 of 22; all: --feature age" in few
+    assert len(cells_of(whole)) == 22
+
+
+def test_json_has_points_and_chances_for_programs(shown):
+    told = json.loads(shown(scored(), "--budget", 3, "--json").out)
+
+    first = told["effects"][0]
+    assert [one["features"] for one in told["purchases"]] == [["age"], ["kind"]]
+    assert first["values"] == [20.0, 50.0, 90.0, None]
+    assert np.ravel(first["points"]).tolist() == [0.0, 4.0, 0.0]
+    assert told["effects"][1]["values"] == ["p", "q", "r", None]
+
+
+def test_several_classes_are_told_by_the_most_probable_one(shown):
+    stumps = [Stump(0, 40.0, (1, -1, -1)), Stump(2, 0.5, (-1, 1, -1))]
+    ensemble = ensemble_of(stumps, Catalogue(FEATURES), n_classes=3)
+
+    finished = shown(Model("m", ensemble))
+
+    assert finished.code == 0
+    assert "the points are log odds of" in finished.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--feature", "zz"), "--feature: must be a feature of the model"),
+        (("--feature", "ill", "--budget", 1), "--feature: is not bought"),
+        (("--budget", "much"), "--budget: must be a number from 0"),
+        (("--policy", "magic"), "--policy: must be one of"),
+    ],
+)
+def test_wrong_option_of_show_is_refused(shown, options, words):
+    finished = shown(scored(), *options)
+
+    assert finished.code == 2
+    assert words in finished.err

@@ -1,6 +1,7 @@
 """A first spec for a table that nobody has described yet: the command `init`."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from core.table.check import read_target
 from core.table.columns import unknown_column
 from core.table.draft import ColumnDraft, draft_column
 from core.table.spec import TableSpec
+
+# Columns that a note names.
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -84,18 +88,26 @@ def group_entries(
 
 def write_notes(
     drafts: list[ColumnDraft], priced: PriceTable, has_prices: bool
-) -> list[str]:
-    """Return what was decided, column by column, and what a person should look at."""
-    notes = []
+) -> Iterator[str]:
+    """Yield what was decided and what a person should look at, each with its columns.
+
+    What is the same of many columns is said once.
+    """
+    names: dict[str, list[str]] = {}
     for one in drafts:
-        notes += [f"{one.name}: {note}" for note in one.notes]
+        notes = list(one.notes)
         if one.reason:
-            notes.append(f"{one.name}: ignored, since it is {one.reason}")
+            notes.append(f"ignored, since it is {one.reason}")
         elif has_prices and one.name not in {*priced.costs, *priced.groups}:
-            notes.append(f"{one.name}: has no price, so its cost is 1")
+            notes.append("has no price, so its cost is 1")
         if one.rare:
-            notes.append(f"{one.name}: categories of under {one.rare} rows are `other`")
-    return notes
+            notes.append(f"categories of under {one.rare} rows are `other`")
+        for note in notes:
+            names.setdefault(note, []).append(one.name)
+    for note, named in names.items():
+        n_more = len(named) - MAX_NAMED
+        tail = f" and {n_more} more" if n_more > 0 else ""
+        yield f"{', '.join(named[:MAX_NAMED])}{tail}: {note}"
 
 
 def spec_text(spec: dict[str, Any]) -> str:

@@ -66,8 +66,19 @@ def test_what_was_decided_is_said(started):
 
     assert "note patient_id: ignored, since it is an identifier" in finished.err
     assert "note seen: ignored, since it is dates" in finished.err
-    assert "note age: -999 is taken for missing" in finished.err
+    assert "note age, trestbps, thalach, oldpeak: -999 is taken" in finished.err
     assert "'$5' in row" in finished.err
+
+
+def test_what_is_the_same_of_many_columns_is_said_once():
+    names = [f"c{k}" for k in range(8)]
+    rows = "".join(",".join(["1"] * 8) + f",{k % 2}\n" for k in range(4))
+
+    made = draft(f"{','.join(names)},y\n" + rows)
+
+    assert made.notes == (
+        "c0, c1, c2, c3, c4 and 3 more: ignored, since it is constant",
+    )
 
 
 def test_init_writes_the_same_spec_again(messy, started, run):

@@ -1,22 +1,13 @@
 """The README's commands, extracted and run as they stand."""
 
-import os
-import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.app.serving import serving
+from tests.app.tours import ROOT, blocks, read_page, run, shown
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+README = read_page("README.md")
 
 
 @pytest.fixture(scope="module")
@@ -26,30 +17,10 @@ def folder(tmp_path_factory):
     return place
 
 
-def run(command, folder):
-    binaries = Path(sys.executable).parent
-    environment = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def toured(folder):
     """How each command of the tour ended, in order."""
-    commands = [
-        line.removeprefix("$ ")
-        for block in blocks("console")
-        for line in block.splitlines()
-        if line.startswith("$ ")
-    ]
-    return [run(command, folder) for command in commands]
+    return [run(one.command, folder) for one in shown(README)]
 
 
 def test_commands_of_the_tour_work_in_order(toured, folder):
@@ -60,7 +31,7 @@ def test_commands_of_the_tour_work_in_order(toured, folder):
 
 
 def test_curl_tour_works_against_a_real_server(folder, tmp_path):
-    (tour,) = blocks("sh")
+    (tour,) = blocks(README, "sh")
 
     with serving(tmp_path) as address:
         finished = run(tour.replace("http://127.0.0.1:8000", address), folder)
@@ -73,9 +44,9 @@ def test_curl_tour_works_against_a_real_server(folder, tmp_path):
 
 @pytest.mark.usefixtures("toured")
 def test_python_examples_work(folder):
-    (folder / "examples.py").write_text("\n".join(blocks("python")))
+    (folder / "examples.py").write_text("\n".join(blocks(README, "python")))
 
-    finished = run(f"PYTHONPATH={ROOT} python examples.py", folder)
+    finished = run("python examples.py", folder)
 
     assert finished.returncode == 0, finished.stderr
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich import box
 from rich.table import Column, Table
 
 from app.terminal.show import right, titled
@@ -19,12 +20,12 @@ MEANINGS = {
     "log_loss": ("log-loss", "how surprised the chances are by what came; 0 is best"),
     "brier": ("Brier", "mean squared distance of chance and truth; 0 is best"),
     "calibration_error": (
-        "calib. error",
+        "calib.\nerror",
         "how far {said} lie from what came, in ten groups of rows",
     ),
-    "sensitivity": ("sensi- tivity", "of {its}, how many are found"),
-    "specificity": ("speci- ficity", "of {rest}, how many are cleared"),
-    "expected_cost": ("cost of errors", "mean of `error_costs` over all rows"),
+    "sensitivity": ("sensi-\ntivity", "of {its}, how many are found"),
+    "specificity": ("speci-\nficity", "of {rest}, how many are cleared"),
+    "expected_cost": ("cost of\nerrors", "mean of `error_costs` over all rows"),
 }
 SHARES = ("sensitivity", "specificity")
 
@@ -38,7 +39,7 @@ def figures_table(
     """Return the figures by budget, or by aim, each above its interval of 95 %."""
     figures, shown = curve.predictive or (), shown_figures(curve)
     unit = ensemble.catalogue.cost_unit
-    first = right(f"budget{f' ({unit})' if unit else ''}")
+    first = right(f"budget\n{unit}".strip())
     table = titled(
         "Chances and labels, each with its 95 % interval",
         Column("aim", no_wrap=True) if aims else first,
@@ -48,9 +49,16 @@ def figures_table(
     for named, one in zip(aims or budgets, figures, strict=True):
         cells = (say_estimate(getattr(one, name), name in SHARES) for name in shown)
         table.add_row(named, *cells)
+    # Seven figures and a budget are to fit 80 letters.
+    table.box, table.padding = box.SIMPLE_HEAD, (0, 1, 0, 0)
     table.caption = explain(shown, ensemble, threshold)
     table.caption_justify = "left"
     return table
+
+
+def name_figure(name: str) -> str:
+    """Return what a figure is called, in one line."""
+    return MEANINGS[name][0].replace("-\n", "").replace("\n", " ")
 
 
 def shown_figures(curve: Curve) -> list[str]:
@@ -82,8 +90,7 @@ def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -
             "said": "the labels' chances",
         }
     lines = [
-        f"{MEANINGS[one][0].replace('- ', '')}: {MEANINGS[one][1].format(**words)}."
-        for one in shown
+        f"{name_figure(one)}: {MEANINGS[one][1].format(**words)}." for one in shown
     ]
     if threshold is not None:
         lines.append(

@@ -14,7 +14,7 @@ STYLE = f"""{COLOURS}
 @media screen and (prefers-color-scheme: dark) {{
   :root {{ --ink: #e6e7e9; --quiet: #a2a8af; --line: #3a3f46 }}
 }}
-body {{ font: 15px/1.45 Georgia, serif; max-width: 46em; margin: 2em auto;
+body {{ font: 15px/1.45 Georgia, serif; max-width: 54em; margin: 2em auto;
   padding: 0 1em; color: var(--ink); background: var(--paper) }}
 h1 {{ font-size: 1.6em; margin-bottom: 0 }}
 h2 {{ font-size: 1.25em; margin: 2em 0 .4em }}

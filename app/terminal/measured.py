@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from app.charts import NamedCurve, curve_chart, purchases_chart, reliability_chart
-from app.terminal.figures import MEANINGS, SHARES, explain, shown_figures
+from app.terminal.figures import SHARES, explain, name_figure, shown_figures
 from app.terminal.html import html_figures, html_notes, html_table
 from app.terminal.show import CURVE_FOOT
 from app.wording import money, number_range, percent, percent_range
@@ -104,10 +104,6 @@ RELIABILITY_NOTE = (
     "Each point is a tenth of the rows, by chance; its line is the 95 % interval. "
     "On the dashed line what was said comes as often as was said."
 )
-
-
-def name_figure(name: str) -> str:
-    return MEANINGS[name][0].replace("- ", "")
 
 
 def say_inline(estimate: Estimate | None, is_share: bool) -> str:

@@ -165,7 +165,9 @@ def estimate_auroc(
         if not (sides[0].any() and sides[1].any()):
             continue
         own, rest = (side / side.sum() for side in sides)
-        places = np.where(is_its, weigh_below(its, rest), 1.0 - weigh_below(its, own))
+        ranks = np.unique(its, return_inverse=True)[1]
+        below = [weigh_below(ranks, side) for side in (rest, own)]
+        places = np.where(is_its, below[0], 1.0 - below[1])
         area = min(max(float(own @ places), 0.0), 1.0)
         areas.append(area)
         for side in (own, rest):
@@ -191,17 +193,16 @@ def estimate_auroc(
     return Estimate(area, (low, high))
 
 
-def weigh_below(chances: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return how much weight has lower chances than each row, ties by half."""
-    levels, places = np.unique(chances, return_inverse=True)
-    held = np.bincount(places, weights, levels.size)
-    below: FloatArray = (np.cumsum(held) - held / 2.0)[places]
+def weigh_below(ranks: IntArray, weights: FloatArray) -> FloatArray:
+    """Return how much weight has lower ranks than each row, ties by half."""
+    held = np.bincount(ranks, weights)
+    below: FloatArray = (np.cumsum(held) - held / 2.0)[ranks]
     return below
 
 
 def part_evenly(chances: FloatArray, weights: FloatArray) -> IntArray:
     """Part rows into `N_BINS` of equal weight by their chances, ties in one."""
-    middles = weigh_below(chances, weights)
+    middles = weigh_below(np.unique(chances, return_inverse=True)[1], weights)
     return np.minimum(N_BINS * middles, N_BINS - 1).astype(np.int64)
 
 
@@ -235,4 +236,4 @@ def count_independent(weights: FloatArray, rows: ScoredRows) -> float:
 
 def count_groups(rows: ScoredRows, is_counted: BoolArray) -> int:
     """Count the groups of some rows."""
-    return int(np.unique(rows.group_idxs[is_counted]).size)
+    return int(np.count_nonzero(np.bincount(rows.group_idxs, is_counted)))

@@ -26,4 +26,6 @@ def find_purchases(
     for place, budget in enumerate(budgets):
         walks = walk(ensemble, dataset.values, [budget], policy, seed, needs_ranks=True)
         shares[place] = dataset.weights @ (walks.ranks > 0)
-    return np.minimum(shares, 1.0)
+    # Sums of weights are rounded: what every row asks is asked by all.
+    rounded: FloatArray = np.clip(shares.round(9), 0.0, 1.0)
+    return rounded

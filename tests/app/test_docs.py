@@ -16,8 +16,7 @@ from app.main import create_app
 from app.problems import KINDS
 from app.settings import Settings
 from app.terminal.demo import demo_training, load_demo
-from app.terminal.figures import MEANINGS
-from app.terminal.measured import name_figure
+from app.terminal.figures import MEANINGS, name_figure
 from app.terminal.show import pull
 from core.model.hypotheses import Stump
 from core.parameters import Parameter, parameters

@@ -27,3 +27,12 @@ def test_rows_count_by_their_weights():
     (shares,) = find_purchases(ensemble, dataset, [MICROS])
 
     assert shares == pytest.approx([1.0, 0.3])
+
+
+@pytest.mark.parametrize("n_rows", [7, 49, 346])
+def test_what_every_row_asks_is_asked_by_all(n_rows):
+    ensemble = ensemble_of([Stump(0, 0.5, (1,))])
+    weights = np.random.default_rng(n_rows).dirichlet(np.ones(n_rows))
+    dataset = table_of([np.ones(n_rows)], None, ensemble.catalogue, weights=weights)
+
+    assert find_purchases(ensemble, dataset, [None]).tolist() == [[1.0]]

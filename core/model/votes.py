@@ -10,6 +10,9 @@ from core.model.paths import lay_paths
 
 TIE = 1e-12
 
+# Ensembles of trees that vote alike: a chance is a share of votes, not of odds.
+FORESTS = ("bagging", "random_forest")
+
 
 def class_scores(votes: FloatArray) -> FloatArray:
     """Votes (..., n_outputs) as one score per class, (..., n_classes)."""

@@ -13,7 +13,7 @@ from core.model.values import middle_values, possible_values
 from core.model.votes import TIE
 from core.session.outline import outline
 from core.session.policies import POLICIES, default_policy
-from core.session.probability import FULL_VOTE, PLAIN, near_knots
+from core.session.probability import FULL_VOTE, PLAIN, is_share, near_knots
 from core.session.simulate import class_probabilities, walk
 
 
@@ -102,7 +102,8 @@ def find_points(
     the stumps of each feature.
     """
     hypotheses = ensemble.hypotheses
-    if policy != FULL_VOTE or not all(isinstance(one, Stump) for one in hypotheses):
+    is_sum = policy == FULL_VOTE and not is_share(ensemble, policy)
+    if not is_sum or not all(isinstance(one, Stump) for one in hypotheses):
         return None, [None] * len(asked)
     is_out = [one.feature_idxs[0] not in asked for one in hypotheses]
     length = is_out.index(True) if True in is_out else len(hypotheses)

@@ -5,7 +5,7 @@ import numpy as np
 from core import kernels
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Ensemble
-from core.model.votes import TIE, argbest
+from core.model.votes import FORESTS, TIE, argbest, class_scores
 
 # Key, in models, of the calibration of a vote of all that is known.
 FULL_VOTE = "ordered"
@@ -30,8 +30,12 @@ def probabilities(
     mean vote times all alpha; `shares` (...) those of the ensemble's alpha that are
     known. Scores that are all 0 but for rounding give the priors, if `has_ties`.
     Without a calibration exp(F_l)/sum_k exp(F_k), of two classes 1/(1 + exp(-2F))
-    (Friedman, Hastie and Tibshirani 2000); with one see `Calibration`.
+    (Friedman, Hastie and Tibshirani 2000), of forests `vote_shares`; with one see
+    `Calibration`.
     """
+    if is_share(ensemble, policy):
+        known = shares if policy == FULL_VOTE else np.ones_like(shares)
+        return vote_shares(ensemble, scores, known, has_ties=has_ties)
     chances = np.empty((*shares.shape, len(ensemble.classes)))
     kernels.link_votes(
         np.ascontiguousarray(scores).reshape(-1, scores.shape[-1]),
@@ -42,6 +46,29 @@ def probabilities(
         chances.reshape(-1, chances.shape[-1]),
     )
     return chances
+
+
+def is_share(ensemble: Ensemble, policy: str) -> bool:
+    """Whether a chance is the share of votes: of a forest without a calibration."""
+    return ensemble.algorithm in FORESTS and policy not in ensemble.calibration_arrays
+
+
+def vote_shares(
+    ensemble: Ensemble, scores: FloatArray, known: FloatArray, *, has_ties: bool
+) -> FloatArray:
+    """Return the share of the votes that each class has; (..., n_classes).
+
+    Votes of trees that are not known yet count for all classes alike, so that the most
+    probable class is that of the vote. `known` (...) is the share of the alpha that has
+    voted, of draws 1.
+    """
+    means = class_scores(scores) / max(float(ensemble.alpha_sums[-1]), TIE)
+    cast, n_classes = known[..., None], len(ensemble.classes)
+    chances: FloatArray = (cast + means) / 2.0 + (1.0 - cast) / n_classes
+    if not has_ties:
+        return chances
+    is_tie = np.abs(means).max(axis=-1, keepdims=True) <= TIE
+    return np.where(is_tie, ensemble.class_priors, chances)
 
 
 def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> FloatArray:

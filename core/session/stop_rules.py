@@ -12,6 +12,7 @@ from core.session.probability import (
     PLAIN,
     apply_link,
     decide,
+    is_share,
     probabilities,
 )
 
@@ -98,6 +99,9 @@ def is_label_fixed(
     `votes` (n_outputs,) and `share`, the least that is known, are those of now.
     """
     ensemble = position.ensemble
+    if ensemble.error_costs is not None and is_share(ensemble, FULL_VOTE):
+        # The bounds below are on odds, which shares of votes don't have.
+        return False
     share_now = np.array(share)
     now = probabilities(ensemble, FULL_VOTE, votes, share_now, has_ties=False)
     label = int(decide(ensemble, now))

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.model.votes import hypothesis_votes, raw_votes
+from core.model.votes import FORESTS, hypothesis_votes, raw_votes
 from core.table.dataset import Dataset, count_outputs
 from core.table.folds import make_folds
 from core.table.prices import Paid, buy
@@ -27,7 +27,7 @@ PRUNING_FOLDS = 5
 
 # Grown to the end on samples of rows (Breiman 1996, 2001), by how many columns a node
 # looks at; None: all.
-BAGGED = {"bagging": None, "random_forest": "sqrt"}
+BAGGED = dict(zip(FORESTS, (None, "sqrt"), strict=True))
 BASELINES = ("decision_tree", *BAGGED)
 
 

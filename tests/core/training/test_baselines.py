@@ -12,6 +12,10 @@ from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Tree
 from core.model.votes import full_votes, hypothesis_votes, raw_votes
 from core.session import machine
+from core.session.position import Position
+from core.session.probability import decide
+from core.session.simulate import class_probabilities, class_votes, walk
+from core.session.stop_rules import is_label_fixed
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset, count_outputs
 from core.training import baselines, foreign
@@ -330,6 +334,40 @@ def test_bagged_trees_decide_by_majority(algorithm, n_classes):
         for row in counts.tolist()
     ]
     assert labels_of(ensemble, fresh.values) == expected
+    chances = class_probabilities(ensemble, walk(ensemble, fresh.values, [None]))[:, 0]
+    # An even number of trees may be at odds over two classes: then the priors.
+    is_even = (n_classes == 2) & (counts[:, 0] == counts[:, 1])
+    shares = np.where(is_even[:, None], priors, counts / N_TREES)
+    np.testing.assert_allclose(chances, shares)
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("algorithm", BAGGED)
+def test_shares_of_votes_name_the_class_of_the_vote(algorithm, n_classes, policy):
+    dataset = mixed(13, n_classes, share_missing=0.2)
+    ensemble = grown(dataset, algorithm, seed=21)
+
+    walks = walk(ensemble, dataset.values, [0, 10**6, 2 * 10**6, None], policy)
+
+    chances = class_probabilities(ensemble, walks)
+    np.testing.assert_allclose(chances.sum(axis=-1), 1.0)
+    assert chances.min() >= 0
+    assert (chances[:, 0] == ensemble.class_priors).all()
+    is_tie = np.abs(walks.scores).max(axis=-1) < 1e-9
+    labels = decide(ensemble, chances)
+    assert (labels == class_votes(ensemble, walks))[~is_tie].all()
+
+
+def test_share_of_votes_is_never_fixed_by_odds_where_errors_cost():
+    dataset = mixed(13, 3)
+    ensemble = grown(dataset, "bagging", seed=21)
+    costly = replace(ensemble, error_costs=((0.0, 1.0, 1.0),) * 3)
+    position = Position.of(costly, machine.start(costly, None))
+
+    votes = np.array([9.0, -9.0, -9.0])
+
+    assert not is_label_fixed(position, None, votes, 1.0)
 
 
 def test_bootstrap_draws_as_many_rows_with_replacement():

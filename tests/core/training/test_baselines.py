@@ -15,7 +15,7 @@ from core.session import machine
 from core.session.position import Position
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, class_votes, walk
-from core.session.stop_rules import is_label_fixed
+from core.session.stop_rules import is_binary_label_fixed, is_label_fixed
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset, count_outputs
 from core.training import baselines, foreign
@@ -357,6 +357,15 @@ def test_shares_of_votes_name_the_class_of_the_vote(algorithm, n_classes, policy
     is_tie = np.abs(walks.scores).max(axis=-1) < 1e-9
     labels = decide(ensemble, chances)
     assert (labels == class_votes(ensemble, walks))[~is_tie].all()
+
+
+@pytest.mark.parametrize(("least", "is_fixed"), [(1.0, True), (-1.0, False)])
+def test_label_of_a_forest_is_fixed_where_its_vote_is(least, is_fixed):
+    ensemble = grown(mixed(13), "bagging", seed=21)
+
+    ends = np.array([[least], [5.0]])
+
+    assert is_binary_label_fixed(ensemble, ends, 0.5) == is_fixed
 
 
 def test_share_of_votes_is_never_fixed_by_odds_where_errors_cost():

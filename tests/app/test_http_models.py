@@ -23,6 +23,7 @@ from app.service.loaded import LoadedModels
 from app.store.engine import transaction
 from app.store.tables import datasets as dataset_rows
 from core.errors import RefusedError
+from core.model.figures import Estimate, Figures, ReliabilityBin
 from core.model.model import Curve, Model
 from core.session import machine
 from core.session.state import StopRule
@@ -116,6 +117,36 @@ def test_the_curve_is_given_in_units(client: TestClient) -> None:
     assert shown["interval"][0] == pytest.approx([0.168, 0.687], abs=1e-3)
     assert shown["mean_spend"] == [0.0, 1.5, 3.0]
     assert shown["max_spend"] == [0.0, 2.0, 4.0]
+    assert shown["predictive"] is None
+
+
+@only_sqlite
+def test_the_curve_has_the_figures_that_the_model_brings(client: TestClient) -> None:
+    share, amount = Estimate(0.75, (0.6, 0.85)), Estimate(1.5, None)
+    figures = Figures(
+        auroc=share,
+        log_loss=amount,
+        brier=share,
+        calibration_error=share,
+        sensitivity=None,
+        specificity=share,
+        expected_cost=amount,
+        reliability=(ReliabilityBin(1.0, 0.25, share),),
+    )
+    curve = Curve((None,), (0.5,), (0.4,), (0.0,), (0,), 10, predictive=(figures,))
+    text = model_text(Model("measured", clinic(), "disease", curve=curve))
+    made = client.post("/models", json=json.loads(text))
+
+    (shown,) = client.get(made.headers["location"] + "/curve").json()["predictive"]
+
+    told = {"value": 0.75, "interval": [0.6, 0.85]}
+    cost = {"value": 1.5, "interval": None}
+    assert shown == {
+        **dict.fromkeys(("auroc", "brier", "calibration_error", "specificity"), told),
+        **dict.fromkeys(("log_loss", "expected_cost"), cost),
+        "sensitivity": None,
+        "reliability": [{"share": 1.0, "mean_chance": 0.25, "observed": told}],
+    }
 
 
 @only_sqlite

@@ -7,6 +7,7 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.table.catalogue import UNSEEN
 from core.table.columns import (
+    Column,
     Columns,
     as_text,
     cell_refusal,
@@ -34,8 +35,9 @@ def check_rows(
     features = ensemble.catalogue.features
     values = np.full((n_rows, len(features)), np.nan)
     for idx, feature in enumerate(features):
-        if feature.name in columns:
-            values[:, idx], wrong = read_feature(feature, columns[feature.name])
+        column = find_column(columns, feature.name)
+        if column is not None:
+            values[:, idx], wrong = read_feature(feature, column)
             refusals += wrong
             n_unseen = int((values[:, idx] == UNSEEN).sum())
             if feature.type == "category" and n_unseen:
@@ -50,6 +52,12 @@ def check_rows(
     return values, warnings
 
 
+def find_column(columns: Columns, name: str) -> Column | None:
+    """Return a column; models made before names were tidied know white space."""
+    found: Column | None = columns.get(name, columns.get(name.strip()))
+    return found
+
+
 def is_payable(ensemble: Ensemble, feature_idx: int, most: int | None) -> bool:
     """Return whether an amount, in micro-units, pays a feature and its group."""
     amount, _ = buy(ensemble.catalogue, Paid(), (feature_idx,))
@@ -58,10 +66,11 @@ def is_payable(ensemble: Ensemble, feature_idx: int, most: int | None) -> bool:
 
 def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray:
     """Read the true classes of rows for an ensemble; all must be known to it."""
-    if target not in columns:
+    column = find_column(columns, target)
+    if column is None:
         raise RefusedError([unknown_column("target", target, columns)])
-    labels = as_text(columns[target])
-    positions = {one.label: idx for idx, one in enumerate(ensemble.classes)}
+    labels = as_text(column)
+    positions = {one.label.strip(): idx for idx, one in enumerate(ensemble.classes)}
     wrong = [row for row, label in enumerate(labels) if label not in positions]
     if wrong:
         rule = f"must be one of the classes {', '.join(positions)}"

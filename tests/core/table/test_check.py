@@ -346,6 +346,20 @@ def test_targets_become_positions(ensemble):
     assert check_targets({"y": number(1, 0)}, ensemble, "y").tolist() == [1, 0]
 
 
+def test_model_made_before_names_were_tidied_reads_tidied_tables():
+    kind = Feature(" c", "category", categories=(" p", " q"))
+    stump = Stump(0, 0.0, (1,), is_category=True)
+    classes = (ClassLabel(" no", "no"), ClassLabel(" yes", "yes"))
+    older = ensemble_of([stump], Catalogue((kind,)), classes=classes)
+    columns = {"c": text(" q", "p"), "y": text("yes", " no")}
+
+    values, warnings = check_rows(columns, older)
+
+    assert values[:, 0].tolist() == [1, 0]
+    assert warnings == []
+    assert check_targets(columns, older, " y").tolist() == [1, 0]
+
+
 def test_targets_must_be_there(ensemble):
     with pytest.raises(RefusedError, match="must be a column"):
         check_targets({}, ensemble, "y")

@@ -162,7 +162,7 @@ def test_wrong_option_is_refused_with_its_name(predict, options, words):
 
 
 def test_cell_that_is_no_budget_is_refused_with_its_row(predict):
-    assert "found None in row 2" in predict("--budget-from", "chol").err
+    assert "found nothing in row 2" in predict("--budget-from", "chol").err
 
 
 def test_table_without_rows_is_refused(place, predict):

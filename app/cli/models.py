@@ -25,12 +25,11 @@ from app.cli.options import (
     parse_policy,
 )
 from app.terminal.ask import Conversation, run_session
-from app.terminal.lines import split_named
+from app.terminal.lines import read_answer, refuse_unseen, split_named
 from app.terminal.transcript import say_certificate
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session import machine
-from core.session.answers import parse_answer
 from core.session.state import StopRule
 
 Known = Annotated[
@@ -67,7 +66,7 @@ def ask_case(
         ensemble,
         parse_budget(budget, "--budget"),
         seed,
-        parse_known(known or [], ensemble),
+        parse_known(known or [], ensemble, accepts_unseen=accept_unseen),
         parse_policy(policy, ensemble),
         StopRule(True, confidence, disagreement, delta, max_questions),
         coverage=coverage,
@@ -82,14 +81,20 @@ def ask_case(
     )
 
 
-def parse_known(entries: list[str], ensemble: Ensemble) -> dict[int, float]:
+def parse_known(
+    entries: list[str], ensemble: Ensemble, *, accepts_unseen: bool = False
+) -> dict[int, float]:
     known = {}
     for entry in entries:
         named = split_named(ensemble.catalogue, entry)
         if named is None:
             rule = "must be NAME=VALUE with a feature of the model"
             raise RefusedError([Refusal("--known", rule, repr(entry))])
-        feature_idx, text = named
-        feature = ensemble.catalogue.features[feature_idx]
-        known[feature_idx] = parse_answer(feature, text)
+        answer = read_answer(ensemble, *named)
+        if answer.value is None:
+            rule = "must be NAME=VALUE: what is not known is left out"
+            raise RefusedError([Refusal("--known", rule, repr(entry))])
+        if not accepts_unseen:
+            refuse_unseen(ensemble, answer)
+        known[answer.feature_idx] = answer.value
     return known

@@ -11,6 +11,7 @@ from app.terminal.lines import (
     find_doubt,
     hint,
     read_answer,
+    refuse_unseen,
     say_choices,
 )
 from app.terminal.transcript import say_end, say_member, say_question, say_standing
@@ -19,7 +20,6 @@ from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.state import Answer, Question, State
-from core.table.catalogue import UNSEEN
 
 HELP = """   an answer         the value itself: {example}
                      a category also by its number, or by how it begins
@@ -159,10 +159,7 @@ class Conversation:
 
         It would be charged, slip or not.
         """
-        feature = self.ensemble.catalogue.features[answer.feature_idx]
-        if answer.value == UNSEEN and feature.type == "category":
-            rule = "must be a category that training saw, or use --accept-unseen"
-            raise RefusedError([Refusal(feature.name, rule)])
+        refuse_unseen(self.ensemble, answer)
         self.console.print(f"   {escape(odd)}")
         self.give(answer)
 

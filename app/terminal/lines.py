@@ -8,7 +8,7 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.answers import parse_answer
 from core.session.state import Answer, Outcome
-from core.table.catalogue import Catalogue, Feature
+from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.cells import parse_number
 
 OUTCOMES: dict[str, Outcome] = {
@@ -111,6 +111,14 @@ def find_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
         return None
     ends = (say_value(ensemble, answer.feature_idx, end) for end in (low, high))
     return f"Training saw {' to '.join(ends)} only."
+
+
+def refuse_unseen(ensemble: Ensemble, answer: Answer) -> None:
+    """Refuse a category that training did not see: a slip would be taken for one."""
+    feature = ensemble.catalogue.features[answer.feature_idx]
+    if feature.type == "category" and answer.value == UNSEEN:
+        rule = "must be a category that training saw, or use --accept-unseen"
+        raise RefusedError([Refusal(feature.name, rule)])
 
 
 def hint(feature: Feature) -> str:

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from app.cli.models import parse_known
 from app.terminal.lines import find_category, hint
 from core.errors import RefusedError
 from core.model.hypotheses import Stump
@@ -129,6 +130,16 @@ def test_new_category_from_a_pipe_is_refused_unless_it_is_to_be_accepted():
 
     state, _ = play(voters(PAIN, AGE), "purple", accepts_unseen=True)
     assert [one.value for one in state.history] == [UNSEEN]
+
+
+def test_known_category_is_meant_as_at_the_prompt_and_refused_like_there():
+    ensemble = voters(PAIN, AGE)
+
+    assert parse_known(["cp = asy", "age=60"], ensemble) == {0: 0.0, 1: 60.0}
+    assert parse_known(["cp=new"], ensemble, accepts_unseen=True) == {0: UNSEEN}
+    for entry, rule in (("cp=new", "training saw"), ("cp=refused", "left out")):
+        with pytest.raises(RefusedError, match=rule):
+            parse_known([entry], ensemble)
 
 
 def test_category_counted_as_other_is_taken_from_a_pipe():

@@ -31,6 +31,10 @@ SCORECARD = (
     "An additive scorecard: the points are log odds of {name}. Begin at {base:+.2f} "
     "and add those of each answer, whatever the others are, once all are answered."
 )
+CLASS_SCORES = (
+    " Those of all classes together make the chances, each as exp(points) of the sum "
+    "(--json has them)."
+)
 TYPICAL = (
     "Chances are those of a typical case, whose other answers are middle ones (a model "
     "keeps no rows): {values}. All middle: {chance}."
@@ -141,7 +145,8 @@ def say_effects(
     console.print(escape(TYPICAL.format(values=values, chance=chance)))
     if effects.base is not None:
         base = float(effects.base[class_idx if effects.base.size > 1 else 0])
-        console.print(escape(SCORECARD.format(name=name, base=base)))
+        told = SCORECARD.format(name=name, base=base)
+        console.print(escape(told + (CLASS_SCORES if effects.base.size > 1 else "")))
     for one in effects.features:
         if named in (None, one.feature_idx):
             is_whole = named is not None

@@ -164,7 +164,7 @@ def test_several_classes_are_told_by_the_most_probable_one(shown):
     finished = shown(Model("m", ensemble))
 
     assert finished.code == 0
-    assert "the points are log odds of" in finished.out
+    assert "Those of all classes together make the chances" in finished.out
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ class State:
     is_ended: bool = False
     #: whether no further answer counts: then the forecast is the full vote
     is_decided: bool = False
-    #: whether only what was asked was answered, under one budget
+    #: whether only what was asked was answered, one by one, under one budget
     is_led: bool = True
     #: of the label set at the end; None: there is none
     coverage: float | None = None

@@ -19,7 +19,7 @@ from core.session.position import Position
 from core.session.state import Answer, Outcome, State, StopRule
 
 # Answers that are tried for how far the next one may move the prediction.
-N_TRIED = 12
+N_TRIED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,18 @@ def play_again(
         played = open_again(state, ensemble, place)
         yield played, feature_idx, "known"
     for answer in state.history:
-        played = machine.observe(ensemble, played, [replace(answer, charged=0)])
+        played = hear(ensemble, played, replace(answer, charged=0))
         yield played, answer.feature_idx, answer.outcome
+
+
+def hear(ensemble: Ensemble, state: State, answer: Answer) -> State:
+    """Take an answer as far as the prediction hangs on it.
+
+    Without votes it hangs on what is known alone, and on no question or draw.
+    """
+    if POLICIES[state.policy].has_votes:
+        return machine.observe(ensemble, state, [answer])
+    return take(ensemble.catalogue, state, answer)
 
 
 def keep_known(state: State) -> list[int]:
@@ -154,9 +164,10 @@ def chances_after(
     """Probability of each class if this were the answer, charged as it would be."""
     policy = POLICIES[state.policy]
     supposed = take(ensemble.catalogue, state, Answer(feature_idx, "value", value))
-    step = policy.find_next(Position.of(ensemble, supposed))
-    is_decided = step.reason == "all_known"
-    moved = Position.of(ensemble, supposed).decide(
-        n_draws=step.n_draws, is_decided=is_decided
-    )
-    return policy.chances(ensemble, policy.standing(Position.of(ensemble, moved)))
+    position = Position.of(ensemble, supposed)
+    if policy.has_votes:
+        step = policy.find_next(position)
+        is_decided = step.reason == "all_known"
+        moved = position.decide(n_draws=step.n_draws, is_decided=is_decided)
+        position = Position.of(ensemble, moved)
+    return policy.chances(ensemble, policy.standing(position))

@@ -37,4 +37,3 @@ def test_outputs_of_the_notebook_name_no_error_and_no_place_of_a_machine():
 
     assert '"output_type": "error"' not in text
     assert "site-packages" not in text
-    assert "/home/" not in text

@@ -67,15 +67,17 @@ def shown_figures(curve: Curve) -> list[str]:
     return [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
 
 
-def say_estimate(estimate: Estimate | None, is_share: bool) -> str:
-    """Return a figure, and below it the interval."""
+def say_estimate(
+    estimate: Estimate | None, is_share: bool, layout: str = "{}\n{}"
+) -> str:
+    """Return a figure and its interval, by default below it."""
     if estimate is None:
         return "-"
     told = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
     if estimate.interval is None:
         return told
     say = percent_range if is_share else number_range
-    return f"{told}\n{say(*estimate.interval)}"
+    return layout.format(told, say(*estimate.interval))
 
 
 def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -> str:

@@ -7,12 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from app.charts import NamedCurve, curve_chart, purchases_chart, reliability_chart
-from app.terminal.figures import SHARES, explain, name_figure, shown_figures
+from app.terminal.figures import (
+    SHARES,
+    explain,
+    name_figure,
+    say_estimate,
+    shown_figures,
+)
 from app.terminal.html import html_figures, html_notes, html_table
 from app.terminal.show import CURVE_FOOT
-from app.wording import money, number_range, percent, percent_range
+from app.wording import money, percent
 from core.model.ensemble import Ensemble
-from core.model.figures import Estimate
 from core.model.model import Curve
 
 # Budgets whose reliability is drawn, and features whose purchases are.
@@ -85,9 +90,13 @@ def figures_part(ensemble: Ensemble, curve: Curve, where: str) -> list[str]:
         for place in dict.fromkeys(places.tolist())
     ]
     shown = shown_figures(curve)
+    layout = "{} ({})"
     rows = [
-        (named, *(say_inline(getattr(one, name), name in SHARES) for name in shown))
-        for named, one in zip(names, figures, strict=True)
+        (
+            named,
+            *(say_estimate(getattr(it, one), one in SHARES, layout) for one in shown),
+        )
+        for named, it in zip(names, figures, strict=True)
     ]
     unit = ensemble.catalogue.cost_unit
     head = (f"budget {unit}".strip(), *(name_figure(one) for one in shown))
@@ -104,17 +113,6 @@ RELIABILITY_NOTE = (
     "Each point is a tenth of the rows, by chance; its line is the 95 % interval. "
     "On the dashed line what was said comes as often as was said."
 )
-
-
-def say_inline(estimate: Estimate | None, is_share: bool) -> str:
-    """Return a figure with its interval behind it."""
-    if estimate is None:
-        return "-"
-    told = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
-    if estimate.interval is None:
-        return told
-    say = percent_range if is_share else number_range
-    return f"{told} ({say(*estimate.interval)})"
 
 
 def purchases_part(ensemble: Ensemble, curve: Curve, where: str) -> list[str]:

@@ -1,13 +1,14 @@
 """Answers to a session: read as values, and charged before the next question."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from core.errors import AnswerError, OverBudgetError, Refusal, describe
 from core.session.state import Answer, Charge, Outcome, State
-from core.table.catalogue import Catalogue, Feature
+from core.table.catalogue import NO_GROUP, Catalogue, Feature
 from core.table.cells import (
     category_code,
     is_blank,
@@ -15,7 +16,7 @@ from core.table.cells import (
     parse_boolean,
     parse_number,
 )
-from core.table.prices import Paid, pay, price
+from core.table.prices import Paid, price
 
 BLANK_RULE = (
     "must be a value: this stands for a missing one, whose outcome is unavailable, "
@@ -23,6 +24,11 @@ BLANK_RULE = (
 )
 CHARGED_OUTCOMES = ("value", "ordered")
 KNOWN_RULE = "is known from the start: it can be corrected or ordered"
+# So that corrections don't make a session grow without end: all of them are kept.
+MAX_TAKEN = 50
+TAKEN_RULE = (
+    f"was answered {MAX_TAKEN} times, the most that a session keeps: start another one"
+)
 
 
 def check_answer(feature: Feature, value: object) -> float:
@@ -114,6 +120,8 @@ def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
         raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
     if is_vain(state, feature_idx, outcome):
         raise AnswerError([Refusal(name, KNOWN_RULE, f"outcome {outcome}")])
+    if sum(one.feature_idx == feature_idx for one in state.history) >= MAX_TAKEN:
+        raise AnswerError([Refusal(name, TAKEN_RULE)])
     before = state.outcomes[feature_idx]
     charges = find_charges(catalogue, state, answer)
     amount = charges[0].amount if charges else 0
@@ -150,10 +158,28 @@ def find_charges(
     is_free = feature_idx in state.known and answer.outcome != "ordered"
     if answer.outcome not in CHARGED_OUTCOMES or feature_idx in charged or is_free:
         return ()
-    paid = pay(catalogue, Paid(), charged)
+    paid = find_paid(catalogue, state.charges)
     own = Charge(feature_idx, price(catalogue, paid, feature_idx))
     others = bundle_members(catalogue, state, feature_idx)
     return (own, *(Charge(idx, 0) for idx in others))
+
+
+def find_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
+    """Return what the charges that stand have paid.
+
+    A group's fee, or the price of a bundle, is paid by the charge that holds it: where
+    that one was reversed, the next charge of the group pays it.
+    """
+    groups = set()
+    for charge in charges if catalogue.groups else ():
+        group_idx = int(catalogue.group_idxs[charge.feature_idx])
+        if group_idx == NO_GROUP:
+            continue
+        whole = catalogue.features[charge.feature_idx].cost + catalogue.fees[group_idx]
+        if charge.amount >= whole:
+            groups.add(group_idx)
+    features = frozenset(charge.feature_idx for charge in charges)
+    return Paid(features, frozenset(groups))
 
 
 def bundle_members(

@@ -9,9 +9,9 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
+from core.session.answers import find_paid
 from core.session.state import State
 from core.table.catalogue import NO_GROUP
-from core.table.prices import Paid, pay
 
 UNLIMITED = int(np.iinfo(np.int64).max)
 
@@ -90,8 +90,7 @@ class Position:
             status[(status == kernels.PENDING) & ~np.isnan(values)] = kernels.KNOWN
         is_group_paid = np.zeros(len(self.ensemble.catalogue.groups), np.bool_)
         if is_group_paid.size:
-            charged = [charge.feature_idx for charge in state.charges]
-            paid = pay(self.ensemble.catalogue, Paid(), charged)
+            paid = find_paid(self.ensemble.catalogue, state.charges)
             is_group_paid[list(paid.group_idxs)] = True
         return kernels.Case(values, status, is_group_paid)
 

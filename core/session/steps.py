@@ -16,7 +16,7 @@ from core.session import machine
 from core.session.answers import take
 from core.session.policies import POLICIES
 from core.session.position import Position
-from core.session.state import Answer, Outcome, State, StopRule
+from core.session.state import Answer, Charge, Outcome, State, StopRule
 
 # Answers that are tried for how far the next one may move the prediction.
 N_TRIED = 6
@@ -90,18 +90,25 @@ def play_again(
         played = open_again(state, ensemble, place)
         yield played, feature_idx, "known"
     for answer in state.history:
-        played = hear(ensemble, played, replace(answer, charged=0))
+        played = hear(ensemble, played, replace(answer, charged=0), state.charges)
         yield played, answer.feature_idx, answer.outcome
 
 
-def hear(ensemble: Ensemble, state: State, answer: Answer) -> State:
+def hear(
+    ensemble: Ensemble, state: State, answer: Answer, standing: Sequence[Charge]
+) -> State:
     """Take an answer as far as the prediction hangs on it.
 
-    Without votes it hangs on what is known alone, and on no question or draw.
+    It charges what stands at the end: what was reversed since is no part of the
+    budget. Without votes the prediction hangs on what is known alone, and on no
+    question or draw.
     """
-    if POLICIES[state.policy].has_votes:
-        return machine.observe(ensemble, state, [answer])
-    return take(ensemble.catalogue, state, answer)
+    taken = take(ensemble.catalogue, replace(state, budget=None), answer)
+    charged = {one.feature_idx for one in taken.charges}
+    charges = tuple(one for one in standing if one.feature_idx in charged)
+    heard = replace(taken, budget=state.budget, charges=charges)
+    has_votes = POLICIES[state.policy].has_votes
+    return machine.advance(ensemble, heard) if has_votes else heard
 
 
 def keep_known(state: State) -> list[int]:

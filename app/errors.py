@@ -31,3 +31,7 @@ class SupersededError(Exception):
 
 class BlobGoneError(Exception):
     """The bytes of a dataset are gone."""
+
+
+class NothingToComeError(Exception):
+    """What a caller follows has ended, and the caller has seen the end."""

@@ -9,9 +9,10 @@ from fastapi.responses import JSONResponse
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from app.documents.shape import path_of, rule_of
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, NotFoundError, NothingToComeError
 from app.logs import LOGGER
 from app.problems import KINDS, problem_document
 from core.errors import ClosedError, OverBudgetError, RefusedError
@@ -103,6 +104,7 @@ HANDLERS: dict[int | type[Exception], Any] = {
     ConflictError: lambda request, error: problem(
         request.scope, error.kind, str(error)
     ),
+    NothingToComeError: lambda *_: Response(status_code=204),
     HTTPException: on_http,
     OperationalError: on_unavailable,
     PoolTimeoutError: on_unavailable,

@@ -13,9 +13,11 @@ from starlette.datastructures import UploadFile
 from app.documents.bodies import trainings as schemas
 from app.documents.spec import SpecDocument
 from app.documents.text import parse_spec
+from app.errors import NothingToComeError
 from app.http import forms
 from app.http.deps import After, Db, Engine, Limit, Now, ReadDb, Uploads, reading
 from app.http.watch import Events, Watch
+from app.records import FINAL_STATES
 from app.service import datasets
 from app.service import trainings as service
 
@@ -143,10 +145,20 @@ def cancel(id: str, db: Db, now: Now) -> schemas.Training:
     return schemas.Training.model_validate(service.cancel(db, id, now))
 
 
-def existing(id: str, engine: Engine) -> str:
-    """Answer 404 before the stream begins; keeps no connection while it lasts."""
+LastEvent = Annotated[int, Header(ge=0, description="Go on after this event.")]
+
+
+def unfinished(id: str, engine: Engine, last_event_id: LastEvent = 0) -> str:
+    """Answer 404 or 204 before the stream begins; keeps no connection while it lasts.
+
+    204 tells a browser that resumes not to come back.
+    """
     with reading(engine) as db:
-        service.get(db, id)
+        is_resumed = last_event_id > 0
+        if service.get(db, id).state in FINAL_STATES and is_resumed:
+            to_come = service.events(db, {id: last_event_id})[id]
+            if not to_come:
+                raise NothingToComeError
     return id
 
 
@@ -167,14 +179,13 @@ def get_watch(request: Request) -> Watch:
 @router.get(
     "/{id}/events",
     response_class=EventSourceResponse,
+    responses={204: {"description": "It has ended, and nothing comes any more."}},
     summary="Follow a training",
 )
 async def events(
-    id: Annotated[str, Depends(existing)],
+    id: Annotated[str, Depends(unfinished)],
     request: Request,
-    last_event_id: Annotated[
-        int, Header(ge=0, description="Go on after this event.")
-    ] = 0,
+    last_event_id: LastEvent = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the events of a training until it has ended."""
     async with aclosing(get_watch(request).follow(id, last_event_id)) as followed:

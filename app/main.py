@@ -15,6 +15,7 @@ from app.documents.bodies.problems import Problem
 from app.http import datasets, ledger, models, operations, pages, predictions, trainings
 from app.http.edge import Edge
 from app.http.errors import HANDLERS, MEDIA_TYPE
+from app.http.metrics import Metrics
 from app.service.loaded import LoadedModels
 from app.settings import Settings
 from app.store.blobs import Blobs
@@ -74,7 +75,7 @@ def create_app(settings: Settings) -> FastAPI:
     state = app.state
     state.settings = settings
     state.loaded = LoadedModels()
-    state.metrics = operations.Metrics()
+    state.metrics = Metrics()
     state.is_warm = threading.Event()
     state.stopping = False
     nouns = (datasets, trainings, models, predictions, ledger, operations, pages)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
+from anyio import CancelScope
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.errors import problem
+from app.http.errors import GONE, problem
 from app.http.forms import FORM, media_type
 from app.logs import log
 
@@ -20,10 +21,13 @@ UPLOADS = frozenset((("POST", "/train"), ("POST", "/datasets")))
 # JSON that may be as large as an upload.
 DOCUMENTS = frozenset((("POST", "/models"),))
 TOO_LARGE = "The body is larger than the {limit} bytes that this address accepts."
-# The status of a request whose caller hung up before the answer.
-GONE = 499
+# What a method is called that HTTP does not have: callers may invent any number.
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+OTHER = "other"
+# To look whether a caller is still there takes 20 microseconds.
+LOOK_AFTER_S = 0.05
 
-Recorder = Callable[[str, str, int, float, float], None]
+Recorder = Callable[["Exchange"], None]
 
 
 @dataclass
@@ -31,17 +35,50 @@ class Exchange:
     """One request: what its line in the log says, and the status it has come to."""
 
     request_id: str
+    method: str
+    receive: Receive
     send: Send
-    fields: dict[str, Any] = field(default_factory=dict)
+    #: most bytes of its body
+    limit: int
+    #: whether nothing of its body is to come
+    is_read: bool
+    is_gone: bool = False
+    size: int = 0
     status: int = GONE
+    fields: dict[str, Any] = field(default_factory=dict)
+    route: str | None = None
     started: float = field(default_factory=time.perf_counter)
+    seconds: float = 0.0
+
+    async def receive_on(self) -> Message:
+        """Refuse a body that turns out longer than allowed while it comes in."""
+        message = await self.receive()
+        self.is_gone = message["type"] == "http.disconnect"
+        self.is_read = not message.get("more_body", False)
+        if message["type"] == "http.request":
+            self.size += len(message.get("body", b""))
+            if self.size > self.limit:
+                raise HTTPException(413, TOO_LARGE.format(limit=self.limit))
+        return message
 
     async def send_on(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            is_gone = await self.has_hung_up()
+            self.status = GONE if is_gone else message["status"]
             named = (b"x-request-id", self.request_id.encode())
             message = {**message, "headers": [*message["headers"], named]}
         await self.send(message)
+
+    async def has_hung_up(self) -> bool:
+        """Whether the caller is gone when the answer begins; waits for nothing."""
+        is_quick = time.perf_counter() - self.started < LOOK_AFTER_S
+        if self.is_gone or is_quick or not self.is_read:
+            # To ask would take a part of a body, or tell the caller to send it.
+            return self.is_gone
+        with CancelScope() as scope:
+            scope.cancel()
+            return bool((await self.receive())["type"] == "http.disconnect")
+        return False
 
 
 class Edge:
@@ -61,18 +98,28 @@ class Edge:
             return
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        request_id = given if REQUEST_ID.fullmatch(given) else f"req_{token_hex(8)}"
-        exchange = Exchange(request_id, send)
-        scope.update(request_id=request_id, log_fields=exchange.fields)
-        limit = self.limit_of(scope, headers)
+        exchange = Exchange(
+            given if REQUEST_ID.fullmatch(given) else f"req_{token_hex(8)}",
+            scope["method"] if scope["method"] in METHODS else OTHER,
+            receive,
+            send,
+            limit=self.limit_of(scope, headers),
+            is_read=not stated(headers) and "transfer-encoding" not in headers,
+        )
+        scope.update(request_id=exchange.request_id, log_fields=exchange.fields)
         answer: ASGIApp = self.app
-        if stated(headers) > limit:
-            answer = problem(scope, "too-large", TOO_LARGE.format(limit=limit))
+        if stated(headers) > exchange.limit:
+            detail = TOO_LARGE.format(limit=exchange.limit)
+            answer = problem(scope, "too-large", detail)
         elif "\x00" in scope["path"]:
             # No database takes it as a key, and nothing has such a name.
             answer = problem(scope, "not-found")
         try:
-            await answer(scope, limited(receive, limit), exchange.send_on)
+            await answer(scope, exchange.receive_on, exchange.send_on)
+        except Exception:
+            # What is logged already needs no second line of the server's.
+            if "error" not in exchange.fields:
+                raise
         finally:
             self.tell(scope, exchange)
 
@@ -85,19 +132,17 @@ class Edge:
 
     def tell(self, scope: Scope, exchange: Exchange) -> None:
         """Record and log a request that is over."""
-        seconds = time.perf_counter() - exchange.started
-        route = getattr(scope.get("route"), "path", None)
-        method, status, fields = scope["method"], exchange.status, exchange.fields
-        charged = float(fields.get("charged", 0.0))
-        self.record(method, route or "none", status, seconds, charged)
+        exchange.seconds = time.perf_counter() - exchange.started
+        exchange.route = getattr(scope.get("route"), "path", None)
+        self.record(exchange)
         log(
             "http.request",
             request_id=exchange.request_id,
-            method=method,
-            route=route,
-            status=status,
-            ms=round(1000 * seconds, 2),
-            **fields,
+            method=exchange.method,
+            route=exchange.route,
+            status=exchange.status,
+            ms=round(1000 * exchange.seconds, 2),
+            **exchange.fields,
         )
 
 
@@ -105,19 +150,3 @@ def stated(headers: Headers) -> int:
     """Return the length that a request says its body has."""
     text = headers.get("content-length", "0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
-
-
-def limited(receive: Receive, limit: int) -> Receive:
-    """Refuse a body that turns out longer than allowed while it comes in."""
-    size = 0
-
-    async def receive_on() -> Message:
-        nonlocal size
-        message = await receive()
-        if message["type"] == "http.request":
-            size += len(message.get("body", b""))
-            if size > limit:
-                raise HTTPException(413, TOO_LARGE.format(limit=limit))
-        return message
-
-    return receive_on

@@ -1,14 +1,17 @@
 """The table from exceptions to problem documents (RFC 9457); no value is echoed."""
 
+import errno
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from app.documents.shape import path_of, rule_of
@@ -24,6 +27,11 @@ KIND_OF_STATUS = {one.status: kind for kind, one in KINDS.items()}
 # What FastAPI says of a body that it can't parse at all.
 MALFORMED = ("body", "must be well-formed, and encoded in UTF-8 where it is JSON")
 MAX_SHOWN = 240
+# The status of a request whose caller hung up before the answer.
+GONE = 499
+# What PostgreSQL says of a transaction that can't write, and files without space.
+READ_ONLY = "25006"
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Problem(JSONResponse):
@@ -83,14 +91,36 @@ def on_http(request: Request, error: HTTPException) -> Problem:
 
 
 def on_unavailable(request: Request, error: Exception) -> Problem:
-    del error
+    """Answer that it may go well soon, and log why it did not now."""
+    cause = getattr(error, "orig", None) or error
+    said = (str(cause).splitlines() or [""])[0][:MAX_SHOWN]
+    note(request, "http.unavailable", error, logging.WARNING, cause=said)
     return problem(request.scope, "unavailable", headers={"Retry-After": "2"})
 
 
 def on_crash(request: Request, error: Exception) -> Problem:
-    fields = {"request_id": request.scope.get("request_id")}
-    LOGGER.error("http.crashed", exc_info=error, extra={"fields": fields})
+    note(request, "http.crashed", error, logging.ERROR)
     return problem(request.scope, "internal")
+
+
+def on_internal(request: Request, error: InternalError) -> Problem:
+    """Answer for a database that can't be written to, and for all else like it."""
+    is_read_only = getattr(error.orig, "sqlstate", None) == READ_ONLY
+    return (on_unavailable if is_read_only else on_crash)(request, error)
+
+
+def on_file_error(request: Request, error: OSError) -> Problem:
+    is_full = error.errno in NO_SPACE
+    return (on_unavailable if is_full else on_crash)(request, error)
+
+
+def note(
+    request: Request, event: str, error: Exception, level: int, **more: str
+) -> None:
+    """Log once why a request was not answered; its own line names the exception."""
+    fields = {"request_id": request.scope.get("request_id"), **more}
+    LOGGER.log(level, event, exc_info=error, extra={"fields": fields})
+    request.scope.get("log_fields", {})["error"] = type(error).__qualname__
 
 
 HANDLERS: dict[int | type[Exception], Any] = {
@@ -106,7 +136,12 @@ HANDLERS: dict[int | type[Exception], Any] = {
     ),
     NothingToComeError: lambda *_: Response(status_code=204),
     HTTPException: on_http,
+    # Nobody is there to read it.
+    ClientDisconnect: lambda *_: Response(status_code=GONE),
     OperationalError: on_unavailable,
+    InterfaceError: on_unavailable,
+    InternalError: on_internal,
+    OSError: on_file_error,
     PoolTimeoutError: on_unavailable,
     Exception: on_crash,
 }

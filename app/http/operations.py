@@ -1,15 +1,9 @@
-"""Routes for operators, and the figures they read."""
+"""Routes for operators."""
 
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    Counter,
-    Histogram,
-    generate_latest,
-)
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import Field
 
 from app.documents.shape import Answer
@@ -18,8 +12,6 @@ from app.http.errors import problem
 from app.service import operations as service
 
 router = APIRouter(tags=["operations"])
-
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30)
 
 
 class Alive(Answer):
@@ -33,41 +25,13 @@ class Ready(Answer):
     )
 
 
-class Metrics:
-    """Figures of one application."""
-
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        labels = ("method", "route", "status")
-        self.requests = Counter(
-            "askless_requests", "Requests answered.", labels, registry=self.registry
-        )
-        self.seconds = Histogram(
-            "askless_request_seconds",
-            "Time to the end of the response; event streams included.",
-            ("method", "route"),
-            registry=self.registry,
-            buckets=SECONDS,
-        )
-        self.charged = Counter(
-            "askless_charged_units",
-            "Charged in all sessions, whatever their units.",
-            registry=self.registry,
-        )
-
-    def add(
-        self, method: str, route: str, status: int, seconds: float, charged: float
-    ) -> None:
-        self.requests.labels(method, route, str(status)).inc()
-        self.seconds.labels(method, route).observe(seconds)
-        self.charged.inc(charged)
-
-
+@router.head("/livez", include_in_schema=False)
 @router.get("/livez", summary="Whether the process runs")
 async def livez() -> Alive:
     return Alive(status="alive")
 
 
+@router.head("/readyz", include_in_schema=False, response_model=None)
 @router.get(
     "/readyz", summary="Whether requests will be answered", response_model=Ready
 )

@@ -58,7 +58,12 @@ def show(
 
     Written here, in the route's thread: FastAPI would go to another one to check it.
     """
-    fields |= {"session": view.id, "remaining": view.budget.remaining}
+    fields |= {
+        "session": view.id,
+        "model": view.model.id,
+        "remaining": view.budget.remaining,
+        "unit": view.budget.unit,
+    }
     headers = {"ETag": f'"{view.version}"'}
     if status == CREATED:
         headers["Location"] = f"/predict/{view.id}"
@@ -126,7 +131,7 @@ def answer(
     send the same request again.
     """
     view, charged = service.answer(db, call, body.answers)
-    fields["charged"] = from_micros(charged)
+    fields |= {"features": len(body.answers), "charged": from_micros(charged)}
     return show(view, fields)
 
 

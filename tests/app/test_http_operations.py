@@ -109,7 +109,16 @@ def test_metrics_count_requests_and_charges(
 
     route = 'route="/predict/{id}/answers",status="200"'
     assert f'askless_requests_total{{method="POST",{route}}} 1.0' in text
-    assert "askless_charged_units_total 7.27" in text
+    assert 'askless_charged_units_total{unit="CAD"} 7.27' in text
+
+
+@only_sqlite
+def test_probes_that_want_no_body_are_answered(client: TestClient) -> None:
+    wait_until_ready(client)
+
+    probes = [client.head(path) for path in ("/livez", "/readyz")]
+
+    assert [(one.status_code, one.content) for one in probes] == [(200, b"")] * 2
 
 
 def has_examples(schema: Json) -> bool:

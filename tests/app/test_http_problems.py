@@ -429,6 +429,8 @@ def test_the_log_tells_charges_and_no_value(
     assert last["route"] == "/predict/{id}/answers"
     assert (last["session"], last["status"]) == (session["id"], 200)
     assert (last["charged"], last["remaining"]) == (7.77, 52.23)
+    assert (last["features"], last["unit"]) == (2, "CAD")
+    assert last["model"] == session["model"]["id"]
     assert last["ms"] > 0
     assert "233.125" not in str(lines)
     assert SECRET not in str(lines)

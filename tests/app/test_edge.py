@@ -1,0 +1,157 @@
+"""What the outermost layer logs and counts: causes, who hangs up, methods, units."""
+
+import asyncio
+import errno
+import logging
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import InternalError, OperationalError
+
+from app.http.deps import get_read_db
+from app.http.edge import OTHER, Exchange
+from app.http.metrics import MOST_UNITS, Metrics
+
+pytest_plugins = ["tests.app.conftest_http"]
+pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+
+SECRET = "SECRET"
+
+
+class ReadOnlyError(Exception):
+    """What a driver raises where PostgreSQL lets nobody write."""
+
+    sqlstate = "25006"
+
+
+def failing(error: Exception) -> Callable[[], NoReturn]:
+    def fail() -> NoReturn:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "event"),
+    [
+        (RuntimeError(SECRET), 500, "http.crashed"),
+        (OSError(errno.EIO, SECRET), 500, "http.crashed"),
+        (OSError(errno.ENOSPC, "no space"), 503, "http.unavailable"),
+        (OperationalError("", {}, Exception("away")), 503, "http.unavailable"),
+        (InternalError("", {}, ReadOnlyError("read-only")), 503, "http.unavailable"),
+        (InternalError("", {}, Exception(SECRET)), 500, "http.crashed"),
+    ],
+)
+def test_a_failure_of_ours_is_logged_once(
+    app: FastAPI,
+    caplog: pytest.LogCaptureFixture,
+    client: TestClient,
+    error: Exception,
+    status: int,
+    event: str,
+) -> None:
+    caplog.set_level(logging.INFO, "askless")
+    app.dependency_overrides[get_read_db] = failing(error)
+
+    response = client.get("/models")
+
+    assert response.status_code == status
+    events = [one.getMessage() for one in caplog.records if one.name == "askless"]
+    assert events[-2:] == [event, "http.request"]
+    assert events.count(event) == 1
+    cause, line = (one.fields for one in caplog.records[-2:])  # type: ignore[attr-defined]
+    assert cause["request_id"] == line["request_id"]
+    assert line["error"] == type(error).__name__
+    assert SECRET not in str([one.__dict__.get("fields") for one in caplog.records])
+
+
+def exchange_of(app: FastAPI, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Call an application as a server does whose caller sends these messages."""
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/predict",
+        "raw_path": b"/predict",
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/json"), (b"host", b"localhost")],
+        "client": ("127.0.0.1", 1),
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop(0) if messages else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]  # as servers do
+    return sent
+
+
+@pytest.mark.parametrize("n_parts", [0, 1])
+@pytest.mark.usefixtures("client")
+def test_a_caller_who_hangs_up_is_499_and_no_error(
+    app: FastAPI, caplog: pytest.LogCaptureFixture, n_parts: int
+) -> None:
+    caplog.set_level(logging.INFO)
+    part = {"type": "http.request", "body": b'{"model":', "more_body": True}
+
+    exchange_of(app, [part] * n_parts)
+
+    line = caplog.records[-1]
+    assert line.fields["status"] == 499  # type: ignore[attr-defined]
+    assert [one for one in caplog.records if one.levelno > logging.INFO] == []
+
+
+@pytest.mark.parametrize(
+    ("age_s", "is_read", "is_gone"),
+    [(9.0, True, True), (0.0, True, False), (9.0, False, False)],
+)
+@pytest.mark.usefixtures("engine_name")
+def test_slow_answers_look_whether_the_caller_waits(
+    age_s: float, is_read: bool, is_gone: bool
+) -> None:
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    exchange = Exchange("req", "GET", receive, receive, 1, is_read)  # type: ignore[arg-type]
+    exchange.started -= age_s
+
+    assert asyncio.run(exchange.has_hung_up()) == is_gone
+
+
+@pytest.mark.usefixtures("engine_name")
+def test_to_look_waits_for_nothing() -> None:
+    async def wait() -> Any:
+        await asyncio.Event().wait()
+
+    exchange = Exchange("req", "GET", wait, wait, 1, True)  # type: ignore[arg-type]
+    exchange.started -= 9.0
+
+    assert not asyncio.run(exchange.has_hung_up())
+
+
+def test_invented_methods_share_one_figure(client: TestClient) -> None:
+    for number in range(3):
+        client.request(f"BREW{number}", "/models")
+
+    text = client.get("/metrics").text
+    assert "BREW" not in text
+    assert f'askless_requests_total{{method="{OTHER}",route="/models"' in text
+
+
+@pytest.mark.usefixtures("engine_name")
+def test_units_beyond_the_first_few_share_one_figure() -> None:
+    metrics = Metrics()
+
+    for number in range(MOST_UNITS + 5):
+        exchange = Exchange("req", "POST", None, None, 1, True)  # type: ignore[arg-type]
+        exchange.fields.update(charged=1.0, unit=f"unit{number}")
+        metrics.add(exchange)
+
+    value = metrics.registry.get_sample_value
+    assert value("askless_charged_units_total", {"unit": "unit0"}) == 1
+    assert value("askless_charged_units_total", {"unit": OTHER}) == 5

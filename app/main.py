@@ -7,14 +7,21 @@ from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic.json_schema import models_json_schema
 from starlette.types import ASGIApp
 
 from app import logs
-from app.documents.bodies.problems import Problem
-from app.http import datasets, ledger, models, operations, pages, predictions, trainings
+from app.http import (
+    contract,
+    datasets,
+    ledger,
+    models,
+    operations,
+    pages,
+    predictions,
+    trainings,
+)
 from app.http.edge import Edge
-from app.http.errors import HANDLERS, MEDIA_TYPE
+from app.http.errors import HANDLERS
 from app.http.metrics import Metrics
 from app.service.loaded import LoadedModels
 from app.settings import Settings
@@ -27,16 +34,9 @@ each with its price, predicts after every answer, and never charges more than it
 budget. Errors are problem documents (RFC 9457); their types are under
 [/problems](/problems)."""
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    "default": {
-        "description": "A problem document (RFC 9457).",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-}
-
 
 class Askless(FastAPI):
-    """FastAPI with our outermost layer and with every schema in its document."""
+    """FastAPI with our outermost layer and with all of its document."""
 
     def build_middleware_stack(self) -> ASGIApp:
         settings: Settings = self.state.settings
@@ -49,14 +49,7 @@ class Askless(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            document = super().openapi()
-            schemas = document.setdefault("components", {}).setdefault("schemas", {})
-            _, made = models_json_schema(
-                [(one, "validation") for one in (Problem, *trainings.DOCUMENTED)],
-                ref_template="#/components/schemas/{model}",
-            )
-            for name, schema in made["$defs"].items():
-                schemas.setdefault(name, schema)
+            contract.complete(super().openapi(), trainings.DOCUMENTED)
         assert self.openapi_schema is not None
         return self.openapi_schema
 
@@ -70,7 +63,6 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=live,
         exception_handlers=HANDLERS,
-        responses=PROBLEMS,
     )
     state = app.state
     state.settings = settings

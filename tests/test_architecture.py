@@ -188,7 +188,7 @@ ARROWS = {
 # One file per noun, and siblings never meet; the files named here serve them all.
 SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
-    "app.http": {"deps", "edge", "errors", "forms", "watch"},
+    "app.http": {"contract", "deps", "edge", "errors", "forms", "watch"},
     "app.service": {"loaded"},
     "app.store": {"engine", "tables", "rows", "blobs"},
 }

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+from typing_extensions import TypeAliasType
 
 from core.parameters import as_number
 from core.session.policies import POLICIES
@@ -97,11 +98,15 @@ Label = Annotated[
     str, BeforeValidator(read_label, json_schema_input_type=str | int | bool)
 ]
 Mark = Annotated[str, BeforeValidator(read_mark, json_schema_input_type=str | float)]
-Policy = Annotated[
-    str,
-    BeforeValidator(read_policy, json_schema_input_type=str),
-    Field(json_schema_extra=lambda schema: schema.update(enum=list(POLICIES))),
-]
+# With a schema of its own, and so one name in every client that is generated.
+Policy = TypeAliasType(
+    "Policy",
+    Annotated[
+        str,
+        BeforeValidator(read_policy, json_schema_input_type=str),
+        Field(json_schema_extra=lambda schema: schema.update(enum=list(POLICIES))),
+    ],
+)
 Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=float)]
 Value = Annotated[
     bool | int | float | str,

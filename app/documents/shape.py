@@ -13,12 +13,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     Strict,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     create_model,
 )
+from pydantic_core import CoreSchema
 
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import Parameter, parameters
@@ -89,6 +91,15 @@ class Answer(BaseModel):
     """
 
     model_config = ConfigDict(from_attributes=True, extra="forbid")
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Leave out that there are no other fields: later versions may have more."""
+        made = handler.resolve_ref_schema(handler(schema))
+        made.pop("additionalProperties", None)
+        return made
 
     @classmethod
     def of(cls, *values: object, **more: object) -> Self:

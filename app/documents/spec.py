@@ -44,14 +44,16 @@ from core.table.spec import (
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams, EffortName
 
+# For the table of the demo, app/demo/heart.csv, as all examples are.
 SPEC_EXAMPLE: dict[str, Any] = {
     "name": "heart-cleveland",
-    "target": "disease",
+    "target": "label",
     "positive": "1",
     "classes": {"1": "disease", "0": "no disease"},
     "cost_unit": "CAD",
     "features": [
         {"name": "age", "label": "Age", "type": "number", "unit": "years", "cost": 1.0},
+        {"name": "cp", "label": "Chest pain", "type": "category", "cost": 1.0},
         {
             "name": "chol",
             "type": "number",
@@ -59,10 +61,12 @@ SPEC_EXAMPLE: dict[str, Any] = {
             "cost": 5.17,
             "group": "blood",
         },
+        {"name": "fbs", "type": "boolean", "cost": 3.1, "group": "blood"},
+        {"name": "ca", "label": "Coloured vessels", "type": "number", "cost": 100.9},
     ],
     "groups": [{"name": "blood", "fee": 2.10}],
     "algorithm": "auto",
-    "effort": "standard",
+    "effort": "fast",
     "seed": 0,
     "validation": {"folds": 5},
 }
@@ -79,7 +83,7 @@ class SpecDocument(Shape):
         title="TrainingSpec", json_schema_extra={"examples": [SPEC_EXAMPLE]}
     )
 
-    target: Text = Field(examples=["disease"])
+    target: Text = Field(examples=["label"])
     name: Name = Field(default="model", examples=["heart-cleveland"])
     positive: Label | None = Field(
         default=None, examples=["1"], description="Of two classes only."

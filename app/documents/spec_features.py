@@ -7,8 +7,9 @@ from pydantic import BeforeValidator, Field
 
 from app.documents.fields import Amount, Mark, Name, Text
 from app.documents.shape import Shape
+from app.documents.words import FeatureType
 from core.parameters import parameters
-from core.table.catalogue import Feature, FeatureType
+from core.table.catalogue import Feature
 from core.table.patterns import by_name
 from core.table.spec import TableSpec
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
 from starlette.datastructures import UploadFile
 
 from app.documents.bodies import datasets as schemas
+from app.http.contract import problems
 from app.http.deps import After, Db, Limit, Now, ReadDb, Uploads
 from app.http.forms import FORM, TABLE, read_form, required_file, schema_of
 from app.service import datasets as service
@@ -26,7 +27,13 @@ async def read_upload(request: Request) -> AsyncIterator[UploadFile]:
         yield required_file(form, "dataset")
 
 
-@router.post("", status_code=201, openapi_extra=UPLOAD_BODY, summary="Upload a dataset")
+@router.post(
+    "",
+    status_code=201,
+    openapi_extra=UPLOAD_BODY,
+    operation_id="upload_dataset",
+    summary="Upload a dataset",
+)
 def create(
     upload: Annotated[UploadFile, Depends(read_upload)],
     db: Db,
@@ -40,19 +47,24 @@ def create(
     return schemas.Dataset.model_validate(made)
 
 
-@router.get("", summary="List datasets, newest first")
+@router.get("", operation_id="list_datasets", summary="List datasets, newest first")
 def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.DatasetPage:
     found = service.page(db, limit, after)
     return schemas.DatasetPage.model_validate(found)
 
 
-@router.get("/{id}", summary="Show a dataset")
+@router.get("/{id}", operation_id="get_dataset", summary="Show a dataset")
 def get(id: str, db: ReadDb) -> schemas.Dataset:
     return schemas.Dataset.model_validate(service.get(db, id))
 
 
 @router.delete(
-    "/{id}", status_code=204, response_class=Response, summary="Delete a dataset"
+    "/{id}",
+    status_code=204,
+    response_class=Response,
+    openapi_extra=problems("dataset-in-use"),
+    operation_id="delete_dataset",
+    summary="Delete a dataset",
 )
 def delete(id: str, db: Db, blobs: Uploads, tasks: BackgroundTasks) -> None:
     """Delete a dataset; 409 while a training uses it. Models outlive it."""

@@ -13,6 +13,8 @@ FORM = "multipart/form-data"
 TOO_LARGE = "A part of the form is larger than the {limit} bytes that it may have."
 TABLE = {
     "type": "string",
+    # Said twice: generators of clients know the one or the other.
+    "format": "binary",
     "contentMediaType": "application/octet-stream",
     "description": "CSV with a header, or Parquet.",
 }

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator
 
 from app.documents.bodies import models as schemas
 from app.documents.text import parse_json
+from app.http.contract import problems
 from app.http.deps import After, At, Db, Limit, Loaded, Now, ReadDb, require_json
 from app.service import models as service
 from core.table.prices import to_micros
@@ -26,7 +27,10 @@ IMPORT_BODY = {
     }
 }
 EXPORT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "MODEL.json", "content": {"application/json": {}}}
+    200: {
+        "description": "MODEL.json",
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    }
 }
 
 
@@ -34,7 +38,7 @@ EXPORT: dict[int | str, dict[str, Any]] = {
 Budget = Annotated[int, BeforeValidator(to_micros, json_schema_input_type=float)]
 
 
-@router.get("", summary="List models, newest first")
+@router.get("", operation_id="list_models", summary="List models, newest first")
 def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.ModelPage:
     return schemas.ModelPage.model_validate(service.page(db, limit, after))
 
@@ -48,6 +52,7 @@ async def read_body(request: Request) -> bytes:
     status_code=201,
     dependencies=[Depends(require_json)],
     openapi_extra=IMPORT_BODY,
+    operation_id="import_model",
     summary="Import a model",
 )
 def import_model(
@@ -59,18 +64,26 @@ def import_model(
     return schemas.ModelHead.model_validate(head)
 
 
-@router.get("/{id}", summary="Show a model: catalogue and card")
+@router.get(
+    "/{id}", operation_id="get_model", summary="Show a model: catalogue and card"
+)
 def get(id: str, db: ReadDb, loaded: Loaded) -> schemas.Model:
     return service.get(db, loaded, id)
 
 
-@router.get("/{id}/curve", summary="Error against budget")
+@router.get(
+    "/{id}/curve", operation_id="get_model_curve", summary="Error against budget"
+)
 def curve(id: str, db: ReadDb, loaded: Loaded) -> schemas.Curve:
     """Error on held-out rows; 404 if the training had no validation."""
     return service.curve(db, loaded, id)
 
 
-@router.get("/{id}/plan", summary="The order of purchases on paper")
+@router.get(
+    "/{id}/plan",
+    operation_id="get_model_plan",
+    summary="The order of purchases on paper",
+)
 def plan(
     id: str,
     db: ReadDb,
@@ -84,7 +97,11 @@ def plan(
 
 
 @router.get(
-    "/{id}/export", response_class=Response, responses=EXPORT, summary="MODEL.json"
+    "/{id}/export",
+    response_class=Response,
+    responses=EXPORT,
+    operation_id="export_model",
+    summary="MODEL.json",
 )
 def export(id: str, db: ReadDb) -> Response:
     """The same file that the command line writes."""
@@ -94,7 +111,12 @@ def export(id: str, db: ReadDb) -> Response:
 
 
 @router.delete(
-    "/{id}", status_code=204, response_class=Response, summary="Delete a model"
+    "/{id}",
+    status_code=204,
+    response_class=Response,
+    openapi_extra=problems("model-in-use"),
+    operation_id="delete_model",
+    summary="Delete a model",
 )
 def delete(id: str, db: Db, at: At) -> None:
     """Delete a model; 409 while one of its sessions asks or waits."""

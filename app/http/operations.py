@@ -3,6 +3,7 @@
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import Field
 
@@ -26,14 +27,17 @@ class Ready(Answer):
 
 
 @router.head("/livez", include_in_schema=False)
-@router.get("/livez", summary="Whether the process runs")
+@router.get("/livez", operation_id="check_alive", summary="Whether the process runs")
 async def livez() -> Alive:
     return Alive(status="alive")
 
 
 @router.head("/readyz", include_in_schema=False, response_model=None)
 @router.get(
-    "/readyz", summary="Whether requests will be answered", response_model=Ready
+    "/readyz",
+    operation_id="check_ready",
+    summary="Whether requests will be answered",
+    response_model=Ready,
 )
 def readyz(request: Request, engine: Engine) -> Ready | Response:
     """Answer 503 until database, migrations and compiled kernels are there."""
@@ -49,7 +53,12 @@ def readyz(request: Request, engine: Engine) -> Ready | Response:
     return problem(request.scope, "unavailable", detail, checks=checks)
 
 
-@router.get("/metrics", summary="Figures for Prometheus", response_class=Response)
+@router.get(
+    "/metrics",
+    operation_id="read_metrics",
+    summary="Figures for Prometheus",
+    response_class=PlainTextResponse,
+)
 def metrics(request: Request) -> Response:
     text = generate_latest(request.app.state.metrics.registry)
     return Response(text, media_type=CONTENT_TYPE_LATEST)

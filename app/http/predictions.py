@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 
 from app.documents.bodies import predictions as schemas
 from app.documents.bodies.terms import TermsRequest
+from app.http.contract import problems
 from app.http.deps import (
     After,
     At,
@@ -76,6 +77,8 @@ def show(
     status_code=CREATED,
     response_model=schemas.Session,
     dependencies=[TakesJson],
+    openapi_extra=problems("not-found"),
+    operation_id="start_session",
     summary="Start a session",
 )
 def start(
@@ -91,14 +94,19 @@ def start(
     return show(view, fields, CREATED)
 
 
-@router.get("", summary="List sessions, newest first")
+@router.get("", operation_id="list_sessions", summary="List sessions, newest first")
 def page(
     db: ReadDb, at: At, limit: Limit = 50, after: After = None
 ) -> schemas.SessionPage:
     return service.page(db, limit, after, at)
 
 
-@router.get("/{id}", response_model=schemas.Session, summary="Show a session")
+@router.get(
+    "/{id}",
+    response_model=schemas.Session,
+    operation_id="get_session",
+    summary="Show a session",
+)
 def get(db: ReadDb, call: Call, fields: LogFields) -> Response:
     return show(service.get(db, call), fields)
 
@@ -107,6 +115,8 @@ def get(db: ReadDb, call: Call, fields: LogFields) -> Response:
     "/{id}",
     response_model=schemas.Session,
     dependencies=[TakesJson],
+    openapi_extra=problems("session-closed"),
+    operation_id="change_session",
     summary="Change the budget or the aim",
 )
 def change_terms(
@@ -120,6 +130,8 @@ def change_terms(
     "/{id}/answers",
     response_model=schemas.Session,
     dependencies=[TakesJson],
+    openapi_extra=problems("over-budget", "session-closed"),
+    operation_id="answer_session",
     summary="Give answers",
 )
 def answer(
@@ -135,7 +147,12 @@ def answer(
     return show(view, fields)
 
 
-@router.post("/{id}/stop", response_model=schemas.Session, summary="Stop a session")
+@router.post(
+    "/{id}/stop",
+    response_model=schemas.Session,
+    operation_id="stop_session",
+    summary="Stop a session",
+)
 def stop(db: Db, call: Change, fields: LogFields) -> Response:
     """End a session; results that were ordered may still come in."""
     return show(service.stop(db, call), fields)
@@ -145,6 +162,7 @@ def stop(db: Db, call: Change, fields: LogFields) -> Response:
     "/{id}",
     status_code=204,
     response_class=Response,
+    operation_id="erase_session",
     summary="Erase a session's answers",
 )
 def erase(db: Db, call: Call) -> None:

@@ -15,6 +15,7 @@ from app.documents.spec import SpecDocument
 from app.documents.text import parse_spec
 from app.errors import NothingToComeError
 from app.http import forms
+from app.http.contract import problems
 from app.http.deps import After, Db, Engine, Limit, Now, ReadDb, Uploads, reading
 from app.http.watch import Events, Watch
 from app.records import FINAL_STATES
@@ -75,7 +76,9 @@ async def read_sent(request: Request) -> AsyncIterator[TrainingRequest]:
     "",
     status_code=202,
     responses=STARTED,
-    openapi_extra=START_BODY,
+    openapi_extra=START_BODY | problems("not-found", "conflict"),
+    response_model=schemas.Training,
+    operation_id="start_training",
     summary="Train a model",
 )
 def start(
@@ -87,7 +90,7 @@ def start(
     validate_only: Annotated[
         bool, Query(description="Check everything, store nothing.")
     ] = False,
-) -> schemas.Training | schemas.Verdict:
+) -> schemas.Training | Response:
     """Check a spec and a table, and enqueue the training.
 
     The table is uploaded with the spec (multipart), or was before (JSON with its
@@ -95,8 +98,8 @@ def start(
     """
     raw = parse_spec(sent.spec)
     if validate_only:
-        response.status_code = 200
-        return validate(sent, raw, db, blobs)
+        verdict = validate(sent, raw, db, blobs)
+        return Response(verdict.model_dump_json(), media_type=JSON)
     if sent.upload is None:
         dataset_id = pop_dataset_id(raw)
         order = service.check(raw, service.read_dataset(db, blobs, dataset_id))
@@ -128,18 +131,23 @@ def pop_dataset_id(raw: dict[str, Any]) -> str:
     return dataset_id
 
 
-@router.get("", summary="List trainings, newest first")
+@router.get("", operation_id="list_trainings", summary="List trainings, newest first")
 def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.TrainingPage:
     found = service.page(db, limit, after)
     return schemas.TrainingPage.model_validate(found)
 
 
-@router.get("/{id}", summary="Show a training")
+@router.get("/{id}", operation_id="get_training", summary="Show a training")
 def get(id: str, db: ReadDb) -> schemas.TrainingWithSpec:
     return schemas.TrainingWithSpec.model_validate(service.get(db, id))
 
 
-@router.post("/{id}/cancel", summary="Cancel a training")
+@router.post(
+    "/{id}/cancel",
+    openapi_extra=problems("training-finished"),
+    operation_id="cancel_training",
+    summary="Cancel a training",
+)
 def cancel(id: str, db: Db, now: Now) -> schemas.Training:
     """Cancel at once what is queued, within one step what runs."""
     return schemas.Training.model_validate(service.cancel(db, id, now))
@@ -180,6 +188,7 @@ def get_watch(request: Request) -> Watch:
     "/{id}/events",
     response_class=EventSourceResponse,
     responses={204: {"description": "It has ended, and nothing comes any more."}},
+    operation_id="follow_training",
     summary="Follow a training",
 )
 async def events(

@@ -142,20 +142,6 @@ def test_every_schema_has_examples_and_every_reference_a_target(
 
 
 @only_sqlite
-def test_every_call_documents_its_problems(client: TestClient) -> None:
-    paths = client.get("/openapi.json").json()["paths"]
-
-    bare = [
-        (path, method)
-        for path, calls in paths.items()
-        for method, call in calls.items()
-        if "application/problem+json" not in json.dumps(call["responses"])
-    ]
-    assert bare == []
-    assert "/predict/{id}/answers" in paths
-
-
-@only_sqlite
 def test_the_documentation_asks_no_other_site(client: TestClient) -> None:
     page = client.get("/docs")
 

@@ -1,11 +1,9 @@
 """Schemas of explanations: what an answer did, and what the next one may do."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from app.documents.shape import Answer
-from core.session.state import Outcome
+from app.documents.words import TakenOutcome
 
 
 class Prospect(Answer):
@@ -25,7 +23,7 @@ class AnswerStep(Answer):
     """What one answer did to the probability of a class, given those before it."""
 
     feature: str = Field(examples=["cp"])
-    outcome: Outcome | Literal["known"] = Field(examples=["value"])
+    outcome: TakenOutcome = Field(examples=["value"])
     label: str = Field(
         examples=["1"],
         description="Of two classes the positive one, of more the one predicted now.",

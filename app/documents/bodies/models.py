@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, Field
 
 from app.documents.fields import Policy
 from app.documents.shape import EXAMPLE_TIME, Answer, Units
-from core.table.catalogue import FeatureType, Group
+from app.documents.words import FeatureType
+from core.table.catalogue import Group
 from core.table.prices import from_micros
 
 MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"

@@ -1,20 +1,27 @@
 """Schemas of sessions and the ledger."""
 
 from datetime import datetime
-from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from app.documents.bodies.certificates import Certificate
 from app.documents.bodies.explanations import AnswerStep, Prospect
 from app.documents.bodies.models import MODEL_ID, ModelGroup
 from app.documents.bodies.terms import AimWish, SessionAim
 from app.documents.fields import Amount, Key, Policy, Value
 from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
-from app.records import Refit, SessionState
+from app.documents.words import (
+    EntryKind,
+    FeatureType,
+    Outcome,
+    Refit,
+    SessionState,
+    StopReason,
+    TakenOutcome,
+)
 from core.session.certificates import COVERAGES
-from core.session.state import Outcome, StopRule
-from core.table.catalogue import FeatureType
+from core.session.state import StopRule
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
 # Larger seeds are no exact numbers in the JSON of many languages.
@@ -28,6 +35,19 @@ class StopWish(shape_of(StopRule)):  # type: ignore[misc]  # made of core's fiel
 
 class PredictRequest(Shape):
     """A session to start."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"model": "heart-cleveland", "budget": 60, "known": {"age": 63}},
+                {
+                    "model": "heart-cleveland",
+                    "budget": 120,
+                    "stop": {"confidence": 0.95, "max_questions": 3},
+                },
+            ]
+        }
+    )
 
     model: Key = Field(
         examples=["heart-cleveland"],
@@ -83,6 +103,20 @@ class GivenAnswer(Shape):
 
 class AnswersRequest(Shape):
     """Answers that are taken all or none, and charged in this order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "answers": [
+                        {"feature": "cp", "outcome": "value", "value": "asymptomatic"},
+                        {"feature": "chol", "outcome": "ordered"},
+                        {"feature": "fbs", "outcome": "refused"},
+                    ]
+                }
+            ]
+        }
+    )
 
     answers: list[GivenAnswer] = Field(
         min_length=1,
@@ -165,7 +199,7 @@ class Prediction(Answer):
 
 class TakenAnswer(Answer):
     feature: str = Field(examples=["age"])
-    outcome: Outcome | Literal["known"] = Field(examples=["value"])
+    outcome: TakenOutcome = Field(examples=["value"])
     value: bool | int | float | str | None = Field(examples=[63])
     charged: Units = Field(examples=[1.0])
 
@@ -177,11 +211,7 @@ class Prices(Answer):
     groups: list[ModelGroup]
     refit: Refit = Field(
         examples=["running"],
-        description="A training of the model at these prices. `used`: the session asks "
-        "what came of it. Else it asks what the model has, and `running`: it is to "
-        "come; `ready`: new sessions ask it; `failed`: nothing came of it; `unneeded`: "
-        "the choices would be the same; `unavailable`: the model was imported, or its "
-        "dataset is gone; `limited`: enough lists of the model have one.",
+        description="A training of the model at these prices.",
     )
     training_id: str | None = Field(examples=["trn_7d1e0f2a3b4c5d6e7f809102"])
 
@@ -192,44 +222,6 @@ class Stop(Answer):
     disagreement: float | None = Field(examples=[None])
     delta: float = Field(examples=[0.1])
     max_questions: int | None = Field(examples=[None])
-
-
-class CertificateStratum(Answer):
-    """Sessions set aside that stopped within a range of spend, up to the next."""
-
-    least_spend: Units = Field(examples=[20.0])
-    open: bool = Field(
-        validation_alias="is_open",
-        examples=[True],
-        description="Whether a session may stop early here.",
-    )
-    rows: int = Field(validation_alias="n_samples", examples=[154])
-    differing: int = Field(
-        validation_alias="n_differing",
-        examples=[2],
-        description="Of these rows those with another label than at the end.",
-    )
-
-
-class Certificate(Answer):
-    """When a session stops early (`certified`), or why it never does."""
-
-    disagreement: float = Field(examples=[0.05])
-    delta: float = Field(examples=[0.1])
-    in_force: bool = Field(examples=[True])
-    why: str = Field(examples=["Shown on rows set aside."])
-    budget: Units | None = Field(
-        examples=[60.0], description="Under which they were played; null: unlimited."
-    )
-    threshold: float | None = Field(
-        examples=[0.95], description="How probable the label must be."
-    )
-    rows: int = Field(validation_alias="n_samples", examples=[250])
-    strata: list[CertificateStratum]
-    mean_spend: Units | None = Field(examples=[31.5])
-    mean_spend_whole: Units | None = Field(
-        examples=[58.0], description="Without early stops."
-    )
 
 
 class SessionSummary(Answer):
@@ -251,18 +243,18 @@ class Session(Answer):
     """A session. With `should_stop`, `question` is what would be asked next anyway."""
 
     id: str = Field(examples=[SESSION_ID])
-    state: SessionState = Field(
-        examples=["open"],
-        description="`waiting`: nothing to ask, results that were ordered to come; "
-        "`closed`: stopped, expired or erased.",
-    )
+    state: SessionState = Field(examples=["open"])
     version: int = Field(examples=[5], description="Grows with every change.")
     model: ModelRef
     budget: Budget
     question: Question | None
     prediction: Prediction | None = Field(description="Null once it was erased.")
-    should_stop: bool = Field(examples=[False])
-    stop_reason: str | None = Field(examples=[None])
+    should_stop: bool = Field(
+        examples=[False], description="Advice: it never locks the session."
+    )
+    stop_reason: StopReason | None = Field(
+        examples=[None], description="Null: no reason to stop."
+    )
     answers: list[TakenAnswer]
     pending: list[str] = Field(examples=[[]])
     policy: Policy | None = Field(examples=["ordered"])
@@ -286,7 +278,7 @@ class LedgerEntry(Answer):
     session: str = Field(validation_alias="session_id", examples=[SESSION_ID])
     feature: str = Field(examples=["chol"])
     group: str | None = Field(examples=["blood"])
-    kind: Literal["charge", "reversal"] = Field(examples=["charge"])
+    kind: EntryKind = Field(examples=["charge"])
     amount: Units = Field(examples=[7.27])
     unit: str = Field(examples=["CAD"])
 

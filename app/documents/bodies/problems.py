@@ -1,6 +1,11 @@
 """Bodies of problems."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypeAliasType
+
+from app.problems import KINDS
 
 
 class BrokenRule(BaseModel):
@@ -8,6 +13,18 @@ class BrokenRule(BaseModel):
 
     field: str = Field(examples=["answers[0].value"])
     rule: str = Field(examples=["must be a finite number"])
+
+
+ProblemType = TypeAliasType(
+    "ProblemType",
+    Annotated[
+        str,
+        Field(
+            json_schema_extra={"enum": [f"/problems/{kind}" for kind in KINDS]},
+            description="An address of the service, which explains it.",
+        ),
+    ],
+)
 
 
 class Problem(BaseModel):
@@ -31,7 +48,7 @@ class Problem(BaseModel):
         },
     )
 
-    type: str
+    type: ProblemType
     title: str
     status: int
     detail: str

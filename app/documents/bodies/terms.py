@@ -1,6 +1,6 @@
 """Schemas of what a session may spend, and what sessions are to reach on average."""
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from app.documents.fields import Amount
 from app.documents.shape import Answer, Shape, Units, shape_of
@@ -13,6 +13,8 @@ class AimWish(shape_of(Aim)):  # type: ignore[misc]  # made of core's fields
 
 class TermsRequest(Shape):
     """A change of the budget, of the aim, or of both; what is left out stays."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"budget": 80}]})
 
     budget: Amount | None = Field(
         default=None,

@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.documents.bodies.datasets import DATASET_ID
-from app.documents.bodies.problems import BrokenRule
+from app.documents.bodies.problems import BrokenRule, ProblemType
 from app.documents.shape import EXAMPLE_TIME, Answer
 from app.documents.spec import SPEC_EXAMPLE, SpecDocument
-from app.records import TrainingState
+from app.documents.words import TrainingState
 
 TRAINING_ID = "trn_7d1e0f2a3b4c5d6e7f809102"
 
@@ -18,7 +18,8 @@ class TrainingOrder(SpecDocument):
     """A spec together with the dataset it is for."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"dataset_id": DATASET_ID} | SPEC_EXAMPLE]}
+        title="TrainingOrder",
+        json_schema_extra={"examples": [{"dataset_id": DATASET_ID} | SPEC_EXAMPLE]},
     )
 
     dataset_id: str = Field(examples=[DATASET_ID])
@@ -39,7 +40,7 @@ class Failure(BaseModel):
         }
     )
 
-    type: str
+    type: ProblemType
     title: str
     detail: str
     errors: list[BrokenRule] | None = None

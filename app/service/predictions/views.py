@@ -1,6 +1,6 @@
 """A session as its caller sees it: question, prediction, answers, money in units."""
 
-from app.documents.bodies import explanations
+from app.documents.bodies import certificates, explanations
 from app.documents.bodies import predictions as bodies
 from app.documents.bodies.models import ModelGroup
 from app.documents.fields import Value
@@ -147,12 +147,12 @@ def steps_of(
     ]
 
 
-def certificate_of(ensemble: Ensemble, state: State) -> bodies.Certificate | None:
+def certificate_of(ensemble: Ensemble, state: State) -> certificates.Certificate | None:
     """The certificate that a session asked for."""
     if state.stop.disagreement is None:
         return None
     found = find_certificate(ensemble, state)
-    return bodies.Certificate.of(
+    return certificates.Certificate.of(
         found, state.stop, in_force=found.lack is None, why=LACKS[found.lack]
     )
 

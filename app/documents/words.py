@@ -1,0 +1,97 @@
+"""What the words of enumerations mean, as the OpenAPI document says it: each once."""
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
+
+from app import records
+from core.session import state
+from core.table import catalogue
+
+MEANINGS: dict[Any, dict[str, str]] = {
+    records.TrainingState: {
+        "queued": "waits for a worker",
+        "running": "a worker trains",
+        "succeeded": "there is a model",
+        "failed": "no model came of it, and `error` says why",
+        "cancelling": "the worker is to stop",
+        "cancelled": "stopped as asked",
+    },
+    records.SessionState: {
+        "open": "takes answers",
+        "waiting": "nothing to ask, results that were ordered to come",
+        "closed": "stopped, expired or erased",
+    },
+    state.Outcome: {
+        "value": "a value came back",
+        "ordered": "paid, the result is to come",
+        "unavailable": "there is no result",
+        "refused": "it is not to be obtained",
+        "unknown": "nobody knows",
+    },
+    state.StopReason: {
+        "plan_complete": "nothing that would be asked next fits what remains",
+        "budget_exhausted": "nothing that the model reads can be paid any more",
+        "certain": "no answer that may still be asked can change the prediction",
+        "confident": "the predicted class is as probable as was asked for",
+        "certified": "stops such as this one rarely differ from the session's end",
+        "all_known": "all that the model reads is known",
+        "rejected_early": "a stage of the cascade has decided",
+        "max_questions": "as many questions as allowed were answered",
+        "client_stopped": "the caller has stopped it",
+        "expired": "it was idle for too long",
+        "not_worth_it": "going on would save less error than it costs",
+    },
+    records.Refit: {
+        "used": "the session asks what came of it",
+        "running": "the session asks what the model has; it is to come",
+        "ready": "the session asks what the model has; new sessions ask it",
+        "failed": "nothing came of it",
+        "unneeded": "the choices would be the same",
+        "unavailable": "the model was imported, or its dataset is gone",
+        "limited": "enough lists of the model have one",
+    },
+    catalogue.FeatureType: {
+        "number": "any finite number",
+        "boolean": "true or false",
+        "category": "one of some words",
+    },
+    records.EntryKind: {
+        "charge": "what obtaining a feature has cost",
+        "reversal": "an earlier charge, given back",
+    },
+}
+
+
+def told(kind: Any) -> Any:
+    """Return a field's description that has all words of an enumeration."""
+    words = (f"`{one}`: {MEANINGS[kind][one]}" for one in get_args(kind))
+    return Field(description=f"{'; '.join(words)}.")
+
+
+# Each has a schema of its own, and so one name in every client that is generated.
+TrainingState = TypeAliasType(
+    "TrainingState", Annotated[records.TrainingState, told(records.TrainingState)]
+)
+SessionState = TypeAliasType(
+    "SessionState", Annotated[records.SessionState, told(records.SessionState)]
+)
+Outcome = TypeAliasType("Outcome", Annotated[state.Outcome, told(state.Outcome)])
+TakenOutcome = TypeAliasType(
+    "TakenOutcome",
+    Annotated[
+        Literal["known", state.Outcome],
+        Field(description="`known`: given with the session, free. Else an outcome."),
+    ],
+)
+StopReason = TypeAliasType(
+    "StopReason", Annotated[state.StopReason, told(state.StopReason)]
+)
+Refit = TypeAliasType("Refit", Annotated[records.Refit, told(records.Refit)])
+EntryKind = TypeAliasType(
+    "EntryKind", Annotated[records.EntryKind, told(records.EntryKind)]
+)
+FeatureType = TypeAliasType(
+    "FeatureType", Annotated[catalogue.FeatureType, told(catalogue.FeatureType)]
+)

@@ -1,0 +1,119 @@
+"""The OpenAPI document: what the framework can't know of the calls.
+
+Which problems a call may answer follows from its shape; a route says what is its own by
+`problems`. A status is listed with each type of problem that it may have.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from app.documents.bodies.problems import Problem
+from app.http.errors import MEDIA_TYPE
+from app.problems import KINDS, problem_document
+
+Json = dict[str, Any]
+
+COMPONENTS = "#/components/"
+OWN = "x-problems"
+# What the framework says of wrong requests, and never answers here.
+FRAMEWORKS = ("HTTPValidationError", "ValidationError")
+METHODS = frozenset(("get", "put", "post", "delete", "patch", "head", "options"))
+
+
+def problems(*kinds: str) -> Json:
+    """Return what a route's `openapi_extra` has for problems of its own."""
+    return {OWN: list(kinds)}
+
+
+def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
+    """Add to a document what is missing; `bodies` are named by no route's signature."""
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    wanted: list[tuple[Any, Any]] = [(one, "validation") for one in (Problem, *bodies)]
+    _, made = models_json_schema(wanted, ref_template=f"{COMPONENTS}schemas/{{model}}")
+    for name, schema in made["$defs"].items():
+        schemas.setdefault(name, schema)
+    for schema in schemas.values():
+        drop_defaults(schema)
+    for name in FRAMEWORKS:
+        schemas.pop(name, None)
+    shared = document["components"].setdefault("responses", {})
+    for path, operation in operations(document):
+        drop_items(operation)
+        answered = [*operation.pop(OWN, ()), *common_kinds(path, operation)]
+        for status, told in by_status(answered).items():
+            name = "Or".join(map(component_name, told))
+            shared[name] = response_of(told)
+            ref = {"$ref": f"{COMPONENTS}responses/{name}"}
+            operation["responses"][status] = ref
+        operation["responses"] = dict(sorted(operation["responses"].items()))
+    return document
+
+
+def operations(document: Json) -> Iterator[tuple[str, Json]]:
+    """Yield each operation with its path."""
+    for path, methods in document["paths"].items():
+        yield from ((path, one) for method, one in methods.items() if method in METHODS)
+
+
+def common_kinds(path: str, operation: Json) -> Iterator[str]:
+    """Yield the types of problems that follow from a call's shape."""
+    parameters = {one["name"].lower() for one in operation.get("parameters", ())}
+    has_body = "requestBody" in operation
+    if "{" in path:
+        yield "not-found"
+    if "if-match" in parameters:
+        yield "version-mismatch"
+    if has_body:
+        yield from ("too-large", "unsupported-media-type")
+    if has_body or parameters:
+        yield "invalid-request"
+    yield from ("internal", "unavailable")
+
+
+def by_status(kinds: Iterable[str]) -> dict[str, list[str]]:
+    """Return types of problems by their status, each once."""
+    found: dict[str, list[str]] = {}
+    for kind in dict.fromkeys(kinds):
+        found.setdefault(str(KINDS[kind].status), []).append(kind)
+    return found
+
+
+def component_name(kind: str) -> str:
+    return "".join(word.capitalize() for word in kind.split("-"))
+
+
+def response_of(kinds: Iterable[str]) -> Json:
+    """Return the response of a status: its types of problems, with an example each."""
+    told = "\n".join(f"- `/problems/{kind}`: {KINDS[kind].title}." for kind in kinds)
+    examples = {
+        kind: {
+            "summary": KINDS[kind].title,
+            "value": problem_document(
+                kind, None, KINDS[kind].status, request_id="req_5f0c"
+            ),
+        }
+        for kind in kinds
+    }
+    schema = {"$ref": f"{COMPONENTS}schemas/{Problem.__name__}"}
+    return {
+        "description": f"A problem document (RFC 9457) of type\n\n{told}",
+        "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
+    }
+
+
+def drop_defaults(schema: Json) -> None:
+    """Leave out defaults that are objects: generators of clients can't write them."""
+    for one in schema.get("properties", {}).values():
+        if isinstance(one.get("default"), dict):
+            del one["default"]
+
+
+def drop_items(operation: Json) -> None:
+    """Describe a stream of events as the text it is: OpenAPI 3.1 has no word for it."""
+    for response in operation["responses"].values():
+        for content in response.get("content", {}).values():
+            if content.pop("itemSchema", None) is not None:
+                content["schema"] = {"type": "string"}

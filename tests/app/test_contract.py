@@ -1,0 +1,201 @@
+"""The OpenAPI document: valid, complete, stable, and its examples work."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.documents.bodies.datasets import DATASET_ID
+from app.documents.words import MEANINGS
+from app.http.contract import METHODS
+from app.problems import KINDS
+from tests.app.clinic import Json
+from tests.app.jobs import Jobs
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+
+DEMO = Path(__file__).resolve().parents[2] / "app" / "demo" / "heart.csv"
+# Clients are generated from these names: none may go or change.
+OPERATIONS = """
+answer_session cancel_training change_session check_alive check_ready delete_dataset
+delete_model erase_session export_model follow_training get_dataset get_model
+get_model_curve get_model_plan get_session get_training import_model list_charges
+list_datasets list_models list_session_charges list_sessions list_trainings
+read_metrics start_session start_training stop_session upload_dataset
+"""
+
+
+@pytest.fixture
+def document(app: FastAPI) -> Json:
+    return app.openapi()
+
+
+def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if method in METHODS:
+                yield method, path, operation
+
+
+def test_document_is_valid(document: Json) -> None:
+    from openapi_spec_validator import OpenAPIV31SpecValidator
+
+    errors = OpenAPIV31SpecValidator(document).iter_errors()
+
+    assert [str(one) for one in errors] == []
+
+
+def test_operations_are_called_by_a_verb_and_what_it_concerns(document: Json) -> None:
+    names = [one["operationId"] for _, _, one in operations(document)]
+
+    odd = [one for one in names if not re.fullmatch(r"[a-z]+(_[a-z]+)+", one)]
+    made = [one for one in names if re.search(r"_(get|post|put|patch|delete)$", one)]
+    assert odd == made == []
+    assert len(set(names)) == len(names)
+    assert set(OPERATIONS.split()) - set(names) == set()
+
+
+def test_each_status_has_its_schema_and_its_types_of_problems(document: Json) -> None:
+    for method, path, operation in operations(document):
+        for status, response in operation["responses"].items():
+            place = (method, path, status)
+            if status < "300":
+                assert bool(response.get("content")) == (status != "204"), place
+                continue
+            name = response["$ref"].rpartition("/")[2]
+            content = document["components"]["responses"][name]["content"]
+            (told,) = content.values()
+            assert set(content) == {"application/problem+json"}
+            assert told["schema"] == {"$ref": "#/components/schemas/Problem"}
+            statuses = {str(KINDS[kind].status) for kind in told["examples"]}
+            assert statuses == {status}, place
+
+
+def test_refusals_follow_from_what_a_call_takes(document: Json) -> None:
+    found = {
+        one["operationId"]: set(one["responses"]) for *_, one in operations(document)
+    }
+
+    always = {"500", "503"}
+    assert found["check_alive"] >= {"200"} | always
+    assert found["start_session"] >= {"201", "404", "413", "415", "422"} | always
+    assert found["answer_session"] >= {"200", "404", "409", "412"} | always
+    assert "412" not in found["erase_session"]
+    assert "404" not in found["list_models"]
+
+
+def test_each_word_of_an_enumeration_is_told(document: Json) -> None:
+    schemas = document["components"]["schemas"].values()
+
+    for kind, meanings in MEANINGS.items():
+        assert set(meanings) == set(get_args(kind))
+        (schema,) = [one for one in schemas if one.get("enum") == list(get_args(kind))]
+        assert all(f"`{word}`: " in schema["description"] for word in meanings)
+
+
+def test_answers_may_come_to_say_more(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+
+    assert "additionalProperties" not in schemas["Session"]
+    assert schemas["PredictRequest"]["additionalProperties"] is False
+
+
+def bodies_of(document: Json, operation: Json) -> Iterator[tuple[str, Any]]:
+    """Yield the media type and each example of what an operation takes."""
+    content = operation.get("requestBody", {}).get("content", {})
+    for kind, one in content.items():
+        schema = one["schema"]
+        if kind == "multipart/form-data":
+            parts = dict.fromkeys(schema["required"])
+            for name in parts.keys() - {"dataset"}:
+                schema = schema["properties"][name]
+                (parts[name],) = resolved(document, schema)["examples"]
+            yield kind, parts
+            continue
+        told = [example["value"] for example in one.get("examples", {}).values()]
+        for example in told or resolved(document, schema)["examples"]:
+            yield kind, example
+
+
+def resolved(document: Json, schema: Json) -> Json:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    found: Json = document["components"]["schemas"].get(name, schema)
+    return found
+
+
+class Demo:
+    """A service with the demo's table and the model of the examples."""
+
+    def __init__(self, client: TestClient, jobs: Jobs, spec: Json) -> None:
+        self.client = client
+        self.dataset = self.upload()
+        quick = {"algorithm": "adaboost_bt_smoothed", "params": {"rounds": 20}}
+        self.training = self.enqueue(spec | quick)
+        jobs.worker().work()
+        self.model = client.get(f"/train/{self.training}").json()["model_id"]
+        self.spec = spec
+
+    def upload(self) -> str:
+        files = {"dataset": ("heart.csv", DEMO.read_bytes())}
+        return str(self.client.post("/datasets", files=files).json()["id"])
+
+    def enqueue(self, spec: Json) -> str:
+        body = spec | {"dataset_id": self.dataset}
+        return str(self.client.post("/train", json=body).json()["id"])
+
+    def copy(self) -> str:
+        content = self.client.get(f"/models/{self.model}/export").json()
+        return str(self.client.post("/models", json=content).json()["id"])
+
+    def begin(self) -> str:
+        wish = {"model": self.model, "budget": 60}
+        return str(self.client.post("/predict", json=wish).json()["id"])
+
+    def name(self, method: str, path: str) -> str:
+        """The id of a thing that a call may have; one that ends is made for it."""
+        noun = path.split("/")[1]
+        is_last = method == "delete" or path.endswith("/cancel")
+        if noun == "datasets":
+            return self.upload() if is_last else self.dataset
+        if noun == "train":
+            return self.enqueue(self.spec) if is_last else self.training
+        if noun == "models":
+            return self.copy() if is_last else self.model
+        return self.begin()
+
+    def send(self, method: str, path: str, kind: str = "", body: Any = None) -> Any:
+        more: Json = {}
+        if kind == "multipart/form-data":
+            more["files"] = {
+                name: (name, DEMO.read_bytes() if text is None else json.dumps(text))
+                for name, text in body.items()
+            }
+        elif kind:
+            more["content"] = json.dumps(body).replace(DATASET_ID, self.dataset)
+            more["headers"] = {"Content-Type": kind}
+        address = path.replace("{id}", self.name(method, path) if "{" in path else "")
+        return self.client.request(method, address, **more)
+
+
+def test_each_example_works_on_the_demos_data(
+    document: Json, client: TestClient, jobs: Jobs
+) -> None:
+    schemas = document["components"]["schemas"]
+    demo = Demo(client, jobs, schemas["SpecDocument"]["examples"][0])
+
+    failed = []
+    for method, path, operation in operations(document):
+        statuses = [int(one) for one in operation["responses"] if one < "300"]
+        for kind, body in [*bodies_of(document, operation)] or [("", None)]:
+            answered = demo.send(method, path, kind, body)
+            if answered.status_code not in statuses and path != "/readyz":
+                failed.append((method, path, answered.status_code, answered.text))
+
+    assert failed == []

@@ -9,7 +9,13 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class Settings(BaseSettings):
     """Everything that differs between one installation and another."""
 
-    model_config = SettingsConfigDict(env_prefix="ASKLESS_", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="ASKLESS_",
+        # As compose files write a variable that is not set.
+        env_ignore_empty=True,
+        allow_inf_nan=False,
+        frozen=True,
+    )
 
     home: Path = Field(
         default=Path("~/.askless"),
@@ -30,10 +36,16 @@ class Settings(BaseSettings):
         default=2_000_000, ge=1, description="Largest other request body accepted."
     )
     heartbeat_timeout_s: float = Field(
-        default=30.0, gt=0, description="Silence after which a worker counts as lost."
+        default=30.0,
+        gt=0,
+        le=86_400,
+        description="Silence after which a worker counts as lost.",
     )
     step_s: float = Field(
-        default=2.0, gt=0, description="Boosting between two checkpoints, in seconds."
+        default=2.0,
+        gt=0,
+        le=3_600,
+        description="Boosting between two checkpoints, in seconds.",
     )
     max_attempts: int = Field(
         default=3, ge=1, description="Workers a training may lose before it fails."
@@ -44,7 +56,10 @@ class Settings(BaseSettings):
         description="Price lists of one model at which it is trained anew.",
     )
     session_ttl_s: float = Field(
-        default=7 * 24 * 3600.0, gt=0, description="Idle time after which one expires."
+        default=7 * 24 * 3600.0,
+        gt=0,
+        le=10 * 366 * 24 * 3600.0,
+        description="Idle time after which one expires.",
     )
 
     @property

@@ -6,14 +6,14 @@ import sqlalchemy as sa
 from alembic import context
 from sqlalchemy import event, pool
 
-from app.settings import Settings
+from app.environment import read_settings
 from app.store.tables import metadata
 
 ADVISORY_LOCK = 830_411
 
 
 def run() -> None:
-    url = context.config.attributes.get("url") or Settings().url
+    url = context.config.attributes.get("url") or read_settings().url
     engine = sa.create_engine(url, poolclass=pool.NullPool)
     is_sqlite = engine.dialect.name == "sqlite"
     if is_sqlite:

@@ -1,10 +1,13 @@
 """Commands of the service: demo, serve, worker, migrate, compile-kernels."""
 
+import errno
 import os
 import signal
 import socket
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -12,6 +15,8 @@ import typer
 
 from app import logs
 from app.cli.options import Host, Port, output
+from app.environment import read_settings
+from app.home import private_files
 from app.settings import Settings
 from app.terminal import show
 from app.terminal.demo import demo_training, load_demo, run_demo
@@ -26,11 +31,11 @@ def show_demo(
     port: Port = 8000,
 ) -> None:
     bound = bind(host, port) if serve else None
-    settings = Settings()
-    migrate_database(settings.url)
-    seed_model(settings, run_demo(output))
-    if bound is not None:
-        run_server(settings, bound, with_worker=True)
+    with opened() as settings:
+        migrate_database(settings)
+        seed_model(settings, run_demo(output))
+        if bound is not None:
+            run_server(settings, bound, with_worker=True)
 
 
 def serve_api(
@@ -39,10 +44,10 @@ def serve_api(
     worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
 ) -> None:
     bound = bind(host, port)
-    settings = Settings()
-    if settings.is_embedded:
-        migrate_database(settings.url)
-    run_server(settings, bound, with_worker=worker)
+    with opened() as settings:
+        if settings.is_embedded:
+            migrate_database(settings)
+        run_server(settings, bound, with_worker=worker)
 
 
 def work(
@@ -52,10 +57,11 @@ def work(
 ) -> None:
     from app import worker
 
-    logs.configure()
-    if with_parent:
-        end_with_parent()
-    worker.run(Settings())
+    with opened() as settings:
+        logs.configure()
+        if with_parent:
+            end_with_parent()
+        worker.run(settings)
 
 
 def migrate(
@@ -63,17 +69,26 @@ def migrate(
         bool, typer.Option("--seed-demo", help="Train and store the heart model.")
     ] = False,
 ) -> None:
-    settings = Settings()
-    migrate_database(settings.url)
-    if seed_demo:
-        spec, dataset = load_demo()
-        seed_model(settings, show.pull(demo_training(spec, dataset), "training"))
+    with opened() as settings:
+        migrate_database(settings)
+        if seed_demo:
+            spec, dataset = load_demo()
+            model = show.pull(demo_training(spec, dataset), "training")
+            seed_model(settings, model)
     output.print("the database is up to date")
 
 
 def compile_kernels() -> None:
     warm_up()
     output.print("the kernels are compiled")
+
+
+@contextmanager
+def opened() -> Iterator[Settings]:
+    """Read the settings; what the block writes is for this user alone."""
+    settings = read_settings()
+    with private_files(settings):
+        yield settings
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -83,13 +98,29 @@ def bind(host: str, port: int) -> socket.socket:
         return listen(host, port)
     except OSError as error:
         found = f"{host}:{port}: {error.strerror}"
-        raise RefusedError([Refusal("--port", "must be free", found)]) from None
+        is_elsewhere = isinstance(error, socket.gaierror) or (
+            error.errno == errno.EADDRNOTAVAIL
+        )
+        wrong = ("--host", "must be an address of this machine")
+        taken = ("--port", "must be free")
+        broken = wrong if is_elsewhere else taken
+        raise RefusedError([Refusal(*broken, found)]) from None
 
 
-def migrate_database(url: str) -> None:
+def migrate_database(settings: Settings) -> None:
+    from sqlalchemy.exc import OperationalError
+
     from app.service import operations
 
-    operations.migrate(url)
+    try:
+        operations.migrate(settings.url)
+    except OperationalError as error:
+        name = (
+            "ASKLESS_HOME" if settings.database_url is None else "ASKLESS_DATABASE_URL"
+        )
+        found = str(error.orig).splitlines()[0]
+        rule = "must lead to a database that answers"
+        raise RefusedError([Refusal(name, rule, found)]) from None
 
 
 def seed_model(settings: Settings, model: Model) -> None:

@@ -50,7 +50,7 @@ RULES = {
         ("int_type", "int_parsing", "int_parsing_size", "int_from_float"),
         "must be an integer",
     ),
-    "float_type": "must be a number",
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
     "finite_number": "must be a finite number",
     "string_type": "must be a string",
     "string_unicode": "must have no halves of characters",

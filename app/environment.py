@@ -1,0 +1,82 @@
+"""Reads the settings from the environment, and refuses by name what makes no sense."""
+
+import os
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+import fsspec
+import sqlalchemy as sa
+from pydantic import ValidationError
+from pydantic_settings.exceptions import SettingsError
+from sqlalchemy.exc import ArgumentError
+
+from app.documents.shape import rule_of
+from app.settings import Settings
+from core.errors import Refusal, RefusedError, describe
+
+PREFIX = "ASKLESS_"
+#: What our own tests read.
+OF_TESTS = frozenset(("ASKLESS_DATA", "ASKLESS_TEST_POSTGRES_URL"))
+# What Kubernetes sets in every container beside a service called askless.
+OF_KUBERNETES = re.compile(r"ASKLESS_(\w+_)?(SERVICE_(HOST|PORT)\w*|PORT(_\d+_\w+)?)")
+# Their values hold passwords.
+SECRET = frozenset(("database_url", "blobs"))
+DATABASE = "must be a URL of postgresql:// or sqlite:///"
+
+
+def read_settings() -> Settings:
+    """Read and check the settings; RefusedError names all that are wrong at once."""
+    refusals = [*unknown_names()]
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        refusals += (refuse_value(dict(one)) for one in error.errors())
+    except SettingsError as error:
+        named = re.search(r'field "(\w+)"', str(error))
+        field = PREFIX + (named[1].upper() if named else "")
+        refusals.append(Refusal(field, 'must be JSON, such as ["one", "other"]'))
+    else:
+        refusals += wrong_places(settings)
+    if refusals:
+        raise RefusedError(refusals)
+    return settings
+
+
+def unknown_names() -> Iterator[Refusal]:
+    """Yield what looks like a setting and is none, so that no slip goes unnoticed."""
+    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    for name in sorted(os.environ):
+        word = name.upper()
+        is_ours = word.startswith(PREFIX) and word not in OF_TESTS
+        if not is_ours or word in known or OF_KUBERNETES.fullmatch(word):
+            continue
+        close = get_close_matches(word, known, n=1)
+        tail = f"; the nearest is {close[0]}" if close else ""
+        yield Refusal(name, f"must be a setting{tail}")
+
+
+def refuse_value(error: dict[str, object]) -> Refusal:
+    """Put one of pydantic's errors as a variable, its rule and what it is set to."""
+    place, kind, context = error["loc"], str(error["type"]), error.get("ctx", {})
+    assert isinstance(place, tuple)
+    assert isinstance(context, dict)
+    name = str(place[0])
+    found = "" if name in SECRET else describe(error["input"])
+    return Refusal(PREFIX + name.upper(), rule_of(kind, context), found)
+
+
+def wrong_places(settings: Settings) -> Iterator[Refusal]:
+    """Yield where a place that is named can't be one."""
+    try:
+        dialect = sa.make_url(settings.url).get_backend_name()
+    except ArgumentError:
+        dialect = ""
+    if dialect not in ("sqlite", "postgresql"):
+        yield Refusal("ASKLESS_DATABASE_URL", DATABASE)
+    try:
+        fsspec.get_filesystem_class(fsspec.utils.get_protocol(settings.blobs_url))
+    except ValueError:
+        yield Refusal("ASKLESS_BLOBS", "must be a URL of a kind that fsspec knows")
+    except ImportError as error:
+        yield Refusal("ASKLESS_BLOBS", f"needs a package: {error}")

@@ -1,0 +1,150 @@
+"""Settings that make no sense are refused by name, before anything is started."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.environment import read_settings
+from core.errors import RefusedError
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An environment without a setting but the folder."""
+    for name in os.environ:
+        if name.startswith("ASKLESS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("ASKLESS_MAX_UPLAOD_BYTES", "1", "the nearest is ASKLESS_MAX_UPLOAD_BYTES"),
+        ("ASKLESS_COLOUR", "red", "must be a setting"),
+        ("askless_stepp_s", "1", "the nearest is ASKLESS_STEP_S"),
+        ("ASKLESS_STEP_S", "soon", "must be a number; found 'soon'"),
+        ("ASKLESS_STEP_S", "0", "must be above 0"),
+        ("ASKLESS_STEP_S", "nan", "must be a finite number"),
+        ("ASKLESS_SESSION_TTL_S", "1e300", "must be at most"),
+        ("ASKLESS_MAX_ATTEMPTS", "1.5", "must be an integer"),
+        ("ASKLESS_DATABASE_URL", "mysql://u:SECRET@h/d", "postgresql:// or sqlite:///"),
+        ("ASKLESS_DATABASE_URL", "SECRET", "postgresql:// or sqlite:///"),
+        ("ASKLESS_BLOBS", "cloud://u:SECRET@bucket", "fsspec"),
+    ],
+)
+def test_setting_that_makes_no_sense_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, rule: str
+) -> None:
+    monkeypatch.setenv(name, text)
+
+    with pytest.raises(RefusedError) as caught:
+        read_settings()
+
+    (refusal,) = caught.value.refusals
+    assert refusal.field == name
+    assert rule in str(refusal)
+    assert "SECRET" not in str(refusal)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ASKLESS_DATABASE_URL", ""),
+        ("ASKLESS_DATABASE_URL", "postgres://u:p@h/d"),
+        ("ASKLESS_BLOBS", "memory://uploads"),
+        ("ASKLESS_SERVICE_HOST", "10.0.0.1"),
+        ("ASKLESS_API_PORT_8000_TCP_ADDR", "10.0.0.1"),
+        ("ASKLESS_PORT", "tcp://10.0.0.1:8000"),
+    ],
+)
+def test_setting_that_is_right_or_not_ours_is_taken(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    monkeypatch.setenv(name, text)
+
+    assert read_settings().step_s == 2.0
+
+
+def test_command_refuses_all_at_once_with_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
+) -> None:
+    monkeypatch.setenv("ASKLESS_STEP_S", "-1")
+    monkeypatch.setenv("ASKLESS_STEPS", "3")
+
+    finished = run("migrate")
+
+    assert finished.code == 2
+    assert [line.split(":")[0] for line in finished.err.splitlines()] == [
+        "refused ASKLESS_STEPS",
+        "refused ASKLESS_STEP_S",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ASKLESS_HOME", "/dev/null/x"),
+        ("ASKLESS_DATABASE_URL", "postgresql://u:SECRET@127.0.0.1:1/none"),
+    ],
+)
+def test_place_that_is_not_there_is_refused_by_its_setting(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any], name: str, text: str
+) -> None:
+    monkeypatch.setenv(name, text)
+
+    finished = run("migrate")
+
+    assert finished.code == 2
+    assert finished.err.startswith(f"refused {name}: must ")
+    assert "SECRET" not in finished.err
+
+
+def rights(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): oct(path.stat().st_mode & 0o777)
+        for path in (folder, *folder.rglob("*"))
+    }
+
+
+def test_files_are_for_their_user_alone_and_those_of_before_too(
+    tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    home = tmp_path / "home"
+    (home / "uploads").mkdir(parents=True)
+    (home / "uploads" / "old").write_text("a\n1\n")
+    for path, mode in ((home, 0o755), (home / "uploads", 0o777)):
+        path.chmod(mode)
+    umask = os.umask(0o022)
+    os.umask(umask)
+
+    assert run("migrate").code == 0
+
+    assert rights(home) == {
+        ".": "0o700",
+        "askless.db": "0o600",
+        "uploads": "0o700",
+        "uploads/old": "0o600",
+    }
+    assert os.umask(umask) == umask
+
+
+def test_folder_that_holds_other_files_stays_as_it_is(
+    tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "letter.txt").write_text("mine")
+    for path, mode in ((home, 0o755), (home / "letter.txt", 0o644)):
+        path.chmod(mode)
+
+    run("migrate")
+
+    assert rights(home) == {
+        ".": "0o755",
+        "letter.txt": "0o644",
+        "askless.db": "0o600",
+    }

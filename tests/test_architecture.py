@@ -88,6 +88,7 @@ ARROWS = {
         "app.ingest",
         "core",
     ),
+    "app.batch": (*LEAVES, "app.batch", "app.documents", "app.ingest", "core"),
     "app.ingest": (*LEAVES, "core.errors", "core.table.cells", "core.table.columns"),
     "app.drafting": (*LEAVES, "app.ingest", "app.price_tables", "core"),
     "app.price_tables": (*LEAVES, "app.ingest", "core"),
@@ -106,6 +107,7 @@ ARROWS = {
         *LEAVES,
         "app.service",
         "app.store",
+        "app.batch",
         "app.checking",
         "app.ingest",
         "app.memory",
@@ -161,6 +163,7 @@ ARROWS = {
     ),
     "app.cli": (
         *LEAVES,
+        "app.batch",
         "app.charts",
         "app.cli",
         "app.threads",

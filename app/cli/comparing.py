@@ -9,17 +9,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from app.batch.budgets import largest_budget
+from app.batch.measuring import Conditions, play_conditions
 from app.charts import NamedCurve, curve_chart, stand_alone
-from app.cli.measures import (
-    Budgets,
-    Conditions,
-    GroupBy,
-    Weight,
-    pick_limits,
-    play_conditions,
-    read_labelled,
-)
-from app.cli.options import Seed, largest_budget, output
+from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelled
+from app.cli.options import Seed, output
 from app.documents import files
 from app.documents.bodies import models as bodies
 from app.terminal.compared import Compared, compared_page, compared_table

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.cli.options import ModelFile, Policy, output, parse_budget, parse_policy
+from app.batch.budgets import parse_budget
+from app.cli.options import ModelFile, Policy, output, parse_policy
 from app.documents import files
 from app.terminal import show
 from app.terminal.explained import (

@@ -2,13 +2,23 @@
 
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
+from app.batch.budgets import largest_budget, parse_budget
+from app.batch.measuring import (
+    Conditions,
+    check_threshold,
+    curve_json,
+    label_table,
+    list_policies,
+    measure_rows,
+    own_budgets,
+)
 from app.charts import NamedCurve
 from app.cli.aims import SeveralAims, parse_aims
 from app.cli.options import (
@@ -19,30 +29,21 @@ from app.cli.options import (
     ModelFile,
     Policy,
     Seed,
-    largest_budget,
+    name_option,
     output,
-    parse_budget,
     parse_policy,
     parser_of,
     read_values,
 )
 from app.documents import files
-from app.documents.bodies import models as bodies
 from app.terminal import figures, show
 from app.terminal.report import report_page
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.model.model import Curve, Model
-from core.model.rows import check_targets
+from core.model.model import Model
 from core.parameters import Parameter
-from core.pipeline.budgets import usual_budgets
-from core.session.curves import Endings, draw_curve, play_rows
-from core.session.early import EarlyPoint, evaluate_early
-from core.session.figures import find_figures
-from core.session.policies import default_policy
+from core.session.early import evaluate_early
 from core.session.purchases import find_purchases
-from core.session.state import Aim, StopRule
-from core.table.columns import read_row_groups, read_weights, unknown_column
+from core.session.state import StopRule
 from core.table.dataset import Dataset
 from core.table.spec import TableSpec
 
@@ -69,16 +70,6 @@ GroupBy = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """What rows are played under: as in `evaluate`."""
-
-    budgets: list[int | None]
-    policy: str | None = None
-    seed: int = 0
-    aims: list[Aim | None] | None = None
-
-
 def evaluate_model(
     model: ModelFile,
     data: Data,
@@ -95,7 +86,7 @@ def evaluate_model(
 ) -> None:
     stored = files.load_model(model)
     ensemble, unit = stored.ensemble, stored.ensemble.catalogue.cost_unit
-    check_threshold(threshold, ensemble)
+    check_threshold(threshold, ensemble, "--threshold")
     if aim and disagreement is not None:
         rule = "must be left out beside --aim"
         raise RefusedError([Refusal("--disagreement", rule)])
@@ -111,7 +102,7 @@ def evaluate_model(
         stop = StopRule(disagreement=disagreement, delta=delta)
         early = evaluate_early(ensemble, dataset, limits, stop, chosen, seed)
     if as_json:
-        asks = {"policy": list_policies(ensemble, chosen, limits, aims)}
+        asks = {"policy": list_policies(ensemble, played)}
         told = asks | curve_json(curve, unit, aim or [], early)
         sys.stdout.write(json.dumps(told) + "\n")
         return
@@ -147,61 +138,11 @@ def report_model(
     output.print(f"wrote {escape(str(out))}")
 
 
-def curve_json(
-    curve: Curve, unit: str, aims: list[str], early: list[EarlyPoint] | None
-) -> dict[str, Any]:
-    """Return what a program reads of the figures."""
-    told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
-    told |= {"aims": aims} if aims else {}
-    if early is not None:
-        told["early"] = [
-            bodies.EarlyPoint.of(one, one.certificate).model_dump() for one in early
-        ]
-    return told
-
-
-def check_threshold(threshold: float | None, ensemble: Ensemble) -> None:
-    if threshold is not None and ensemble.n_outputs > 1:
-        rule = "must be left out: it parts two classes, and the model has more"
-        raise RefusedError([Refusal("--threshold", rule)])
-
-
 def pick_limits(budgets: str | None, stored: Model) -> list[int | None]:
     """Return the budgets named, else those of the model's curve or the usual ones."""
     if budgets is not None:
         return [parse_budget(one, "--budgets") for one in budgets.split(",")]
-    if stored.curve is not None:
-        return list(stored.curve.budgets)
-    return list(usual_budgets(stored.ensemble))
-
-
-def measure_rows(
-    ensemble: Ensemble,
-    dataset: Dataset,
-    played: Conditions,
-    threshold: float | None = None,
-) -> Curve:
-    """Return the curve of a table's rows, with its figures."""
-    ends = play_conditions(ensemble, dataset, played)
-    curve = draw_curve(dataset, played.budgets, ends)
-    assert ends.scored is not None, "models of files are of one class per row"
-    found = find_figures(ensemble, ends.scored, threshold)
-    return replace(curve, predictive=found)
-
-
-def play_conditions(
-    ensemble: Ensemble, dataset: Dataset, played: Conditions
-) -> Endings:
-    """Play a table's rows."""
-    return play_rows(
-        ensemble,
-        dataset,
-        played.budgets,
-        played.policy,
-        played.seed,
-        aims=played.aims,
-        has_figures=True,
-    )
+    return own_budgets(stored)
 
 
 def read_labelled(
@@ -211,36 +152,5 @@ def read_labelled(
 
     `most`: see `check_values`.
     """
-    ensemble = stored.ensemble
-    columns, values = read_values(data, ensemble, stored.target, most)
-    named = {"--weight": table.weight, "--group-by": table.group_by}
-    refusals = [
-        unknown_column(option, name, columns)
-        for option, name in named.items()
-        if name is not None and name not in columns
-    ]
-    weights, wrong = read_weights(columns, table, len(values))
-    row_groups, broken = read_row_groups(columns, table)
-    refusals += wrong + broken
-    if refusals:
-        raise RefusedError(refusals)
-    return Dataset(
-        catalogue=ensemble.catalogue,
-        classes=ensemble.classes,
-        values=values,
-        targets=check_targets(columns, ensemble, stored.target),
-        weights=weights,
-        row_groups=row_groups,
-    )
-
-
-def list_policies(
-    ensemble: Ensemble,
-    chosen: str | None,
-    limits: list[int | None],
-    aims: list[Aim | None],
-) -> str:
-    """Return who asks under the budgets and aims, each once."""
-    pairs = zip(limits, aims, strict=True)
-    asks = (chosen or default_policy(ensemble, *pair) for pair in pairs)
-    return ", ".join(dict.fromkeys(asks))
+    columns, values = read_values(data, stored.ensemble, stored.target, most)
+    return label_table(columns, values, stored, table, name_option)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from app.batch.budgets import parse_budget
 from app.cli.aims import OneAim, parse_aim
 from app.cli.options import (
     STOP,
@@ -21,7 +22,6 @@ from app.cli.options import (
     Seed,
     load_priced,
     output,
-    parse_budget,
     parse_policy,
 )
 from app.terminal.ask import Conversation, run_session

@@ -10,12 +10,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from app.batch.predicting import text_columns
 from app.documents import files
 from app.ingest import read_columns
 from app.memory import available_bytes
 from core import kernels
 from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError, describe
+from core.errors import describe
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.model.rows import check_rows
@@ -28,7 +29,6 @@ from core.session.state import StopRule
 from core.table.cells import parse_number
 from core.table.check import CheckedTable
 from core.table.columns import Columns
-from core.table.prices import to_micros
 from core.training.params import BoostParams
 
 MAX_DIGITS = 20
@@ -104,20 +104,9 @@ MaxQuestions = Annotated[
 ]
 
 
-def parse_budget(text: str, option: str) -> int | None:
-    """An amount in micro-units; None for inf."""
-    if text.strip().lower() in ("inf", "unlimited"):
-        return None
-    try:
-        return to_micros(text.strip())
-    except ValueError as error:
-        raise RefusedError([Refusal(option, f"{error}, or inf", repr(text))]) from None
-
-
-def largest_budget(limits: list[int | None]) -> int | None:
-    """Return the largest budget; None: unlimited."""
-    amounts = [limit for limit in limits if limit is not None]
-    return max(amounts, default=0) if len(amounts) == len(limits) else None
+def name_option(name: str) -> str:
+    """Return an option as it is typed."""
+    return "--" + name.replace("_", "-")
 
 
 def parse_policy(text: str | None, ensemble: Ensemble) -> str | None:
@@ -152,11 +141,6 @@ def read_values(
     text = [*text_columns(ensemble), target]
     columns = read_columns(data, text, available_bytes())
     return columns, check_values(columns, ensemble, most)
-
-
-def text_columns(ensemble: Ensemble) -> list[str]:
-    """Return the columns whose cells are wanted as written."""
-    return [f.name for f in ensemble.catalogue.features if f.type != "number"]
 
 
 def check_values(

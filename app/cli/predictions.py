@@ -4,10 +4,12 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 
+from app.batch.budgets import parse_budget
+from app.batch.predicting import PredictOrder, check_table, predict_table
+from app.batch.results import PARQUET, to_csv, to_parquet
 from app.cli.aims import OneAim, parse_aim
 from app.cli.options import (
     Data,
@@ -15,43 +17,19 @@ from app.cli.options import (
     Policy,
     Prices,
     Seed,
-    check_values,
-    largest_budget,
     load_priced,
+    name_option,
     output,
-    parse_budget,
     parse_policy,
-    text_columns,
+    warn,
 )
 from app.documents import files
-from app.ingest import read_table, to_columns
+from app.ingest import read_table
 from app.memory import available_bytes
-from app.terminal.predicted import (
-    PARQUET,
-    Predictions,
-    join_predictions,
-    lay_out,
-    to_csv,
-    to_parquet,
-)
-from core.arrays import FloatArray, IntArray
+from app.terminal.show import pull
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.session.probability import decide
-from core.session.simulate import class_probabilities, walk
-from core.session.state import Aim
-from core.table.columns import (
-    Columns,
-    as_text,
-    cell_refusal,
-    unknown_column,
-)
-from core.table.prices import MAX_UNITS
 
 STDOUT = Path("-")
-
-# Limits, each with the rows that are played under it.
-Shares = list[tuple[int | None, IntArray]]
 
 
 Out = Annotated[
@@ -86,25 +64,21 @@ def predict_rows(
     ensemble = load_priced(model, prices).ensemble
     chosen = parse_policy(policy, ensemble)
     sought = parse_aim(aim, ensemble, chosen)
-    limits = parse_limits(budget, budget_from)
-    table = read_table(data, available_bytes())
-    text = [*text_columns(ensemble), *([budget_from] if budget_from else [])]
-    columns = to_columns(table, text)
-    refuse_unknown(columns, keep or [], budget_from)
-    shares = share_rows(limits, columns, budget_from)
-    values = check_values(columns, ensemble, largest_budget([one for one, _ in shares]))
-    predicted = join_predictions(
-        [
-            predict_part(ensemble, values, share, chosen, seed, sought)
-            for share in shares
-        ]
+    order = PredictOrder(
+        limits=parse_limits(budget, budget_from),
+        budget_from=budget_from,
+        keep=tuple(keep or []),
+        policy=chosen,
+        seed=seed,
+        aim=sought,
     )
-    is_long = budget_from is not None or len(limits) > 1
-    kept = {name: table.column(name) for name in keep or []}
-    laid = lay_out(predicted, ensemble, kept, is_long)
-    write_table(out, laid, len(kept))
+    table = read_table(data, available_bytes())
+    checked = check_table(ensemble, table, order, name_option)
+    warn(checked.warnings)
+    laid = pull(predict_table(ensemble, checked, order), "prediction")
+    write_table(out, laid, len(checked.kept))
     if out != STDOUT:
-        output.print(f"wrote {len(predicted.labels)} rows to {escape(str(out))}")
+        output.print(f"wrote {laid.num_rows} rows to {escape(str(out))}")
 
 
 def write_table(out: Path, laid: Any, n_kept: int) -> None:
@@ -126,69 +100,3 @@ def parse_limits(budget: str | None, budget_from: str | None) -> list[int | None
         return []
     named = [parse_budget(one, "--budget") for one in budget.split(",")]
     return list(dict.fromkeys(named))
-
-
-def refuse_unknown(columns: Columns, keep: list[str], budget_from: str | None) -> None:
-    """Refuse options that name columns which the table does not have."""
-    named = [("--keep", name) for name in keep]
-    named += [("--budget-from", budget_from)] if budget_from is not None else []
-    refusals = [
-        unknown_column(option, name, columns)
-        for option, name in named
-        if name not in columns
-    ]
-    if refusals:
-        raise RefusedError(refusals)
-
-
-def share_rows(
-    limits: list[int | None], columns: Columns, budget_from: str | None
-) -> Shares:
-    """Return each budget with its rows: all of them, or those that a column says."""
-    if budget_from is None:
-        every = np.arange(len(next(iter(columns.values()))))
-        return [(limit, every) for limit in limits]
-    cells, wrong = as_text(columns[budget_from]), list[int]()
-    rows_by_limit: dict[int | None, list[int]] = {}
-    for row, cell in enumerate(cells):
-        try:
-            limit = parse_budget(cell or "", budget_from)
-        except RefusedError:
-            wrong.append(row)
-        else:
-            rows_by_limit.setdefault(limit, []).append(row)
-    if wrong:
-        rule = f"must be an amount from 0 to {MAX_UNITS}, or inf for no limit"
-        raise RefusedError([cell_refusal(budget_from, rule, wrong, cells)])
-    return [(limit, np.array(rows)) for limit, rows in rows_by_limit.items()]
-
-
-def predict_part(
-    ensemble: Ensemble,
-    values: FloatArray,
-    share: tuple[int | None, IntArray],
-    policy: str | None,
-    seed: int,
-    aim: Aim | None,
-) -> Predictions:
-    """Play rows under one budget."""
-    limit, rows = share
-    walks = walk(
-        ensemble,
-        values[rows],
-        [limit],
-        policy,
-        seed,
-        needs_ranks=True,
-        streams=rows.tolist(),
-        aims=[aim],
-    )
-    chances = class_probabilities(ensemble, walks)[:, 0]
-    return Predictions(
-        rows=rows,
-        budgets=[limit] * len(rows),
-        labels=decide(ensemble, chances),
-        chances=chances,
-        spent=walks.spent[:, 0],
-        ranks=walks.ranks,
-    )

@@ -1,0 +1,27 @@
+"""Budgets as they are written, and how an option is called where it was given."""
+
+from collections.abc import Callable
+
+from core.errors import Refusal, RefusedError
+from core.table.prices import to_micros
+
+UNLIMITED = ("inf", "unlimited")
+
+#: `--budget-from` for `budget_from` where that is how it was given.
+Naming = Callable[[str], str]
+
+
+def parse_budget(text: str, where: str) -> int | None:
+    """Return an amount in micro-units; None for inf."""
+    if text.strip().lower() in UNLIMITED:
+        return None
+    try:
+        return to_micros(text.strip())
+    except ValueError as error:
+        raise RefusedError([Refusal(where, f"{error}, or inf", repr(text))]) from None
+
+
+def largest_budget(limits: list[int | None]) -> int | None:
+    """Return the largest budget; None: unlimited."""
+    amounts = [limit for limit in limits if limit is not None]
+    return max(amounts, default=0) if len(amounts) == len(limits) else None

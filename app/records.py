@@ -16,6 +16,8 @@ Excuse = Literal["unneeded", "unavailable", "limited"]
 Refit = Literal[
     "unneeded", "unavailable", "limited", "running", "ready", "used", "failed"
 ]
+#: What is odd about a value that was given.
+DoubtKind = Literal["unseen_category", "outside_range"]
 EntryKind = Literal["charge", "reversal"]
 
 T = TypeVar("T")

@@ -1,9 +1,13 @@
-"""How prices, reasons and questions are put into words; the same everywhere."""
+"""How prices, reasons, questions and doubts are put into words; the same everywhere."""
 
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from app.records import DoubtKind
 from core.model.ensemble import Ensemble
 from core.session.state import Forecast, Question
 from core.session.steps import AnswerStep, Prospect
-from core.table.catalogue import Catalogue
+from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.prices import from_micros
 
 STOP_WORDS = {
@@ -137,3 +141,53 @@ def prediction_words(ensemble: Ensemble, forecast: Forecast) -> str:
     """The label with its probability."""
     display = ensemble.classes[forecast.label].display
     return f"{display} ({percent(forecast.probabilities[forecast.label])})"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What is odd about a value, which it would be a pity to pay for if it is a slip.
+
+    `nearest` is the category that training saw and that is written most alike.
+    """
+
+    feature: str
+    kind: DoubtKind
+    words: str
+    nearest: str | None = None
+
+
+def find_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt | None:
+    """Return what is odd about a value; of a category also as it was written."""
+    if feature.type == "category":
+        is_new = value == UNSEEN if text is None else not is_known(feature, text)
+        return doubt_category(feature, text or "") if is_new else None
+    low, high = feature.value_range or (value, value)
+    if low <= value <= high:
+        return None
+    ends = " to ".join(value_words(feature, end) for end in (low, high))
+    return Doubt(feature.name, "outside_range", f"Training saw {ends} only.")
+
+
+def doubt_category(feature: Feature, text: str) -> Doubt:
+    known = {one.strip().casefold(): one for one in feature.categories}
+    found = get_close_matches(text.strip().casefold(), known, n=1)
+    nearest = known[found[0]] if found else None
+    words = "Training saw no such category."
+    if nearest is not None:
+        words += f" The nearest is {nearest}."
+    return Doubt(feature.name, "unseen_category", words, nearest)
+
+
+def is_known(feature: Feature, category: str) -> bool:
+    """Whether training saw a category; it may have had white space around it."""
+    return category in (*feature.categories, *map(str.strip, feature.categories))
+
+
+def value_words(feature: Feature, value: float) -> str:
+    """A value as people write it."""
+    if feature.type == "category":
+        code = int(value)
+        return feature.categories[code] if code >= 0 else "another category"
+    if feature.type == "boolean":
+        return "yes" if value else "no"
+    return f"{value:g}" + (f" {feature.unit}" if feature.unit else "")

@@ -75,7 +75,7 @@ ARROWS = {
     "app.threads": (),
     "app.charts": ("core.arrays", "core.model", "core.table.prices"),
     "app.wording": (
-        *("core.table", "core.model"),
+        *("app.records", "core.table", "core.model"),
         *("core.session.state", "core.session.steps"),
     ),
     "app.documents": (*LEAVES, "app.documents", "core"),

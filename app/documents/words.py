@@ -57,6 +57,10 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "boolean": "true or false",
         "category": "one of some words",
     },
+    records.DoubtKind: {
+        "unseen_category": "training saw no such category",
+        "outside_range": "training saw no number so small or so large",
+    },
     records.EntryKind: {
         "charge": "what obtaining a feature has cost",
         "reversal": "an earlier charge, given back",
@@ -91,6 +95,9 @@ StopReason = TypeAliasType(
 Refit = TypeAliasType("Refit", Annotated[records.Refit, told(records.Refit)])
 EntryKind = TypeAliasType(
     "EntryKind", Annotated[records.EntryKind, told(records.EntryKind)]
+)
+DoubtKind = TypeAliasType(
+    "DoubtKind", Annotated[records.DoubtKind, told(records.DoubtKind)]
 )
 FeatureType = TypeAliasType(
     "FeatureType", Annotated[catalogue.FeatureType, told(catalogue.FeatureType)]

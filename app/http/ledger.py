@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from app.documents.bodies import predictions as schemas
+from app.documents.bodies import ledger as schemas
 from app.http.deps import After, Limit, LogFields, ReadDb
 from app.service import ledger as service
 

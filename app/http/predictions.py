@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request, Response
 
+from app.documents.bodies import doubts
 from app.documents.bodies import predictions as schemas
 from app.documents.bodies.terms import TermsRequest
 from app.http.contract import problems
@@ -20,6 +21,7 @@ from app.http.deps import (
     require_distinct,
 )
 from app.service import predictions as service
+from app.service.predictions import checks
 from core.table.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"])
@@ -145,6 +147,21 @@ def answer(
     view, charged = service.answer(db, call, body.answers)
     fields |= {"features": len(body.answers), "charged": from_micros(charged)}
     return show(view, fields)
+
+
+@router.post(
+    "/{id}/answers/check",
+    dependencies=[TakesJson],
+    openapi_extra=problems("over-budget", "session-closed"),
+    operation_id="check_answers",
+    summary="Try answers without giving them",
+)
+def check(body: schemas.AnswersRequest, db: ReadDb, call: Call) -> doubts.AnswersCheck:
+    """What these answers would charge, and what is odd about them. Changes nothing.
+
+    Answers that would be refused are refused here too.
+    """
+    return checks.check(db, call, body.answers)
 
 
 @router.post(

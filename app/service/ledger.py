@@ -2,7 +2,7 @@
 
 from sqlalchemy.orm import Session
 
-from app.documents.bodies import predictions as bodies
+from app.documents.bodies import ledger as bodies
 from app.store import ledger, sessions
 
 

@@ -8,11 +8,11 @@ from rich.markup import escape
 
 from app.terminal.lines import (
     find_answer,
-    find_doubt,
     hint,
     read_answer,
     refuse_unseen,
     say_choices,
+    say_doubt,
 )
 from app.terminal.transcript import say_end, say_member, say_question, say_standing
 from app.wording import money
@@ -145,7 +145,7 @@ class Conversation:
             self.obey(line.lower())
             return
         answer = read_answer(self.ensemble, *given)
-        odd = find_doubt(self.ensemble, answer, given[1])
+        odd = say_doubt(self.ensemble, answer, given[1])
         if odd is None or self.accepts_unseen or line == self.doubted:
             self.give(answer)
         elif self.is_terminal:

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.terminal.transcript import say_value
+from app.wording import find_doubt, is_known
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.answers import parse_answer
@@ -88,29 +89,20 @@ def find_category(feature: Feature, text: str) -> str:
     return fits[0] if fits else text
 
 
-def is_known(feature: Feature, category: str) -> bool:
-    """Whether training saw a category; it may have had white space around it."""
-    return category in (*feature.categories, *map(str.strip, feature.categories))
-
-
 def is_numbered(feature: Feature) -> bool:
     """Whether categories have numbers: not where one is a number itself."""
     return all(parse_number(one) is None for one in feature.categories)
 
 
-def find_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
-    """Return what is odd about a value, which it would be a pity to pay for."""
+def say_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
+    """Return what is odd about a value, in words."""
     feature = ensemble.catalogue.features[answer.feature_idx]
     if answer.value is None:
         return None
-    if feature.type == "category":
-        is_new = not is_known(feature, find_category(feature, text))
-        return "Training saw no such category." if is_new else None
-    low, high = feature.value_range or (answer.value, answer.value)
-    if low <= answer.value <= high:
-        return None
-    ends = (say_value(ensemble, answer.feature_idx, end) for end in (low, high))
-    return f"Training saw {' to '.join(ends)} only."
+    is_category = feature.type == "category"
+    category = find_category(feature, text) if is_category else None
+    found = find_doubt(feature, answer.value, category)
+    return None if found is None else found.words
 
 
 def refuse_unseen(ensemble: Ensemble, answer: Answer) -> None:

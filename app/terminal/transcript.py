@@ -11,6 +11,7 @@ from app.wording import (
     prediction_words,
     span,
     step_words,
+    value_words,
     why,
 )
 from core.model.ensemble import Ensemble
@@ -155,10 +156,4 @@ def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
 
 def say_value(ensemble: Ensemble, feature_idx: int, value: float) -> str:
     """A value as people write it."""
-    feature = ensemble.catalogue.features[feature_idx]
-    if feature.type == "category":
-        code = int(value)
-        return feature.categories[code] if code >= 0 else "another category"
-    if feature.type == "boolean":
-        return "yes" if value else "no"
-    return f"{value:g}" + (f" {feature.unit}" if feature.unit else "")
+    return value_words(ensemble.catalogue.features[feature_idx], value)

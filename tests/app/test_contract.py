@@ -24,11 +24,11 @@ pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 DEMO = Path(__file__).resolve().parents[2] / "app" / "demo" / "heart.csv"
 # Clients are generated from these names: none may go or change.
 OPERATIONS = """
-answer_session cancel_training change_session check_alive check_ready delete_dataset
-delete_model erase_session export_model follow_training get_dataset get_model
-get_model_curve get_model_plan get_session get_training import_model list_charges
-list_datasets list_models list_session_charges list_sessions list_trainings
-read_metrics start_session start_training stop_session upload_dataset
+answer_session cancel_training change_session check_alive check_answers check_ready
+delete_dataset delete_model erase_session export_model follow_training get_dataset
+get_model get_model_curve get_model_plan get_session get_training import_model
+list_charges list_datasets list_models list_session_charges list_sessions
+list_trainings read_metrics start_session start_training stop_session upload_dataset
 """
 
 

@@ -1,10 +1,11 @@
-"""Schemas of sessions and the ledger."""
+"""Schemas of sessions."""
 
 from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
 from app.documents.bodies.certificates import Certificate
+from app.documents.bodies.doubts import Doubt
 from app.documents.bodies.explanations import AnswerStep, Prospect
 from app.documents.bodies.models import MODEL_ID, ModelGroup
 from app.documents.bodies.terms import AimWish, SessionAim
@@ -12,7 +13,6 @@ from app.documents.fields import Amount, Key, Policy, Value
 from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from app.documents.words import (
-    EntryKind,
     FeatureType,
     Outcome,
     Refit,
@@ -157,6 +157,12 @@ class Question(Answer):
     )
     type: FeatureType = Field(examples=["boolean"])
     unit: str | None = Field(examples=[None])
+    range: tuple[float, float] | None = Field(
+        validation_alias="value_range",
+        examples=[None],
+        description="Of a number, the least and the greatest that training saw; others "
+        "are legal. Null: not known.",
+    )
     categories: list[str] = Field(
         examples=[[]], description="Those that training saw; others are legal."
     )
@@ -257,6 +263,9 @@ class Session(Answer):
     )
     answers: list[TakenAnswer]
     pending: list[str] = Field(examples=[[]])
+    warnings: list[Doubt] = Field(
+        description="Values unlike those of training; they were taken all the same."
+    )
     policy: Policy | None = Field(examples=["ordered"])
     seed: int | None = Field(examples=[7])
     stop: Stop | None
@@ -270,19 +279,3 @@ class Session(Answer):
     )
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
     updated_at: datetime = Field(examples=[EXAMPLE_TIME])
-
-
-class LedgerEntry(Answer):
-    id: int = Field(examples=[12])
-    at: datetime = Field(examples=[EXAMPLE_TIME])
-    session: str = Field(validation_alias="session_id", examples=[SESSION_ID])
-    feature: str = Field(examples=["chol"])
-    group: str | None = Field(examples=["blood"])
-    kind: EntryKind = Field(examples=["charge"])
-    amount: Units = Field(examples=[7.27])
-    unit: str = Field(examples=["CAD"])
-
-
-class LedgerPage(Answer):
-    items: list[LedgerEntry]
-    next: str | None = Field(examples=[None], description="For `?after=`.")

@@ -19,6 +19,7 @@ from app.errors import ConflictError
 from app.records import LedgerEntry, Moment, PredictSession, SessionState
 from app.service.loaded import LoadedModels
 from app.service.predictions.choice import choose
+from app.service.predictions.expiry import expired_row, is_due
 from app.service.predictions.refits import RefitStanding, stand
 from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.terms import change_state, check_wish
@@ -128,12 +129,10 @@ def answer(
     if opened is None:
         raise ClosedError("the session takes no more answers")
     catalogue = opened.model.ensemble.catalogue
-    checked, texts = check_answers(catalogue, opened.state, answers)
-    new = [one for one in checked if not is_same(opened, one, texts)]
-    if not new:
+    after = take_new(opened, *check_answers(catalogue, opened.state, answers))
+    if after is opened:
         return opened.view, 0
     require_version(opened.session, call.version)
-    after = observe_all(opened, new, texts)
     charges = after.state.charges[len(opened.state.charges) :]
     charge_all(db, opened, charges, call.at.now)
     saved = save(db, after, call.at.now)
@@ -207,26 +206,6 @@ def stand_of(db: Session, session: PredictSession) -> RefitStanding | None:
     return stand(db, session.model_id, session.price_list_id)
 
 
-def is_due(session: PredictSession, at: Moment) -> bool:
-    """Whether an open session was idle for too long.
-
-    The row and the time say it to every reader alike; it is stored on the next change.
-    """
-    idle = at.now - session.updated_at
-    return session.state == "open" and idle > at.ttl
-
-
-def expired_row(
-    session: PredictSession, state: SessionState, at: Moment
-) -> PredictSession:
-    return replace(
-        session,
-        state=state,
-        version=session.version + 1,
-        updated_at=session.updated_at + at.ttl,
-    )
-
-
 def row_state(state: State) -> SessionState:
     if machine.is_closed(state):
         return "closed"
@@ -253,10 +232,16 @@ def is_same(opened: OpenSession, given: Answer, texts: Texts) -> bool:
     return given.value == state.values[feature_idx] and is_same_text
 
 
-def observe_all(
+def take_new(
     opened: OpenSession, answers: Sequence[Answer], texts: Texts
 ) -> OpenSession:
-    """Take all answers at once, with the texts of those that have no code."""
+    """Take at once all answers that a session has not, with the texts of categories.
+
+    Returns the session itself where it has them all.
+    """
+    answers = [one for one in answers if not is_same(opened, one, texts)]
+    if not answers:
+        return opened
     ensemble = opened.model.ensemble
     names = {ensemble.catalogue.features[given.feature_idx].name for given in answers}
     kept = {name: text for name, text in opened.texts.items() if name not in names}

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from app.documents.bodies.predictions import GivenAnswer
 from app.documents.state import Texts
+from app.wording import is_known
 from core.errors import AnswerError, Refusal, RefusedError
 from core.session.answers import KNOWN_RULE, check_answer, is_vain
 from core.session.state import Answer, State
-from core.table.catalogue import UNSEEN, Catalogue
+from core.table.catalogue import Catalogue
 
 UNKNOWN_FEATURE = "must name a feature of the model"
 
@@ -77,9 +78,13 @@ def check_answers(
 def check_value(
     catalogue: Catalogue, feature_idx: int, value: object, texts: Texts
 ) -> float:
-    """Return a value; add the text of a category that training did not see."""
+    """Return a value; add the text of a category that training did not see.
+
+    Also where rare categories were joined, and it is read as one of them.
+    """
     feature = catalogue.features[feature_idx]
     number = check_answer(feature, value)
-    if feature.type == "category" and number == UNSEEN:
-        texts[feature.name] = str(value).strip()
+    text = str(value).strip()
+    if feature.type == "category" and not is_known(feature, text):
+        texts[feature.name] = text
     return number

@@ -8,7 +8,7 @@ from app.documents.state import Texts
 from app.records import PredictSession
 from app.service.predictions.refits import RefitStanding
 from app.service.predictions.terms import aim_of
-from app.wording import LACKS, step_words, why
+from app.wording import LACKS, Doubt, find_doubt, step_words, why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine
@@ -39,6 +39,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         stop_reason=None,
         answers=[],
         pending=[],
+        warnings=[],
         policy=None,
         seed=None,
         stop=None,
@@ -71,6 +72,7 @@ def view_of(
         certificate=certificate_of(ensemble, state),
         aim=aim_of(ensemble, state),
         pending=[features[idx].name for idx in state.pending],
+        warnings=doubts_of(ensemble, state, texts),
         prices=None if standing is None else prices_of(ensemble, standing),
     )
 
@@ -174,6 +176,17 @@ def answers_of(
         )
         for idx in dict.fromkeys((*known, *answered, *charged))
     ]
+
+
+def doubts_of(ensemble: Ensemble, state: State, texts: Texts) -> list[Doubt]:
+    """Return what is odd about the values known now."""
+    told = zip(ensemble.catalogue.features, state.values, strict=True)
+    found = (
+        find_doubt(feature, value, texts.get(feature.name))
+        for feature, value in told
+        if value == value
+    )
+    return [one for one in found if one is not None]
 
 
 def value_of(feature: Feature, value: float, texts: Texts) -> Value | None:

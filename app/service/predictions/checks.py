@@ -1,0 +1,40 @@
+"""Answers tried before they are given: what they would charge, and what is odd."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from app.documents.bodies import doubts
+from app.documents.bodies import predictions as bodies
+from app.service.predictions import SessionCall, open_session, take_new
+from app.service.predictions.requests import check_answers
+from app.service.predictions.views import doubts_of
+from app.store import sessions
+from core.errors import ClosedError
+
+
+def check(
+    db: Session, call: SessionCall, answers: Sequence[bodies.GivenAnswer]
+) -> doubts.AnswersCheck:
+    """Return what answers would charge; refuse them as giving them would."""
+    opened = open_session(db, sessions.get(db, call.id), call)
+    if opened is None:
+        raise ClosedError("the session takes no more answers")
+    ensemble = opened.model.ensemble
+    features = ensemble.catalogue.features
+    given = check_answers(ensemble.catalogue, opened.state, answers)
+    after = take_new(opened, *given)
+    charges = after.state.charges[len(opened.state.charges) :]
+    names = {one.feature for one in answers}
+    odd = doubts_of(ensemble, after.state, after.texts)
+    return doubts.AnswersCheck(
+        charges=[
+            doubts.FoundCharge(
+                feature=features[one.feature_idx].name, amount=one.amount
+            )
+            for one in charges
+        ],
+        total=sum(one.amount for one in charges),
+        remaining=after.state.remaining,
+        warnings=[doubts.Doubt.of(one) for one in odd if one.feature in names],
+    )

@@ -89,7 +89,13 @@ ARROWS = {
         "core",
     ),
     "app.batch": (*LEAVES, "app.batch", "app.documents", "app.ingest", "core"),
-    "app.ingest": (*LEAVES, "core.errors", "core.table.cells", "core.table.columns"),
+    "app.ingest": (
+        *LEAVES,
+        "app.ingest",
+        "core.errors",
+        "core.table.cells",
+        "core.table.columns",
+    ),
     "app.drafting": (*LEAVES, "app.ingest", "app.price_tables", "core"),
     "app.price_tables": (*LEAVES, "app.ingest", "core"),
     "app.checking": (

@@ -13,7 +13,7 @@ from app.documents import files
 from app.documents.fields import MAX_NAME
 from app.documents.text import parse_spec
 from app.drafting import draft_spec, spec_text
-from app.ingest import read_table
+from app.ingest import Bounds, read_table
 from app.memory import available_bytes
 from core.errors import Refusal, RefusedError
 
@@ -35,7 +35,7 @@ def init_spec(
     if out.exists() and not force:
         rule = "must not be there yet; --force overwrites it"
         raise RefusedError([Refusal("--out", rule, str(out))])
-    table = read_table(data, available_bytes())
+    table = read_table(data, Bounds(memory=available_bytes()))
     draft = draft_spec(table, target, name_of(data), prices)
     text = spec_text(draft.spec)
     _, checked = check_both(parse_spec(text), lambda: table)

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from app.batch.predicting import text_columns
 from app.documents import files
-from app.ingest import read_columns
+from app.ingest import Bounds, read_columns
 from app.memory import available_bytes
 from core import kernels
 from core.arrays import FloatArray
@@ -125,7 +125,9 @@ def load_priced(model: Path, prices: Path | None) -> Model:
 
 def read_checked(data: Path, spec: TrainingSpec) -> CheckedTable:
     """Read and check a table to train on; warnings are printed."""
-    columns = read_columns(data, spec.table.text_columns, available_bytes())
+    columns = read_columns(
+        data, spec.table.text_columns, Bounds(memory=available_bytes())
+    )
     checked = check_training(columns, spec, available_bytes())
     warn(checked.warnings)
     return checked
@@ -139,7 +141,7 @@ def read_values(
     `most`: see `check_values`.
     """
     text = [*text_columns(ensemble), target]
-    columns = read_columns(data, text, available_bytes())
+    columns = read_columns(data, text, Bounds(memory=available_bytes()))
     return columns, check_values(columns, ensemble, most)
 
 

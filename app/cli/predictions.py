@@ -24,7 +24,7 @@ from app.cli.options import (
     warn,
 )
 from app.documents import files
-from app.ingest import read_table
+from app.ingest import Bounds, read_table
 from app.memory import available_bytes
 from app.terminal.show import pull
 from core.errors import Refusal, RefusedError
@@ -72,7 +72,7 @@ def predict_rows(
         seed=seed,
         aim=sought,
     )
-    table = read_table(data, available_bytes())
+    table = read_table(data, Bounds(memory=available_bytes()))
     checked = check_table(ensemble, table, order, name_option)
     warn(checked.warnings)
     laid = pull(predict_table(ensemble, checked, order), "prediction")

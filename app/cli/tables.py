@@ -21,7 +21,7 @@ from app.cli.changes import (
 )
 from app.cli.options import Data, Spec, output, read_checked, warn
 from app.documents import files
-from app.ingest import read_table
+from app.ingest import Bounds, read_table
 from app.memory import available_bytes
 from app.terminal import overview, selected, show
 from core.errors import Refusal, RefusedError, describe
@@ -36,7 +36,9 @@ FILE_WIDTH = 100
 
 def check_spec(data: Data, spec: Spec) -> None:
     raw = files.load_raw_spec(spec)
-    _, checked = check_both(raw, lambda: read_table(data, available_bytes()))
+    _, checked = check_both(
+        raw, lambda: read_table(data, Bounds(memory=available_bytes()))
+    )
     warn(checked.warnings)
     say_checked(checked)
 

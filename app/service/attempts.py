@@ -16,7 +16,7 @@ from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.errors import BlobGoneError, SupersededError
-from app.ingest import read_columns
+from app.ingest import Bounds, read_columns
 from app.memory import available_bytes
 from app.problems import problem_document
 from app.records import StoredTraining
@@ -104,7 +104,9 @@ def read_work(blobs: Blobs, blob: str, training: StoredTraining) -> CheckedTable
     """
     spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
-        columns = read_columns(stream, spec.table.text_columns, available_bytes())
+        columns = read_columns(
+            stream, spec.table.text_columns, Bounds(memory=available_bytes())
+        )
     return check_training(columns, spec, available_bytes())
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.documents.fields import MAX_NAME, NAME_RULE, is_name
 from app.errors import ConflictError
-from app.ingest import read_table
+from app.ingest import Bounds, read_table
 from app.memory import available_bytes
 from app.records import StoredDataset
 from app.store import datasets
@@ -34,7 +34,7 @@ class Upload:
 
 def read(name: str | None, stream: IO[bytes]) -> Upload:
     """Read an upload, refusing what is no table; nothing is stored."""
-    table = read_table(stream, available_bytes())
+    table = read_table(stream, Bounds(memory=available_bytes()))
     refusals = []
     if table.num_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))

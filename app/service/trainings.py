@@ -16,7 +16,7 @@ from app.documents.bodies import trainings as bodies
 from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import read_spec
 from app.errors import BlobGoneError, ConflictError
-from app.ingest import read_table
+from app.ingest import Bounds, read_table
 from app.memory import available_bytes
 from app.records import FINAL_STATES, StoredTraining
 from app.store import datasets, trainings
@@ -89,7 +89,7 @@ def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
     db.rollback()
     try:
         with blobs.open(dataset.blob) as stream:
-            return read_table(stream, available_bytes())
+            return read_table(stream, Bounds(memory=available_bytes()))
     except BlobGoneError:
         detail = "The file of this dataset is gone."
         raise ConflictError("conflict", detail) from None

@@ -1,3 +1,4 @@
+import bz2
 import gzip
 import io
 
@@ -6,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.ingest import read_columns
+from app.ingest import Bounds, read_columns, read_table, to_columns
 from core.errors import RefusedError
 
 
@@ -67,6 +68,26 @@ def test_other_separators_and_decimal_commas_are_read(separator):
     assert columns["a"].tolist() == [1.5, -2.25]
     assert columns["b"].tolist() == ["x,y", "z"]
     assert np.array_equal(columns["c"], [2, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a|b\n1|2\n", {"a": [1], "b": [2]}),
+        (b'a;"b, c"\n1;2\n3;4\n', {"a": [1, 3], "b, c": [2, 4]}),
+        (b"sep=;\r\na;b,c\r\n1,5;2\r\n", {"a": [1.5], "b,c": [2]}),
+        ("a,b\n1,2\n".encode("utf-16"), {"a": [1], "b": [2]}),
+        ("\ufeffa,b\n1,2\n".encode("utf-16-be"), {"a": [1], "b": [2]}),
+        ("a,b\n1,2\n".encode("utf-16-le"), {"a": [1], "b": [2]}),
+        (bz2.compress(b"a\n1\n"), {"a": [1]}),
+        (gzip.compress(b"a\n1\n") + gzip.compress(b"2\n"), {"a": [1, 2]}),
+    ],
+    ids=["bars", "comma in a name", "sep=", "16", "16be", "16le", "bz2", "gzip"],
+)
+def test_ways_to_write_a_table_are_recognised(content, expected):
+    columns = read(content)
+
+    assert {name: cells.tolist() for name, cells in columns.items()} == expected
 
 
 def test_comma_separates_where_the_header_has_one():
@@ -140,12 +161,12 @@ def parquet(n_rows, n_columns):
 )
 def test_table_that_does_not_fit_is_refused_before_it_is_read(content, needed):
     with pytest.raises(RefusedError) as caught:
-        read_columns(io.BytesIO(content), memory=needed - 1)
+        read_columns(io.BytesIO(content), bounds=Bounds(memory=needed - 1))
 
     (refusal,) = caught.value.refusals
     assert refusal.field == "table"
     assert refusal.rule.startswith("reading must fit the memory; it needs 0.0 GB, and")
-    assert read_columns(io.BytesIO(content), memory=100 * needed)
+    assert read_columns(io.BytesIO(content), bounds=Bounds(memory=100 * needed))
 
 
 def test_file_that_does_not_fit_is_refused_before_it_is_read(tmp_path):
@@ -153,7 +174,7 @@ def test_file_that_does_not_fit_is_refused_before_it_is_read(tmp_path):
     path.write_bytes(b"a\n1\n")
 
     with pytest.raises(RefusedError, match="reading must fit the memory"):
-        read_columns(path, memory=3)
+        read_columns(path, bounds=Bounds(memory=3))
 
 
 class Exhausted(io.BytesIO):
@@ -168,6 +189,12 @@ def test_memory_that_runs_out_while_reading_is_told():
         read_columns(Exhausted())
 
 
+def parquet_of(**columns):
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
 def test_columns_of_lists_are_refused_by_name():
     file = io.BytesIO()
     pyarrow.parquet.write_table(pa.table({"a": [[1]], "b": [1], "c": [{"x": 1}]}), file)
@@ -178,6 +205,80 @@ def test_columns_of_lists_are_refused_by_name():
 
     assert [one.field for one in caught.value.refusals] == ["column a", "column c"]
     assert "must hold numbers, words, days" in str(caught.value)
+
+
+def test_binary_cells_are_words_where_they_are_text():
+    columns = read(parquet_of(a=[b"x", None, b"1"], b=[b"1", None, b"2"]))
+
+    assert columns["a"].tolist() == ["x", None, "1"]
+    assert np.array_equal(columns["b"], [1, np.nan, 2], equal_nan=True)
+    with pytest.raises(RefusedError, match="column c: must hold numbers, words"):
+        read(parquet_of(c=[b"\xff"]))
+
+
+def test_words_of_many_categories_keep_their_rows():
+    words = [f"w{row % 128}" for row in range(200)]
+    coded = (
+        pa.array(words).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))
+    )
+
+    assert read(parquet_of(a=coded))["a"].tolist() == words
+
+
+def test_of_columns_without_a_part_nothing_is_read():
+    table = read_table(io.BytesIO(parquet_of(a=[1, 2], b=[[1], [2]])))
+
+    columns = to_columns(table, unused=["b"])
+
+    assert columns["a"].tolist() == [1, 2]
+    assert np.isnan(columns["b"]).all()
+    assert columns["b"].size == 2
+
+
+BOUNDS = Bounds(columns=3, rows=4, cell_bytes=5, unpacked_bytes=100, memory=10**9)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,b,c,d\n1,2,3,4\n", "table: must have at most 3 columns; it has 4"),
+        (b"a\n" + b"1\n" * 5, "table: must have at most 4 rows; it has 5"),
+        (b"a,b\n1,x\n2,xxxxxx\n", "column b: a cell may have at most 5 bytes; is a"),
+        (b"a" * 4000, "table: must have a first line, its header, of at most 3,072 by"),
+        (gzip.compress(b"0" * 101), "table: must unpack to at most 100 bytes"),
+    ],
+    ids=["columns", "rows", "cell", "line", "gzip"],
+)
+def test_more_than_may_be_is_refused(content, words):
+    with pytest.raises(RefusedError, match=words):
+        read_columns(io.BytesIO(content), bounds=BOUNDS)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({name: [1] for name in "abcd"}, "at most 3 columns; it has 4"),
+        ({"a": [1] * 5}, "at most 4 rows; it has 5"),
+        ({"a": ["x" * 2_000_000] * 4}, "column a: a cell may have at most 5 bytes"),
+    ],
+    ids=["columns", "rows", "cell"],
+)
+def test_parquet_of_more_than_may_be_is_refused(columns, words):
+    with pytest.raises(RefusedError, match=words):
+        read_columns(io.BytesIO(parquet_of(**columns)), bounds=BOUNDS)
+
+
+def test_rows_of_long_cells_are_named():
+    table = {"a": ["x", "xxxxxx", None, "xxxxxxx"]}
+
+    with pytest.raises(RefusedError) as caught:
+        read_columns(io.BytesIO(parquet_of(**table)), bounds=BOUNDS)
+
+    assert [one.rows for one in caught.value.refusals] == ["row 2 and more"]
+
+
+def test_rows_of_another_length_are_not_all_looked_at():
+    assert "found 1000 or more rows of another" in refused(b"a,b\n" + b"1\n" * 2000)
 
 
 def test_ragged_rows_are_named():
@@ -196,6 +297,9 @@ def test_ragged_rows_are_named():
         (b"a\n\xff\xfe\n", "must be CSV in UTF-8"),
         (b'a\n"' + b"x" * 10 + b"\xff", "must be CSV in UTF-8"),
         (b"n" * 200_000 + b"\n1\n", "must be CSV in UTF-8"),
+        ("a\n1\n\u00e9\n".encode("latin-1"), "line 3 is in another encoding"),
+        (b"PK\x03\x04sheet", "is an Excel workbook or another ZIP archive: save it"),
+        (gzip.compress(b"a\n1\n" * 99)[:20], "must be readable"),
         (b"PAR1 and then nothing", "whole Parquet file"),
     ],
 )

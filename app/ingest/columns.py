@@ -1,0 +1,114 @@
+"""pyarrow tables to columns: float64 with NaN, or str and None."""
+
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.errors import Refusal, RefusedError
+from core.table.cells import GAP_WORDS, MISSING_WORDS
+from core.table.columns import Column
+
+TYPE_RULE = (
+    "must hold numbers, words, days or true and false: name it in `ignore`, or leave "
+    "it out"
+)
+
+
+def to_columns(
+    table: Any, text: Collection[str] = (), unused: Collection[str] = ()
+) -> dict[str, Column]:
+    """Turn a pyarrow table into columns; see `read_columns`.
+
+    Of those in `unused` nothing is read: they come as if each cell were missing.
+    """
+    columns: dict[str, Column] = {}
+    refusals = []
+    for name in table.column_names:
+        cells = table.column(name)
+        if name in unused:
+            columns[name] = np.broadcast_to(np.nan, table.num_rows)
+            continue
+        try:
+            columns[name] = to_column(cells, keep_text=name in text)
+        except pa.ArrowException:
+            refusals.append(Refusal(f"column {name}", TYPE_RULE, str(cells.type)))
+    if refusals:
+        raise RefusedError(refusals)
+    return columns
+
+
+def to_column(cells: Any, *, keep_text: bool) -> Column:
+    """Turn an arrow column into float64, or into an array of str and None."""
+    if pa.types.is_dictionary(cells.type):
+        return take_words(cells, keep_text=keep_text)
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    is_number = (
+        pa.types.is_integer(cells.type)
+        or pa.types.is_floating(cells.type)
+        or pa.types.is_decimal(cells.type)
+        or pa.types.is_null(cells.type)
+    )
+    if not is_number:
+        # The words true and false where the file has booleans.
+        keep_text |= pa.types.is_boolean(cells.type)
+        cells = cells.cast(pa.string())
+        numbers = None if keep_text else as_numbers(cells)
+        if numbers is None:
+            return take_words(cells.dictionary_encode(), keep_text=True)
+        cells = numbers
+    numbers = cells.cast(pa.float64(), safe=False)
+    return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))
+
+
+def take_words(cells: Any, *, keep_text: bool) -> Column:
+    """Turn a column of a dictionary into a column, each of its words once in memory."""
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.unify_dictionaries().combine_chunks()
+    if isinstance(cells, pa.ChunkedArray):
+        # No chunk at all.
+        return to_column(cells.cast(cells.type.value_type), keep_text=keep_text)
+    n_words = len(cells.dictionary)
+    numbers = cells.indices.cast(pa.int64()).fill_null(n_words).to_numpy()
+    used = np.unique(numbers[numbers < n_words])
+    words = to_words(cells.dictionary.take(pa.array(used)), keep_text=keep_text)
+    gap = np.array([np.nan if words.dtype == np.float64 else None], words.dtype)
+    places = np.full(n_words + 1, len(used))
+    places[used] = np.arange(len(used))
+    column: Column = np.concatenate([words, gap])[places[numbers]]
+    return column
+
+
+def to_words(words: Any, *, keep_text: bool) -> Column:
+    """Turn the words of a dictionary into a column of their own."""
+    if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+        return to_column(words, keep_text=keep_text)
+    numbers = None if keep_text else as_numbers(words)
+    if numbers is not None:
+        return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))
+    texts = np.empty(len(words), dtype=np.object_)
+    texts[:] = words.to_pylist()
+    return texts
+
+
+def as_numbers(cells: Any) -> Any:
+    """Return texts as float64, gaps among them as null; None if others are left."""
+    trimmed = pc.utf8_trim_whitespace(cells)
+    with suppress(pa.ArrowInvalid):
+        return trimmed.cast(pa.float64())
+    words = pa.array([*MISSING_WORDS, *GAP_WORDS])
+    is_gap = pc.or_(
+        pc.is_in(trimmed, value_set=words),
+        pc.is_in(pc.utf8_lower(trimmed), value_set=words),
+    )
+    known = trimmed.filter(pc.fill_null(pc.invert(is_gap), False))
+    with suppress(pa.ArrowInvalid):
+        known.cast(pa.float64())
+        kept = pc.if_else(is_gap, pa.scalar(None, pa.string()), trimmed)
+        # A column of gaps alone says nothing of numbers.
+        return kept.cast(pa.float64()) if len(known) else None
+    return None

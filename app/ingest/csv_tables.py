@@ -1,0 +1,173 @@
+"""CSV to pyarrow tables: how a file writes its cells, and its rows read as text."""
+
+import csv
+import io
+import re
+from itertools import islice
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from app.ingest.bounds import Bounds, refuse_more, refuse_unfit
+from core.errors import Refusal, RefusedError
+from core.table.cells import MISSING_WORDS
+
+COMMA = ","
+# A comma first; the others are of spreadsheets whose language has decimal commas, of
+# copied cells, and of databases.
+SEPARATORS = (COMMA, ";", "\t", "|")
+# Excel's own first line, which names the separator.
+NAMED_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?\r?\n')
+# Rows that tell what separates cells.
+SAMPLE_ROWS = 20
+MAX_EXAMPLES = 5
+# After so many rows of another length the rest is not looked at.
+MAX_RAGGED = 1000
+# No line of a CSV may be longer.
+MAX_BLOCK = 2**28
+# Of the header, for each column that there may be.
+MAX_NAME_BYTES = 1024
+# What reading takes at least, per column: 4.7 to 4.9 kB were measured.
+BYTES_PER_COLUMN = 4096
+
+
+class Dialect(NamedTuple):
+    """How a CSV writes its cells: the separator, and where its header begins."""
+
+    separator: str
+    start: int
+    names: list[str]
+
+
+def read_csv(content: bytes, bounds: Bounds) -> Any:
+    """Read a CSV file with every cell as text, refusing rows of another length."""
+    dialect = find_dialect(content, bounds)
+    n_columns = len(dialect.names)
+    refuse_more(n_columns, bounds.columns, "columns")
+    refuse_unfit(len(content) + n_columns * BYTES_PER_COLUMN, bounds.memory)
+    ragged: list[Any] = []
+
+    def keep_ragged(row: Any) -> str:
+        ragged.append(row)
+        return "skip" if len(ragged) < MAX_RAGGED else "error"
+
+    try:
+        table = parse(content, dialect, keep_ragged)
+    except pa.ArrowInvalid:
+        refuse_ragged(ragged)
+        raise
+    refuse_ragged(ragged)
+    return table if dialect.separator == COMMA else with_points(table)
+
+
+def parse(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
+    return pyarrow.csv.read_csv(
+        pa.BufferReader(pa.py_buffer(content).slice(dialect.start)),
+        # One thread, so that a refused row still has its number. One block, so that
+        # it holds any line; each has a price per column besides.
+        read_options=pyarrow.csv.ReadOptions(
+            use_threads=False, block_size=min(len(content) + 1, MAX_BLOCK)
+        ),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=dialect.separator,
+            newlines_in_values=True,
+            invalid_row_handler=keep_ragged,
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(dialect.names, pa.string()),
+            null_values=list(MISSING_WORDS),
+            # Text is neither true nor false, and tables of words cost memory.
+            true_values=[],
+            false_values=[],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    )
+
+
+def refuse_ragged(rows: list[Any]) -> None:
+    """Refuse rows that are shorter or longer than the header."""
+    if not rows:
+        return
+    shown = [
+        Refusal(
+            f"row {row.number - 1}",
+            f"must have {row.expected_columns} cells",
+            f"{row.actual_columns}",
+        )
+        for row in rows[:MAX_EXAMPLES]
+    ]
+    rule = "every row must have as many cells as the header"
+    count = f"{len(rows)}{' or more' * (len(rows) >= MAX_RAGGED)}"
+    raise RefusedError(
+        [*shown, Refusal("table", rule, f"{count} rows of another length")]
+    )
+
+
+def find_dialect(content: bytes, bounds: Bounds) -> Dialect:
+    """Return what separates cells, and the names in a CSV's first line.
+
+    The first separator by which the first rows have one length; else the first that
+    the header has; else a comma. Not by pyarrow, which would guess the types of the
+    columns and take 8 kB for each.
+    """
+    refuse_long_header(content, bounds)
+    named = NAMED_SEPARATOR.match(content)
+    start = named.end() if named else 0
+    separators = (named[1].decode("latin-1"),) if named else SEPARATORS
+    split: dict[str, list[list[str]]] = {}
+    wrong: csv.Error | None = None
+    for one in separators:
+        try:
+            split[one] = sample(content, start, one)
+        except csv.Error as error:
+            # By another separator the header may be cells, none of them too long.
+            wrong = error
+    if wrong is not None and not split:
+        raise wrong
+    wide = [one for one, rows in split.items() if len(rows[0]) > 1]
+    even = (one for one in wide if len({len(row) for row in split[one]}) == 1)
+    separator = next(even, next(iter(wide), next(iter(split))))
+    return Dialect(separator, start, split[separator][0])
+
+
+def sample(content: bytes, start: int, separator: str) -> list[list[str]]:
+    """Return the header and some rows, split by a separator."""
+    raw = io.BytesIO(content)
+    raw.seek(start)
+    lines = io.TextIOWrapper(raw, "utf-8-sig", newline="")
+    rows = filter(None, csv.reader(lines, delimiter=separator))
+    taken = [next(rows, [])]
+    try:
+        taken.extend(islice(rows, SAMPLE_ROWS))
+    except csv.Error:
+        # A cell that is too long; who reads the rows says where.
+        taken.append([])
+    return taken
+
+
+def refuse_long_header(content: bytes, bounds: Bounds) -> None:
+    """Refuse a first line that is longer than any header, before it is split."""
+    if bounds.columns is None:
+        return
+    most = bounds.columns * MAX_NAME_BYTES
+    ends = [content.find(end, 0, most + 1) for end in (b"\n", b"\r")]
+    if len(content) > most and max(ends) < 0:
+        rule = f"must have a first line, its header, of at most {most:,} bytes"
+        raise RefusedError([Refusal("table", rule)])
+
+
+def with_points(table: Any) -> Any:
+    """Return a table with decimal commas as points.
+
+    They are what spreadsheets write where a semicolon separates.
+    """
+    columns = (
+        pc.replace_substring_regex(
+            column, pattern=r"^(\s*[-+]?\d+),(\d+\s*)$", replacement=r"\1.\2"
+        )
+        for column in table.columns
+    )
+    return pa.table(list(columns), names=table.column_names)

@@ -1,0 +1,44 @@
+"""Parquet to pyarrow tables; what the footer promises is judged first."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from app.ingest.bounds import Bounds, refuse_more, refuse_unfit
+
+MAGIC = b"PAR1"
+# What a cell becomes at least: a float64 or a pointer.
+BYTES_PER_CELL = 8
+
+
+def read_parquet(content: bytes, bounds: Bounds) -> Any:
+    """Read a Parquet file whose footer promises no more than may be.
+
+    Texts stay in their dictionaries: a long one that each row repeats is held once.
+    """
+    metadata = pyarrow.parquet.read_metadata(pa.BufferReader(content))
+    refuse_more(metadata.num_columns, bounds.columns, "columns")
+    refuse_more(metadata.num_rows, bounds.rows, "rows")
+    refuse_unfit(unpacked_bytes(metadata), bounds.memory)
+    leaves = (metadata.schema.column(i) for i in range(metadata.num_columns))
+    texts = [
+        one.path
+        for one in leaves
+        if one.physical_type == "BYTE_ARRAY" and one.max_repetition_level == 0
+    ]
+    with pyarrow.parquet.ParquetFile(
+        pa.BufferReader(content), read_dictionary=texts
+    ) as file:
+        return file.read(use_threads=False)
+
+
+def unpacked_bytes(metadata: Any) -> int:
+    """Return the least that a file takes in memory, as its footer says."""
+    n_bytes = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        least = BYTES_PER_CELL * group.num_rows
+        for position in range(group.num_columns):
+            n_bytes += max(least, group.column(position).total_uncompressed_size)
+    return n_bytes

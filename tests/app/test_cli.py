@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from app.cli import models, options
+from app.batch.budgets import parse_budget
+from app.cli import models
 from app.documents import files
 from app.service import models as service
 from app.settings import Settings
@@ -522,7 +523,7 @@ def test_answer_to_nothing_asked_must_name_its_feature():
 
 
 def test_budget_may_be_written_with_an_exponent():
-    assert options.parse_budget("1e9", "--budgets") == 10**15
+    assert parse_budget("1e9", "--budgets") == 10**15
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from askless.client import AsyncClient as AsyncClient
     from askless.client import Client as Client
     from askless.estimator import (
         BudgetedBoostingClassifier as BudgetedBoostingClassifier,
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from core.errors import RefusedError as RefusedError
 
 PLACES = {
+    "AsyncClient": "askless.client",
     "BudgetedBoostingClassifier": "askless.estimator",
     "Client": "askless.client",
     "ProblemError": "askless.problems",

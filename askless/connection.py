@@ -1,24 +1,34 @@
 """Requests to one service, its lists and its event streams.
 
-What broke on the way is sent again where that can't be done twice: everything but
-uploads, imports and the like, which are repeated only if they never arrived.
+What broke on the way is sent again: the service knows a repeated POST by its
+`Idempotency-Key`, and everything else can be done twice.
 """
 
 import json
-import time
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
+from askless.links import Link
 from askless.problems import ProblemError
 
 Json = dict[str, Any]
 
 RETRIED_STATUSES = (502, 503, 504)
-NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+# The same request is still being answered.
+RETRIED_TYPE = "/problems/request-in-progress"
+# Wrong calls: to send them again does not help.
+HOPELESS = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 LONGEST_WAIT_S = 5.0
+# Longer than this nobody waits because the service says so.
+LONGEST_RETRY_AFTER_S = 120.0
 # Open streams say something every 15 s: after this silence the connection is dead.
 STREAM_SILENCE_S = 45.0
 # The answer to an upload comes when the whole table is read and checked.
@@ -31,69 +41,91 @@ PAGE = 200
 class Connection:
     """The address of a service, and how patiently it is asked."""
 
-    http: httpx.Client
+    link: Link
     timeout: float
     retries: int
     first_wait_s: float
 
-    def ask(self, method: str, path: str, **more: Any) -> Json:
+    async def ask(self, method: str, path: str, **more: Any) -> Json:
         """Send a request as `call` does; return the document it is answered with."""
-        answer: Json = self.call(method, path, **more).json()
+        answer: Json = (await self.call(method, path, **more)).json()
         return answer
 
-    def call(
+    async def call(
         self,
         method: str,
         path: str,
         *,
-        is_repeatable: bool = True,
         files: Callable[[], Any] | None = None,
         **more: Any,
     ) -> httpx.Response:
-        """Send a request, again if that is safe and the connection or service failed.
+        """Send a request, again if the connection or the service failed for a while.
 
         Raises ProblemError, or httpx.TransportError once all tries are used up.
         """
+        if method == "POST":
+            key = {"Idempotency-Key": uuid4().hex}
+            more["headers"] = more.get("headers", {}) | key
         if files is not None:
             more["timeout"] = httpx.Timeout(self.timeout, read=UPLOAD_TIMEOUT_S)
         tries = 0
         while True:
             tries += 1
-            is_last = tries > self.retries
             sent = more if files is None else more | {"files": files()}
             try:
-                response = self.http.request(method, path, **sent)
+                response = await self.link.send(method, path, **sent)
             except httpx.TransportError as error:
-                if is_last or not (is_repeatable or isinstance(error, NEVER_ARRIVED)):
+                if tries > self.retries or isinstance(error, HOPELESS):
                     raise
-            else:
-                if response.is_success:
-                    return response
-                is_passing = response.status_code in RETRIED_STATUSES
-                if is_last or not (is_repeatable and is_passing):
-                    raise problem_of(response)
-            self.wait(tries)
+                await self.wait(tries)
+                continue
+            is_gone = method == "DELETE" and response.status_code == 404 and tries > 1
+            if response.is_success or is_gone:
+                return response
+            await self.wait_for(response, tries)
 
-    def pages(self, path: str) -> Iterator[Json]:
-        """Yield the items of a list, page by page."""
+    async def wait_for(self, response: httpx.Response, tries: int) -> None:
+        """Sleep before a try after an answer; raise its problem if that is no use."""
+        problem = problem_of(response)
+        asked_s = retry_after(response)
+        is_passing = (
+            response.status_code in RETRIED_STATUSES
+            or (response.status_code == 429 and asked_s is not None)
+            or problem.type == RETRIED_TYPE
+        )
+        is_long = asked_s is not None and asked_s > LONGEST_RETRY_AFTER_S
+        if tries > self.retries or not is_passing or is_long:
+            raise problem
+        await self.wait(tries, asked_s or 0.0)
+
+    async def wait(self, tries: int, least_s: float = 0.0) -> None:
+        """Sleep before the next try, longer each time, not all callers alike."""
+        longest_s = min(self.first_wait_s * 2 ** (tries - 1), LONGEST_WAIT_S)
+        await self.link.sleep(max(least_s, longest_s * random.uniform(0.5, 1.0)))
+
+    async def items(self, path: str, **filters: Any) -> list[Json]:
+        """Return all items of a list, page by page; a filter that is None is none."""
+        params = {name: value for name, value in filters.items() if value is not None}
+        found: list[Json] = []
         after: str | None = None
         while True:
-            params = {"limit": PAGE} | ({} if after is None else {"after": after})
-            page = self.ask("GET", path, params=params)
-            yield from page["items"]
+            place = {"limit": PAGE} | ({} if after is None else {"after": after})
+            page = await self.ask("GET", path, params=params | place)
+            found += page["items"]
             after = page["next"]
             if after is None:
-                return
+                return found
 
-    def events(self, training_id: str) -> Iterator[Json]:
+    async def events(self, training_id: str) -> AsyncGenerator[Json]:
         """Yield what happens to a training, each event once, to its end."""
         last_id, state, tries = "", "", 0
         while True:
             failure: Exception = httpx.RemoteProtocolError("the stream ends early")
             try:
-                for event_id, data in self.stream(training_id, last_id):
-                    last_id, state, tries = event_id, data["state"], 0
-                    yield data
+                async with aclosing(self.stream(training_id, last_id)) as stream:
+                    async for event_id, data in stream:
+                        last_id, state, tries = event_id, data["state"], 0
+                        yield data
             except httpx.TransportError as error:
                 failure = error
             except ProblemError as error:
@@ -105,31 +137,33 @@ class Connection:
             tries += 1
             if tries > self.retries:
                 raise failure
-            self.wait(tries)
+            await self.wait(tries)
 
-    def stream(self, training_id: str, last_id: str) -> Iterator[tuple[str, Json]]:
+    async def stream(
+        self, training_id: str, last_id: str
+    ) -> AsyncGenerator[tuple[str, Json]]:
         """Yield ids and data of the events after one, over one connection."""
         headers = {"Last-Event-ID": last_id} if last_id else {}
         timeout = httpx.Timeout(self.timeout, read=STREAM_SILENCE_S)
-        path = f"/train/{training_id}/events"
-        with self.http.stream("GET", path, headers=headers, timeout=timeout) as got:
+        path = f"/train/{training_id}"
+        opened = self.link.stream(f"{path}/events", headers=headers, timeout=timeout)
+        async with opened as (got, lines):
             if not got.is_success:
-                got.read()
                 raise problem_of(got)
-            for event_id, data in parse_events(got.iter_lines()):
+            # Nothing comes after the last one, which may have got lost.
+            if got.status_code == 204:
+                yield last_id, await self.ask("GET", path)
+                return
+            async for event_id, data in parse_events(lines):
                 yield event_id, data
                 if data["state"] in FINAL_STATES:
                     return
 
-    def wait(self, tries: int) -> None:
-        """Sleep before the next try, longer each time."""
-        time.sleep(min(self.first_wait_s * 2 ** (tries - 1), LONGEST_WAIT_S))
 
-
-def parse_events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:
+async def parse_events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[str, Json]]:
     """Yield id and data of each event of a stream that is whole."""
     event_id, data = "", ""
-    for line in lines:
+    async for line in lines:
         name, _, text = line.partition(":")
         text = text.removeprefix(" ")
         if name == "id":
@@ -139,6 +173,18 @@ def parse_events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:
         elif not line and data:
             yield event_id, json.loads(data)
             data = ""
+
+
+def retry_after(response: httpx.Response) -> float | None:
+    """Return for how many seconds the service asks to wait; None if it doesn't say."""
+    text = response.headers.get("Retry-After", "")
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        until = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
 def problem_of(response: httpx.Response) -> ProblemError:

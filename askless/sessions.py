@@ -1,22 +1,31 @@
-"""Sessions, their questions, and a patient who answers from a dictionary."""
+"""Sessions: what they ask, what they are told, how they stand."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
 
 from askless.connection import Connection, Json, known_fields, plain
+from askless.links import Awaited, Call, Change, Waiting
 from askless.problems import UnansweredError
+from askless.questions import (
+    AnyQuestion,
+    AsyncQuestion,
+    Outcome,
+    Question,
+    Value,
+    has_value,
+    split,
+)
 
-Value = bool | int | float | str
-Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
+QuestionT = TypeVar("QuestionT", bound=AnyQuestion)
 
 
-class PredictionSession:
-    """One case: yields questions until nothing is left to ask or none is worth it.
+class AnySession(Generic[QuestionT]):
+    """One case: questions until nothing is left to ask or none is worth it.
 
     Results that were `ordered` come in by `answer`, after the loop too.
     """
+
+    question_kind: ClassVar[type[Any]]
 
     def __init__(self, connection: Connection, raw: Json) -> None:
         self.connection = connection
@@ -87,10 +96,10 @@ class PredictionSession:
         return None if reason is None else str(reason)
 
     @property
-    def question(self) -> "Question | None":
+    def question(self) -> QuestionT | None:
         """What is asked next; None where nothing is left to ask."""
-        raw = self.raw["question"]
-        return None if raw is None else Question(self, **known_fields(Question, raw))
+        raw, kind = self.raw["question"], self.question_kind
+        return None if raw is None else kind(self, **known_fields(kind, raw))
 
     @property
     def label_set(self) -> list[str] | None:
@@ -104,155 +113,127 @@ class PredictionSession:
         certificate: Json | None = self.raw["certificate"]
         return certificate
 
-    def __iter__(self) -> "Iterator[Question]":
-        return self.questions()
-
-    def questions(self, *, goes_on: bool = False) -> "Iterator[Question]":
-        """Yield questions to answer; `goes_on` also past the advice to stop.
-
-        Raises UnansweredError where nothing was answered to the last one.
-        """
-        while (question := self.question) and (goes_on or not self.should_stop):
-            version = self.raw["version"]
-            yield question
-            if self.raw["version"] == version:
-                name = question.feature
-                raise UnansweredError(
-                    f"answer the question for {name}, say that it is unavailable, "
-                    "refused, unknown or ordered, or break"
-                )
-
-    def answer(self, feature: str, value: Value) -> Self:
+    @Change
+    async def answer(self, feature: str, value: Value) -> None:
         """Answer or correct any feature, not just the one that is asked."""
-        return self.give({feature: value})
+        await self.send({feature: value}, {})
 
-    def give(
+    @Change
+    async def give(
         self,
         values: Mapping[str, Value],
         outcomes: Mapping[str, Outcome] | None = None,
-    ) -> Self:
+    ) -> None:
         """Send values, then outcomes without one, in one request: all or none."""
+        await self.send(values, outcomes or {})
+
+    @Change
+    async def play(self, values: Mapping[str, Any], *, goes_on: bool = False) -> None:
+        """Answer all that is asked from a mapping, and bring all that is pending.
+
+        What it lacks, or is None or NaN, is unavailable; `goes_on` past the advice to
+        stop.
+        """
+        while (question := self.question) and (goes_on or not self.should_stop):
+            # Of a bundle all that its price reveals, unless what is asked is lacking.
+            is_there = has_value(values, question.feature)
+            features = question.features if is_there else [question.feature]
+            await self.send(*split(values, features))
+        if self.pending:
+            await self.send(*split(values, self.pending))
+
+    @Change
+    async def change_budget(self, budget: float | None) -> None:
+        """Raise or lower what may be charged in all; None: unlimited."""
+        await self.take("PATCH", json={"budget": budget})
+
+    @Change
+    async def change_aim(self, aim: Mapping[str, float] | None) -> None:
+        """Change what sessions are to reach on average; None: all the budget pays."""
+        await self.take("PATCH", json={"aim": None if aim is None else dict(aim)})
+
+    @Change
+    async def stop(self) -> None:
+        """End the session; pending results are still taken."""
+        await self.take("POST", "/stop")
+
+    @Change
+    async def refresh(self) -> None:
+        """Ask the service how the session stands."""
+        await self.take("GET")
+
+    @Call
+    async def ledger(self) -> list[Json]:
+        """List the session's charges and reversals, oldest first."""
+        return await self.connection.items(f"/predict/{self.id}/ledger")
+
+    @Call
+    async def erase(self) -> None:
+        """Erase what was answered; the amounts stay in the ledger."""
+        await self.connection.call("DELETE", f"/predict/{self.id}")
+        await self.take("GET")
+
+    async def send(
+        self, values: Mapping[str, Value], outcomes: Mapping[str, Outcome]
+    ) -> None:
+        """Send answers with a value, and others without one."""
         answers: list[Json] = [
             {"feature": name, "outcome": "value", "value": plain(value)}
             for name, value in values.items()
         ]
         answers += [
-            {"feature": name, "outcome": outcome}
-            for name, outcome in (outcomes or {}).items()
+            {"feature": name, "outcome": outcome} for name, outcome in outcomes.items()
         ]
-        return self.take("POST", "/answers", json={"answers": answers})
+        await self.take("POST", "/answers", json={"answers": answers})
 
-    def change_budget(self, budget: float | None) -> Self:
-        """Raise or lower what may be charged in all; None: unlimited."""
-        return self.take("PATCH", json={"budget": budget})
-
-    def change_aim(self, aim: Mapping[str, float] | None) -> Self:
-        """Change what sessions are to reach on average; None: all the budget pays."""
-        return self.take("PATCH", json={"aim": None if aim is None else dict(aim)})
-
-    def stop(self) -> Self:
-        """End the session; pending results are still taken."""
-        return self.take("POST", "/stop")
-
-    def refresh(self) -> Self:
-        """Ask the service how the session stands."""
-        return self.take("GET")
-
-    def ledger(self) -> list[Json]:
-        """List the session's charges and reversals, oldest first."""
-        return list(self.connection.pages(f"/predict/{self.id}/ledger"))
-
-    def erase(self) -> None:
-        """Erase what was answered; the amounts stay in the ledger."""
-        self.connection.call("DELETE", f"/predict/{self.id}")
-        self.refresh()
-
-    def take(self, method: str, path: str = "", **more: Any) -> Self:
+    async def take(self, method: str, path: str = "", **more: Any) -> None:
         """Send a request to the session, and take over how it stands then."""
-        self.raw = self.connection.ask(method, f"/predict/{self.id}{path}", **more)
-        return self
+        path = f"/predict/{self.id}{path}"
+        self.raw = await self.connection.ask(method, path, **more)
+
+    def next_question(
+        self, last: tuple[int, QuestionT] | None, *, goes_on: bool
+    ) -> tuple[int, QuestionT] | None:
+        """Return the version and the question to ask; refuse to ask the last again."""
+        version: int = self.raw["version"]
+        if last is not None and last[0] == version:
+            raise UnansweredError(
+                f"answer the question for {last[1].feature}, say that it is "
+                "unavailable, refused, unknown or ordered, or break"
+            )
+        question = self.question
+        is_asked = question is not None and (goes_on or not self.should_stop)
+        return (version, question) if question and is_asked else None
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked next, and its price. Answer it by one of the five methods.
+class PredictionSession(AnySession[Question], Waiting):
+    """A session of a `Client`; `for question in session` yields what it asks."""
 
-    `features` is all that the price reveals: more than one for a bundle.
-    """
+    question_kind = Question
 
-    session: PredictionSession = field(repr=False)
-    number: int
-    feature: str
-    features: list[str]
-    label: str
-    type: str
-    unit: str | None
-    categories: list[str]
-    price: float
-    cost: float
-    group: str | None
-    group_paid: bool
-    why: str
-    alternatives: list[Json]
+    def __iter__(self) -> Iterator[Question]:
+        return self.questions()
 
-    def answer(self, value: Value) -> None:
-        """Answer with a value."""
-        self.session.give({self.feature: value})
+    def questions(self, *, goes_on: bool = False) -> Iterator[Question]:
+        """Yield questions to answer; `goes_on` also past the advice to stop.
 
-    def ordered(self) -> None:
-        """Pay now; the result comes later, by the session's `answer`."""
-        self.say("ordered")
-
-    def unavailable(self) -> None:
-        """Say that there is no result."""
-        self.say("unavailable")
-
-    def refused(self) -> None:
-        """Say that it is not to be obtained."""
-        self.say("refused")
-
-    def unknown(self) -> None:
-        """Say that nobody knows."""
-        self.say("unknown")
-
-    def say(self, outcome: Outcome) -> None:
-        """Answer without a value."""
-        self.session.give({}, {self.feature: outcome})
+        Raises UnansweredError where nothing was answered to the last one.
+        """
+        asked = None
+        while asked := self.next_question(asked, goes_on=goes_on):
+            yield asked[1]
 
 
-@dataclass(frozen=True)
-class SimulatedPatient:
-    """Answers from a dictionary; what it lacks, or is None or NaN, is unavailable."""
+class AsyncPredictionSession(AnySession[AsyncQuestion], Awaited):
+    """A session of an `AsyncClient`; `async for` yields what it asks."""
 
-    values: Mapping[str, Any]
+    question_kind = AsyncQuestion
 
-    def play(
-        self, session: PredictionSession, *, goes_on: bool = False
-    ) -> PredictionSession:
-        """Answer all that is asked, and bring all that is pending."""
-        for question in session.questions(goes_on=goes_on):
-            self.answer(question)
-        if session.pending:
-            session.give(*self.outcomes(session.pending))
-        return session
+    def __aiter__(self) -> AsyncIterator[AsyncQuestion]:
+        return self.questions()
 
-    def answer(self, question: Question) -> None:
-        """Answer a question; for a bundle, all that its price reveals."""
-        if not self.has(question.feature):
-            question.unavailable()
-        else:
-            question.session.give(*self.outcomes(question.features))
-
-    def outcomes(
-        self, features: Sequence[str]
-    ) -> tuple[dict[str, Value], dict[str, Outcome]]:
-        """Split features into those with a value and those without."""
-        values = {name: self.values[name] for name in features if self.has(name)}
-        return values, {name: "unavailable" for name in features if name not in values}
-
-    def has(self, feature: str) -> bool:
-        """Return whether there is a value."""
-        value = self.values.get(feature)
-        return value is not None and not (
-            isinstance(value, float) and math.isnan(value)
-        )
+    async def questions(self, *, goes_on: bool = False) -> AsyncIterator[AsyncQuestion]:
+        """Yield questions to answer; as of a `PredictionSession`."""
+        asked = None
+        while asked := self.next_question(asked, goes_on=goes_on):
+            yield asked[1]

@@ -23,6 +23,15 @@ BELOW_TRAINING = (
     "core.model",
 )
 
+# A client imports nothing but what is installed without the server.
+CLIENT = tuple(
+    f"askless.{name}"
+    for name in (
+        *("client", "connection", "datasets", "links", "problems", "questions"),
+        *("sessions", "stored_models", "trainings"),
+    )
+)
+
 ARROWS = {
     "core": (),
     "core.errors": (),
@@ -55,10 +64,7 @@ ARROWS = {
     "core.frames": ("core.arrays", "core.errors", "core.table"),
     "core.predictions": ("core",),
     "askless": ("core.errors", "askless"),
-    "askless.client": ("askless.connection", "askless.problems", "askless.sessions"),
-    "askless.connection": ("askless.problems",),
-    "askless.problems": (),
-    "askless.sessions": ("askless.connection", "askless.problems"),
+    **dict.fromkeys(CLIENT, CLIENT),
     "askless.estimator": ("core", "app.documents"),
     "askless.models": ("core", "app.documents"),
     "app": (),

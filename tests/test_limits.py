@@ -43,7 +43,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "app/cli/measures.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/cli/predictions.py predict_rows": "One for each option of the command.",
-        "askless/client.py Client.predict": "One for each field of the request.",
+        "askless/client.py AnyClient.predict": "One for each field of the request.",
         "core/session/curves.py evaluate": "What its walks are replayed from.",
         "core/session/curves.py play_rows": "What its walks are replayed from.",
         "core/session/machine.py start": "What a session is replayed from, all of it.",

@@ -1,5 +1,6 @@
 """The README's commands, extracted and run as they stand."""
 
+import re
 import shutil
 
 import pytest
@@ -8,6 +9,7 @@ from tests.app.serving import serving
 from tests.app.tours import ROOT, blocks, read_page, run, shown
 
 README = read_page("README.md")
+ADDRESS = "http://127.0.0.1:8000"
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +32,18 @@ def test_commands_of_the_tour_work_in_order(toured, folder):
     assert (folder / "predictions.csv").read_text().count("\n") == 304
 
 
-def test_curl_tour_works_against_a_real_server(folder, tmp_path):
+def test_curl_tour_and_client_work_against_a_real_server(folder, tmp_path):
     (tour,) = blocks(README, "sh")
+    (by_client,) = (one for one in blocks(README, "python") if ADDRESS in one)
 
     with serving(tmp_path) as address:
-        finished = run(tour.replace("http://127.0.0.1:8000", address), folder)
+        finished = run(tour.replace(ADDRESS, address), folder)
+        (folder / "client.py").write_text(by_client.replace(ADDRESS, address))
+        played = run("python client.py", folder)
 
     assert finished.returncode == 0, finished.stderr
+    assert played.returncode == 0, played.stderr
+    assert re.fullmatch(r"(no )?disease 1\.0\n", played.stdout)
     assert "event: succeeded" in finished.stdout
     assert '"stop_reason":"client_stopped"' in finished.stdout
     assert '"kind":"charge","amount":1.0,"unit":"CAD"' in finished.stdout
@@ -44,7 +51,8 @@ def test_curl_tour_works_against_a_real_server(folder, tmp_path):
 
 @pytest.mark.usefixtures("toured")
 def test_python_examples_work(folder):
-    (folder / "examples.py").write_text("\n".join(blocks(README, "python")))
+    examples = [one for one in blocks(README, "python") if ADDRESS not in one]
+    (folder / "examples.py").write_text("\n".join(examples))
 
     finished = run("python examples.py", folder)
 

@@ -1,5 +1,6 @@
 """The Python client, against a real server process and against a broken line."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -9,9 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from askless.client import Client, StoredModel, TrainingProgress
+from askless.client import AsyncClient, Client
+from askless.connection import retry_after
 from askless.problems import ProblemError, TrainingFailed, UnansweredError
-from askless.sessions import PredictionSession, SimulatedPatient
+from askless.sessions import AsyncPredictionSession, PredictionSession
+from askless.stored_models import StoredModel
+from askless.trainings import TrainingProgress
 from tests.app.clinic import clinic, model_json
 from tests.app.serving import serving
 
@@ -152,12 +156,12 @@ class TestAgainstAServer:
         with pytest.raises(UnansweredError, match="age"):
             list(session)
 
-    def test_simulated_patient_pays_what_the_ledger_says(
+    def test_played_session_pays_what_the_ledger_says(
         self, client: Client, model: StoredModel
     ) -> None:
         session = client.predict(model, budget=30, stop={"certain": False})
 
-        SimulatedPatient(ADULT | {"ecg": float("nan")}).play(session, goes_on=True)
+        session.play(ADULT | {"ecg": float("nan")}, goes_on=True)
 
         charged = [(one["feature"], one["amount"]) for one in session.ledger()]
         assert sum(amount for _, amount in charged) == pytest.approx(session.spent)
@@ -240,6 +244,70 @@ class TestAgainstAServer:
         made = client.train(coins(tmp_path), SPEC)
 
         assert client.curve(made)["rows"] == 60
+
+    def test_dataset_is_uploaded_once_and_trained_on(
+        self, client: Client, tmp_path: Path
+    ) -> None:
+        table = client.upload(coins(tmp_path))
+
+        verdict = client.validate(table, SPEC)
+        made = client.train(table, SPEC)
+
+        assert (table.n_rows, table.columns) == (60, ["weight", "size", "side"])
+        assert verdict["valid"]
+        assert client.training(str(made.training_id))["dataset_id"] == table.id
+        assert table in client.datasets()
+        client.delete_dataset(table)
+        with pytest.raises(ProblemError):
+            client.dataset(table.id)
+
+    def test_lists_have_what_was_made(self, client: Client, model: StoredModel) -> None:
+        session = client.predict(model).answer("age", 40)
+
+        (entry,) = session.ledger()
+
+        assert session.id in [one["id"] for one in client.sessions()]
+        assert entry in client.ledger()
+
+    def test_deleted_model_is_gone(self, client: Client, model: StoredModel) -> None:
+        copy = client.import_model(client.export(model))
+
+        client.delete_model(copy)
+
+        assert copy not in client.models()
+
+    def test_awaited_client_trains_and_plays(
+        self, address: str, tmp_path: Path
+    ) -> None:
+        async def live() -> tuple[list[str], AsyncPredictionSession]:
+            told: list[TrainingProgress] = []
+            async with AsyncClient(address) as client:
+                model = await client.train(coins(tmp_path), SPEC, told.append)
+                session = await client.predict(model, stop={"certain": False})
+                asked = []
+                async for question in session:
+                    asked.append(question.feature)
+                    await question.answer(3)
+                other = await (await client.predict(model)).play({"size": 3})
+                assert other.question is None
+                assert [one.id for one in await client.models()]
+            return asked, session
+
+        asked, session = asyncio.run(live())
+
+        assert sorted(asked) == ["size", "weight"]
+        assert session.spent == 3
+
+    def test_awaited_question_that_gets_no_answer_ends_the_loop(
+        self, address: str, model: StoredModel
+    ) -> None:
+        async def live() -> None:
+            async with AsyncClient(address) as client:
+                async for _ in await client.predict(model.id):
+                    pass
+
+        with pytest.raises(UnansweredError, match="age"):
+            asyncio.run(live())
 
     def test_unknown_model_is_a_problem(self, client: Client) -> None:
         with pytest.raises(ProblemError) as missing:
@@ -335,25 +403,110 @@ def test_refusal_is_not_sent_again() -> None:
     assert len(requests) == 1
 
 
-@pytest.mark.parametrize("failure", [LOST, httpx.Response(503, json=UNAVAILABLE)])
-def test_upload_that_may_have_arrived_is_not_sent_again(
-    failure: httpx.Response | Exception, tmp_path: Path
+@pytest.mark.parametrize("failure", [LOST, AWAY, "503"])
+def test_upload_is_sent_again_whole_under_one_key(
+    failure: Exception | str, tmp_path: Path
 ) -> None:
-    client, requests = flaky(failure)
-
-    with pytest.raises((httpx.ReadError, ProblemError)):
-        client.start_training(coins(tmp_path), SPEC)
-
-    assert len(requests) == 1
-
-
-def test_upload_that_never_arrived_is_sent_again_whole(tmp_path: Path) -> None:
-    client, requests = flaky(AWAY, httpx.Response(202, json={"id": "trn_1"}))
+    first = failure if failure != "503" else httpx.Response(503, json=UNAVAILABLE)
+    client, requests = flaky(first, httpx.Response(202, json={"id": "trn_1"}))
 
     client.start_training(coins(tmp_path), SPEC)
 
     table = coins(tmp_path).read_bytes()
     assert [table in request.content for request in requests] == [True, True]
+    assert len({one.headers["Idempotency-Key"] for one in requests}) == 1
+
+
+def test_each_post_has_a_key_of_its_own_and_nothing_else_has_one() -> None:
+    answers = [httpx.Response(200, json=session_json()) for _ in range(3)]
+    client, requests = flaky(*answers)
+
+    client.predict("m").stop().refresh()
+
+    posts, gets = requests[:2], requests[2:]
+    assert len({one.headers["Idempotency-Key"] for one in posts}) == 2
+    assert "Idempotency-Key" not in gets[0].headers
+
+
+def test_too_many_requests_are_sent_when_the_service_says() -> None:
+    later = httpx.Response(429, json={"title": "Slow"}, headers={"Retry-After": "0"})
+    client, requests = flaky(later, httpx.Response(200, json=MODEL | WHEN))
+
+    client.model("mdl_1")
+
+    assert len(requests) == 2
+
+
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "3600"}])
+def test_limit_that_does_not_pass_soon_is_a_problem(headers: dict[str, str]) -> None:
+    limited = httpx.Response(429, json={"title": "Slow"}, headers=headers)
+    client, requests = flaky(limited)
+
+    with pytest.raises(ProblemError, match="Slow"):
+        client.model("mdl_1")
+
+    assert len(requests) == 1
+
+
+def test_deletion_that_had_worked_is_no_problem_when_sent_again() -> None:
+    gone = {"type": "/problems/not-found", "title": "None", "status": 404}
+    client, _ = flaky(
+        LOST, httpx.Response(404, json=gone), httpx.Response(404, json=gone)
+    )
+
+    client.delete_model("mdl_1")
+
+    with pytest.raises(ProblemError):
+        client.delete_model("mdl_1")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("7", 7.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("", None),
+        ("soon", None),
+        ("-1", None),
+    ],
+)
+def test_wish_to_wait_is_read(text: str, seconds: float | None) -> None:
+    response = httpx.Response(429, headers={"Retry-After": text})
+
+    assert retry_after(response) == seconds
+
+
+KEY = "askl_7d1e0f2a_verysecret"
+
+
+def test_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKLESS_API_KEY", KEY)
+    client, requests = flaky(httpx.Response(401, json={"title": "No"}), AWAY)
+    other = Client("http://askless.test", key="askl_other_key")
+
+    with pytest.raises(ProblemError) as refused:
+        client.models()
+
+    assert requests[0].headers["Authorization"] == f"Bearer {KEY}"
+    shown = [refused.value, vars(refused.value), client, client.connection, other]
+    assert [one for one in map(repr, shown) if "verysecret" in one] == []
+
+
+@pytest.mark.parametrize("key", ["two words", "späß", "line\n"])
+def test_key_that_is_none_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(ValueError, match="API key") as refused:
+        Client("http://askless.test", key=key)
+
+    assert key not in str(refused.value)
+
+
+def test_wrong_address_is_not_tried_again() -> None:
+    client, requests = flaky(httpx.UnsupportedProtocol("no scheme"))
+
+    with pytest.raises(httpx.UnsupportedProtocol):
+        client.models()
+
+    assert len(requests) == 1
 
 
 def test_broken_stream_goes_on_after_its_last_event() -> None:
@@ -378,6 +531,17 @@ def test_stream_that_never_says_anything_raises() -> None:
 
     with pytest.raises(httpx.RemoteProtocolError):
         client.follow("trn_1")
+
+
+def test_ended_stream_is_made_good_by_the_training_itself() -> None:
+    first, ended = stream((1, running(0.1))), httpx.Response(204)
+    training = httpx.Response(200, json=DONE)
+    client, requests = flaky(
+        first, ended, training, httpx.Response(200, json=MODEL | WHEN)
+    )
+
+    assert client.follow("trn_1").name == "m"
+    assert requests[2].url.path == "/train/trn_1"
 
 
 def test_failed_training_raises_its_problem() -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from inspect import iscoroutinefunction
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 
 import askless
 from app.documents import files
-from askless import load_model
+from askless import AsyncClient, load_model
+from askless.sessions import AsyncPredictionSession
 from core.errors import RefusedError
 from tests.app.clinic import clinic, model_json
 
@@ -47,7 +49,11 @@ def imported(name: str) -> dict[str, object]:
 
 def test_what_users_call_and_catch_is_promised() -> None:
     errors = ["ProblemError", "RefusedError", "TrainingFailed", "UnansweredError"]
-    promised = ["BudgetedBoostingClassifier", "Client", *errors, "load_model"]
+    promised = [
+        *("AsyncClient", "BudgetedBoostingClassifier", "Client"),
+        *errors,
+        "load_model",
+    ]
 
     assert askless.__all__ == dir(askless) == promised
     assert all(hasattr(askless, name) for name in promised)
@@ -131,3 +137,17 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(RefusedError):
         load_model(path)
+
+
+def test_each_call_of_a_client_is_named_on_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
+    calls = [
+        name
+        for kind in (AsyncClient, AsyncPredictionSession)
+        for name in dir(kind)
+        if name not in vars(object) and iscoroutinefunction(getattr(kind, name))
+    ]
+
+    hidden = {"close", "send", "take", "__aenter__", "__aexit__"}
+    assert len(calls) > 30
+    assert [one for one in calls if f"`{one}`" not in page and one not in hidden] == []

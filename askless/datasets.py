@@ -1,0 +1,75 @@
+"""Datasets of a service: uploaded once, trained on as often as wanted."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from askless.connection import Connection, Json, known_fields
+from askless.links import Call
+
+BYTES = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class StoredDataset:
+    """A table of the service."""
+
+    id: str
+    name: str
+    n_bytes: int
+    n_rows: int
+    columns: list[str]
+    created_at: str
+
+
+class DatasetCalls:
+    """What a client does with datasets."""
+
+    connection: Connection
+
+    @Call
+    async def upload(self, path: str | Path) -> StoredDataset:
+        """Upload a table (CSV or Parquet), to train on it later."""
+        with form_of(Path(path)) as files:
+            sent = await self.connection.call("POST", "/datasets", files=files)
+        return stored_dataset(sent.json())
+
+    @Call
+    async def datasets(self) -> list[StoredDataset]:
+        """List all datasets, newest first."""
+        return [stored_dataset(raw) for raw in await self.connection.items("/datasets")]
+
+    @Call
+    async def dataset(self, dataset_id: str) -> StoredDataset:
+        """Return one dataset."""
+        raw = await self.connection.ask("GET", f"/datasets/{dataset_id}")
+        return stored_dataset(raw)
+
+    @Call
+    async def delete_dataset(self, dataset: str | StoredDataset) -> None:
+        """Delete a dataset that no training uses; models outlive it."""
+        key = dataset.id if isinstance(dataset, StoredDataset) else dataset
+        await self.connection.call("DELETE", f"/datasets/{key}")
+
+
+def stored_dataset(raw: Json) -> StoredDataset:
+    """Read a dataset from its document."""
+    return StoredDataset(**known_fields(StoredDataset, raw))
+
+
+@contextmanager
+def form_of(table: Path, **texts: bytes) -> Iterator[Callable[[], Any]]:
+    """Open a table; yield what makes the parts of a form, from its start, each time."""
+    with table.open("rb") as stream:
+
+        def rewound() -> Any:
+            stream.seek(0)
+            parts = {
+                name: (f"{name}.json", text, "application/json")
+                for name, text in texts.items()
+            }
+            return {"dataset": (table.name, stream, BYTES), **parts}
+
+        yield rewound

@@ -18,6 +18,26 @@ class ConflictError(Exception):
         super().__init__(detail)
 
 
+class LimitError(ConflictError):
+    """What a key's limits forbid until less is there."""
+
+    def __init__(self, limit: str, most: int) -> None:
+        detail = f"The limit {limit} of this key is {most}, and would be passed."
+        super().__init__("limit-reached", detail)
+
+
+class UnknownKeyError(Exception):
+    """A request has no key, or one that is not known, has expired or was revoked."""
+
+
+class ForbiddenError(Exception):
+    """A key lacks the scope that a request needs."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        super().__init__(f"The key lacks the scope {scope}.")
+
+
 class NoPageError(RefusedError):
     """No item has the key after which a page is to begin."""
 

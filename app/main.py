@@ -7,12 +7,14 @@ from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from app import logs
 from app.http import (
     contract,
     datasets,
+    keys,
     ledger,
     models,
     operations,
@@ -20,8 +22,10 @@ from app.http import (
     predictions,
     trainings,
 )
+from app.http.auth import Guard, needs
 from app.http.edge import Edge
 from app.http.errors import HANDLERS
+from app.http.gate import Gate
 from app.http.metrics import Metrics
 from app.service.loaded import LoadedModels
 from app.settings import Settings
@@ -35,13 +39,47 @@ budget. Errors are problem documents (RFC 9457); their types are under
 [/problems](/problems)."""
 
 
+# Routes with the first half of the scope that they need; the method gives the other.
+SCOPED = (
+    (datasets, "datasets"),
+    (trainings, "train"),
+    (models, "models"),
+    (predictions, "predict"),
+    (ledger, "ledger"),
+    (keys, "keys"),
+)
+# Those that tell nothing of a tenant.
+OPEN = (operations, pages)
+
+
+def cors(origins: list[str]) -> dict[str, Any]:
+    """Say what pages of some origins may send and see."""
+    return {
+        "allow_origins": origins,
+        "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+        "allow_headers": [
+            *("Authorization", "Content-Type", "Idempotency-Key", "If-Match"),
+            *("Last-Event-ID", "X-Request-ID"),
+        ],
+        "expose_headers": [
+            *("ETag", "Location", "Retry-After", "Idempotent-Replayed"),
+            "X-Request-ID",
+        ],
+    }
+
+
 class Askless(FastAPI):
     """FastAPI with our outermost layer and with all of its document."""
 
     def build_middleware_stack(self) -> ASGIApp:
         settings: Settings = self.state.settings
         return Edge(
-            super().build_middleware_stack(),
+            Gate(
+                super().build_middleware_stack(),
+                settings.hosts,
+                settings.origins,
+                is_local=self.state.is_local,
+            ),
             self.state.metrics.add,
             settings.max_body_bytes,
             settings.max_upload_bytes,
@@ -54,7 +92,8 @@ class Askless(FastAPI):
         return self.openapi_schema
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
+    """Make the application; `is_local`: it is served on loopback alone."""
     app = Askless(
         title="Askless",
         description=DESCRIPTION,
@@ -66,13 +105,18 @@ def create_app(settings: Settings) -> FastAPI:
     )
     state = app.state
     state.settings = settings
+    state.is_local = is_local
+    state.guard = Guard(settings.limits, settings.must_ask(is_local=is_local))
     state.loaded = LoadedModels()
     state.metrics = Metrics()
     state.is_warm = threading.Event()
     state.stopping = False
-    nouns = (datasets, trainings, models, predictions, ledger, operations, pages)
-    for noun in nouns:
-        app.include_router(noun.router)
+    for routes, noun in SCOPED:
+        app.include_router(routes.router, dependencies=[needs(noun)])
+    for routes in OPEN:
+        app.include_router(routes.router)
+    if settings.origins:
+        app.add_middleware(CORSMiddleware, **cors(settings.origins))
     pages.mount_assets(app)
     return app
 

@@ -21,6 +21,22 @@ KINDS = {
         "`errors` lists each field with its rule. Nothing was stored or charged. "
         "Correct the fields and send the request again.",
     ),
+    "unauthorized": Kind(
+        401,
+        "The request has no valid key",
+        "Send `Authorization: Bearer askl_…`. A key that has expired or was revoked is "
+        "no longer valid.",
+    ),
+    "foreign-origin": Kind(
+        403,
+        "A page of another origin may not change anything here",
+        "The operator may name origins that may (ASKLESS_ORIGINS).",
+    ),
+    "forbidden": Kind(
+        403,
+        "The key lacks a scope",
+        "`detail` names the scope that the request needs.",
+    ),
     "not-found": Kind(
         404,
         "There is no such thing",
@@ -68,6 +84,11 @@ KINDS = {
         "The training has ended",
         "Only a training that is queued or running can be cancelled.",
     ),
+    "limit-reached": Kind(
+        409,
+        "The key has as much as it may",
+        "`detail` names the limit. End or delete something, or ask the operator.",
+    ),
     "conflict": Kind(
         409, "The present state forbids it", "`detail` says what stands in the way."
     ),
@@ -80,6 +101,17 @@ KINDS = {
         415,
         "The address does not take this type of body",
         "The API documentation names the content type of every call.",
+    ),
+    "unknown-host": Kind(
+        421,
+        "The service does not answer to this host name",
+        "On loopback `Host` must be a loopback name, or one that the operator names "
+        "(ASKLESS_HOSTS).",
+    ),
+    "too-many-requests": Kind(
+        429,
+        "The key sends more requests than it may",
+        "Retry-After says in how many seconds the next one may come.",
     ),
     "worker-lost": Kind(
         500,

@@ -22,6 +22,8 @@ EntryKind = Literal["charge", "reversal"]
 
 T = TypeVar("T")
 
+#: Whose the rows of before there were tenants are, and of calls without a key.
+DEFAULT_TENANT = "ten_default"
 FINAL_STATES = ("succeeded", "failed", "cancelled")
 
 
@@ -59,6 +61,8 @@ class StoredTraining:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     refit_of: str | None = None
+    # Whose it is; the worker, which serves all tenants, goes on in their name.
+    tenant_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,45 @@ class LedgerEntry:
     kind: EntryKind
     amount: int
     unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that a key may have or send; None: as much as the settings allow."""
+
+    requests_per_minute: int | None = None
+    trainings: int | None = None
+    sessions: int | None = None
+    dataset_bytes: int | None = None
+    rows: int | None = None
+    columns: int | None = None
+    rounds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """A key without its secret, of which only the SHA-256 is stored."""
+
+    id: str
+    name: str
+    digest: str
+    scopes: tuple[str, ...]
+    limits: dict[str, int]
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+    tenant_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose a request is, and what it may do; without a key: anything, on loopback."""
+
+    tenant_id: str
+    key_id: str | None
+    scopes: frozenset[str]
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True)

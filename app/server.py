@@ -11,6 +11,7 @@ from types import FrameType
 
 import uvicorn
 
+from app.hosts import is_loopback
 from app.logs import log
 from app.main import create_app
 from app.settings import Settings
@@ -44,7 +45,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def serve(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:
     """Serve until SIGINT or SIGTERM; the worker ends with the server."""
-    app = create_app(settings)
+    app = create_app(settings, is_local=is_loopback(bound.getsockname()[0]))
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -1,9 +1,13 @@
 """Settings from the environment, prefix ASKLESS_; read by the entry points alone."""
 
+from dataclasses import fields
 from pathlib import Path
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.hosts import is_loopback
+from app.records import Limits
 
 
 class Settings(BaseSettings):
@@ -62,6 +66,42 @@ class Settings(BaseSettings):
         description="Idle time after which one expires.",
     )
 
+    authentication: bool = Field(
+        default=False,
+        description="Ask for keys on loopback too; elsewhere always.",
+    )
+    hosts: list[str] = Field(
+        default=[], description="Host names to answer to; loopback names always."
+    )
+    origins: list[str] = Field(
+        default=[], description="Origins whose pages may use the API, by CORS."
+    )
+    limit_requests_per_minute: int = Field(
+        default=6_000, ge=1, description="Requests a key may send in a minute."
+    )
+    limit_trainings: int = Field(
+        default=100, ge=1, description="Trainings of a key that have not ended."
+    )
+    limit_sessions: int = Field(
+        default=100_000, ge=1, description="Sessions of a key that are not closed."
+    )
+    limit_dataset_bytes: int = Field(
+        default=20_000_000_000, ge=1, description="Bytes of all datasets of a key."
+    )
+    limit_rows: int = Field(default=50_000_000, ge=1, description="Rows of a dataset.")
+    limit_columns: int = Field(
+        default=100_000, ge=1, description="Columns of a dataset."
+    )
+    limit_rounds: int = Field(
+        default=100_000, ge=1, description="Rounds that a spec may ask for."
+    )
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of a key that has none of its own."""
+        names = (one.name for one in fields(Limits))
+        return Limits(**{name: getattr(self, f"limit_{name}") for name in names})
+
     @property
     def home_dir(self) -> Path:
         return self.home.expanduser().resolve()
@@ -84,3 +124,8 @@ class Settings(BaseSettings):
     @property
     def blobs_url(self) -> str:
         return self.blobs or f"file://{self.home_dir / 'uploads'}"
+
+    def must_ask(self, *, is_local: bool) -> bool:
+        """Whether keys are asked for: always, but on loopback without another name."""
+        is_named = not all(is_loopback(host) for host in self.hosts)
+        return self.authentication or not is_local or is_named

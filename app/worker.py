@@ -97,10 +97,10 @@ class Worker:
         Returns what became of it. What is left undone, since the database is away, is
         left to the sweep.
         """
-        with transaction(self.engine, is_read=True) as db:
+        with transaction(self.engine, None, is_read=True) as db:
             if not attempts.is_any_queued(db):
                 return None
-        with transaction(self.engine) as db:
+        with transaction(self.engine, None) as db:
             training = attempts.claim(db, self.holder, now())
         if training is None:
             return None
@@ -139,24 +139,25 @@ class Worker:
                 "training.crashed", extra={"fields": {"training_id": training.id}}
             )
             problem = attempts.internal()
-        with transaction(self.engine) as db:
+        with transaction(self.engine, training.tenant_id) as db:
             attempts.fail(db, training, problem, now())
         return "failed"
 
     def compute(self, training: StoredTraining) -> str:
         """Train step by step, from where earlier attempts have come to."""
-        with transaction(self.engine, is_read=True) as db:
+        whose = training.tenant_id
+        with transaction(self.engine, whose, is_read=True) as db:
             blob = attempts.find_blob(db, training)
         checked = attempts.read_work(self.blobs, blob, training)
-        with transaction(self.engine, is_read=True) as db:
+        with transaction(self.engine, whose, is_read=True) as db:
             run = attempts.resume(db, training, checked)
         while True:
             if self.stop.is_set():
-                with transaction(self.engine) as db:
+                with transaction(self.engine, whose) as db:
                     attempts.release(db, training, now())
                 return "released"
             step = run.pull(self.settings.step_s)
-            with transaction(self.engine) as db:
+            with transaction(self.engine, whose) as db:
                 if step.document is not None:
                     is_kept = attempts.save(db, training, step.document, now())
                     return "succeeded" if is_kept else "cancelled"
@@ -167,21 +168,21 @@ class Worker:
         """Write that this worker is alive, and take over from silent ones."""
         current = self.current
         if current is not None:
-            with transaction(self.engine) as db:
+            with transaction(self.engine, current.tenant_id) as db:
                 attempts.beat(db, current)
         timeout_s = self.settings.heartbeat_timeout_s
-        with transaction(self.engine, is_read=True) as db:
-            if not attempts.is_any_silent(db, timeout_s):
-                return
-        with transaction(self.engine) as db:
-            swept = attempts.sweep(db, timeout_s, self.settings.max_attempts, now())
-        for training_id, state in swept:
-            log("training.lost", WARNING, training_id=training_id, state=state)
+        with transaction(self.engine, None, is_read=True) as db:
+            tenants = attempts.silent_tenants(db, timeout_s)
+        for tenant_id in tenants:
+            with transaction(self.engine, tenant_id) as db:
+                swept = attempts.sweep(db, timeout_s, self.settings.max_attempts, now())
+            for training_id, state in swept:
+                log("training.lost", WARNING, training_id=training_id, state=state)
 
     def remove_orphans(self) -> None:
         """Remove the uploads that a crash has left without a row."""
         names = list(self.blobs.names(before=now() - ORPHAN_AGE))
-        with transaction(self.engine, is_read=True) as db:
+        with transaction(self.engine, None, is_read=True) as db:
             named = datasets.named_blobs(db, names)
         for name in names:
             if name not in named:

@@ -31,6 +31,7 @@ from sqlalchemy.orm import Session
 
 from app.documents.files import model_text
 from app.main import create_app
+from app.records import DEFAULT_TENANT
 from app.settings import Settings
 from app.store.engine import create_engine, transaction
 from app.store.migrate import migrate
@@ -45,7 +46,7 @@ CONTEXT = multiprocessing.get_context("spawn")
 
 
 def get_db(request: Request) -> Iterator[Session]:
-    with transaction(request.app.state.engine) as db:
+    with transaction(request.app.state.engine, DEFAULT_TENANT) as db:
         yield db
 
 
@@ -89,6 +90,10 @@ def bare_app(settings: Settings) -> FastAPI:
         return {"id": id, "version": saved.version, "spent": saved.spent / 1e6}
 
     return app
+
+
+def local_app(settings: Settings) -> FastAPI:
+    return create_app(settings, is_local=True)
 
 
 Maker = Callable[[Settings], FastAPI]
@@ -161,7 +166,7 @@ def send(
 def copy_session(engine: sa.Engine, session_id: str) -> str:
     """Make the bare handler a row of its own, like the session's."""
     made = f"bare_{uuid4().hex[:24]}"
-    with transaction(engine) as db:
+    with transaction(engine, DEFAULT_TENANT) as db:
         row = db.execute(sa.select(sessions).where(sessions.c.id == session_id)).one()
         db.execute(sessions.insert().values({**row._mapping, "id": made}))
     return made
@@ -201,7 +206,7 @@ def answer_of(question: dict[str, Any], generator: np.random.Generator) -> Any:
 
 def measure(settings: Settings, model: str, n_sessions: int) -> dict[str, Any]:
     engine = create_engine(settings.url)
-    with served(create_app, settings) as ours, served(bare_app, settings) as bare:
+    with served(local_app, settings) as ours, served(bare_app, settings) as bare:
         headers = {"Content-Type": "application/json"}
         ours.post("/models", content=model, headers=headers).raise_for_status()
         while ours.get("/readyz").status_code != 200:

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST_PARTY = ("core", "app", "askless", "tests", "benchmarks", "migrations")
-LEAVES = ("app.records", "app.errors", "app.logs", "app.problems")
+LEAVES = ("app.records", "app.errors", "app.hosts", "app.logs", "app.problems")
 
 # Module prefix -> first-party prefixes it may import. The longest prefix decides.
 CORE_LEAVES = ("core.arrays", "core.errors", "core.work")
@@ -64,8 +64,6 @@ ARROWS = {
     "core.frames": ("core.arrays", "core.errors", "core.table"),
     "core.predictions": ("core",),
     "askless": ("core.errors", "askless"),
-    # What needs the server's packages is imported by name.
-    "askless.extras": (),
     **dict.fromkeys(CLIENT, CLIENT),
     "askless.estimator": ("core", "app.documents"),
     "askless.models": ("core", "app.documents"),
@@ -73,6 +71,7 @@ ARROWS = {
     "app.records": ("core.errors",),
     "app.errors": ("core.errors",),
     "app.problems": (),
+    "app.hosts": (),
     "app.settings": LEAVES,
     "app.home": ("app.settings", "core.errors"),
     "app.environment": (
@@ -142,6 +141,8 @@ ARROWS = {
         "app.documents",
         "core.table.prices",
     ),
+    "app.http.auth": (*LEAVES, "app.service", "app.store.engine"),
+    "app.http.gate": ("app.http.errors", "app.hosts"),
     "app.http.deps": (
         *LEAVES,
         "app.documents.text",
@@ -212,9 +213,11 @@ ARROWS = {
 # One file per noun, and siblings never meet; the files named here serve them all.
 SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
-    "app.http": {"contract", "deps", "edge", "errors", "forms", "watch"},
-    "app.service": {"loaded"},
-    "app.store": {"engine", "tables", "rows", "blobs"},
+    "app.http": {
+        *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "watch"),
+    },
+    "app.service": {"limits", "loaded"},
+    "app.store": {"engine", "tables", "tenancy", "rows", "blobs"},
 }
 
 # Module prefix -> the only modules of core, app and migrations that may import it.
@@ -242,6 +245,7 @@ ONLY_FROM = {
         "app.main",
         "app.worker",
         "app.cli",
+        "app.http.auth",
         "app.http.deps",
         "app.store",
         "migrations.env",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
 
 from app.cli import COMMANDS, load_command
 
@@ -58,7 +59,12 @@ def commands(text: str) -> Iterator[list[str]]:
 def is_command(words: list[str]) -> bool:
     if words[0] not in COMMANDS:
         return False
-    params = load_command(words[0]).params
+    command = load_command(words[0])
+    if isinstance(command, TyperGroup) and len(words) > 1:
+        command = command.commands.get(words[1])
+    if command is None:
+        return False
+    params = command.params
     options = {o for p in params for o in (*p.opts, *p.secondary_opts)}
     given = {word.split("=")[0] for word in words if word.startswith("-")}
     return given <= options | {"--help"}
@@ -160,6 +166,9 @@ def test_image_is_built_from_what_there_is() -> None:
         ("$ askless train x.csv --specs s.json", False),
         ("RUN A=b askless compile-kernels", True),
         ("`askless compile`", False),
+        ("`askless keys create x --days 9`", True),
+        ("`askless keys make x`", False),
+        ("`askless keys create x --hours 9`", False),
         ('command: ["askless", "serve", "--no-worker"]', True),
         ('command: ["askless", "server"]', False),
         ("sh -c 'askless train x'", True),

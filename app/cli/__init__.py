@@ -16,7 +16,7 @@ from core.errors import CoreError, RefusedError
 
 
 class CommandEntry(NamedTuple):
-    """A command: a function of a module of `app.cli`, and what it does."""
+    """A command: a function, or several of one name, and what it does."""
 
     module: str
     function: str
@@ -39,6 +39,10 @@ COMMANDS = {
     "migrate": CommandEntry(
         *("service", "migrate"),
         "Bring the database to the present schema; change nothing on a current one.",
+    ),
+    "keys": CommandEntry(
+        *("keys", "commands"),
+        "Make, list and revoke the keys that callers of the service need.",
     ),
     "compile-kernels": CommandEntry(
         *("service", "compile_kernels"),
@@ -106,10 +110,14 @@ class Commands(TyperGroup):
         return name, command, rest
 
 
-def load_command(name: str) -> TyperCommand:
+def load_command(name: str) -> TyperCommand | TyperGroup:
     """Import a command with its options."""
     entry = COMMANDS[name]
     function = getattr(import_module(f"{__name__}.{entry.module}"), entry.function)
+    if isinstance(function, typer.Typer):
+        group = typer.main.get_group(function)
+        group.name = name
+        return group
     one = typer.Typer(add_completion=False)
     one.command(name, help=entry.sentence)(function)
     command = typer.main.get_command(one)

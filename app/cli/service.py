@@ -17,6 +17,8 @@ from app import logs
 from app.cli.options import Host, Port, output
 from app.environment import read_settings
 from app.home import private_files
+from app.hosts import is_loopback
+from app.records import DEFAULT_TENANT
 from app.settings import Settings
 from app.terminal import show
 from app.terminal.demo import demo_training, load_demo, run_demo
@@ -129,7 +131,7 @@ def seed_model(settings: Settings, model: Model) -> None:
     from app.store.engine import create_engine, transaction
 
     engine = create_engine(settings.url)
-    with transaction(engine) as db:
+    with transaction(engine, DEFAULT_TENANT) as db:
         models.seed(db, model, datetime.now(UTC))
     engine.dispose()
 
@@ -138,12 +140,28 @@ def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -
     from app.server import serve
 
     host, port = bound.getsockname()[:2]
+    if settings.must_ask(is_local=is_loopback(host)):
+        show_first_key(settings)
     output.print(
         f"Askless serves http://{host}:{port} (API pages: /docs). Stop: Ctrl+C"
     )
     sys.stdout.flush()
     logs.configure()
     serve(settings, bound, with_worker=with_worker)
+
+
+def show_first_key(settings: Settings) -> None:
+    """Make and print a key at the first start of a database that has none."""
+    from app.service import keys
+    from app.store.engine import create_engine, transaction
+
+    engine = create_engine(settings.url)
+    with transaction(engine, DEFAULT_TENANT) as db:
+        made = keys.bootstrap(db, datetime.now(UTC))
+    engine.dispose()
+    if made is not None:
+        output.print("The first key, shown this once; askless keys create makes more:")
+        typer.echo(made.token)
 
 
 def end_with_parent() -> None:

@@ -62,6 +62,8 @@ def common_kinds(path: str, operation: Json) -> Iterator[str]:
     """Yield the types of problems that follow from a call's shape."""
     parameters = {one["name"].lower() for one in operation.get("parameters", ())}
     has_body = "requestBody" in operation
+    if "security" in operation:
+        yield from ("unauthorized", "forbidden", "too-many-requests")
     if "{" in path:
         yield "not-found"
     if "if-match" in parameters:

@@ -12,6 +12,7 @@ from fastapi import Depends, HTTPException, Query, Request
 from sqlalchemy.orm import Session
 
 from app.documents.text import distinct
+from app.http.auth import Called
 from app.http.forms import media_type
 from app.records import Moment
 from app.service.loaded import LoadedModels
@@ -65,18 +66,23 @@ async def get_log_fields(request: Request) -> dict[str, object]:
     return fields
 
 
-async def get_db(request: Request) -> AsyncIterator[Session]:
-    async with ended_in_a_thread(transaction(request.app.state.engine)) as db:
+async def get_db(request: Request, caller: Called) -> AsyncIterator[Session]:
+    engine = request.app.state.engine
+    opened = transaction(engine, caller.tenant_id, caller=caller)
+    async with ended_in_a_thread(opened) as db:
         yield db
 
 
-async def get_read_db(request: Request) -> AsyncIterator[Session]:
-    async with ended_in_a_thread(reading(request.app.state.engine)) as db:
+async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Session]:
+    opened = reading(request.app.state.engine, caller.tenant_id)
+    async with ended_in_a_thread(opened) as db:
         yield db
 
 
-def reading(engine: sa.Engine) -> AbstractContextManager[Session]:
-    return transaction(engine, is_read=True)
+def reading(
+    engine: sa.Engine, tenant_id: str | None
+) -> AbstractContextManager[Session]:
+    return transaction(engine, tenant_id, is_read=True)
 
 
 @asynccontextmanager

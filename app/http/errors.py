@@ -15,7 +15,13 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from app.documents.shape import path_of, rule_of
-from app.errors import ConflictError, NotFoundError, NothingToComeError
+from app.errors import (
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    NothingToComeError,
+    UnknownKeyError,
+)
 from app.logs import LOGGER
 from app.problems import KINDS, problem_document
 from core.errors import ClosedError, OverBudgetError, RefusedError
@@ -90,6 +96,12 @@ def on_http(request: Request, error: HTTPException) -> Problem:
     )
 
 
+def on_unknown_key(request: Request, error: UnknownKeyError) -> Problem:
+    del error
+    headers = {"WWW-Authenticate": "Bearer"}
+    return problem(request.scope, "unauthorized", headers=headers)
+
+
 def on_unavailable(request: Request, error: Exception) -> Problem:
     """Answer that it may go well soon, and log why it did not now."""
     cause = getattr(error, "orig", None) or error
@@ -128,6 +140,10 @@ HANDLERS: dict[int | type[Exception], Any] = {
     RequestValidationError: on_invalid,
     OverBudgetError: on_over_budget,
     ClosedError: lambda request, _: problem(request.scope, "session-closed"),
+    UnknownKeyError: on_unknown_key,
+    ForbiddenError: lambda request, error: problem(
+        request.scope, "forbidden", str(error)
+    ),
     NotFoundError: lambda request, error: problem(
         request.scope, "not-found", str(error)
     ),

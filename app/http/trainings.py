@@ -15,6 +15,7 @@ from app.documents.spec import SpecDocument
 from app.documents.text import parse_spec
 from app.errors import NothingToComeError
 from app.http import forms
+from app.http.auth import Called
 from app.http.contract import problems
 from app.http.deps import After, Db, Engine, Limit, Now, ReadDb, Uploads, reading
 from app.http.watch import Events, Watch
@@ -156,12 +157,14 @@ def cancel(id: str, db: Db, now: Now) -> schemas.Training:
 LastEvent = Annotated[int, Header(ge=0, description="Go on after this event.")]
 
 
-def unfinished(id: str, engine: Engine, last_event_id: LastEvent = 0) -> str:
+def unfinished(
+    id: str, engine: Engine, caller: Called, last_event_id: LastEvent = 0
+) -> str:
     """Answer 404 or 204 before the stream begins; keeps no connection while it lasts.
 
     204 tells a browser that resumes not to come back.
     """
-    with reading(engine) as db:
+    with reading(engine, caller.tenant_id) as db:
         is_resumed = last_event_id > 0
         if service.get(db, id).state in FINAL_STATES and is_resumed:
             to_come = service.events(db, {id: last_event_id})[id]
@@ -175,7 +178,7 @@ def get_watch(request: Request) -> Watch:
     state = request.app.state
 
     def fetch(numbers: dict[str, int]) -> Events:
-        with reading(state.engine) as db:
+        with reading(state.engine, None) as db:
             return service.events(db, numbers)
 
     if not hasattr(state, "watch"):

@@ -32,7 +32,7 @@ from core.training.rounds import Round
 
 beat = trainings.beat
 # Whether there is anything to claim or to sweep: these need no write transaction.
-is_any_queued, is_any_silent = trainings.is_any_queued, trainings.is_any_silent
+is_any_queued, silent_tenants = trainings.is_any_queued, trainings.silent_tenants
 LOST = "lost"
 Problem = dict[str, Any]
 
@@ -186,7 +186,7 @@ def hold(
 def sweep(
     db: Session, timeout_s: float, max_attempts: int, now: datetime
 ) -> list[tuple[str, str]]:
-    """Take trainings from workers that are silent; return each with its new state."""
+    """Take a tenant's trainings from silent workers; return each with its state."""
     silent = trainings.lock_silent(db, timeout_s)
     return [(one.id, give_up(db, one, max_attempts, now)) for one in silent]
 

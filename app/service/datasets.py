@@ -6,6 +6,7 @@ leave a blob without a row, never a row without its blob.
 
 from dataclasses import dataclass
 from datetime import datetime
+from io import SEEK_END
 from typing import IO, Any
 
 from sqlalchemy.orm import Session
@@ -15,6 +16,7 @@ from app.errors import ConflictError
 from app.ingest import Bounds, read_table
 from app.memory import available_bytes
 from app.records import StoredDataset
+from app.service import limits
 from app.store import datasets
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
@@ -59,6 +61,8 @@ def create(
 
 
 def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDataset:
+    limits.check_table(db, upload.table.num_rows, upload.table.num_columns)
+    limits.check_upload(db, upload.stream.seek(0, SEEK_END))
     dataset_id = datasets.make_id()
     upload.stream.seek(0)
     made = StoredDataset(

@@ -19,6 +19,7 @@ from app.errors import BlobGoneError, ConflictError
 from app.ingest import Bounds, read_table
 from app.memory import available_bytes
 from app.records import FINAL_STATES, StoredTraining
+from app.service import limits
 from app.store import datasets, trainings
 from app.store.blobs import Blobs
 from core.errors import RefusedError
@@ -97,6 +98,8 @@ def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
 
 def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTraining:
     """Store a training, which a worker then takes."""
+    limits.check_spec(db, order.spec)
+    limits.check_training(db)
     datasets.get_locked(db, dataset_id)
     made = StoredTraining(
         id=trainings.make_id(),

@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 from app.records import FINAL_STATES, StoredDataset
 from app.store.rows import StoredRows
 from app.store.tables import datasets, trainings
+from app.store.tenancy import owned, run
 
 ROWS = StoredRows("dataset", datasets, StoredDataset)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
@@ -15,16 +16,18 @@ find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
 def is_in_use(db: Session, dataset_id: str) -> bool:
     """Whether a training that has not ended uses a dataset."""
     wanted = sa.select(trainings.c.id).where(
-        trainings.c.dataset_id == dataset_id, trainings.c.state.not_in(FINAL_STATES)
+        owned(trainings),
+        trainings.c.dataset_id == dataset_id,
+        trainings.c.state.not_in(FINAL_STATES),
     )
-    return db.execute(wanted.limit(1)).first() is not None
+    return run(db, wanted.limit(1)).first() is not None
 
 
 def delete(db: Session, dataset_id: str) -> None:
-    db.execute(datasets.delete().where(datasets.c.id == dataset_id))
+    run(db, datasets.delete().where(datasets.c.id == dataset_id, owned(datasets)))
 
 
 def named_blobs(db: Session, names: list[str]) -> set[str]:
-    """Return those of some blobs that a row names."""
+    """Return those of some blobs that a row names, of whatever tenant."""
     wanted = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
     return set(db.scalars(wanted))

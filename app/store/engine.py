@@ -9,6 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
+from app.records import Caller
+from app.store.tenancy import CALLER, TENANT_ID
+
 BUSY_TIMEOUT_S = 30.0
 
 
@@ -45,13 +48,24 @@ def create_engine(url: str) -> sa.Engine:
 
 
 @contextmanager
-def transaction(engine: sa.Engine, *, is_read: bool = False) -> Iterator[Session]:
-    """Commit what the block did, or nothing of it; connect when it does something."""
+def transaction(
+    engine: sa.Engine,
+    tenant_id: str | None,
+    *,
+    caller: Caller | None = None,
+    is_read: bool = False,
+) -> Iterator[Session]:
+    """Commit what the block did, or nothing of it; connect when it does something.
+
+    It belongs to a tenant, or to the service itself (None; see `app.store.tenancy`).
+    `caller` is in whose name its rows are made, and whose limits hold.
+    """
     if is_read:
         engine = engine.execution_options(is_read=True)
         if engine.dialect.name == "postgresql":
             engine = engine.execution_options(postgresql_readonly=True)
-    with Session(engine, expire_on_commit=False) as db:
+    info = {TENANT_ID: tenant_id, CALLER: caller}
+    with Session(engine, expire_on_commit=False, info=info) as db:
         try:
             yield db
             db.commit()

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from app.records import LedgerEntry
 from app.store.rows import StoredRows
 from app.store.tables import ledger
+from app.store.tenancy import made_by, run
 
 ROWS = StoredRows("entry", ledger, LedgerEntry)
 page = ROWS.page
@@ -18,7 +19,7 @@ def append(db: Session, entry: LedgerEntry) -> None:
 
     The database refuses a second one of the same feature.
     """
-    values = asdict(entry)
+    values = asdict(entry) | made_by(db, ledger)
     del values["id"]
     db.execute(APPEND, values)
 
@@ -26,4 +27,4 @@ def append(db: Session, entry: LedgerEntry) -> None:
 def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:
     """Return every entry of a session, oldest first."""
     wanted = ROWS.wanted.where(ledger.c.session_id == session_id)
-    return tuple(map(ROWS.read, db.execute(wanted.order_by(ledger.c.id))))
+    return tuple(map(ROWS.read, run(db, wanted.order_by(ledger.c.id))))

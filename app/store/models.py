@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from app.records import ModelHead, StoredModel
 from app.store.rows import StoredRows
 from app.store.tables import models
+from app.store.tenancy import owned, run, tenant_of
 
 IS_PRESENT = models.c.deleted_at.is_(None)
 # Deleted ones too, for the sessions that they have.
@@ -33,15 +34,15 @@ def insert(
 ) -> StoredModel:
     """Store a model as the next version of its name."""
     if db.get_bind().dialect.name == "postgresql":
-        keys = {"one": VERSION_LOCK, "other": crc32(name.encode()) - 2**31}
+        whose = f"{tenant_of(db)} {name}".encode()
+        keys = {"one": VERSION_LOCK, "other": crc32(whose) - 2**31}
         db.execute(sa.text("SELECT pg_advisory_xact_lock(:one, :other)"), keys)
-    highest = db.scalar(
-        sa.select(sa.func.max(models.c.version)).where(models.c.name == name)
-    )
+    is_of_name = sa.and_(models.c.name == name, owned(models))
+    highest = run(db, sa.select(sa.func.max(models.c.version)).where(is_of_name))
     made = StoredModel(
         id=ALL.make_id(),
         name=name,
-        version=1 + (highest or 0),
+        version=1 + (highest.scalar() or 0),
         training_id=training_id,
         refit_of=refit_of,
         document=document,
@@ -53,26 +54,30 @@ def insert(
 
 def newest(db: Session, name: str) -> ModelHead | None:
     wanted = LISTED.wanted.where(models.c.name == name)
-    row = db.execute(wanted.order_by(models.c.version.desc()).limit(1)).first()
+    row = run(db, wanted.order_by(models.c.version.desc()).limit(1)).first()
     return None if row is None else LISTED.read(row)
 
 
 def lock_refits(db: Session, model_id: str) -> list[ModelHead]:
     """Lock and return what a model is at the prices of lists."""
     wanted = HEADS.wanted.where(models.c.refit_of == model_id)
-    return [HEADS.read(row) for row in db.execute(wanted.with_for_update())]
+    return [HEADS.read(row) for row in run(db, wanted.with_for_update())]
 
 
 def lock(db: Session, model_id: str, *, is_shared: bool = False) -> bool:
     """Keep a model from being deleted, or from being used; False if it is not there."""
-    wanted = sa.select(models.c.id).where(models.c.id == model_id, IS_PRESENT)
-    return db.execute(wanted.with_for_update(read=is_shared)).first() is not None
+    wanted = sa.select(models.c.id).where(
+        models.c.id == model_id, IS_PRESENT, owned(models)
+    )
+    return run(db, wanted.with_for_update(read=is_shared)).first() is not None
 
 
 def names(db: Session, model_ids: set[str]) -> dict[str, str]:
     """Return the names of models by id; of deleted ones too."""
-    wanted = sa.select(models.c.id, models.c.name).where(models.c.id.in_(model_ids))
-    return {row.id: row.name for row in db.execute(wanted)}
+    wanted = sa.select(models.c.id, models.c.name).where(
+        models.c.id.in_(model_ids), owned(models)
+    )
+    return {row.id: row.name for row in run(db, wanted)}
 
 
 def delete(db: Session, model_id: str, now: datetime) -> None:

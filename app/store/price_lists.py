@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from app.records import Excuse, StoredPriceList
 from app.store.rows import StoredRows
 from app.store.tables import price_lists
+from app.store.tenancy import made_by, owned, run
 
 ROWS = StoredRows("price list", price_lists, StoredPriceList)
 make_id, get, get_locked, change = (
@@ -25,7 +26,7 @@ def find_same(db: Session, model_id: str, digest: str) -> StoredPriceList | None
     is_same = sa.and_(
         price_lists.c.model_id == model_id, price_lists.c.digest == digest
     )
-    row = db.execute(ROWS.wanted.where(is_same)).first()
+    row = run(db, ROWS.wanted.where(is_same)).first()
     return None if row is None else ROWS.read(row)
 
 
@@ -35,6 +36,7 @@ def insert_once(db: Session, made: StoredPriceList) -> StoredPriceList:
     Of two that are stored at once the second waits for the first.
     """
     values = {column.name: getattr(made, column.name) for column in ROWS.columns}
+    values |= made_by(db, price_lists)
     if db.get_bind().dialect.name == "postgresql":
         db.execute(postgresql.insert(price_lists).on_conflict_do_nothing(), values)
     else:
@@ -47,20 +49,21 @@ def insert_once(db: Session, made: StoredPriceList) -> StoredPriceList:
 def excuse(db: Session, prices: StoredPriceList, reason: Excuse) -> StoredPriceList:
     """Write why a list has no training, unless it has one by now."""
     if reason != prices.excuse:
-        wanted = sa.and_(price_lists.c.id == prices.id, sa.not_(HAS_TRAINING))
-        db.execute(price_lists.update().where(wanted).values(excuse=reason))
+        is_it = sa.and_(price_lists.c.id == prices.id, owned(price_lists))
+        wanted = price_lists.update().where(is_it, sa.not_(HAS_TRAINING))
+        run(db, wanted.values(excuse=reason))
     return replace(prices, excuse=reason)
 
 
 def count_refitted(db: Session, model_id: str) -> int:
     """Return how many lists of a model have a training."""
     is_one = sa.and_(price_lists.c.model_id == model_id, HAS_TRAINING)
-    wanted = sa.select(sa.func.count()).select_from(price_lists).where(is_one)
-    return db.scalar(wanted) or 0
+    wanted = sa.select(sa.func.count()).where(is_one, owned(price_lists))
+    return run(db, wanted).scalar() or 0
 
 
 def forget_training(db: Session, training_id: str | None) -> None:
     """Let a list have another training, once the model of this one is deleted."""
-    is_its = price_lists.c.training_id == training_id
+    is_its = sa.and_(price_lists.c.training_id == training_id, owned(price_lists))
     values = {"training_id": None, "excuse": "unavailable"}
-    db.execute(price_lists.update().where(is_its).values(values))
+    run(db, price_lists.update().where(is_its).values(values))

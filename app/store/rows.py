@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.errors import NoPageError, NotFoundError
 from app.records import Page
+from app.store.tenancy import made_by, owned, run
 
 T = TypeVar("T")
 
@@ -19,12 +20,14 @@ ID_PREFIXES = {
     "model": "mdl",
     "price list": "prl",
     "session": "ses",
+    "key": "key",
 }
 
 
 class StoredRows(Generic[T]):
     """The rows of a table as records, those alone for which all conditions hold.
 
+    Only those of the transaction's tenant: statements go through `run`.
     A record has the columns that its fields name. `noun` is what a user calls one.
     """
 
@@ -39,7 +42,7 @@ class StoredRows(Generic[T]):
         self.table = table
         self.record = record
         self.columns = [table.c[one.name] for one in fields(record)]  # type: ignore[arg-type]  # records are dataclasses
-        self.wanted = sa.select(*self.columns).where(*conditions)
+        self.wanted = sa.select(*self.columns).where(owned(table), *conditions)
         self.by_id = self.wanted.where(table.c.id == sa.bindparam("key"))
         self.locked = self.by_id.with_for_update()
         # What lists are ordered by; the last column is the id.
@@ -50,7 +53,7 @@ class StoredRows(Generic[T]):
 
     def insert(self, db: Session, made: T) -> None:
         values = {column.name: getattr(made, column.name) for column in self.columns}
-        db.execute(self.table.insert(), values)
+        db.execute(self.table.insert(), values | made_by(db, self.table))
 
     def find(self, db: Session, key: str) -> T | None:
         return self.first(db, self.by_id, key)
@@ -64,18 +67,21 @@ class StoredRows(Generic[T]):
 
     def change(self, db: Session, key: str, **values: object) -> None:
         """Change a row, which is locked."""
-        db.execute(self.table.update().where(self.table.c.id == key).values(**values))
+        is_it = sa.and_(self.table.c.id == key, owned(self.table))
+        run(db, self.table.update().where(is_it).values(**values))
 
     def has_any(self, db: Session, *conditions: sa.ColumnElement[bool]) -> bool:
-        wanted = sa.select(self.table.c.id).where(*conditions).limit(1)
-        return db.execute(wanted).first() is not None
+        wanted = sa.select(self.table.c.id).where(owned(self.table), *conditions)
+        return run(db, wanted.limit(1)).first() is not None
 
     def page(self, db: Session, limit: int, after: str | int | None) -> Page[T]:
         """Return some rows, newest first, from the one on that follows `after`."""
         wanted = self.wanted
         if after is not None:
-            key = sa.select(*self.order).where(self.order[-1] == after)
-            last = db.execute(key).first()
+            key = sa.select(*self.order).where(
+                self.order[-1] == after, owned(self.table)
+            )
+            last = run(db, key).first()
             if last is None:
                 raise NoPageError
             start = (
@@ -84,12 +90,12 @@ class StoredRows(Generic[T]):
             )
             wanted = wanted.where(sa.tuple_(*self.order) < sa.tuple_(*start))
         order = (column.desc() for column in self.order)
-        rows = db.execute(wanted.order_by(*order).limit(limit + 1)).all()
+        rows = run(db, wanted.order_by(*order).limit(limit + 1)).all()
         items = tuple(self.read(row) for row in rows[:limit])
         return Page(items, str(rows[limit - 1].id) if len(rows) > limit else None)
 
     def first(self, db: Session, wanted: sa.Select[Any], key: str) -> T | None:
-        row = db.execute(wanted, {"key": key}).first()
+        row = run(db, wanted, {"key": key}).first()
         return None if row is None else self.read(row)
 
     def require(self, found: T | None) -> T:

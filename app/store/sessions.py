@@ -8,13 +8,14 @@ from sqlalchemy.orm import Session
 from app.records import PredictSession, SessionState
 from app.store.rows import StoredRows
 from app.store.tables import sessions
+from app.store.tenancy import owned, run
 
 ROWS = StoredRows("session", sessions, PredictSession)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 get, get_locked = ROWS.get, ROWS.get_locked
 
 # Made once: an answer runs four statements, and to build them takes as long as two.
-IS_IT = sessions.c.id == sa.bindparam("session_id")
+IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), owned(sessions))
 AFTER = sessions.c.spent + sa.bindparam("amount", type_=sa.BigInteger)
 FITS = sa.or_(sessions.c.budget_limit.is_(None), sessions.c.budget_limit >= AFTER)
 CHARGE = (
@@ -35,7 +36,7 @@ SAVE = (
 
 def charge(db: Session, session_id: str, amount: int) -> bool:
     """Charge an amount, unless it would pass the budget; one statement."""
-    done = db.execute(CHARGE, {"session_id": session_id, "amount": amount})
+    done = run(db, CHARGE, {"session_id": session_id, "amount": amount})
     return done.first() is not None
 
 
@@ -54,7 +55,7 @@ def save(
 ) -> PredictSession:
     """Store how far a locked session has come; its version grows by 1."""
     values = {"state": state, "document": document, "updated_at": now}
-    done = db.execute(SAVE, {"session_id": session_id, **values})
+    done = run(db, SAVE, {"session_id": session_id, **values})
     return ROWS.read(done.one())
 
 

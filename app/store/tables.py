@@ -5,6 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.records import DEFAULT_TENANT
+
 metadata = sa.MetaData(
     naming_convention={
         "ix": "ix_%(column_0_label)s",
@@ -44,22 +46,66 @@ Id = sa.String(40)
 # SQLite counts rows only in a column that is plainly INTEGER.
 Counter = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
+tenants = sa.Table(
+    "tenants",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False, unique=True),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    # Days after which closed sessions are erased; NULL: never.
+    sa.Column("retention_days", sa.Integer),
+    # Whether the first start has printed a key.
+    sa.Column("is_bootstrapped", sa.Boolean, nullable=False),
+)
+
+
+def tenant_key() -> sa.Column[str]:
+    """Make the column that says whose a row is; `app.store.tenancy` fills it.
+
+    The default is for processes of before there were tenants, while they are replaced.
+    """
+    owner = sa.ForeignKey("tenants.id")
+    return sa.Column(
+        "tenant_id", Id, owner, nullable=False, server_default=DEFAULT_TENANT
+    )
+
+
+# The secrets themselves are stored nowhere: `digest` is their SHA-256.
+keys = sa.Table(
+    "keys",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("tenant_id", Id, sa.ForeignKey("tenants.id"), nullable=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("scopes", sa.JSON, nullable=False),
+    sa.Column("limits", sa.JSON, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime),
+    sa.Column("revoked_at", UtcDateTime),
+    sa.Column("last_used_at", UtcDateTime),
+)
+
 datasets = sa.Table(
     "datasets",
     metadata,
     sa.Column("id", Id, primary_key=True),
+    tenant_key(),
+    sa.Column("key_id", Id),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("blob", sa.String(200), nullable=False),
     sa.Column("n_bytes", sa.BigInteger, nullable=False),
     sa.Column("n_rows", sa.BigInteger, nullable=False),
     sa.Column("columns", sa.JSON, nullable=False),
-    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+    sa.Column("created_at", UtcDateTime, nullable=False),
 )
 
 trainings = sa.Table(
     "trainings",
     metadata,
     sa.Column("id", Id, primary_key=True),
+    tenant_key(),
+    sa.Column("key_id", Id),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("state", sa.String(20), nullable=False, index=True),
     sa.Column(
@@ -73,7 +119,7 @@ trainings = sa.Table(
     sa.Column("heartbeat_at", UtcDateTime),
     sa.Column("model_id", Id),
     sa.Column("error", sa.JSON(none_as_null=True)),
-    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+    sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("started_at", UtcDateTime),
     sa.Column("finished_at", UtcDateTime),
     # A model. No foreign key, which would lock it: whoever deletes it locks this row.
@@ -120,16 +166,17 @@ models = sa.Table(
     "models",
     metadata,
     sa.Column("id", Id, primary_key=True),
+    tenant_key(),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("training_id", Id, unique=True),
     sa.Column("document", sa.Text, nullable=False),
-    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+    sa.Column("created_at", UtcDateTime, nullable=False),
     # A deleted model keeps its row: the ledger's sessions must stay explicable.
     sa.Column("deleted_at", UtcDateTime),
     # A model, as in the training; NULL but of one trained at the prices of a list.
     sa.Column("refit_of", Id, index=True),
-    sa.UniqueConstraint("name", "version"),
+    sa.UniqueConstraint("tenant_id", "name", "version"),
 )
 
 # Once written, their amounts never change: sessions go on at them.
@@ -137,6 +184,7 @@ price_lists = sa.Table(
     "price_lists",
     metadata,
     sa.Column("id", Id, primary_key=True),
+    tenant_key(),
     sa.Column("model_id", Id, sa.ForeignKey("models.id"), nullable=False),
     sa.Column("digest", sa.String(64), nullable=False),
     sa.Column("document", sa.Text, nullable=False),
@@ -151,6 +199,8 @@ sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("id", Id, primary_key=True),
+    tenant_key(),
+    sa.Column("key_id", Id),
     sa.Column("model_id", Id, sa.ForeignKey("models.id"), nullable=False, index=True),
     sa.Column("state", sa.String(20), nullable=False, index=True),
     sa.Column("version", sa.Integer, nullable=False),
@@ -159,7 +209,7 @@ sessions = sa.Table(
     sa.Column("unit", sa.String(200), nullable=False),
     # NULL once its answers were erased.
     sa.Column("document", sa.Text),
-    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+    sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("updated_at", UtcDateTime, nullable=False, index=True),
     # NULL: the model's own prices.
     sa.Column("price_list_id", Id, sa.ForeignKey("price_lists.id")),
@@ -175,6 +225,8 @@ ledger = sa.Table(
     "ledger",
     metadata,
     sa.Column("id", Counter, primary_key=True, autoincrement=True),
+    # No reference, which every charge would have to check: its session has one.
+    sa.Column("tenant_id", Id, nullable=False, server_default=DEFAULT_TENANT),
     sa.Column("at", UtcDateTime, nullable=False),
     sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), nullable=False),
     sa.Column("feature", sa.String(200), nullable=False),
@@ -188,3 +240,9 @@ ledger = sa.Table(
     sa.UniqueConstraint("session_id", "feature", "kind"),
     sqlite_autoincrement=True,
 )
+
+# By these a tenant's rows are listed.
+for table in (keys, datasets, trainings, models, sessions):
+    sa.Index(None, table.c.tenant_id, table.c.created_at)
+# By this a key's open ones are counted.
+sa.Index(None, sessions.c.key_id, sessions.c.state)

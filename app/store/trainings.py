@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from app.records import StoredTraining, TrainingEvent, TrainingState
 from app.store.rows import StoredRows
 from app.store.tables import checkpoints, training_events, trainings
+from app.store.tenancy import owned, run
 
 ROWS = StoredRows("training", trainings, StoredTraining)
 make_id, change, find = ROWS.make_id, ROWS.change, ROWS.find
@@ -30,12 +31,17 @@ def enqueue(db: Session, made: StoredTraining, now: datetime) -> None:
 
 
 def is_any_queued(db: Session) -> bool:
-    return ROWS.has_any(db, IS_QUEUED)
+    """Whether there is anything to claim, of whatever tenant."""
+    return (
+        db.execute(sa.select(trainings.c.id).where(IS_QUEUED).limit(1)).first()
+        is not None
+    )
 
 
 def claim(db: Session, holder: str) -> StoredTraining | None:
     """Take the oldest queued training for a worker, as its next attempt; one statement.
 
+    The queue is one for all tenants.
     What nobody has asked for by name, a training at other prices, comes last.
     Two that claim at once get two trainings: PostgreSQL skips the rows that another
     one holds, and SQLite lets one transaction at a time write.
@@ -67,20 +73,25 @@ def claim(db: Session, holder: str) -> StoredTraining | None:
 def beat(db: Session, claimed: StoredTraining) -> bool:
     """Write that an attempt is alive; False where it is no longer the present one."""
     change = trainings.update().where(
-        trainings.c.id == claimed.id, trainings.c.attempt == claimed.attempt, IS_HELD
+        owned(trainings),
+        trainings.c.id == claimed.id,
+        trainings.c.attempt == claimed.attempt,
+        IS_HELD,
     )
-    done = db.execute(change.values(heartbeat_at=clock(db)).returning(trainings.c.id))
+    done = run(db, change.values(heartbeat_at=clock(db)).returning(trainings.c.id))
     return done.first() is not None
 
 
-def is_any_silent(db: Session, timeout_s: float) -> bool:
-    return ROWS.has_any(db, is_silent(db, timeout_s))
+def silent_tenants(db: Session, timeout_s: float) -> list[str]:
+    """Return the tenants that have trainings whose worker is silent."""
+    wanted = sa.select(trainings.c.tenant_id).where(is_silent(db, timeout_s))
+    return list(db.scalars(wanted.distinct()))
 
 
 def lock_silent(db: Session, timeout_s: float) -> list[StoredTraining]:
-    """Lock the trainings whose worker is silent, but for those that others lock."""
+    """Lock a tenant's trainings of silent workers, but for those others lock."""
     wanted = ROWS.wanted.where(is_silent(db, timeout_s))
-    rows = db.execute(wanted.with_for_update(skip_locked=True))
+    rows = run(db, wanted.with_for_update(skip_locked=True))
     return [ROWS.read(row) for row in rows]
 
 
@@ -132,7 +143,7 @@ def cancel(db: Session, training: StoredTraining, now: datetime) -> None:
 def lock_refits(db: Session, model_id: str) -> list[StoredTraining]:
     """Lock and return the trainings of a model at the prices of lists."""
     wanted = ROWS.wanted.where(trainings.c.refit_of == model_id)
-    return [ROWS.read(row) for row in db.execute(wanted.with_for_update())]
+    return [ROWS.read(row) for row in run(db, wanted.with_for_update())]
 
 
 def add_event(

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -64,18 +63,6 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
     share of each, but not their sum. Values known at the start come first, in the
     order of the catalogue; one that was corrected counts from its correction on.
     """
-    if state.is_led and len(state.told) == 1 + count_steps(state):
-        known = [Answer(i, "value", state.values[i]) for i in keep_known(state)]
-        pairs = zip((*known, *state.history), pairwise(state.told), strict=True)
-        return [
-            AnswerStep(
-                one.feature_idx,
-                one.outcome if place >= len(known) else "known",
-                one.value,
-                *chances,
-            )
-            for place, (one, chances) in enumerate(pairs)
-        ]
     steps: list[AnswerStep] = []
     before = machine.forecast(ensemble, open_again(state, ensemble, 0))
     for played, feature_idx, outcome in play_again(ensemble, state):
@@ -92,29 +79,6 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
         )
         before = after
     return steps
-
-
-def count_steps(state: State) -> int:
-    """Return how many steps a session has."""
-    return len(keep_known(state)) + len(state.history)
-
-
-def remember(ensemble: Ensemble, state: State) -> State:
-    """Return the state with what each answer did, told from what was told before.
-
-    Of a session that is led, what it predicts after one more answer is what it would
-    predict if it were played again. Others are played again each time.
-    """
-    n_steps = count_steps(state)
-    if not state.is_led or len(state.told) == 1 + n_steps:
-        return state
-    told = state.told
-    if len(told) == n_steps and not state.is_ended:
-        told = (*told, machine.forecast(ensemble, state).probabilities)
-    else:
-        steps = trace_answers(ensemble, replace(state, told=()))
-        told = (steps[0].before, *(one.after for one in steps))
-    return Position.of(ensemble, state).decide(told=told)
 
 
 def play_again(
@@ -180,13 +144,13 @@ def find_prospect(
     now = policy.chances(ensemble, policy.standing(position))
     class_idx = choose_class(now.tolist())
     tried = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
-    if not tried.size:
+    found = [
+        float(chances_after(ensemble, state, feature_idx, value)[class_idx])
+        for value in pick_some(tried)
+    ]
+    if not found or np.ptp(found) <= TIE:
         return None
-    after = policy.suppose(position, feature_idx, pick_some(tried))
-    low, high = after[:, class_idx].min(), after[:, class_idx].max()
-    if high - low <= TIE:
-        return None
-    return Prospect(class_idx, float(now[class_idx]), float(low), float(high))
+    return Prospect(class_idx, float(now[class_idx]), min(found), max(found))
 
 
 def choose_class(chances: Sequence[float]) -> int:
@@ -194,7 +158,23 @@ def choose_class(chances: Sequence[float]) -> int:
     return 1 if len(chances) == 2 else int(np.argmax(chances))
 
 
-def pick_some(values: FloatArray) -> FloatArray:
+def pick_some(values: FloatArray) -> list[float]:
     """Return `N_TRIED` of the values at most, evenly spaced, both ends among them."""
     places = np.linspace(0, values.size - 1, min(values.size, N_TRIED))
-    return values[places.round().astype(np.int64)]
+    picked: list[float] = values[places.round().astype(np.int64)].tolist()
+    return picked
+
+
+def chances_after(
+    ensemble: Ensemble, state: State, feature_idx: int, value: float
+) -> FloatArray:
+    """Probability of each class if this were the answer, charged as it would be."""
+    policy = POLICIES[state.policy]
+    supposed = take(ensemble.catalogue, state, Answer(feature_idx, "value", value))
+    position = Position.of(ensemble, supposed)
+    if policy.has_votes:
+        step = policy.find_next(position)
+        is_decided = step.reason == "all_known"
+        moved = position.decide(n_draws=step.n_draws, is_decided=is_decided)
+        position = Position.of(ensemble, moved)
+    return policy.chances(ensemble, policy.standing(position))

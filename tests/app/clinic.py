@@ -1,7 +1,11 @@
 """Small models to ask over HTTP, and how answers to them are written."""
 
 from collections.abc import Callable
+from json import dumps
 from typing import Any
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 from app.documents.model import model_to_json
 from core.model.ensemble import Ensemble
@@ -75,3 +79,14 @@ def said(feature: str, value: Any) -> Json:
     if value in OUTCOMES and isinstance(value, str):
         return {"feature": feature, "outcome": value}
     return {"feature": feature, "outcome": "value", "value": value}
+
+
+def local_client(app: FastAPI, **more: Any) -> TestClient:
+    """A caller on loopback."""
+    return TestClient(app, base_url="http://127.0.0.1", **more)
+
+
+def form(table: bytes, spec: Any = None) -> Json:
+    """An upload, with a spec or without, as the client is told to send it."""
+    data = {} if spec is None else {"spec": dumps(spec)}
+    return {"files": {"dataset": ("t.csv", table)}, "data": data}

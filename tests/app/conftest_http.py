@@ -14,18 +14,28 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.settings import Settings
 from core.model.ensemble import Ensemble
-from tests.app.clinic import Answer, Json, Put, Start, Train, clinic, model_json, said
+from tests.app.clinic import (
+    Answer,
+    Json,
+    Put,
+    Start,
+    Train,
+    clinic,
+    local_client,
+    model_json,
+    said,
+)
 from tests.app.jobs import Jobs
 
 
 @pytest.fixture
 def app(settings: Settings) -> FastAPI:
-    return create_app(settings)
+    return create_app(settings, is_local=True)
 
 
 @pytest.fixture
 def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, raise_server_exceptions=False) as made:
+    with local_client(app, raise_server_exceptions=False) as made:
         yield made
 
 

@@ -20,11 +20,11 @@ from app.service import attempts, datasets, trainings
 from app.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
-from app.store.engine import transaction
 from app.store.tables import checkpoints
 from app.worker import Worker
 from core.pipeline.check import check_training
 from core.pipeline.train import train
+from tests.app.tenants import transaction
 from tests.small import finish
 
 Spec = dict[str, Any]

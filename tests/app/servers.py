@@ -53,7 +53,7 @@ class Server:
 
 def serve(listener: socket.socket, settings: Settings) -> None:
     config = uvicorn.Config(
-        create_app(settings),
+        create_app(settings, is_local=True),
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,

@@ -11,13 +11,14 @@ from app.cli import models
 from app.documents import files
 from app.service import models as service
 from app.settings import Settings
-from app.store.engine import create_engine, transaction
+from app.store.engine import create_engine
 from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
 from core.session.state import StopRule
 from core.table.catalogue import UNSEEN, Catalogue, Feature
+from tests.app.tenants import transaction
 from tests.sessions import observe
 from tests.small import ensemble_of
 from tests.talks import play

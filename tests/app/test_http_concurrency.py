@@ -17,11 +17,11 @@ import sqlalchemy as sa
 
 from app.settings import Settings
 from app.store import ledger, sessions
-from app.store.engine import transaction
 from app.store.tables import price_lists, trainings
 from tests.app.clinic import Json, many, model_json, said
 from tests.app.jobs import Jobs, noisy_spec, noisy_table
 from tests.app.servers import Server
+from tests.app.tenants import transaction
 
 N_CALLERS = 200
 DEADLINE_S = 60.0
@@ -135,7 +135,7 @@ def hang_up_after_commit(
     before, _ = accounts(engine, session_id)
     content = json.dumps(body).encode()
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(content)}\r\n\r\n"
     )
     end = monotonic() + DEADLINE_S

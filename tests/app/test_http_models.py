@@ -20,7 +20,6 @@ from app.http.deps import get_now
 from app.records import Moment
 from app.service import models, predictions
 from app.service.loaded import LoadedModels
-from app.store.engine import transaction
 from app.store.tables import datasets as dataset_rows
 from core.errors import RefusedError
 from core.model.figures import Estimate, Figures, ReliabilityBin
@@ -40,6 +39,7 @@ from tests.app.clinic import (
     said,
 )
 from tests.app.jobs import wait
+from tests.app.tenants import transaction
 from tests.sessions import observe
 
 pytest_plugins = ["tests.app.conftest_http"]

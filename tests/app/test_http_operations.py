@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.problems import KINDS
 from app.settings import Settings
-from tests.app.clinic import Answer, Json, Start
+from tests.app.clinic import Answer, Json, Start, local_client
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -76,9 +76,9 @@ def test_kernels_that_are_not_warm_are_not_ready(
 def test_a_database_without_its_tables_is_alive_and_not_ready(
     empty_url: str, tmp_path: Any
 ) -> None:
-    app = create_app(Settings(home=tmp_path, database_url=empty_url))
+    app = create_app(Settings(home=tmp_path, database_url=empty_url), is_local=True)
 
-    with TestClient(app) as client:
+    with local_client(app) as client:
         alive, ready = client.get("/livez"), client.get("/readyz")
 
     assert alive.json() == {"status": "alive"}
@@ -88,9 +88,9 @@ def test_a_database_without_its_tables_is_alive_and_not_ready(
 
 def test_a_database_that_is_away_is_alive_and_not_ready(tmp_path: Any) -> None:
     url = "postgresql://nobody@127.0.0.1:1/none"
-    app = create_app(Settings(home=tmp_path, database_url=url))
+    app = create_app(Settings(home=tmp_path, database_url=url), is_local=True)
 
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with local_client(app, raise_server_exceptions=False) as client:
         alive, ready = client.get("/livez"), client.get("/readyz")
         models = client.get("/models")
 

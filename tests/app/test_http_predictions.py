@@ -12,7 +12,6 @@ from fastapi.testclient import TestClient
 
 from app.http.deps import get_now
 from app.store import sessions
-from app.store.engine import transaction
 from core.errors import AnswerError, ClosedError, OverBudgetError
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree
@@ -31,6 +30,7 @@ from tests.app.clinic import (
     many,
     said,
 )
+from tests.app.tenants import transaction
 from tests.cascades import staged
 from tests.sessions import observe
 from tests.small import ensemble_of

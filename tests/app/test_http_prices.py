@@ -8,9 +8,9 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.settings import Settings
-from app.store.engine import transaction
 from app.store.tables import price_lists
-from tests.app.clinic import Answer, Json, Put, Start
+from tests.app.clinic import Answer, Json, Put, Start, local_client
+from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_http"]
 only_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -84,7 +84,7 @@ def test_server_that_starts_anew_goes_on_at_the_same_prices(
     session = start(60.0, prices=LAB)
     given = {"feature": "chol", "outcome": "value", "value": 233}
 
-    with TestClient(create_app(settings)) as other:
+    with local_client(create_app(settings, is_local=True)) as other:
         path = f"/predict/{session['id']}"
         after = other.post(f"{path}/answers", json={"answers": [given]}).json()
 

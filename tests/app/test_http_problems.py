@@ -148,6 +148,7 @@ def test_json_to_train_is_not_read_past_its_limit(app: FastAPI) -> None:
         statuses.append(message.get("status"))
 
     path, kind = "/train", [(b"content-type", b"application/json")]
+    kind.append((b"host", b"127.0.0.1"))
     scope = {"type": "http", "method": "POST", "path": path, "headers": kind}
     scope |= {"query_string": b"", "raw_path": path.encode(), "root_path": ""}
     asyncio.run(app(scope, receive, send))

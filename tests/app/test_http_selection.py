@@ -7,9 +7,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.service import attempts
-from app.store.engine import transaction
 from tests.app.clinic import Train
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
+from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_http"]
 

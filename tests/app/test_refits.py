@@ -10,10 +10,10 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.service.predictions import refits
 from app.settings import Settings
-from app.store.engine import transaction
 from app.store.tables import trainings
-from tests.app.clinic import Json, Train
+from tests.app.clinic import Json, Train, local_client
 from tests.app.jobs import Jobs, noisy_spec, noisy_table, undisturbed
+from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -226,7 +226,7 @@ def test_as_many_lists_are_refitted_as_the_setting_says(
     few = settings.model_copy(update={"max_refits": 2})
     body = {"model": model, "budget": 9}
 
-    with TestClient(create_app(few)) as client:
+    with local_client(create_app(few, is_local=True)) as client:
         found = [
             client.post("/predict", json=body | {"prices": other_costs(number)})
             for number in (2, 3, 4, 2)

@@ -14,13 +14,14 @@ from sqlalchemy.orm import Session
 from app.records import LedgerEntry, PredictSession
 from app.service import attempts
 from app.store import ledger, models, sessions
-from app.store.engine import create_engine, transaction
+from app.store.engine import create_engine
 from app.store.migrate import config, is_current, migrate
 from app.store.tables import ledger as ledger_rows
 from app.store.tables import metadata
 from app.store.tables import sessions as session_rows
 from app.store.tables import trainings as training_rows
 from tests.app.servers import CONTEXT
+from tests.app.tenants import transaction
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 OURS = set(metadata.tables)

@@ -20,7 +20,6 @@ from app.errors import ConflictError, NotFoundError, SupersededError
 from app.records import StoredTraining
 from app.service import attempts, datasets, trainings
 from app.store.blobs import Blobs
-from app.store.engine import transaction
 from app.store.tables import datasets as dataset_rows
 from app.store.tables import models as model_rows
 from app.store.tables import trainings as training_rows
@@ -29,6 +28,7 @@ from core.model.model import Model
 from core.pipeline.progress import Training
 from tests.app.clinic import clinic
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
+from tests.app.tenants import transaction
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ import pytest
 import sqlalchemy as sa
 
 from app.settings import Settings
-from app.store.engine import transaction
 from app.store.tables import trainings as training_rows
 from app.worker import run
 from tests.app.jobs import Jobs, lines, noisy_spec, noisy_table, undisturbed, wait
+from tests.app.tenants import transaction
 
 pytestmark = pytest.mark.slow
 

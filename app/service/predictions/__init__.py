@@ -17,6 +17,7 @@ from app.documents.bodies.terms import TermsRequest
 from app.documents.state import Texts, has_pending, parse_state, write_state
 from app.errors import ConflictError
 from app.records import LedgerEntry, Moment, PredictSession, SessionState
+from app.service import limits
 from app.service.loaded import LoadedModels
 from app.service.predictions.choice import choose
 from app.service.predictions.expiry import expired_row, is_due
@@ -30,7 +31,6 @@ from core.model.model import Model
 from core.session import machine
 from core.session.policies import check_policy
 from core.session.state import Answer, Charge, State, StopRule
-from core.session.steps import remember
 
 
 class SessionCall(NamedTuple):
@@ -66,6 +66,7 @@ def start(
     now: datetime,
 ) -> bodies.Session:
     """Open a session; nothing is charged yet."""
+    limits.check_session(db)
     choice = choose(db, loaded, wanted, max_refits, now)
     model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue
@@ -78,7 +79,6 @@ def start(
     asked = wanted.budget, seed, known, wanted.policy, wanted.stop.to(StopRule)
     aim = check_wish(wanted.aim, model.ensemble, wanted.policy)
     state = machine.start(model.ensemble, *asked, coverage=wanted.coverage, aim=aim)
-    state = remember(model.ensemble, state)
     session = PredictSession(
         id=sessions.make_id(),
         model_id=choice.model_id,
@@ -275,9 +275,7 @@ def charge_all(
 
 
 def save(db: Session, opened: OpenSession, now: datetime) -> OpenSession:
-    ensemble = opened.model.ensemble
-    catalogue = ensemble.catalogue
-    opened = replace(opened, state=remember(ensemble, opened.state))
+    catalogue = opened.model.ensemble.catalogue
     saved = sessions.save(
         db,
         opened.session.id,

@@ -1,0 +1,137 @@
+"""Commands of keys: create, list, revoke; they speak to the database itself."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import sqlalchemy as sa
+import typer
+from rich.table import Table
+
+from app.cli.options import errors, output
+from app.service import keys as service
+from app.settings import Settings
+from app.store.engine import create_engine, transaction
+from core.errors import Refusal, RefusedError
+
+commands = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Make, list and revoke the keys that callers of the service need.",
+)
+FIRST = "default"
+Tenant = Annotated[
+    str, typer.Option("--tenant", help="Whose: the name of a tenant.", metavar="NAME")
+]
+
+
+@commands.command("create")
+def create(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    tenant: Tenant = FIRST,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What it may do, such as predict:write; again for more. All if none."
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Such as requests_per_minute=600; again for more.", metavar="NAME=N"
+        ),
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=3650, help="How long it is valid.")
+    ] = None,
+) -> None:
+    """Make a key, and a new tenant where there is none of the name; show it once."""
+    now = datetime.now(UTC)
+    wish = service.Wish(
+        name=name,
+        scopes=tuple(scope) if scope else service.SCOPES,
+        limits=dict(map(read_limit, limit or ())),
+        expires_at=None if days is None else now + timedelta(days=days),
+    )
+    with database() as engine:
+        with transaction(engine, None) as db:
+            tenant_id = service.create_for(db, tenant, now)
+        with transaction(engine, tenant_id) as db:
+            made = service.create(db, wish, now)
+    # The key alone on standard output, so that it can be piped into a file.
+    errors.print(f"{made.key.id}, of the tenant {tenant}; this is shown once:")
+    typer.echo(made.token)
+
+
+@commands.command("list")
+def show(tenant: Tenant = FIRST) -> None:
+    """List a tenant's keys, newest first, without their secrets."""
+    table = Table("key", "name", "made", "last used", "valid", "scopes")
+    now = datetime.now(UTC)
+    with database() as engine:
+        tenant_id = find_tenant(engine, tenant)
+        after: str | None = None
+        while True:
+            with transaction(engine, tenant_id, is_read=True) as db:
+                found = service.page(db, 200, after)
+            for one in found.items:
+                used = one.last_used_at
+                table.add_row(
+                    one.id,
+                    one.name,
+                    f"{one.created_at:%Y-%m-%d}",
+                    "never" if used is None else f"{used:%Y-%m-%d %H:%M}",
+                    service.validity(one, now),
+                    "all" if one.scopes == service.SCOPES else " ".join(one.scopes),
+                )
+            after = found.next
+            if after is None:
+                break
+    output.print(table)
+
+
+@commands.command("revoke")
+def revoke(
+    key: Annotated[str, typer.Argument(help="The key's id, such as key_9a1b….")],
+    tenant: Tenant = FIRST,
+) -> None:
+    """End a key's validity, within seconds in every process."""
+    with database() as engine:
+        tenant_id = find_tenant(engine, tenant)
+        with transaction(engine, tenant_id) as db:
+            if service.find(db, key) is None:
+                rule = "must be a key of this tenant; askless keys list shows them"
+                raise RefusedError([Refusal("KEY", rule)])
+            service.revoke(db, key, datetime.now(UTC))
+    output.print(f"{key} is revoked")
+
+
+@contextmanager
+def database() -> Iterator[sa.Engine]:
+    """Open the database of the settings, at its present schema."""
+    from app.service import operations
+
+    settings = Settings()
+    if settings.is_embedded:
+        operations.migrate(settings.url)
+    engine = create_engine(settings.url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def find_tenant(engine: sa.Engine, name: str) -> str:
+    with transaction(engine, None, is_read=True) as db:
+        found = service.find_tenant(db, name)
+    if found is None:
+        raise RefusedError([Refusal("--tenant", "must be the name of a tenant")])
+    return found
+
+
+def read_limit(text: str) -> tuple[str, int]:
+    name, _, most = text.partition("=")
+    if not most.isascii() or not most.isdigit() or len(most) > 15:
+        raise RefusedError([Refusal("--limit", "must be NAME=N, a whole number")])
+    return name, int(most)

@@ -1,0 +1,84 @@
+"""Schemas of keys."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.documents.shape import EXAMPLE_TIME, Answer, Shape
+
+KEY_ID = "key_9a1b2c3d4e5f60718293a4b5"
+Scope = Literal[
+    "datasets:read",
+    "datasets:write",
+    "train:read",
+    "train:write",
+    "models:read",
+    "models:write",
+    "predict:read",
+    "predict:write",
+    "ledger:read",
+    "ledger:write",
+    "keys:read",
+    "keys:write",
+]
+LimitName = Literal[
+    "requests_per_minute",
+    "trainings",
+    "sessions",
+    "dataset_bytes",
+    "rows",
+    "columns",
+    "rounds",
+]
+MAX_DAYS = 3650
+
+
+class KeyRequest(Shape):
+    """A key to be made; it can do no more than the one that asks for it."""
+
+    name: str = Field(min_length=1, max_length=200, examples=["night clinic"])
+    scopes: list[Scope] = Field(
+        min_length=1, examples=[["models:read", "predict:read", "predict:write"]]
+    )
+    limits: dict[LimitName, Annotated[int, Field(ge=1)]] = Field(
+        default={},
+        examples=[{"requests_per_minute": 600}],
+        description="What is left out is as the operator has set it.",
+    )
+    days: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_DAYS,
+        examples=[90],
+        description="After these it is no longer valid; null: never.",
+    )
+
+
+class Key(Answer):
+    """A key without its secret."""
+
+    id: str = Field(examples=[KEY_ID])
+    name: str = Field(examples=["night clinic"])
+    scopes: list[Scope] = Field(examples=[["predict:read", "predict:write"]])
+    limits: dict[LimitName, int] = Field(examples=[{"requests_per_minute": 600}])
+    created_at: datetime = Field(examples=[EXAMPLE_TIME])
+    expires_at: datetime | None = Field(examples=[None])
+    revoked_at: datetime | None = Field(examples=[None])
+    last_used_at: datetime | None = Field(
+        examples=[None], description="To within five minutes."
+    )
+
+
+class NewKey(Key):
+    """A key and its secret, which is shown this once."""
+
+    token: str = Field(
+        examples=["askl_9a1b2c3d4e5f60718293a4b5_…"],
+        description="For `Authorization: Bearer …`.",
+    )
+
+
+class KeyPage(Answer):
+    items: list[Key]
+    next: str | None = Field(examples=[None], description="For `?after=`.")

@@ -1,0 +1,22 @@
+"""Names of hosts: which are loopback, and the name in a Host header."""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name, without its port, is one of loopback."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def host_of(text: str) -> str | None:
+    """Return the name in a Host header, without the port; None where it has none."""
+    try:
+        return urlsplit(f"//{text}").hostname
+    except ValueError:
+        return None

@@ -1,0 +1,53 @@
+"""Routes of keys: a tenant's own, and never more than the caller's."""
+
+from datetime import timedelta
+
+from fastapi import APIRouter, Depends, Response
+
+from app.documents.bodies import keys as schemas
+from app.http.auth import Called
+from app.http.deps import After, Db, Limit, Now, ReadDb, require_distinct
+from app.service import keys as service
+
+router = APIRouter(prefix="/keys", tags=["keys"])
+
+
+@router.post(
+    "",
+    status_code=201,
+    dependencies=[Depends(require_distinct)],
+    summary="Make a key",
+)
+def create(
+    body: schemas.KeyRequest, caller: Called, db: Db, now: Now, response: Response
+) -> schemas.NewKey:
+    """Make a key of the caller's tenant. Its secret is in this answer alone."""
+    ends = None if body.days is None else now + timedelta(days=body.days)
+    wish = service.Wish(
+        body.name,
+        tuple(body.scopes),
+        {str(name): most for name, most in body.limits.items()},
+        ends,
+    )
+    made = service.create_within(db, caller, wish, now)
+    response.headers["Location"] = f"/keys/{made.key.id}"
+    response.headers["Cache-Control"] = "no-store"
+    return schemas.NewKey.of(made.key, token=made.token)
+
+
+@router.get("", summary="List keys, newest first")
+def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.KeyPage:
+    return schemas.KeyPage.model_validate(service.page(db, limit, after))
+
+
+@router.get("/{id}", summary="Show a key")
+def get(id: str, db: ReadDb) -> schemas.Key:
+    return schemas.Key.model_validate(service.get(db, id))
+
+
+@router.delete(
+    "/{id}", status_code=204, response_class=Response, summary="Revoke a key"
+)
+def revoke(id: str, db: Db, now: Now) -> None:
+    """End a key's validity, within seconds in every process; it stays in the list."""
+    service.revoke(db, id, now)

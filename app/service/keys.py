@@ -1,0 +1,161 @@
+"""Keys: made, shown once, stored as a digest, looked up, revoked."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from hashlib import sha256
+from hmac import compare_digest
+from typing import NamedTuple
+
+from sqlalchemy.orm import Session
+
+from app.errors import ForbiddenError, UnknownKeyError
+from app.records import Caller, Limits, StoredKey
+from app.store import keys
+from app.store.rows import ID_PREFIXES
+from core.errors import Refusal, RefusedError
+
+page, get, find, find_tenant = keys.page, keys.get, keys.find, keys.find_tenant
+NOUNS = ("datasets", "train", "models", "predict", "ledger", "keys")
+SCOPES = tuple(f"{noun}:{right}" for noun in NOUNS for right in ("read", "write"))
+LIMITS = tuple(one.name for one in fields(Limits))
+MARK = "askl"
+MAX_NAME = 200
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a new key is to be like."""
+
+    name: str
+    scopes: tuple[str, ...] = SCOPES
+    limits: Mapping[str, int] = field(default_factory=dict)
+    expires_at: datetime | None = None
+
+
+class MadeKey(NamedTuple):
+    """A new key, and the only sight of its secret."""
+
+    key: StoredKey
+    token: str
+
+
+def create(db: Session, wish: Wish, now: datetime) -> MadeKey:
+    """Make a key of the transaction's tenant.
+
+    Raises RefusedError for what a key can't be like.
+    """
+    refusals = list(refuse(wish, now))
+    if refusals:
+        raise RefusedError(refusals)
+    secret = secrets.token_urlsafe(32)
+    made = StoredKey(
+        id=keys.make_id(),
+        name=wish.name.strip(),
+        digest=digest_of(secret),
+        scopes=tuple(one for one in SCOPES if one in wish.scopes),
+        limits=dict(wish.limits),
+        created_at=now,
+        expires_at=wish.expires_at,
+    )
+    keys.insert(db, made)
+    return MadeKey(made, f"{MARK}_{made.id.partition('_')[2]}_{secret}")
+
+
+def refuse(wish: Wish, now: datetime) -> list[Refusal]:
+    """Say what is wrong with a wish."""
+    found = []
+    name = wish.name.strip()
+    if not name or len(name) > MAX_NAME or not name.isprintable():
+        rule = f"must have 1 to {MAX_NAME} characters that can be printed"
+        found.append(Refusal("name", rule))
+    if not wish.scopes or not set(wish.scopes) <= set(SCOPES):
+        found.append(Refusal("scopes", "must be some of " + ", ".join(SCOPES)))
+    if not set(wish.limits) <= set(LIMITS):
+        found.append(Refusal("limits", "must be some of " + ", ".join(LIMITS)))
+    if any(most < 1 for most in wish.limits.values()):
+        found.append(Refusal("limits", "must be at least 1"))
+    if wish.expires_at is not None and wish.expires_at <= now:
+        found.append(Refusal("expires_at", "must be in the future"))
+    return found
+
+
+def create_within(db: Session, caller: Caller, wish: Wish, now: datetime) -> MadeKey:
+    """Make a key that can do no more than its maker; ForbiddenError for one that can.
+
+    Its limits are the maker's, or lower ones.
+    """
+    for scope in wish.scopes:
+        if scope in SCOPES and scope not in caller.scopes:
+            raise ForbiddenError(scope)
+    limits = dict(wish.limits)
+    for name in LIMITS:
+        most: int | None = getattr(caller.limits, name)
+        if most is not None:
+            limits[name] = min(most, limits.get(name, most))
+    if caller.key_id is None:
+        limits = dict(wish.limits)
+    return create(db, replace(wish, limits=limits), now)
+
+
+def create_for(db: Session, tenant: str, now: datetime) -> str:
+    """Return the id of the tenant of a name, made if there is none."""
+    found = keys.find_tenant(db, tenant)
+    if found is None:
+        found = f"ten_{secrets.token_hex(12)}"
+        keys.insert_tenant(db, found, tenant, now)
+    return found
+
+
+def revoke(db: Session, key_id: str, now: datetime) -> StoredKey:
+    """End a key's validity; a second time changes nothing."""
+    found = keys.get_locked(db, key_id)
+    if found.revoked_at is None:
+        keys.change(db, key_id, revoked_at=now)
+    return keys.get(db, key_id)
+
+
+def bootstrap(db: Session, now: datetime) -> MadeKey | None:
+    """Make the first key, once in the life of a database that has none."""
+    return create(db, Wish("bootstrap"), now) if keys.begin(db) else None
+
+
+def identify(db: Session, token: str) -> StoredKey:
+    """Find the key that a token is; UnknownKeyError where it is none."""
+    mark, _, rest = token.partition("_")
+    number, _, secret = rest.partition("_")
+    if mark != MARK or not number.isalnum() or not number.isascii():
+        raise UnknownKeyError
+    found = keys.identify(db, f"{ID_PREFIXES['key']}_{number[:32]}")
+    if found is None or not compare_digest(found.digest, digest_of(secret)):
+        raise UnknownKeyError
+    return found
+
+
+def caller_of(key: StoredKey, defaults: Limits, now: datetime) -> Caller:
+    """Return who calls by a key; UnknownKeyError where it is valid no more."""
+    has_ended = key.expires_at is not None and key.expires_at <= now
+    if has_ended or key.revoked_at is not None:
+        raise UnknownKeyError
+    most = {name: key.limits.get(name, getattr(defaults, name)) for name in LIMITS}
+    return Caller(key.tenant_id, key.id, frozenset(key.scopes), Limits(**most))
+
+
+def validity(key: StoredKey, now: datetime) -> str:
+    """Say whether a key is valid, and until when."""
+    if key.revoked_at is not None:
+        return f"revoked on {key.revoked_at:%Y-%m-%d}"
+    if key.expires_at is None:
+        return "yes"
+    word = "until" if key.expires_at > now else "expired on"
+    return f"{word} {key.expires_at:%Y-%m-%d}"
+
+
+def note_use(db: Session, key_id: str, now: datetime) -> None:
+    keys.touch(db, key_id, now)
+
+
+def digest_of(secret: str) -> str:
+    """Return a secret's SHA-256: it is random, and so needs no slow hash."""
+    return sha256(secret.encode()).hexdigest()

@@ -1,0 +1,65 @@
+"""Limits of keys: refused before anything is stored. Calls without a key have none.
+
+Two requests at once may pass a limit together by one of each.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.errors import LimitError
+from app.records import Limits
+from app.store import usage
+from app.store.tenancy import caller_of
+from core.errors import Refusal, RefusedError
+
+
+def limits_of(db: Session) -> Limits:
+    caller = caller_of(db)
+    return Limits() if caller is None else caller.limits
+
+
+def check_table(db: Session, n_rows: int, n_columns: int) -> None:
+    """Refuse a table of more rows or columns than the key may send."""
+    limits = limits_of(db)
+    refusals = [
+        Refusal("table", f"must have at most {most} {noun}, the limit of this key")
+        for noun, found, most in (
+            ("rows", n_rows, limits.rows),
+            ("columns", n_columns, limits.columns),
+        )
+        if most is not None and found > most
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def check_spec(db: Session, spec: Mapping[str, Any]) -> None:
+    """Refuse a spec of more rounds than the key may ask for."""
+    most = limits_of(db).rounds
+    rounds = (spec.get("params") or {}).get("rounds", 0)
+    if most is not None and rounds > most:
+        rule = f"must be at most {most}, the limit of this key"
+        raise RefusedError([Refusal("params.rounds", rule)])
+
+
+def check_upload(db: Session, n_bytes: int) -> None:
+    """Refuse a dataset that would make a key's datasets too large together."""
+    most = limits_of(db).dataset_bytes
+    if most is not None and usage.dataset_bytes(db) + n_bytes > most:
+        raise LimitError("dataset_bytes", most)
+
+
+def check_training(db: Session) -> None:
+    """Refuse a training more than a key may have in progress."""
+    most = limits_of(db).trainings
+    if most is not None and usage.count_trainings(db) >= most:
+        raise LimitError("trainings", most)
+
+
+def check_session(db: Session) -> None:
+    """Refuse a session more than a key may have open or waiting."""
+    most = limits_of(db).sessions
+    if most is not None and usage.has_sessions(db, most):
+        raise LimitError("sessions", most)

@@ -1,0 +1,45 @@
+"""Keys and tenants: rows in and out."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.records import DEFAULT_TENANT, StoredKey
+from app.store.rows import StoredRows
+from app.store.tables import keys, tenants
+
+ROWS = StoredRows("key", keys, StoredKey)
+make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
+find, get = ROWS.find, ROWS.get
+get_locked, change = ROWS.get_locked, ROWS.change
+
+
+def identify(db: Session, key_id: str) -> StoredKey | None:
+    """Find a key of whatever tenant: it says which tenant a request belongs to."""
+    found = db.execute(sa.select(*ROWS.columns).where(keys.c.id == key_id)).first()
+    return None if found is None else ROWS.read(found)
+
+
+def touch(db: Session, key_id: str, now: datetime) -> None:
+    """Write that a key was used."""
+    db.execute(keys.update().where(keys.c.id == key_id).values(last_used_at=now))
+
+
+def find_tenant(db: Session, name: str) -> str | None:
+    found: str | None = db.scalar(sa.select(tenants.c.id).where(tenants.c.name == name))
+    return found
+
+
+def insert_tenant(db: Session, tenant_id: str, name: str, now: datetime) -> None:
+    values = {"id": tenant_id, "name": name, "created_at": now}
+    db.execute(tenants.insert(), values | {"is_bootstrapped": True})
+
+
+def begin(db: Session) -> bool:
+    """Take note that the first key is being made; False where it was before."""
+    is_new = sa.and_(tenants.c.id == DEFAULT_TENANT, sa.not_(tenants.c.is_bootstrapped))
+    change = tenants.update().where(is_new).values(is_bootstrapped=True)
+    if db.execute(change.returning(tenants.c.id)).first() is None:
+        return False
+    return db.execute(sa.select(keys.c.id).limit(1)).first() is None

@@ -1,0 +1,215 @@
+"""Tenants see what is theirs and nothing else: by every route, in every statement."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import event
+
+from app.main import create_app
+from app.service import keys
+from app.settings import Settings
+from app.store.engine import transaction
+from app.store.tables import metadata
+from tests.app.clinic import clinic, form, model_json
+from tests.app.jobs import Jobs
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+OWNED = [name for name, table in metadata.tables.items() if "tenant_id" in table.c]
+# Statements on a tenant's tables that are for all tenants, each with its reason.
+FOR_ALL = {
+    r"SELECT keys\.": "A key says which tenant a request belongs to.",
+    r"UPDATE keys SET last_used_at": "It was found by its secret.",
+    r"SELECT trainings\.id .*WHERE trainings\.state = ": "The queue is one.",
+    r"UPDATE trainings SET .*RETURNING": "A worker claims from the queue.",
+    r"SELECT DISTINCT trainings\.tenant_id": "The sweep goes on tenant by tenant.",
+    r"SELECT datasets\.blob": "Orphaned uploads belong to nobody.",
+}
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    return create_app(settings)
+
+
+@pytest.fixture
+def headers(engine: sa.Engine) -> list[dict[str, str]]:
+    """The keys of two tenants."""
+    now, found = datetime.now(UTC), []
+    for name in ("one", "other"):
+        with transaction(engine, None) as db:
+            tenant_id = keys.create_for(db, name, now)
+        with transaction(engine, tenant_id) as db:
+            token = keys.create(db, keys.Wish("k"), now).token
+        found.append({"Authorization": f"Bearer {token}"})
+    return found
+
+
+@pytest.fixture
+def statements(app: FastAPI, client: TestClient) -> Iterator[list[str]]:
+    """What the application sends to its database."""
+    del client  # It has an engine once it is served.
+    sent: list[str] = []
+
+    def note(*args: Any) -> None:
+        sent.append(" ".join(args[2].split()))
+
+    event.listen(app.state.engine, "before_cursor_execute", note)
+    yield sent
+    event.remove(app.state.engine, "before_cursor_execute", note)
+
+
+@pytest.fixture
+def things(
+    client: TestClient,
+    headers: list[dict[str, str]],
+    jobs: Jobs,
+    table: bytes,
+    spec: dict[str, Any],
+) -> dict[str, str]:
+    """One of everything, of the first tenant; its id by how ids begin."""
+    ours = headers[0]
+    dataset = client.post("/datasets", headers=ours, **form(table)).json()["id"]
+    training = client.post(
+        "/train", headers=ours, json={**spec, "dataset_id": dataset}
+    ).json()["id"]
+    jobs.worker().work()
+    model = client.get(f"/train/{training}", headers=ours).json()["model_id"]
+    costs = {"costs": {"age": 2, "chol": 3}}
+    body = {"model": model, "budget": 60, "prices": costs}
+    session = client.post("/predict", headers=ours, json=body).json()["id"]
+    answer = {"answers": [{"feature": "age", "outcome": "value", "value": 44}]}
+    given = client.post(f"/predict/{session}/answers", headers=ours, json=answer)
+    assert given.status_code == 200, given.text
+    key = client.get("/keys", headers=ours).json()["items"][0]["id"]
+    return {
+        "datasets": dataset,
+        "train": training,
+        "models": model,
+        "predict": session,
+        "keys": key,
+    }
+
+
+def routes(app: FastAPI) -> list[tuple[str, str]]:
+    paths = app.openapi()["paths"]
+    return [(method.upper(), path) for path in paths for method in paths[path]]
+
+
+def address_of(path: str, things: dict[str, str]) -> str:
+    noun = path.split("/")[1]
+    return path.replace("{id}", things.get(noun, "none"))
+
+
+def test_another_tenants_ids_are_not_found(
+    app: FastAPI,
+    client: TestClient,
+    headers: list[dict[str, str]],
+    things: dict[str, str],
+) -> None:
+    one, other = headers
+    bodies: dict[str, Any] = {
+        "/predict/{id}/answers": {"answers": []},
+        "/predict/{id}": {"budget": 9},
+    }
+    walked = 0
+    for method, path in routes(app):
+        if "{id}" not in path or path.startswith("/problems"):
+            continue
+        address, body = address_of(path, things), bodies.get(path, {})
+        foreign = client.request(
+            method, address, headers=other, json=None if method == "GET" else body
+        )
+        nothing = client.request(
+            method,
+            path.replace("{id}", "ses_none"),
+            headers=one,
+            json=None if method == "GET" else body,
+        )
+        assert foreign.status_code == nothing.status_code, (method, path)
+        if foreign.status_code != 422:  # The body was looked at first.
+            assert foreign.status_code == 404, (method, path, foreign.text)
+            walked += 1
+    assert walked >= 12
+    for path in ("/datasets", "/train", "/models", "/predict", "/ledger"):
+        assert client.get(path, headers=other).json()["items"] == [], path
+        assert client.get(path, headers=one).json()["items"] != [], path
+
+
+def test_another_tenants_things_are_no_help_in_a_body(
+    client: TestClient,
+    headers: list[dict[str, str]],
+    things: dict[str, str],
+    spec: dict[str, Any],
+) -> None:
+    other = headers[1]
+    order = {**spec, "dataset_id": things["datasets"]}
+
+    trained = client.post("/train", headers=other, json=order)
+    by_id = client.post(
+        "/predict", headers=other, json={"model": things["models"], "budget": 1}
+    )
+    by_name = client.post(
+        "/predict", headers=other, json={"model": "heart", "budget": 1}
+    )
+    pages = [
+        client.get(f"/{noun}?after={things[noun]}", headers=other)
+        for noun in ("datasets", "train", "models", "predict")
+    ]
+
+    assert [trained.status_code, by_id.status_code, by_name.status_code] == [404] * 3
+    assert [one.status_code for one in pages] == [422] * 4
+
+
+def test_tenants_count_versions_of_a_name_by_themselves(
+    client: TestClient, headers: list[dict[str, str]]
+) -> None:
+    model = model_json(clinic(), "clinic")
+
+    versions = [
+        client.post("/models", headers=one, json=model).json()["version"]
+        for one in (*headers, headers[0])
+    ]
+
+    assert versions == [1, 1, 2]
+
+
+def test_every_statement_on_a_tenants_tables_has_a_tenant(
+    app: FastAPI,
+    client: TestClient,
+    headers: list[dict[str, str]],
+    statements: list[str],
+    things: dict[str, str],
+) -> None:
+    """A walk over every route; the exceptions are named above."""
+    for method, path in routes(app):
+        client.request(method, address_of(path, things), headers=headers[0])
+    tables = "|".join(OWNED)
+    about = re.compile(rf"(FROM|UPDATE|INTO|JOIN) ({tables})\b")
+
+    bare = [
+        one
+        for one in statements
+        if about.search(one)
+        and not re.search(r"tenant_id( =|[,)])", one)
+        and not any(re.match(allowed, one) for allowed in FOR_ALL)
+    ]
+
+    assert len(statements) > 50
+    assert bare == []
+
+
+def test_a_transaction_of_no_tenant_sees_nobodys_rows(engine: sa.Engine) -> None:
+    from app.store import models
+
+    with (
+        pytest.raises(AssertionError, match="no tenant"),
+        transaction(engine, None, is_read=True) as db,
+    ):
+        models.find_head(db, "mdl_1")

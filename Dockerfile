@@ -7,7 +7,7 @@ WORKDIR /src
 RUN python -m venv --without-pip /opt/askless
 # The dependencies by themselves: a change of the source does not install them again.
 COPY pyproject.toml requirements.lock ./
-RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > wanted.txt \
+RUN python -c "import tomllib; it = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*it['dependencies'], *it['optional-dependencies']['server'], sep='\n')" > wanted.txt \
  && pip --python /opt/askless/bin/python install --requirement wanted.txt --constraint requirements.lock
 COPY LICENSE ./
 COPY core core

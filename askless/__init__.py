@@ -1,7 +1,8 @@
 """The public face: what users import. Nothing else of this distribution is promised."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from askless.extras import import_whole
 
 if TYPE_CHECKING:
     from askless.client import AsyncClient as AsyncClient
@@ -32,7 +33,7 @@ def __getattr__(name: str) -> Any:
     """Import a name when it is asked for: a client needs none of the estimator's."""
     if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(PLACES[name]), name)
+    return getattr(import_whole(PLACES[name], name), name)
 
 
 def __dir__() -> list[str]:

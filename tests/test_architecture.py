@@ -64,6 +64,8 @@ ARROWS = {
     "core.frames": ("core.arrays", "core.errors", "core.table"),
     "core.predictions": ("core",),
     "askless": ("core.errors", "askless"),
+    # What needs the server's packages is imported by name.
+    "askless.extras": (),
     **dict.fromkeys(CLIENT, CLIENT),
     "askless.estimator": ("core", "app.documents"),
     "askless.models": ("core", "app.documents"),

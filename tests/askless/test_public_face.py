@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from inspect import iscoroutinefunction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
 import askless
 from app.documents import files
@@ -17,7 +20,8 @@ from askless.sessions import AsyncPredictionSession
 from core.errors import RefusedError
 from tests.app.clinic import clinic, model_json
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
 HEAVY = {"numpy", "numba", "sklearn", "fastapi", "sqlalchemy", "pydantic"}
 REPORT = """
 import json, os, sys
@@ -41,7 +45,7 @@ def imported(name: str) -> dict[str, object]:
         capture_output=True,
         env={"PATH": os.environ["PATH"]},
         check=True,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
     )
     found: dict[str, object] = json.loads(report.stdout)
     return found
@@ -73,6 +77,43 @@ def test_client_needs_nothing_of_the_server() -> None:
     assert isinstance(modules, list)
     assert (HEAVY | {"app", "core"}).isdisjoint(modules)
     assert "httpx" in modules
+
+
+def without(modules: set[str], script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process that has not some modules."""
+    hidden = f"import sys; sys.modules.update(dict.fromkeys({modules!r})); "
+    return subprocess.run(
+        [sys.executable, "-c", hidden + script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+
+def test_client_works_without_what_the_server_needs_besides() -> None:
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    extras = pyproject["project"]["optional-dependencies"]["server"]
+    names = {Requirement(one).name for one in extras} - {"typing-extensions"}
+    found = packages_distributions().items()
+    modules = {top for top, dists in found if names & set(dists)}
+
+    client = without(modules, "from askless import Client as C; C('http://a').close()")
+    estimator = without(modules, "from askless import BudgetedBoostingClassifier")
+
+    assert {"numpy", "sklearn", "fastapi", "rich"} <= modules
+    assert client.stderr == ""
+    assert "askless[server]" in estimator.stderr
+
+
+def test_command_without_the_server_says_what_to_install() -> None:
+    ended = without({"typer"}, "from askless.extras import main; main()")
+
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "The command askless needs the package typer. Install all with: "
+        "pip install 'askless[server]'\n"
+    )
 
 
 @pytest.fixture
@@ -140,7 +181,7 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_each_call_of_a_client_is_named_on_the_page() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
     calls = [
         name
         for kind in (AsyncClient, AsyncPredictionSession)

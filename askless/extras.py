@@ -1,0 +1,25 @@
+"""What is there only with the server's packages; the client does without them."""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+INSTALL = "pip install 'askless[server]'"
+
+
+def import_whole(module: str, what: str) -> ModuleType:
+    """Import a module for something; say what to install where packages are missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        rule = f"{what} needs the package {error.name}. Install all with: {INSTALL}"
+        raise ImportError(rule, name=error.name) from error
+
+
+def main() -> None:
+    """Run the command `askless`."""
+    try:
+        run = import_whole("app.cli", "The command askless").main
+    except ImportError as error:
+        sys.exit(str(error))
+    run()

@@ -24,8 +24,7 @@ class Columns(Arrays):
     """How the values of features become standardised columns.
 
     A number is clipped and scaled; a category has a column for each of its codes; a
-    feature of which cells are missing has one that says so. A missing value is 0,
-    which is the mean.
+    feature with missing cells has one that says so. A missing value is 0, the mean.
     """
 
     #: (n_columns,), the feature that each reads
@@ -40,14 +39,16 @@ class Columns(Arrays):
     scales: FloatArray
 
     def lay(self, values: FloatArray) -> FloatArray:
-        """Return rows as columns; (n_rows, n_features) -> (n_rows, n_columns)."""
-        read = values[:, self.feature_idxs]
+        """Return rows as columns; (..., n_features) -> (..., n_columns)."""
+        read = values[..., self.feature_idxs]
         is_missing = np.isnan(read)
         is_code = np.where(is_missing, np.nan, read == self.codes)
         clipped = np.clip(read, self.lows, self.highs)
         laid = np.where(self.codes >= 0, is_code, clipped)
         laid = np.where(self.codes == MISSING_CODE, is_missing, laid)
-        return np.nan_to_num((laid - self.means) / self.scales)
+        laid = np.nan_to_num((laid - self.means) / self.scales)
+        # Of rows that stand alone each in one piece, as a single one is.
+        return np.ascontiguousarray(laid) if values.ndim > 2 else laid
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +65,11 @@ class Trees(Arrays):
         self.__dict__.update(state, served=kernels.ServedTrees(*served))
 
     def logits(self, values: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (n_rows, n_features) -> (n_rows, n_outputs)."""
-        scores = np.tile(self.starts, (values.shape[0], 1))
-        kernels.add_trees(np.ascontiguousarray(values), self.served, scores)
-        return scores
+        """Return the log odds of rows; (..., n_features) -> (..., n_outputs)."""
+        rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
+        scores = np.tile(self.starts, (len(rows), 1))
+        kernels.add_trees(rows, self.served, scores)
+        return scores.reshape(*values.shape[:-1], -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,7 @@ class KernelRidge(Arrays, Derived):
         return waves * (self.stretches[:, None] / self.width)
 
     def logits(self, columns: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (n_rows, n_columns) -> (n_rows, n_outputs)."""
+        """Return the log odds of rows; (..., n_columns) -> (..., n_outputs)."""
         votes = lay_waves(columns, self.waves) @ self.coefficients
         logits: FloatArray = self.slope * votes + self.offsets
         return logits
@@ -125,15 +127,12 @@ def draw_waves(kind: str, n_columns: int, n_waves: int, seed: int) -> FloatArray
 
 
 def lay_waves(columns: Floats, waves: Floats) -> Floats:
-    """Return cosines and sines of rows; (n_rows, 2 * n_waves).
-
-    Of the precision of the columns.
-    """
+    """Return cosines and sines of rows, as precise as these; (..., 2 * n_waves)."""
     angles = columns @ waves
     n_waves = waves.shape[1]
-    laid = np.empty((columns.shape[0], 2 * n_waves), angles.dtype)
-    np.cos(angles, out=laid[:, :n_waves])
-    np.sin(angles, out=laid[:, n_waves:])
+    laid = np.empty((*angles.shape[:-1], 2 * n_waves), angles.dtype)
+    np.cos(angles, out=laid[..., :n_waves])
+    np.sin(angles, out=laid[..., n_waves:])
     laid /= np.sqrt(n_waves, dtype=angles.dtype)
     return laid
 
@@ -148,7 +147,7 @@ class LogisticRidge(Arrays):
     offsets: FloatArray
 
     def logits(self, columns: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (n_rows, n_columns) -> (n_rows, n_outputs)."""
+        """Return the log odds of rows; (..., n_columns) -> (..., n_outputs)."""
         logits: FloatArray = columns @ self.coefficients + self.offsets
         return logits
 
@@ -164,7 +163,7 @@ class Blend(Arrays):
     weights: FloatArray
 
     def logits(self, values: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (n_rows, n_features) -> (n_rows, n_outputs).
+        """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
 
         Even odds where huge numbers, which no training finds, leave none.
         """
@@ -201,18 +200,19 @@ class Panel(Arrays):
     blend: Blend | None = None
 
     def logits(self, values: FloatArray, starts: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (n_rows, n_features) -> (n_rows, n_outputs).
+        """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
 
-        `starts` (n_outputs,) are those of the class shares.
+        `starts` are those of the class shares. Of shape (n_rows, 1, n_features) each
+        row is rounded as if it came alone.
         """
         if self.blend is None:
-            return np.tile(starts, (values.shape[0], 1))
+            return np.tile(starts, (*values.shape[:-1], 1))
         return self.blend.logits(values)
 
 
 @dataclass(frozen=True, eq=False)
 class PanelLadder(Arrays, Derived):
-    """Panels from nothing to the dearest that helps; which comes first is preferred."""
+    """Panels from nothing to the dearest that helps; the first are preferred."""
 
     panels: tuple[Panel, ...]
     #: (n_outputs,), log odds of the class shares
@@ -242,6 +242,14 @@ class PanelLadder(Arrays, Derived):
         for panel, row in zip(self.panels, needs, strict=True):
             row[list(panel.may_lack)] = False
         return needs
+
+    @cached_property
+    def gains(self) -> tuple[FloatArray, FloatArray]:
+        """What each panel gains on the class shares, and what the best of its part."""
+        losses = np.array([panel.loss for panel in self.panels])
+        gains = np.maximum(losses[self.is_for(MAIN)].max() - losses, 0.0)
+        parts = [MAIN] * gains.size if self.route is None else self.route.parts
+        return gains, np.array([gains[self.is_for(one)].max() for one in parts])
 
     def prepare(self) -> None:
         """Compute now what else the first answers would wait for."""

@@ -78,8 +78,20 @@ def possible_values(
     """Return values of a feature between which predictions may differ, ascending.
 
     Of categories and booleans all. Of numbers, where hypotheses vote, one of each
-    segment between their cuts; else `N_VALUES` evenly spaced over the range.
+    segment between their cuts; else `N_VALUES` evenly spaced over the range. An
+    ensemble keeps what was found.
     """
+    kept: dict[tuple[int, bool], FloatArray]
+    kept = ensemble.__dict__.setdefault("possible_values", {})
+    if (feature_idx, has_votes) not in kept:
+        found = find_values(ensemble, feature_idx, has_votes=has_votes)
+        found.flags.writeable = False
+        kept[feature_idx, has_votes] = found
+    return kept[feature_idx, has_votes]
+
+
+def find_values(ensemble: Ensemble, feature_idx: int, *, has_votes: bool) -> FloatArray:
+    """Find what `possible_values` returns."""
     feature = ensemble.catalogue.features[feature_idx]
     if feature.type == "category":
         return np.arange(len(feature.categories), dtype=np.float64)

@@ -24,10 +24,14 @@ def ladder_of(ensemble: Ensemble) -> PanelLadder:
 
 def find_predictor(position: Position) -> int:
     """Return the panel that predicts from what is known."""
-    status = position.case.status
-    ladder = ladder_of(position.ensemble)
-    is_known, is_gone = status == kernels.KNOWN, status == kernels.GONE
-    return ladder.find_panel(is_known, is_gone, find_part(position))
+    if "predictor" not in position.kept:
+        status = position.case.status
+        ladder = ladder_of(position.ensemble)
+        is_known, is_gone = status == kernels.KNOWN, status == kernels.GONE
+        found = ladder.find_panel(is_known, is_gone, find_part(position))
+        position.kept["predictor"] = found
+    number: int = position.kept["predictor"]
+    return number
 
 
 def route_of(position: Position) -> Route | None:
@@ -103,6 +107,10 @@ def price_rests(position: Position, part: int | None = None) -> FloatArray:
     panel can't do without a feature that came back without a value. Without a part it
     is the one that the case is in.
     """
+    part = find_part(position) if part is None else part
+    if f"rests of {part}" in position.kept:
+        rests: FloatArray = position.kept[f"rests of {part}"]
+        return rests
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     n_read, status = ladder.n_read, position.case.status[: ladder.n_read]
     is_open = ladder.members & (status == kernels.OPEN)
@@ -111,8 +119,9 @@ def price_rests(position: Position, part: int | None = None) -> FloatArray:
         its_members = catalogue.group_idxs[:n_read] == group_idx
         amounts += catalogue.fees[group_idx] * is_open[:, its_members].any(axis=1)
     is_out = (ladder.needs & (status == kernels.GONE)).any(axis=1)
-    is_out |= ~ladder.is_for(find_part(position) if part is None else part)
-    return np.where(is_out | (amounts > position.remaining), np.inf, amounts)
+    is_out |= ~ladder.is_for(part) | (amounts > position.remaining)
+    rests = position.kept[f"rests of {part}"] = np.where(is_out, np.inf, amounts)
+    return rests
 
 
 def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing:
@@ -121,13 +130,7 @@ def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing
     The share known is that of what the best panel of its part gains on the class
     shares.
     """
-    ladder = ladder_of(ensemble)
-    losses = np.array([panel.loss for panel in ladder.panels])
-    gains = np.maximum(losses[ladder.is_for(MAIN)].max() - losses, 0.0)
-    route = ladder.route
-    best = gains.max()
-    if route is not None:
-        best = np.array([gains[route.is_for(one)].max() for one in route.parts])
+    gains, best = ladder_of(ensemble).gains
     chances = to_chances(logits)
     first = 1 if logits.shape[-1] == 1 else 0
     return Standing(

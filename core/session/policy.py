@@ -10,9 +10,10 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.votes import raw_votes
+from core.session.answers import take
 from core.session.position import Position
 from core.session.probability import FULL_VOTE, probabilities
-from core.session.state import Aim, State, StopReason
+from core.session.state import Aim, Answer, State, StopReason
 from core.session.stop_rules import is_vote_certain
 from core.session.traces import Traces, make_traces
 from core.session.walks import Cases, Standing, Walks, make_ends, open_session, reveal
@@ -114,6 +115,29 @@ class Policy(ABC):
         """
         del ensemble, aim
         return None
+
+    def suppose(
+        self, position: Position, feature_idx: int, values: FloatArray
+    ) -> FloatArray:
+        """Return the probability of each class after each of some answers alone.
+
+        (n_values, n_classes); the answer is charged as it would be.
+        """
+        return np.array([self.suppose_one(position, feature_idx, v) for v in values])
+
+    def suppose_one(
+        self, position: Position, feature_idx: int, value: float
+    ) -> FloatArray:
+        """Return the probability of each class after one answer; (n_classes,)."""
+        ensemble, answer = position.ensemble, Answer(feature_idx, "value", float(value))
+        supposed = take(ensemble.catalogue, position.state, answer)
+        after = Position.of(ensemble, supposed)
+        if self.has_votes:
+            step = self.find_next(after)
+            is_decided = step.reason == "all_known"
+            state = after.decide(n_draws=step.n_draws, is_decided=is_decided)
+            after = Position.of(ensemble, state)
+        return self.chances(ensemble, self.standing(after))
 
     def n_draws(self, standing: Standing) -> int | None:
         """Return how many draws have voted; None where the vote is no sample."""

@@ -144,13 +144,13 @@ def find_prospect(
     now = policy.chances(ensemble, policy.standing(position))
     class_idx = choose_class(now.tolist())
     tried = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
-    found = [
-        float(chances_after(ensemble, state, feature_idx, value)[class_idx])
-        for value in pick_some(tried)
-    ]
-    if not found or np.ptp(found) <= TIE:
+    if not tried.size:
         return None
-    return Prospect(class_idx, float(now[class_idx]), min(found), max(found))
+    after = policy.suppose(position, feature_idx, pick_some(tried))
+    low, high = after[:, class_idx].min(), after[:, class_idx].max()
+    if high - low <= TIE:
+        return None
+    return Prospect(class_idx, float(now[class_idx]), float(low), float(high))
 
 
 def choose_class(chances: Sequence[float]) -> int:
@@ -158,23 +158,7 @@ def choose_class(chances: Sequence[float]) -> int:
     return 1 if len(chances) == 2 else int(np.argmax(chances))
 
 
-def pick_some(values: FloatArray) -> list[float]:
+def pick_some(values: FloatArray) -> FloatArray:
     """Return `N_TRIED` of the values at most, evenly spaced, both ends among them."""
     places = np.linspace(0, values.size - 1, min(values.size, N_TRIED))
-    picked: list[float] = values[places.round().astype(np.int64)].tolist()
-    return picked
-
-
-def chances_after(
-    ensemble: Ensemble, state: State, feature_idx: int, value: float
-) -> FloatArray:
-    """Probability of each class if this were the answer, charged as it would be."""
-    policy = POLICIES[state.policy]
-    supposed = take(ensemble.catalogue, state, Answer(feature_idx, "value", value))
-    position = Position.of(ensemble, supposed)
-    if policy.has_votes:
-        step = policy.find_next(position)
-        is_decided = step.reason == "all_known"
-        moved = position.decide(n_draws=step.n_draws, is_decided=is_decided)
-        position = Position.of(ensemble, moved)
-    return policy.chances(ensemble, policy.standing(position))
+    return values[places.round().astype(np.int64)]

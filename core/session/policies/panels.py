@@ -10,6 +10,7 @@ from core.model.ensemble import Ensemble
 from core.model.panels import to_chances
 from core.model.routes import MAIN
 from core.model.votes import TIE, argbest
+from core.session.answers import take
 from core.session.branches import Branch, Told, part_branch
 from core.session.ladders import (
     ROUTED,
@@ -23,10 +24,12 @@ from core.session.ladders import (
     find_roots,
     ladder_of,
     price_rests,
+    route_of,
     stand,
 )
 from core.session.policy import Policy, Step
 from core.session.position import Position
+from core.session.state import Answer
 from core.session.traces import Traces, make_traces
 from core.session.walks import Cases, Standing, Walks, make_ends, open_session
 
@@ -115,6 +118,26 @@ class PanelPolicy(Policy):
         """Return the log odds by the preferred panel for what is known."""
         number = find_predictor(position)
         return stand(position.ensemble, find_logits(position), np.array(number))
+
+    def suppose(
+        self, position: Position, feature_idx: int, values: FloatArray
+    ) -> FloatArray:
+        """Return the probability of each class after each of some answers alone.
+
+        What predicts hangs on which features are known, not on their values, except
+        where they are a route's root.
+        """
+        route = route_of(position)
+        if route is not None and feature_idx in route.split.feature_idxs:
+            return super().suppose(position, feature_idx, values)
+        ensemble = position.ensemble
+        answer = Answer(feature_idx, "value", float(values[0]))
+        after = Position.of(ensemble, take(ensemble.catalogue, position.state, answer))
+        rows = np.tile(after.case.values, (values.size, 1, 1))
+        rows[:, 0, feature_idx] = values
+        ladder = ladder_of(ensemble)
+        panel = ladder.panels[find_predictor(after)]
+        return to_chances(panel.logits(rows, ladder.starts)[:, 0])
 
     def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
         """Return the probability of each class; (..., n_classes)."""

@@ -9,10 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.model.hypotheses import Stump
+from core.model.panels import KernelRidge
 from core.session import machine
+from core.session.policies import POLICIES
+from core.session.position import Position
 from core.session.steps import N_TRIED, find_prospect, to_log_odds, trace_answers
 from core.table.catalogue import Catalogue, Feature
-from tests.panels import make_ladder
+from tests.panels import make_ladder, make_route
 from tests.sessions import BUNDLE, begun, observe, observe_all, small_ensemble
 from tests.small import ensemble_of
 
@@ -152,3 +155,35 @@ def test_bundle_has_the_reach_of_the_member_asked():
     ensemble, state = begun([0, 0, 5], None, {0: BUNDLE, 1: BUNDLE})
 
     assert find_prospect(ensemble, state, 0).low < 0.5
+
+
+@pytest.mark.parametrize("is_routed", [False, True])
+def test_panels_suppose_to_the_bit_what_they_say_after_an_answer(is_routed):
+    n_features, random = 12, np.random.default_rng(3)
+    ensemble = small_ensemble([1] * n_features, policy="panels")
+    ladder = make_ladder(ensemble, [range(n_features)])
+    waves = random.normal(size=(60, 1)), np.zeros(1)
+    panels = []
+    for panel in ladder.panels:
+        if panel.blend is not None:
+            stretches = np.ones(len(panel.feature_idxs))
+            kernel = KernelRidge("gauss", 2.0, 5, stretches, *waves, 0.7)
+            weights = np.array([0.5, 1.0, 0.3])
+            ridges = (*panel.blend.ridges, kernel)
+            blend = replace(panel.blend, ridges=ridges, weights=weights)
+            panels.append(replace(panel, blend=blend))
+    ladder = replace(ladder, panels=(*panels, ladder.panels[-1]))
+    ensemble = replace(ensemble, panels=ladder)
+    if is_routed:
+        ladder = make_route(ensemble, 0)
+        route = replace(ladder.route, least_budget=0, up_to=None)
+        ensemble = replace(ensemble, panels=replace(ladder, route=route))
+    state, values = machine.start(ensemble, None), random.normal(size=5)
+
+    for idx in range(n_features - 1):
+        position = Position.of(ensemble, state)
+        supposed = POLICIES["panels"].suppose(position, idx, values)
+        after = [observe(ensemble, state, idx, "value", float(one)) for one in values]
+        told = [chances(ensemble, one) for one in after]
+        assert [tuple(one) for one in supposed.tolist()] == told
+        state = after[0]

@@ -9,7 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from app.documents.catalogue import Micros
 from app.documents.fields import Policy
-from app.documents.shape import StoredShape, read_shape, shape_of
+from app.documents.shape import Many, StoredShape, read_shape, shape_of
 from core.errors import Refusal, RefusedError, describe
 from core.session.certificates import COVERAGES
 from core.session.state import (
@@ -88,6 +88,7 @@ class StateDocument(StoredShape):
     )
     unseen_texts: Texts = Field(default_factory=dict)
     aim: AimShape | None = Field(default=None, exclude_if=lambda one: one is None)
+    told: Many[Many[float]] = Field(default=(), exclude_if=lambda one: not one)
 
 
 def state_to_json(

@@ -130,7 +130,8 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
     if after is state:
         return state
     is_led = state.is_led and is_as_asked(catalogue, state, after)
-    return advance(ensemble, replace(after, is_led=is_led))
+    told = state.told if is_led else ()
+    return advance(ensemble, replace(after, is_led=is_led, told=told))
 
 
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
@@ -144,7 +145,7 @@ def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State
     if budget is not None and budget < state.spent:
         raise RefusedError([Refusal("budget", "must be at least what is spent")])
     is_led = state.is_led and not state.history
-    return advance(ensemble, replace(state, budget=budget, is_led=is_led))
+    return advance(ensemble, replace(state, budget=budget, is_led=is_led, told=()))
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:

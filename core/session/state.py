@@ -124,6 +124,9 @@ class State:
     coverage: float | None = None
     #: what sessions are to reach on average; None: all that the budget pays
     aim: Aim | None = None
+    #: class probabilities before and after each known value and answer, of a session
+    #: that is led; see `core.session.steps.remember`
+    told: tuple[tuple[float, ...], ...] = ()
 
     @cached_property
     def spent(self) -> int:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -63,6 +64,18 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
     share of each, but not their sum. Values known at the start come first, in the
     order of the catalogue; one that was corrected counts from its correction on.
     """
+    if state.is_led and len(state.told) == 1 + count_steps(state):
+        known = [Answer(i, "value", state.values[i]) for i in keep_known(state)]
+        pairs = zip((*known, *state.history), pairwise(state.told), strict=True)
+        return [
+            AnswerStep(
+                one.feature_idx,
+                one.outcome if place >= len(known) else "known",
+                one.value,
+                *chances,
+            )
+            for place, (one, chances) in enumerate(pairs)
+        ]
     steps: list[AnswerStep] = []
     before = machine.forecast(ensemble, open_again(state, ensemble, 0))
     for played, feature_idx, outcome in play_again(ensemble, state):
@@ -79,6 +92,29 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
         )
         before = after
     return steps
+
+
+def count_steps(state: State) -> int:
+    """Return how many steps a session has."""
+    return len(keep_known(state)) + len(state.history)
+
+
+def remember(ensemble: Ensemble, state: State) -> State:
+    """Return the state with what each answer did, told from what was told before.
+
+    Of a session that is led, what it predicts after one more answer is what it would
+    predict if it were played again. Others are played again each time.
+    """
+    n_steps = count_steps(state)
+    if not state.is_led or len(state.told) == 1 + n_steps:
+        return state
+    told = state.told
+    if len(told) == n_steps and not state.is_ended:
+        told = (*told, machine.forecast(ensemble, state).probabilities)
+    else:
+        steps = trace_answers(ensemble, replace(state, told=()))
+        told = (steps[0].before, *(one.after for one in steps))
+    return Position.of(ensemble, state).decide(told=told)
 
 
 def play_again(

@@ -1,10 +1,12 @@
 """What answers did and may do, in words and over HTTP."""
 
 import io
+import json
 import re
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 from rich.console import Console
 
 from app.terminal.transcript import say_end, say_question, say_standing
@@ -134,3 +136,18 @@ def test_service_tells_the_steps_and_the_prospect(start, answer):
     prospect = after["question"]["prospect"]
     assert prospect["low"] < prospect["now"] < prospect["high"]
     assert f"the chance of {prospect['display']}" in after["question"]["why"]
+
+
+def test_session_stored_before_steps_were_tells_the_same(start, answer, client, engine):
+    session = start(60.0, known={"sex": "male"})
+    after = answer(session, (session["question"]["feature"], 63))
+    with engine.begin() as connection:
+        stored = connection.scalar(sa.text("SELECT document FROM sessions"))
+        document = json.loads(stored)
+        assert len(document.pop("told")) == 3
+        change = sa.text("UPDATE sessions SET document = :document")
+        connection.execute(change, {"document": json.dumps(document)})
+
+    again = client.get(f"/predict/{session['id']}")
+
+    assert again.content == after.content

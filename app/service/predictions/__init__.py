@@ -31,6 +31,7 @@ from core.model.model import Model
 from core.session import machine
 from core.session.policies import check_policy
 from core.session.state import Answer, Charge, State, StopRule
+from core.session.steps import remember
 
 
 class SessionCall(NamedTuple):
@@ -79,6 +80,7 @@ def start(
     asked = wanted.budget, seed, known, wanted.policy, wanted.stop.to(StopRule)
     aim = check_wish(wanted.aim, model.ensemble, wanted.policy)
     state = machine.start(model.ensemble, *asked, coverage=wanted.coverage, aim=aim)
+    state = remember(model.ensemble, state)
     session = PredictSession(
         id=sessions.make_id(),
         model_id=choice.model_id,
@@ -275,7 +277,9 @@ def charge_all(
 
 
 def save(db: Session, opened: OpenSession, now: datetime) -> OpenSession:
-    catalogue = opened.model.ensemble.catalogue
+    ensemble = opened.model.ensemble
+    catalogue = ensemble.catalogue
+    opened = replace(opened, state=remember(ensemble, opened.state))
     saved = sessions.save(
         db,
         opened.session.id,

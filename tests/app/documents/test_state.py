@@ -17,6 +17,7 @@ from core.errors import RefusedError
 from core.model.model import Model
 from core.session import machine
 from core.session.state import StopRule
+from core.session.steps import remember
 from tests import strategies
 from tests.cascades import answer, cascades
 from tests.documents import through_json
@@ -30,11 +31,13 @@ def test_state_survives_the_round_trip(trained_model, policy):
     state = machine.start(ensemble, 9_000_000, 5, {0: 1.5}, policy, stop)
     if state.next_feature_idx is not None:
         state = observe(ensemble, state, state.next_feature_idx, "ordered")
+    state = remember(ensemble, state)
 
     document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
     back = state_from_json(document, ensemble.catalogue)
 
     assert repr(back) == repr(state)
+    assert back.told
 
 
 def test_fresh_unlimited_state_survives(trained_model):

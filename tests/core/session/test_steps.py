@@ -13,7 +13,14 @@ from core.model.panels import KernelRidge
 from core.session import machine
 from core.session.policies import POLICIES
 from core.session.position import Position
-from core.session.steps import N_TRIED, find_prospect, to_log_odds, trace_answers
+from core.session.state import Answer
+from core.session.steps import (
+    N_TRIED,
+    find_prospect,
+    remember,
+    to_log_odds,
+    trace_answers,
+)
 from core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder, make_route
 from tests.sessions import BUNDLE, begun, observe, observe_all, small_ensemble
@@ -43,6 +50,51 @@ def test_each_step_is_what_the_session_said_before_and_after(policy, answers):
 
     assert [one.before for one in steps] == said[:-1]
     assert [one.after for one in steps] == said[1:]
+
+
+@pytest.mark.parametrize("policy", ["ordered", "sample", "panels"])
+@settings(max_examples=20)
+@given(
+    outcomes=st.lists(
+        st.sampled_from(["zero", "one", "ordered", "refused", "other", "both", "stop"]),
+        max_size=5,
+    ),
+    n_known=st.integers(0, 2),
+)
+def test_steps_that_are_remembered_are_those_of_the_session_played_again(
+    policy, outcomes, n_known
+):
+    ensemble = small_ensemble([1, 2, 3, 4, 5], policy="ordered")
+    ensemble = replace(ensemble, panels=make_ladder(ensemble, [(1, 2, 0, 4, 3)]))
+    known = dict.fromkeys(range(n_known), 1.0)
+    state = machine.start(ensemble, 11_000_000, 7, known, policy)
+
+    for outcome in outcomes:
+        state = move(ensemble, remember(ensemble, state), outcome)
+
+    state = remember(ensemble, state)
+    again = trace_answers(ensemble, replace(state, told=()))
+    assert trace_answers(ensemble, state) == again
+    assert len(state.told) == (1 + len(again) if state.is_led else 0)
+
+
+def move(ensemble, state, outcome):
+    """What was asked is answered, or something else happens."""
+    idx = state.next_feature_idx
+    if outcome == "stop":
+        return machine.stop(state)
+    if state.pending:
+        return observe(ensemble, state, state.pending[0], "value", 1.0)
+    if idx is None:
+        return state
+    if outcome == "other":
+        return machine.change_budget(ensemble, state, None)
+    if outcome == "both":
+        others = [i for i, had in enumerate(state.outcomes) if had is None]
+        answers = [Answer(i, "refused") for i in others[:2]]
+        return machine.observe(ensemble, state, answers)
+    value = {"zero": 0.0, "one": 1.0}.get(outcome)
+    return observe(ensemble, state, idx, outcome if value is None else "value", value)
 
 
 def test_log_odds_of_steps_add_up():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import sqlalchemy as sa
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from app.cli.options import errors, output
 from app.service import keys as service
@@ -21,6 +21,7 @@ commands = typer.Typer(
     help="Make, list and revoke the keys that callers of the service need.",
 )
 FIRST = "default"
+COLUMNS = ("name", "last used", "valid", "scopes")
 Tenant = Annotated[
     str, typer.Option("--tenant", help="Whose: the name of a tenant.", metavar="NAME")
 ]
@@ -67,7 +68,8 @@ def create(
 @commands.command("list")
 def show(tenant: Tenant = FIRST) -> None:
     """List a tenant's keys, newest first, without their secrets."""
-    table = Table("key", "name", "made", "last used", "valid", "scopes")
+    # An id must be whole, to be copied.
+    table = Table(Column("key", no_wrap=True, min_width=28), *COLUMNS)
     now = datetime.now(UTC)
     with database() as engine:
         tenant_id = find_tenant(engine, tenant)
@@ -80,7 +82,6 @@ def show(tenant: Tenant = FIRST) -> None:
                 table.add_row(
                     one.id,
                     one.name,
-                    f"{one.created_at:%Y-%m-%d}",
                     "never" if used is None else f"{used:%Y-%m-%d %H:%M}",
                     service.validity(one, now),
                     "all" if one.scopes == service.SCOPES else " ".join(one.scopes),

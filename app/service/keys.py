@@ -89,13 +89,11 @@ def create_within(db: Session, caller: Caller, wish: Wish, now: datetime) -> Mad
     for scope in wish.scopes:
         if scope in SCOPES and scope not in caller.scopes:
             raise ForbiddenError(scope)
+    # The maker's own: what the settings say holds for both, as it is then.
+    own = {} if caller.key_id is None else keys.get(db, caller.key_id).limits
     limits = dict(wish.limits)
-    for name in LIMITS:
-        most: int | None = getattr(caller.limits, name)
-        if most is not None:
-            limits[name] = min(most, limits.get(name, most))
-    if caller.key_id is None:
-        limits = dict(wish.limits)
+    for name, most in own.items():
+        limits[name] = min(most, limits.get(name, most))
     return create(db, replace(wish, limits=limits), now)
 
 

@@ -1,0 +1,66 @@
+"""`askless keys`: what an operator does at the database itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.app.conftest import Finished
+
+Run = Callable[..., Finished]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
+
+
+def test_a_key_is_made_listed_and_revoked(run: Run) -> None:
+    made = run("keys", "create", "clinic", "--tenant", "lab", "--days", 9)
+    key = "key_" + made.out.split("_")[1]
+
+    listed = run("keys", "list", "--tenant", "lab")
+    revoked = run("keys", "revoke", key, "--tenant", "lab")
+    after = run("keys", "list", "--tenant", "lab")
+
+    assert made.out.startswith("askl_")
+    assert made.out.count("\n") == 1, "the key alone, to be piped"
+    assert key in listed.out
+    assert "all" in listed.out
+    assert made.out.strip() not in listed.out
+    assert f"{key} is revoked" in revoked.out
+    assert "revoked" in after.out
+
+
+def test_keys_of_another_tenant_are_not_seen(run: Run) -> None:
+    run("keys", "create", "clinic", "--tenant", "lab")
+    made = run("keys", "create", "night")
+    key = "key_" + made.out.split("_")[1]
+
+    assert key not in run("keys", "list", "--tenant", "lab").out
+    refused = run("keys", "revoke", key, "--tenant", "lab")
+    assert (refused.code, refused.out) == (2, "")
+    assert "must be a key of this tenant" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        (("create", ""), "name"),
+        (("create", "a\nb"), "name"),
+        (("create", "a", "--scope", "predict"), "scopes"),
+        (("create", "a", "--limit", "rows"), "--limit"),
+        (("create", "a", "--limit", "rows=-1"), "--limit"),
+        (("create", "a", "--limit", "rows=0"), "limits"),
+        (("create", "a", "--limit", "cells=3"), "limits"),
+        (("list", "--tenant", "nobody"), "--tenant"),
+        (("revoke", "key_none"), "KEY"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(
+    run: Run, words: tuple[str, ...], field: str
+) -> None:
+    refused = run("keys", *words)
+
+    assert refused.code == 2
+    assert f"refused {field}:" in refused.err

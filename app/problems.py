@@ -118,6 +118,16 @@ KINDS = {
         "The training's workers died",
         "As many workers as are allowed were lost while they ran this training.",
     ),
+    "out-of-memory": Kind(
+        500,
+        "The training needed too much memory",
+        "It passed the bound that the operator sets, or what the machine has.",
+    ),
+    "time-limit": Kind(
+        500,
+        "The training took too long",
+        "The operator sets how long a training may take.",
+    ),
     "training-failed": Kind(
         500, "The training failed", "`detail` and `errors` say why."
     ),

@@ -40,7 +40,7 @@ class Settings(BaseSettings):
         default=2_000_000, ge=1, description="Largest other request body accepted."
     )
     heartbeat_timeout_s: float = Field(
-        default=30.0,
+        default=20.0,
         gt=0,
         le=86_400,
         description="Silence after which a worker counts as lost.",
@@ -53,6 +53,17 @@ class Settings(BaseSettings):
     )
     max_attempts: int = Field(
         default=3, ge=1, description="Workers a training may lose before it fails."
+    )
+    max_training_s: float = Field(
+        default=24 * 3600.0,
+        gt=0,
+        le=366 * 24 * 3600.0,
+        description="Time from a training's start after which it fails.",
+    )
+    max_training_bytes: int | None = Field(
+        default=None,
+        ge=1,
+        description="Most memory a training may take; by default what there is.",
     )
     max_refits: int = Field(
         default=16,

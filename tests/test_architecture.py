@@ -171,6 +171,7 @@ ARROWS = {
     ),
     "app.worker": (
         *LEAVES,
+        "app.worker",
         "app.settings",
         "app.service",
         "app.store.engine",
@@ -218,7 +219,7 @@ SHARED: dict[str, set[str]] = {
     "app.http": {
         *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "watch"),
     },
-    "app.service": {"limits", "loaded"},
+    "app.service": {"limits", "loaded", "queue"},
     "app.store": {"engine", "tables", "tenancy", "rows", "blobs"},
 }
 

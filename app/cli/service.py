@@ -1,11 +1,8 @@
 """Commands of the service: demo, serve, worker, migrate, compile-kernels."""
 
 import errno
-import os
-import signal
 import socket
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -61,9 +58,7 @@ def work(
 
     with opened() as settings:
         logs.configure()
-        if with_parent:
-            end_with_parent()
-        worker.run(settings)
+        worker.run(settings, sys.stdin.fileno() if with_parent else None)
 
 
 def migrate(
@@ -162,15 +157,3 @@ def show_first_key(settings: Settings) -> None:
     if made is not None:
         output.print("The first key, shown this once; askless keys create makes more:")
         typer.echo(made.token)
-
-
-def end_with_parent() -> None:
-    """Send this process SIGTERM once its standard input is closed."""
-
-    def wait() -> None:
-        # Not through sys.stdin, whose lock would break the interpreter's exit.
-        while os.read(sys.stdin.fileno(), 4096):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, name="parent", daemon=True).start()

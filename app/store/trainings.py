@@ -88,6 +88,12 @@ def silent_tenants(db: Session, timeout_s: float) -> list[str]:
     return list(db.scalars(wanted.distinct()))
 
 
+def is_overdue(db: Session, claimed: StoredTraining, most_s: float) -> bool:
+    """Whether a training has been under way for longer than it may."""
+    is_it = trainings.c.id == claimed.id
+    return ROWS.has_any(db, is_it, trainings.c.started_at < clock(db, most_s))
+
+
 def lock_silent(db: Session, timeout_s: float) -> list[StoredTraining]:
     """Lock a tenant's trainings of silent workers, but for those others lock."""
     wanted = ROWS.wanted.where(is_silent(db, timeout_s))

@@ -16,12 +16,13 @@ from app.documents.spec import read_spec
 from app.documents.text import parse_spec
 from app.ingest import read_columns
 from app.records import StoredTraining, TrainingEvent
-from app.service import attempts, datasets, trainings
+from app.service import attempts, datasets, queue, trainings
 from app.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
 from app.store.tables import checkpoints
-from app.worker import Worker
+from app.worker.computing import Computer
+from app.worker.watching import Worker
 from core.pipeline.check import check_training
 from core.pipeline.train import train
 from tests.app.tenants import transaction
@@ -59,6 +60,29 @@ def undisturbed(table: bytes, spec: Spec) -> str:
     return model_text(finish(train(check_training(columns, wanted), wanted)))
 
 
+@dataclass
+class Here:
+    """Makes attempts at once, in the process of the test."""
+
+    computer: Computer
+    outcome: str | None = None
+
+    def revive(self) -> bool:
+        return True
+
+    def begin(self, training: StoredTraining) -> None:
+        self.outcome = self.computer.work(training)
+
+    def find_outcome(self) -> str | None:
+        return self.outcome
+
+    def ask_to_stop(self) -> None:
+        self.computer.stop.set()
+
+    def kill(self) -> None: ...
+    def end(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Jobs:
     """A database with its uploads, and short ways to use them."""
@@ -76,12 +100,11 @@ class Jobs:
             return trainings.start(db, order, dataset.id, now())
 
     def worker(self, **settings: Any) -> Worker:
-        return Worker(
-            self.settings.model_copy(update=settings),
-            self.engine,
-            self.blobs,
-            threading.Event(),
-        )
+        """A worker that makes its attempts in this process."""
+        own = self.settings.model_copy(update=settings)
+        stop = threading.Event()
+        here = Here(Computer(own, self.engine, self.blobs, stop))
+        return Worker(own, self.engine, here, threading.Event())
 
     def get(self, training_id: str) -> StoredTraining:
         with transaction(self.engine, is_read=True) as db:
@@ -112,7 +135,7 @@ class Jobs:
     def begin(self, training_id: str, attempt: int) -> attempts.Run:
         """Claim an attempt as a worker does, and load its work."""
         with transaction(self.engine) as db:
-            claimed = attempts.claim(db, "wrk_test", now())
+            claimed = queue.claim(db, "wrk_test", now())
             assert claimed is not None
             assert (claimed.id, claimed.attempt) == (training_id, attempt)
             blob = attempts.find_blob(db, claimed)
@@ -137,7 +160,7 @@ class Jobs:
     def sweep(self, max_attempts: int = 3) -> list[tuple[str, str]]:
         """Sweep as if every worker had been silent for long."""
         with transaction(self.engine) as db:
-            return attempts.sweep(db, -3600.0, max_attempts, now())
+            return queue.sweep(db, -3600.0, max_attempts, now())
 
 
 def now() -> datetime:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.records import LedgerEntry, PredictSession
-from app.service import attempts
+from app.service import queue
 from app.store import ledger, models, sessions
 from app.store.engine import create_engine
 from app.store.migrate import config, is_current, migrate
@@ -73,8 +73,8 @@ def test_trainings_of_the_old_queue_go_on(empty_url: str, is_shared: bool) -> No
 
     migrate(empty_url)
     with transaction(engine) as db:
-        lost = attempts.sweep(db, 30.0, 3, NOW)
-        claimed = [attempts.claim(db, "wrk_new", NOW) for _ in range(3)]
+        lost = queue.sweep(db, 30.0, 3, NOW)
+        claimed = [queue.claim(db, "wrk_new", NOW) for _ in range(3)]
         schemas = sa.inspect(db.connection()).get_schema_names()
     engine.dispose()
 

@@ -18,11 +18,12 @@ from sqlalchemy.exc import IntegrityError
 from app.documents.text import parse_spec
 from app.errors import ConflictError, NotFoundError, SupersededError
 from app.records import StoredTraining
-from app.service import attempts, datasets, trainings
+from app.service import attempts, datasets, queue, trainings
 from app.store.blobs import Blobs
 from app.store.tables import datasets as dataset_rows
 from app.store.tables import models as model_rows
 from app.store.tables import trainings as training_rows
+from app.worker.errands import Errands
 from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.progress import Training
@@ -153,11 +154,11 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         attempts.save(db, claimed, model, now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        attempts.fail(db, claimed, attempts.internal(), now())
+        queue.fail(db, claimed, queue.internal(), now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        attempts.release(db, claimed, now())
+        queue.release(db, claimed, now())
     with transaction(jobs.engine) as db:
-        assert not attempts.beat(db, claimed)
+        assert not queue.beat(db, claimed)
 
     assert jobs.get(training.id).state == "running"
     assert count(jobs, model_rows) == 0
@@ -183,7 +184,7 @@ def test_workers_that_claim_at_once_get_a_training_each(
         claimed = []
         while True:
             with transaction(jobs.engine) as db:
-                found = attempts.claim(db, f"wrk_{number}", now())
+                found = queue.claim(db, f"wrk_{number}", now())
             if found is None:
                 return claimed
             claimed.append(found.id)
@@ -290,10 +291,10 @@ def test_training_that_has_ended_is_not_cancelled(
 def test_released_training_goes_on_where_it_was(jobs: Jobs) -> None:
     table, spec = noisy_table(), noisy_spec(30)
     training = jobs.start(table, spec)
-    worker = jobs.worker()
-    worker.stop.set()
+    stopping = jobs.worker()
+    stopping.attempts.ask_to_stop()
 
-    assert worker.work() == "released"
+    assert stopping.work() == "released"
     assert jobs.get(training.id).state == "queued"
     assert jobs.worker().work() == "succeeded"
 
@@ -303,7 +304,7 @@ def test_released_training_goes_on_where_it_was(jobs: Jobs) -> None:
 def test_releasing_is_no_loss_of_a_worker(jobs: Jobs) -> None:
     jobs.start(noisy_table(), noisy_spec(30))
     stopping = jobs.worker()
-    stopping.stop.set()
+    stopping.attempts.ask_to_stop()
     for _ in range(5):
         assert stopping.work() == "released"
 
@@ -331,10 +332,10 @@ def test_live_worker_is_not_swept_whatever_its_clock_says(
     jobs.start(table, spec)
 
     with transaction(jobs.engine) as db:
-        assert attempts.claim(db, "wrk_slow", now() - timedelta(days=1))
+        assert queue.claim(db, "wrk_slow", now() - timedelta(days=1))
 
     with transaction(jobs.engine) as db:
-        assert attempts.sweep(db, 30.0, 3, now() + timedelta(days=1)) == []
+        assert queue.sweep(db, 30.0, 3, now() + timedelta(days=1)) == []
 
 
 def test_cancelling_training_of_a_lost_worker_is_cancelled(
@@ -394,7 +395,9 @@ def test_only_the_blobs_own_absence_is_a_lost_dataset(
     jobs: Jobs, training: StoredTraining
 ) -> None:
     worker = jobs.worker()
-    worker.blobs = BrokenBlobs(jobs.settings.blobs_url, FileNotFoundError("model.so"))
+    worker.attempts.computer.blobs = BrokenBlobs(
+        jobs.settings.blobs_url, FileNotFoundError("model.so")
+    )
 
     assert worker.work() == "failed"
 
@@ -439,7 +442,9 @@ def test_unforeseen_failure_tells_its_reason_to_the_log_alone(
 ) -> None:
     training = jobs.start(table, spec)
     worker = jobs.worker()
-    worker.blobs = BrokenBlobs(jobs.settings.blobs_url, RuntimeError("secret"))
+    worker.attempts.computer.blobs = BrokenBlobs(
+        jobs.settings.blobs_url, RuntimeError("secret")
+    )
 
     assert worker.work() == "failed"
 
@@ -547,7 +552,7 @@ def test_orphaned_uploads_are_removed_once_they_are_old(
     for name in ("dat_orphan", training.dataset_id or ""):
         os.utime(f"{jobs.blobs.root}/{name}", (1, 1))
 
-    jobs.worker().remove_orphans()
+    Errands(jobs.engine, jobs.blobs).remove_orphans()
 
     left = set(jobs.blobs.names(before=datetime.max.replace(tzinfo=UTC)))
     assert left == {training.dataset_id, "dat_fresh"}

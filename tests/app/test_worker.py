@@ -35,7 +35,8 @@ def expected() -> str:
 
 
 def run_logged(settings: Settings, log: Path) -> None:
-    """Be a worker whose log is a file."""
+    """Be a worker whose log is a file, and whose group is its children."""
+    os.setpgrp()
     with log.open("w") as stream:
         os.dup2(stream.fileno(), sys.stderr.fileno())
     run(settings)
@@ -61,11 +62,19 @@ class Process:
                 return str(line["holder"])
         return None
 
+    @property
+    def child(self) -> int:
+        """The process that computes."""
+        pids = [one["pid"] for one in self.lines() if one["event"] == "child.ready"]
+        return int(pids[-1])
+
     def send(self, number: signal.Signals) -> None:
-        os.kill(self.process.pid, number)
+        """Send a signal to the worker and its children."""
+        os.killpg(self.process.pid, number)
 
     def kill(self) -> None:
-        self.process.kill()
+        with suppress(ProcessLookupError):
+            self.send(signal.SIGKILL)
         self.process.join()
 
 
@@ -211,3 +220,61 @@ def test_training_that_kills_three_workers_fails(jobs: Jobs, launch: Launch) -> 
     assert error["type"] == "/problems/worker-lost"
     (last,) = workers
     assert last.process.is_alive()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, which has not ended."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_death_of_the_process_that_computes_is_told_at_once(
+    jobs: Jobs, launch: Launch
+) -> None:
+    (worker,) = launch(heartbeat_timeout_s=3600.0)
+    training = jobs.start(TABLE, SPEC)
+    wait_for_share(jobs, training.id, 0.01)
+
+    os.kill(worker.child, signal.SIGSEGV)
+    wait(lambda: jobs.get(training.id).attempt == 2)
+
+    assert [one.type for one in jobs.events(training.id)].count("lost") == 1
+    # A worker that dies takes it along.
+    wait(lambda: worker.events().count("child.ready") == 2)
+    os.kill(worker.process.pid, signal.SIGKILL)
+    wait(lambda: not is_alive(worker.child))
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_worker_outlives_a_training_that_takes_too_much_memory(
+    jobs: Jobs, launch: Launch
+) -> None:
+    launch(max_training_bytes=8_000_000)
+    large = jobs.start(noisy_table(20_000), SPEC)
+    small = jobs.start(TABLE, noisy_spec(5))
+
+    wait_for_state(jobs, small.id, "succeeded")
+
+    ended = jobs.get(large.id)
+    assert (ended.state, ended.attempt) == ("failed", 1)
+    assert ended.error is not None
+    assert ended.error["type"] == "/problems/out-of-memory"
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_long_computation_is_ended_in_its_midst(jobs: Jobs, launch: Launch) -> None:
+    (worker,) = launch(max_training_s=1.0, heartbeat_timeout_s=0.5)
+    # As a fit that goes on for ever: the process that computes lets nothing be heard.
+    os.kill(worker.child, signal.SIGSTOP)
+
+    training = jobs.start(TABLE, SPEC)
+    wait_for_state(jobs, training.id, "failed")
+
+    ended = jobs.get(training.id)
+    # Its worker was not thought dead.
+    assert ended.attempt == 1
+    assert ended.error is not None
+    assert ended.error["type"] == "/problems/time-limit"

@@ -1,0 +1,55 @@
+"""The worker process: one thread that watches the queue, and two children.
+
+One child computes, the other runs errands. Neither can hold up a heartbeat, and the
+death of either is told at once. One thread alone, so that it may fork at any time.
+"""
+
+import os
+import signal
+import threading
+from multiprocessing.connection import wait
+
+from app.logs import configure, log
+from app.settings import Settings
+from app.store.engine import create_engine
+from app.worker.child import Child
+from app.worker.chores import Chore
+from app.worker.errands import start_errands
+from app.worker.watching import Worker
+
+POLLING_S = 0.25
+
+
+def run(settings: Settings, parent: int | None = None) -> None:
+    """Work until SIGTERM or SIGINT, then hand back what is not finished.
+
+    The end of the file `parent`, which is open, says the same.
+    """
+    configure()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    engine = create_engine(settings.url)
+    # Connections are no one's to share with a child.
+    child = Child(settings, engine.dispose)
+    worker = Worker(settings, engine, child, stop)
+    errands = start_errands(settings)
+    chores = [
+        Chore(worker.work, 0.0),
+        Chore(worker.keep_house, settings.heartbeat_timeout_s / 4),
+    ]
+    while not worker.is_done:
+        for chore in chores:
+            chore.act_when_due()
+        if not errands.is_alive():
+            engine.dispose()
+            errands = start_errands(settings)
+        child.wait(POLLING_S, [] if parent is None else [parent])
+        if parent is not None and wait([parent], 0) and not os.read(parent, 4096):
+            parent = None
+            stop.set()
+    child.end()
+    errands.terminate()
+    errands.join()
+    engine.dispose()
+    log("worker.stopped", holder=worker.holder)

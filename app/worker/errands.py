@@ -1,0 +1,56 @@
+"""What workers do beside trainings, in a process of its own, for it may wait long."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.logs import log
+from app.service import datasets
+from app.settings import Settings
+from app.store.blobs import Blobs
+from app.store.engine import create_engine, transaction
+from app.worker.child import FORK, live_as_child
+from app.worker.chores import Chore
+from app.worker.computing import now
+
+TURN_S = 1.0
+ORPHANS_EVERY_S = 600.0
+# An upload in progress has a blob and no row yet.
+ORPHAN_AGE = timedelta(hours=6)
+
+
+def run_errands(settings: Settings) -> None:
+    """Be the child that runs errands, until the worker ends."""
+    stop = live_as_child()
+    errands = Errands(create_engine(settings.url), Blobs(settings.blobs_url))
+    chores = [Chore(errands.remove_orphans, ORPHANS_EVERY_S)]
+    while not stop.is_set():
+        for chore in chores:
+            chore.act_when_due()
+        stop.wait(TURN_S)
+
+
+def start_errands(settings: Settings) -> Any:
+    process = FORK.Process(target=run_errands, args=(settings,), name="errands")
+    process.start()
+    return process
+
+
+@dataclass
+class Errands:
+    """What errands need."""
+
+    engine: sa.Engine
+    blobs: Blobs
+
+    def remove_orphans(self) -> None:
+        """Remove the uploads that a crash has left without a row."""
+        names = list(self.blobs.names(before=now() - ORPHAN_AGE))
+        with transaction(self.engine, None, is_read=True) as db:
+            named = datasets.named_blobs(db, names)
+        for name in names:
+            if name not in named:
+                self.blobs.remove(name)
+                log("blob.removed", blob=name)

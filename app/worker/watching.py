@@ -1,0 +1,173 @@
+"""A worker's eye on the queue: claims a training, and sees it come to an end."""
+
+import secrets
+import threading
+from dataclasses import dataclass, field
+from logging import INFO, WARNING
+from time import monotonic
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+
+from app.errors import SupersededError
+from app.logs import log
+from app.records import StoredTraining
+from app.service import queue
+from app.settings import Settings
+from app.store.engine import transaction
+from app.worker.child import ChildLostError
+from app.worker.computing import now
+
+# For the step in progress to end, once the worker was told to.
+GRACE_S = 15.0
+FINE = ("succeeded", "cancelled", "released")
+
+
+class Attempts(Protocol):
+    """Who makes attempts: a process, but for tests."""
+
+    def revive(self) -> bool: ...
+    def begin(self, training: StoredTraining) -> None: ...
+    def find_outcome(self) -> str | None: ...
+    def ask_to_stop(self) -> None: ...
+    def kill(self) -> None: ...
+    def end(self) -> None: ...
+
+
+@dataclass
+class HeldTraining:
+    """A training that this worker has claimed, and since when."""
+
+    training: StoredTraining
+    began: float = field(default_factory=monotonic)
+    #: why its process was killed, where that ends the training
+    problem: dict[str, Any] | None = None
+    #: heartbeats that found another attempt under way
+    n_misses: int = 0
+
+
+@dataclass
+class Worker:
+    """What one worker has, and the training that it holds."""
+
+    settings: Settings
+    engine: sa.Engine
+    attempts: Attempts
+    stop: threading.Event
+    holder: str = field(default_factory=lambda: f"wrk_{secrets.token_hex(12)}")
+    held: HeldTraining | None = None
+    is_told: bool = False
+    stopped: float | None = None
+
+    def work(self) -> str | None:
+        """Claim a training where none is held; return what became of it, once ended."""
+        if self.held is None and not (self.is_ready() and self.claim()):
+            return None
+        assert self.held is not None
+        try:
+            outcome = self.attempts.find_outcome()
+        except ChildLostError as lost:
+            outcome = self.bury(self.held, lost)
+            self.attempts.end()
+        if outcome is not None:
+            self.let_go(self.held, outcome)
+        return outcome
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the worker was told to stop, and has; hurries what it holds."""
+        if not self.stop.is_set():
+            return False
+        if self.stopped is None:
+            self.stopped = monotonic()
+            log("worker.stopping", holder=self.holder)
+            if self.held is not None:
+                self.attempts.ask_to_stop()
+        if self.held is not None and monotonic() > self.stopped + GRACE_S:
+            self.attempts.kill()
+        return self.held is None
+
+    def is_ready(self) -> bool:
+        """Whether an attempt can begin; starts the process that makes it."""
+        if self.stop.is_set():
+            return False
+        try:
+            is_ready = self.attempts.revive()
+        except ChildLostError:
+            self.attempts.end()
+            raise
+        if is_ready and not self.is_told:
+            self.is_told = True
+            log("worker.ready", holder=self.holder)
+        return is_ready
+
+    def claim(self) -> bool:
+        """Begin an attempt at the next training; False where none is queued."""
+        with transaction(self.engine, None, is_read=True) as db:
+            if not queue.is_any_queued(db):
+                return False
+        with transaction(self.engine, None) as db:
+            training = queue.claim(db, self.holder, now())
+        if training is None:
+            return False
+        self.held = HeldTraining(training)
+        log("training.running", training_id=training.id, attempt=training.attempt)
+        self.attempts.begin(training)
+        return True
+
+    def bury(self, held: HeldTraining, lost: ChildLostError) -> str:
+        """Write what follows from the death of the process of an attempt."""
+        most, training = self.settings.max_training_bytes, held.training
+        if lost.is_out_of_memory and held.problem is None:
+            held.problem = queue.out_of_memory(most)
+        try:
+            with transaction(self.engine, training.tenant_id) as db:
+                if held.problem is not None:
+                    queue.fail(db, training, held.problem, now())
+                    return "failed"
+                if self.stop.is_set():
+                    queue.release(db, training, now())
+                    return "released"
+                queue.lose(db, training, self.settings.max_attempts, now())
+                return "lost"
+        except SupersededError:
+            return "superseded"
+
+    def let_go(self, held: HeldTraining, outcome: str) -> None:
+        self.held = None
+        level = INFO if outcome in FINE else WARNING
+        log(
+            f"training.{outcome}",
+            level,
+            training_id=held.training.id,
+            attempt=held.training.attempt,
+            seconds=round(monotonic() - held.began, 3),
+        )
+
+    def keep_house(self) -> None:
+        """Write that this worker is alive, and take over from silent ones."""
+        if self.held is not None:
+            self.keep_alive(self.held)
+        timeout_s = self.settings.heartbeat_timeout_s
+        with transaction(self.engine, None, is_read=True) as db:
+            tenants = queue.silent_tenants(db, timeout_s)
+        for tenant_id in tenants:
+            with transaction(self.engine, tenant_id) as db:
+                swept = queue.sweep(db, timeout_s, self.settings.max_attempts, now())
+            for training_id, state in swept:
+                log("training.lost", WARNING, training_id=training_id, state=state)
+
+    def keep_alive(self, held: HeldTraining) -> None:
+        """Write a heartbeat; kill what takes too long, or is another worker's by now.
+
+        What has just ended is no longer there to be kept alive: that is no reason yet.
+        """
+        most_s = self.settings.max_training_s
+        with transaction(self.engine, held.training.tenant_id) as db:
+            is_ours = queue.beat(db, held.training)
+            is_late = is_ours and queue.is_overdue(db, held.training, most_s)
+        if is_late:
+            held.problem = queue.past_time(most_s)
+        held.n_misses += not is_ours
+        if is_late or held.n_misses > 1:
+            self.attempts.kill()

@@ -89,6 +89,17 @@ KINDS = {
         "The key has as much as it may",
         "`detail` names the limit. End or delete something, or ask the operator.",
     ),
+    "already-reversed": Kind(
+        409,
+        "The charge is reversed already",
+        "A charge is reversed once, and whole. What was obtained afterwards is another "
+        "charge, with an id of its own.",
+    ),
+    "not-a-charge": Kind(
+        409,
+        "The entry is no charge",
+        "Only charges can be reversed; a reversal stands.",
+    ),
     "conflict": Kind(
         409, "The present state forbids it", "`detail` says what stands in the way."
     ),

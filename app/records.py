@@ -160,6 +160,43 @@ class LedgerEntry:
     kind: EntryKind
     amount: int
     unit: str
+    #: of the feature's charges in the session, from 1; of a reversal that of its charge
+    number: int = 1
+    #: the charge that a reversal takes back, and why
+    reverses: int | None = None
+    reason: str | None = None
+    key_id: str | None = None
+    #: that of the session
+    model_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFilter:
+    """Which entries of the ledger are meant; None: of any.
+
+    `since` and `until` are the first moment that counts, and the first that does not.
+    """
+
+    model_id: str | None = None
+    session_id: str | None = None
+    key_id: str | None = None
+    unit: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSum:
+    """What entries of one unit of money come to, in micro-units."""
+
+    unit: str
+    entries: int
+    charged: int
+    reversed: int
+
+    @property
+    def net(self) -> int:
+        return self.charged - self.reversed
 
 
 @dataclass(frozen=True, slots=True)

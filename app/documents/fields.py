@@ -49,6 +49,13 @@ def read_name(raw: Any, least: int = 1) -> str:
     return str(raw)
 
 
+def read_reason(raw: Any) -> str:
+    """Return a text that says something, wherever it is shown."""
+    if not is_name(check_text(raw)) or not raw.strip():
+        raise ValueError(f"{NAME_RULE}, not only white space")
+    return str(raw)
+
+
 def read_label(raw: Any) -> str:
     """Return the text of a class, for which a number or boolean may stand."""
     if isinstance(raw, bool):
@@ -91,6 +98,7 @@ def read_value(raw: Any) -> bool | int | float | str:
 
 Text = Annotated[str, BeforeValidator(check_text, json_schema_input_type=str)]
 Name = Annotated[str, BeforeValidator(read_name, json_schema_input_type=str)]
+Reason = Annotated[str, BeforeValidator(read_reason, json_schema_input_type=str)]
 Unit = Annotated[
     str, BeforeValidator(partial(read_name, least=0), json_schema_input_type=str)
 ]

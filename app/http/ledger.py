@@ -1,12 +1,79 @@
 """Routes of the ledger."""
 
-from fastapi import APIRouter
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BeforeValidator
+from sqlalchemy import Engine as SqlEngine
 
 from app.documents.bodies import ledger as schemas
-from app.http.deps import After, Limit, LogFields, ReadDb
+from app.http.auth import Called
+from app.http.contract import problems
+from app.http.deps import (
+    After,
+    At,
+    Db,
+    Engine,
+    Limit,
+    Loaded,
+    LogFields,
+    ReadDb,
+    reading,
+    require_distinct,
+)
+from app.records import LedgerFilter
 from app.service import ledger as service
+from app.service.predictions import SessionCall
+from app.service.predictions.reversals import reverse as reverse_charge
 
 router = APIRouter(tags=["ledger"])
+CSV = "text/csv"
+# Entries that a file is written by at a time.
+CHUNK = 1000
+AS_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {CSV: {"schema": {"type": "string"}}}}
+}
+
+
+def read_day(raw: object) -> date:
+    """Return a day that is written as one."""
+    if isinstance(raw, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", raw, re.ASCII):
+        return date.fromisoformat(raw)
+    raise ValueError("must be a day, such as 2026-11-20")
+
+
+def day(what: str) -> Any:
+    """Make a parameter that is a day in UTC."""
+    return Query(alias=what, description="A day in UTC, itself included.")
+
+
+Day = Annotated[date, BeforeValidator(read_day, json_schema_input_type=date)]
+Key = Annotated[str, Query(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]
+
+
+async def get_meant(
+    model: Key | None = None,
+    session: Key | None = None,
+    key: Key | None = None,
+    unit: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
+    since: Annotated[Day | None, day("from")] = None,
+    until: Annotated[Day | None, day("to")] = None,
+) -> LedgerFilter:
+    """Which entries are meant: those for which all of these hold."""
+    first = None if since is None else begin(since)
+    end = None if until is None else begin(until) + timedelta(days=1)
+    return LedgerFilter(model, session, key, unit, first, end)
+
+
+def begin(one: date) -> datetime:
+    return datetime.combine(one, time(), UTC)
+
+
+Meant = Annotated[LedgerFilter, Depends(get_meant)]
 
 
 @router.get(
@@ -20,6 +87,70 @@ def of_session(id: str, db: ReadDb, fields: LogFields) -> schemas.LedgerPage:
     return service.of_session(db, id)
 
 
-@router.get("/ledger", operation_id="list_charges", summary="All charges, newest first")
-def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.LedgerPage:
-    return service.page(db, limit, after)
+@router.get(
+    "/ledger",
+    response_model=schemas.LedgerPage,
+    responses=AS_FILE,
+    operation_id="list_charges",
+    summary="All charges, newest first",
+)
+def page(
+    request: Request,
+    db: ReadDb,
+    engine: Engine,
+    caller: Called,
+    meant: Meant,
+    format: Annotated[
+        Literal["json", "csv"] | None,
+        Query(description="`csv`: a file of all entries. Or ask by `Accept`."),
+    ] = None,
+    limit: Limit = 50,
+    after: After = None,
+) -> schemas.LedgerPage | Response:
+    """Charges and reversals, by model, session, key, unit and day, with their sums."""
+    wants_file = format is None and CSV in request.headers.get("accept", "")
+    if format != "csv" and not wants_file:
+        return service.page(db, limit, after, meant)
+    headers = {"Content-Disposition": 'attachment; filename="ledger.csv"'}
+    lines = write_file(engine, caller.tenant_id, meant)
+    return StreamingResponse(lines, media_type=CSV, headers=headers)
+
+
+def write_file(engine: SqlEngine, tenant_id: str, meant: LedgerFilter) -> Iterator[str]:
+    """Yield all entries that are meant as CSV; no transaction outlasts a part."""
+    yield service.csv_head()
+    after = None
+    while True:
+        with reading(engine, tenant_id) as db:
+            found = service.entries(db, CHUNK, after, meant)
+        yield service.csv_of(found.items)
+        after = found.next
+        if after is None:
+            return
+
+
+@router.post(
+    "/ledger/{id}/reverse",
+    status_code=201,
+    dependencies=[Depends(require_distinct)],
+    openapi_extra=problems("already-reversed", "not-a-charge"),
+    operation_id="reverse_charge",
+    summary="Reverse a charge",
+)
+def reverse(
+    id: str,
+    body: schemas.ReversalRequest,
+    db: Db,
+    loaded: Loaded,
+    at: At,
+    fields: LogFields,
+) -> schemas.LedgerEntry:
+    """Take back one charge, all of it; what its session has spent is lowered.
+
+    Sessions of any state, erased ones too. What was answered stays. The feature can be
+    charged again.
+    """
+    call = SessionCall("", loaded, at)
+    made = reverse_charge(db, service.find_number(id), call, body.reason)
+    fields["session"] = made.session_id
+    return schemas.LedgerEntry.of(made)

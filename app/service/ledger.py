@@ -1,25 +1,100 @@
 """Reading the ledger; sessions write it."""
 
+import csv
+import io
+from collections.abc import Iterable
+from datetime import datetime
+
 from sqlalchemy.orm import Session
 
 from app.documents.bodies import ledger as bodies
+from app.errors import NoPageError, NotFoundError
+from app.records import LedgerEntry, LedgerFilter, Page
 from app.store import ledger, sessions
+from core.table.prices import MICROS_PER_UNIT
+
+# The columns of a CSV file, by what an entry calls them.
+COLUMNS = {
+    "id": "id",
+    "at": "at",
+    "session": "session_id",
+    "model": "model_id",
+    "key": "key_id",
+    "feature": "feature",
+    "group": "group",
+    "kind": "kind",
+    "number": "number",
+    "reverses": "reverses",
+    "reason": "reason",
+    "amount": "amount",
+    "unit": "unit",
+}
+# A spreadsheet takes what begins so for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def of_session(db: Session, session_id: str) -> bodies.LedgerPage:
     """Return every entry of a session, oldest first."""
     sessions.get(db, session_id)
-    entries = ledger.of_session(db, session_id)
-    return bodies.LedgerPage.model_validate({"items": entries, "next": None})
+    items = ledger.of_session(db, session_id)
+    sums = ledger.sums(db, LedgerFilter(session_id=session_id))
+    return bodies.LedgerPage.of(items=items, next=None, sums=sums)
 
 
-def page(db: Session, limit: int, after: str | None) -> bodies.LedgerPage:
-    """Return some entries of all sessions, newest first."""
-    found = ledger.page(db, limit, None if after is None else number(after))
-    return bodies.LedgerPage.model_validate(found)
+def page(
+    db: Session, limit: int, after: str | None, meant: LedgerFilter
+) -> bodies.LedgerPage:
+    """Return some of the entries that are meant, newest first, and what all come to."""
+    found = entries(db, limit, after, meant)
+    return bodies.LedgerPage.of(found, sums=ledger.sums(db, meant))
+
+
+def entries(
+    db: Session, limit: int, after: str | None, meant: LedgerFilter
+) -> Page[LedgerEntry]:
+    """Return some of the entries that are meant, newest first."""
+    return ledger.page(db, limit, None if after is None else number(after), meant)
 
 
 def number(text: str) -> int:
-    """Return an entry's id; 0, which no entry has, where it is none."""
-    is_id = text.isascii() and text.isdigit() and len(text) < 19
-    return int(text) if is_id else 0
+    """Return the id of an entry."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise NoPageError
+    return int(text)
+
+
+def find_number(text: str) -> int:
+    """Return the id of an entry that a path names."""
+    try:
+        return number(text)
+    except NoPageError:
+        raise NotFoundError("entry") from None
+
+
+def csv_head() -> str:
+    return csv_lines([COLUMNS])
+
+
+def csv_of(found: Iterable[LedgerEntry]) -> str:
+    """Return entries as lines of CSV, their amounts with all decimals."""
+    return csv_lines(
+        [cell(getattr(entry, name), name) for name in COLUMNS.values()]
+        for entry in found
+    )
+
+
+def csv_lines(rows: Iterable[Iterable[str]]) -> str:
+    written = io.StringIO()
+    csv.writer(written).writerows(rows)
+    return written.getvalue()
+
+
+def cell(value: object, name: str) -> str:
+    """Return a cell that no spreadsheet runs: a quote makes a formula a text."""
+    if value is None:
+        return ""
+    if name == "amount":
+        assert isinstance(value, int), "micro-units"
+        return f"{value // MICROS_PER_UNIT}.{value % MICROS_PER_UNIT:06d}"
+    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,30 +1,135 @@
 """The ledger: rows are appended and read, never changed."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.records import LedgerEntry
-from app.store.rows import StoredRows
-from app.store.tables import ledger
-from app.store.tenancy import made_by, run
+from app.errors import NotFoundError
+from app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
+from app.store.tables import ledger, sessions
+from app.store.tenancy import made_by, owned, run
 
-ROWS = StoredRows("entry", ledger, LedgerEntry)
-page = ROWS.page
+FIELDS = [name for name in LedgerEntry.__slots__ if name != "model_id"]
+WANTED = (
+    sa.select(*(ledger.c[name] for name in FIELDS), sessions.c.model_id)
+    .join(sessions, sessions.c.id == ledger.c.session_id)
+    .where(owned(ledger))
+)
+BY_ID = WANTED.where(ledger.c.id == sa.bindparam("key"))
+OF_SESSION = WANTED.where(ledger.c.session_id == sa.bindparam("whose"))
+EARLIER = ledger.alias()
+N_REVERSALS = (
+    sa.select(sa.func.count() + 1)
+    .where(
+        EARLIER.c.session_id == sa.bindparam("whose"),
+        EARLIER.c.feature == sa.bindparam("what"),
+        EARLIER.c.kind == "reversal",
+    )
+    .scalar_subquery()
+)
 APPEND = ledger.insert().inline()
+# A feature has a charge more than it has reversals.
+CHARGE = APPEND.values(number=N_REVERSALS)
+MICROS = 1_000_000
 
 
 def append(db: Session, entry: LedgerEntry) -> None:
     """Write a charge or a reversal; its id is given by the database, as the last one.
 
-    The database refuses a second one of the same feature.
+    A charge's number is found here. The database refuses a second charge of a feature
+    while the one before stands, and a reversal that is not that of one charge.
     """
     values = asdict(entry) | made_by(db, ledger)
-    del values["id"]
-    db.execute(APPEND, values)
+    for name in ("id", "model_id"):
+        del values[name]
+    if entry.kind == "reversal":
+        db.execute(APPEND, values)
+        return
+    del values["number"]
+    keys = {"whose": entry.session_id, "what": entry.feature}
+    db.execute(CHARGE, values | keys)
+
+
+def get(db: Session, entry_id: int) -> LedgerEntry:
+    row = run(db, BY_ID, {"key": entry_id}).first()
+    if row is None:
+        raise NotFoundError("entry")
+    return read(row)
+
+
+def find_reversal(db: Session, entry_id: int) -> LedgerEntry | None:
+    """Return the reversal of a charge."""
+    row = run(db, WANTED.where(ledger.c.reverses == entry_id)).first()
+    return None if row is None else read(row)
 
 
 def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:
     """Return every entry of a session, oldest first."""
-    wanted = ROWS.wanted.where(ledger.c.session_id == session_id)
-    return tuple(map(ROWS.read, run(db, wanted.order_by(ledger.c.id))))
+    rows = run(db, OF_SESSION.order_by(ledger.c.id), {"whose": session_id})
+    return tuple(map(read, rows))
+
+
+def page(
+    db: Session, limit: int, after: int | None, meant: LedgerFilter
+) -> Page[LedgerEntry]:
+    """Return some entries, newest first, older than the one that `after` names."""
+    wanted = WANTED.where(*conditions(meant))
+    if after is not None:
+        wanted = wanted.where(ledger.c.id < after)
+    rows = run(db, wanted.order_by(ledger.c.id.desc()).limit(limit + 1)).all()
+    items = tuple(map(read, rows[:limit]))
+    return Page(items, str(items[-1].id) if len(rows) > limit else None)
+
+
+def sums(db: Session, meant: LedgerFilter) -> tuple[LedgerSum, ...]:
+    """Return what entries come to, by unit.
+
+    Whole units and the rest are added up apart: SQLite's sums end at 64 bits.
+    """
+    is_charge = ledger.c.kind == "charge"
+    parts = [ledger.c.amount // MICROS, ledger.c.amount % MICROS]
+    wanted: sa.Select[Any] = (
+        sa.select(
+            ledger.c.unit,
+            sa.func.count(),
+            *(
+                sa.func.sum(sa.case((condition, part), else_=0))
+                for condition in (is_charge, sa.not_(is_charge))
+                for part in parts
+            ),
+        )
+        .join_from(ledger, sessions, sessions.c.id == ledger.c.session_id)
+        .where(owned(ledger), *conditions(meant))
+        .group_by(ledger.c.unit)
+        .order_by(ledger.c.unit)
+    )
+    found = []
+    for row in run(db, wanted):
+        unit, n_entries, *amounts = tuple(row)
+        units, micros, units_back, micros_back = map(int, amounts)
+        charged, given_back = units * MICROS + micros, units_back * MICROS + micros_back
+        found.append(LedgerSum(unit, n_entries, charged, given_back))
+    return tuple(found)
+
+
+def read(row: sa.Row[Any]) -> LedgerEntry:
+    return LedgerEntry(*tuple(row))
+
+
+def conditions(meant: LedgerFilter) -> Iterator[sa.ColumnElement[bool]]:
+    """Yield what a filter asks of an entry and its session."""
+    wanted = {
+        sessions.c.model_id: meant.model_id,
+        ledger.c.session_id: meant.session_id,
+        ledger.c.key_id: meant.key_id,
+        ledger.c.unit: meant.unit,
+    }
+    given = ((c, value) for c, value in wanted.items() if value is not None)
+    yield from (column == value for column, value in given)
+    if meant.since is not None:
+        yield ledger.c.at >= meant.since
+    if meant.until is not None:
+        yield ledger.c.at < meant.until

@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import fields
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ from app.records import Page
 from app.store.tenancy import made_by, owned, run
 
 T = TypeVar("T")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: How the ids of things begin, by what a user calls one.
 ID_PREFIXES = {
@@ -45,7 +47,7 @@ class StoredRows(Generic[T]):
         self.wanted = sa.select(*self.columns).where(owned(table), *conditions)
         self.by_id = self.wanted.where(table.c.id == sa.bindparam("key"))
         self.locked = self.by_id.with_for_update()
-        # What lists are ordered by; the last column is the id.
+        # What lists are ordered by.
         self.order = [table.c[k] for k in ("created_at", "id") if k in table.c]
 
     def make_id(self) -> str:
@@ -74,25 +76,29 @@ class StoredRows(Generic[T]):
         wanted = sa.select(self.table.c.id).where(owned(self.table), *conditions)
         return run(db, wanted.limit(1)).first() is not None
 
-    def page(self, db: Session, limit: int, after: str | int | None) -> Page[T]:
-        """Return some rows, newest first, from the one on that follows `after`."""
-        wanted = self.wanted
+    def page(
+        self,
+        db: Session,
+        limit: int,
+        after: str | None,
+        *conditions: sa.ColumnElement[bool],
+    ) -> Page[T]:
+        """Return some rows, newest first, from where `after` says.
+
+        It holds what the rows are ordered by, so that no row has to be there still.
+        """
+        wanted = self.wanted.where(*conditions)
         if after is not None:
-            key = sa.select(*self.order).where(
-                self.order[-1] == after, owned(self.table)
-            )
-            last = run(db, key).first()
-            if last is None:
-                raise NoPageError
             start = (
                 sa.literal(value, column.type)
-                for value, column in zip(last, self.order, strict=True)
+                for value, column in zip(read_cursor(after), self.order, strict=True)
             )
             wanted = wanted.where(sa.tuple_(*self.order) < sa.tuple_(*start))
         order = (column.desc() for column in self.order)
         rows = run(db, wanted.order_by(*order).limit(limit + 1)).all()
         items = tuple(self.read(row) for row in rows[:limit])
-        return Page(items, str(rows[limit - 1].id) if len(rows) > limit else None)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return Page(items, last and write_cursor(last.created_at, last.id))
 
     def first(self, db: Session, wanted: sa.Select[Any], key: str) -> T | None:
         row = run(db, wanted, {"key": key}).first()
@@ -106,3 +112,15 @@ class StoredRows(Generic[T]):
     def read(self, row: sa.Row[Any]) -> T:
         """Return a row as its record, which is frozen: JSON's lists are tuples."""
         return self.record(*(tuple(v) if isinstance(v, list) else v for v in row))
+
+
+def write_cursor(created_at: datetime, key: str) -> str:
+    """Return where a page ended: the time in microseconds, and the id."""
+    return f"{(created_at - EPOCH) // timedelta(microseconds=1)}_{key}"
+
+
+def read_cursor(after: str) -> tuple[datetime, str]:
+    at, _, key = after.partition("_")
+    if not (at.isdigit() and len(at) < 18 and key):
+        raise NoPageError
+    return EPOCH + timedelta(microseconds=int(at)), key

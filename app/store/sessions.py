@@ -16,11 +16,13 @@ get, get_locked = ROWS.get, ROWS.get_locked
 
 # Made once: an answer runs four statements, and to build them takes as long as two.
 IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), owned(sessions))
-AFTER = sessions.c.spent + sa.bindparam("amount", type_=sa.BigInteger)
+AMOUNT = sa.bindparam("amount", type_=sa.BigInteger)
+AFTER = sessions.c.spent + AMOUNT
 FITS = sa.or_(sessions.c.budget_limit.is_(None), sessions.c.budget_limit >= AFTER)
 CHARGE = (
     sessions.update().where(IS_IT, FITS).values(spent=AFTER).returning(sessions.c.id)
 )
+REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
 SAVE = (
     sessions.update()
     .where(IS_IT)
@@ -38,6 +40,11 @@ def charge(db: Session, session_id: str, amount: int) -> bool:
     """Charge an amount, unless it would pass the budget; one statement."""
     done = run(db, CHARGE, {"session_id": session_id, "amount": amount})
     return done.first() is not None
+
+
+def refund(db: Session, session_id: str, amount: int) -> None:
+    """Lower what a locked session has spent by a charge that is reversed."""
+    run(db, REFUND, {"session_id": session_id, "amount": amount})
 
 
 def set_budget(db: Session, session_id: str, budget: int | None) -> None:

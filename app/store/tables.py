@@ -42,6 +42,33 @@ class UtcDateTime(sa.types.TypeDecorator[datetime]):
         return aware.astimezone(UTC)
 
 
+class StrictUtc(UtcDateTime):
+    """Text on SQLite, whose strict tables know no times."""
+
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
+        return dialect.type_descriptor(
+            sa.Text() if dialect.name == "sqlite" else sa.DateTime(timezone=True)
+        )
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> Any:
+        bound = super().process_bind_param(value, dialect)
+        is_text = bound is not None and dialect.name == "sqlite"
+        return bound.isoformat(" ", "microseconds") if is_text and bound else bound
+
+    def process_result_value(
+        self, value: Any | None, dialect: sa.Dialect
+    ) -> datetime | None:
+        told = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return super().process_result_value(told, dialect)
+
+
+def strict_text(length: int) -> sa.types.TypeEngine[str]:
+    """Make the type of a text of SQLite's strict tables, which know no lengths."""
+    return sa.String(length).with_variant(sa.Text, "sqlite")
+
+
 Id = sa.String(40)
 # SQLite counts rows only in a column that is plainly INTEGER.
 Counter = sa.BigInteger().with_variant(sa.Integer, "sqlite")
@@ -220,24 +247,40 @@ sessions = sa.Table(
     ),
 )
 
-# Append-only: triggers of the first migration refuse UPDATE and DELETE.
+# Append-only: triggers refuse whatever changes, replaces or removes an entry. Of the
+# charges of a feature in a session, numbered from 1, at most the last one stands.
 ledger = sa.Table(
     "ledger",
     metadata,
     sa.Column("id", Counter, primary_key=True, autoincrement=True),
     # No reference, which every charge would have to check: its session has one.
-    sa.Column("tenant_id", Id, nullable=False, server_default=DEFAULT_TENANT),
-    sa.Column("at", UtcDateTime, nullable=False),
-    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("feature", sa.String(200), nullable=False),
-    sa.Column("group", sa.String(200)),
-    sa.Column("kind", sa.String(20), nullable=False),
-    sa.Column("amount", sa.BigInteger, nullable=False),
-    sa.Column("unit", sa.String(200), nullable=False),
+    sa.Column(
+        "tenant_id", strict_text(40), nullable=False, server_default=DEFAULT_TENANT
+    ),
+    sa.Column("key_id", strict_text(40)),
+    sa.Column("at", StrictUtc, nullable=False),
+    sa.Column(
+        "session_id", strict_text(40), sa.ForeignKey("sessions.id"), nullable=False
+    ),
+    sa.Column("feature", strict_text(200), nullable=False),
+    sa.Column("group", strict_text(200)),
+    sa.Column("kind", strict_text(20), nullable=False),
+    sa.Column("amount", Counter, nullable=False),
+    sa.Column("unit", strict_text(200), nullable=False),
+    # Of a reversal that of its charge.
+    sa.Column("number", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("reverses", Counter, sa.ForeignKey("ledger.id"), unique=True),
+    sa.Column("reason", sa.Text),
     sa.CheckConstraint("kind IN ('charge', 'reversal')", name="kind"),
     sa.CheckConstraint("amount >= 0", name="amount_not_negative"),
-    # One charge, and at most one reversal of it, per session and feature.
-    sa.UniqueConstraint("session_id", "feature", "kind"),
+    sa.CheckConstraint("number >= 1", name="number_positive"),
+    sa.CheckConstraint(
+        "(kind = 'reversal') = (reverses IS NOT NULL) "
+        "AND (kind = 'reversal') = (reason IS NOT NULL)",
+        name="reversal_is_explained",
+    ),
+    sa.UniqueConstraint("session_id", "feature", "kind", "number"),
+    sa.Index(None, "tenant_id", "id"),
     sqlite_autoincrement=True,
 )
 

@@ -28,7 +28,8 @@ answer_session cancel_training change_session check_alive check_answers check_re
 delete_dataset delete_model erase_session export_model follow_training get_dataset
 get_model get_model_curve get_model_plan get_session get_training import_model
 list_charges list_datasets list_models list_session_charges list_sessions
-list_trainings read_metrics start_session start_training stop_session upload_dataset
+list_trainings read_metrics reverse_charge start_session start_training stop_session
+upload_dataset
 """
 
 
@@ -168,7 +169,14 @@ class Demo:
             return self.enqueue(self.spec) if is_last else self.training
         if noun == "models":
             return self.copy() if is_last else self.model
-        return self.begin()
+        session = self.begin()
+        return self.charge(session) if noun == "ledger" else session
+
+    def charge(self, session: str) -> str:
+        given = {"feature": "age", "outcome": "ordered"}
+        path = f"/predict/{session}"
+        self.client.post(f"{path}/answers", json={"answers": [given]})
+        return str(self.client.get(f"{path}/ledger").json()["items"][0]["id"])
 
     def send(self, method: str, path: str, kind: str = "", body: Any = None) -> Any:
         more: Json = {}

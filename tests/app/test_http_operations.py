@@ -33,9 +33,14 @@ def test_the_ledger_of_all_sessions_is_paged_newest_first(
     assert rest["next"] is None
     assert {key: items[0][key] for key in items[0] if key not in ("id", "at")} == {
         "session": other["id"],
+        "model": other["model"]["id"],
+        "key": None,
         "feature": "chol",
         "group": "blood",
         "kind": "charge",
+        "number": 1,
+        "reverses": None,
+        "reason": None,
         "amount": 7.27,
         "unit": "CAD",
     }

@@ -1,0 +1,354 @@
+"""The ledger: written once, reversed by entries of its own, read by what is asked."""
+
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from app.http.deps import get_now
+from app.records import DEFAULT_TENANT
+from app.store.engine import create_engine, transaction
+from app.store.migrate import config, migrate
+from app.store.tables import ledger
+from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+Reverse = Callable[..., Any]
+
+
+@pytest.fixture
+def reverse(client: TestClient) -> Reverse:
+    def send(entry: Json, reason: Any = "The sample was lost.") -> Any:
+        return client.post(f"/ledger/{entry['id']}/reverse", json={"reason": reason})
+
+    return send
+
+
+def entries(client: TestClient, **asked: Any) -> list[Json]:
+    found: list[Json] = client.get("/ledger", params=asked).json()["items"]
+    return found
+
+
+def told(entry: Json) -> tuple[str, str, float]:
+    return entry["kind"], entry["feature"], entry["amount"]
+
+
+def test_reversal_is_an_entry_that_lowers_what_is_spent(
+    client: TestClient, start: Start, answer: Answer, reverse: Reverse
+) -> None:
+    session = start(60.0)
+    answer(session, ("age", 63), ("chol", 233))
+    charge = entries(client)[0]
+
+    made = reverse(charge)
+
+    after = client.get(f"/predict/{session['id']}").json()
+    assert made.status_code == 201
+    assert told(made.json()) == ("reversal", "chol", 7.27)
+    assert made.json()["reverses"] == charge["id"]
+    assert made.json()["reason"] == "The sample was lost."
+    assert after["budget"] == {
+        "limit": 60.0,
+        "spent": 1.0,
+        "remaining": 59.0,
+        "unit": "CAD",
+    }
+    assert [one["charged"] for one in after["answers"]] == [1.0, 0.0]
+    assert after["version"] == 3
+
+
+def test_reversed_feature_is_charged_again_with_the_fee_that_was_given_back(
+    client: TestClient, start: Start, answer: Answer, reverse: Reverse
+) -> None:
+    session = start(60.0)
+    answer(session, ("chol", 233), ("fbs", True))
+    first = entries(client)[1]
+    reverse(first)
+
+    same = answer(session, ("chol", 233)).json()
+    after = answer(session, ("chol", 240)).json()
+    again = reverse(entries(client)[0]).json()
+
+    assert same["budget"]["spent"] == 3.1
+    assert after["budget"]["spent"] == 10.37
+    assert [told(one) for one in entries(client)[::-1]] == [
+        ("charge", "chol", 7.27),
+        ("charge", "fbs", 3.1),
+        ("reversal", "chol", 7.27),
+        ("charge", "chol", 7.27),
+        ("reversal", "chol", 7.27),
+    ]
+    assert (first["number"], again["number"]) == (1, 2)
+
+
+@pytest.mark.parametrize("ending", ["stop", "erase"])
+def test_charges_of_sessions_that_are_over_can_be_reversed(
+    client: TestClient, start: Start, answer: Answer, reverse: Reverse, ending: str
+) -> None:
+    session = start(60.0)
+    path = f"/predict/{session['id']}"
+    answer(session, ("age", 63))
+    client.post(f"{path}/stop") if ending == "stop" else client.delete(path)
+    before = client.get(path).json()
+
+    made = reverse(entries(client)[0])
+
+    after = client.get(path).json()
+    assert made.status_code == 201
+    assert after["budget"]["spent"] == 0
+    assert after["state"] == before["state"] == "closed"
+    assert after["version"] > before["version"]
+
+
+def test_a_charge_is_reversed_once_and_for_a_reason(
+    client: TestClient, start: Start, answer: Answer, reverse: Reverse
+) -> None:
+    session = start(60.0)
+    answer(session, ("age", 63))
+    charge = entries(client)[0]
+
+    blank = reverse(charge, "  ")
+    made = reverse(charge).json()
+    again, of_reversal = reverse(charge), reverse(made)
+    unknown = [reverse({"id": one}).status_code for one in (9999, "x", "9" * 30)]
+
+    assert [one["field"] for one in blank.json()["errors"]] == ["reason"]
+    assert again.json()["type"] == "/problems/already-reversed"
+    assert of_reversal.json()["type"] == "/problems/not-a-charge"
+    assert unknown == [404, 404, 404]
+    assert client.get(f"/predict/{session['id']}").json()["budget"]["spent"] == 0
+
+
+@pytest.fixture
+def books(
+    app: FastAPI, client: TestClient, put: Put, start: Start, answer: Answer
+) -> list[Json]:
+    """Two sessions, of two models and days, with three charges and a reversal."""
+    made = []
+    for day, name in ((20, "one"), (21, "two")):
+        app.dependency_overrides[get_now] = lambda day=day: datetime(
+            2026, 11, day, 23, 59, 59, 999_999, tzinfo=UTC
+        )
+        made.append(start(60.0, model=put(clinic(), name)))
+        answer(made[-1], ("age", 63), ("ecg", 1))
+    charge = client.get("/ledger").json()["items"][0]
+    client.post(f"/ledger/{charge['id']}/reverse", json={"reason": "twice"})
+    return made
+
+
+@pytest.mark.usefixtures("books")
+def test_entries_are_found_by_unit_key_and_day(client: TestClient) -> None:
+    def count(**asked: str) -> int:
+        return len(entries(client, **asked))
+
+    assert (count(), count(unit="CAD"), count(unit="EUR")) == (5, 5, 0)
+    assert (count(**{"from": "2026-11-21"}), count(to="2026-11-20")) == (3, 2)
+    assert count(**{"from": "2026-11-20"}, to="2026-11-20") == 2
+    assert count(key="key_1") == 0
+
+
+def test_sums_are_of_all_that_is_meant_by_unit(
+    client: TestClient, books: list[Json]
+) -> None:
+    whole = client.get("/ledger", params={"limit": 1}).json()
+    model = client.get("/ledger", params={"model": books[0]["model"]["id"]}).json()
+    session = client.get(f"/predict/{books[1]['id']}/ledger").json()
+
+    assert whole["sums"] == [
+        {"unit": "CAD", "entries": 5, "charged": 33.0, "reversed": 15.5, "net": 17.5}
+    ]
+    assert len(whole["items"]) == 1
+    assert model["sums"][0]["net"] == 16.5
+    assert {one["model"] for one in model["items"]} == {books[0]["model"]["id"]}
+    assert (len(session["items"]), session["sums"][0]["net"]) == (3, 1.0)
+
+
+def test_a_day_that_is_none_is_refused_by_name(client: TestClient) -> None:
+    for day in ("2026-11-31", "20.11.2026", "1700000000", ""):
+        refused = client.get("/ledger", params={"from": day})
+
+        assert refused.status_code == 422
+        assert [one["field"] for one in refused.json()["errors"]] == ["from"]
+
+
+@pytest.mark.usefixtures("books")
+def test_pages_follow_one_another(client: TestClient) -> None:
+    found, after = [], None
+    while True:
+        more = {} if after is None else {"after": after}
+        page = client.get("/ledger", params={"limit": 2, **more}).json()
+        found += page["items"]
+        if (after := page["next"]) is None:
+            break
+
+    assert found == entries(client)
+    assert client.get("/ledger", params={"after": "x"}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "how", [{"params": {"format": "csv"}}, {"headers": {"Accept": "text/csv"}}]
+)
+@pytest.mark.usefixtures("books")
+def test_entries_are_written_as_a_file(client: TestClient, how: Json) -> None:
+    answered = client.get("/ledger", **how)
+
+    rows = list(csv.DictReader(answered.text.splitlines()))
+    assert answered.headers["content-type"] == "text/csv; charset=utf-8"
+    assert len(rows) == 5
+    assert (rows[0]["kind"], rows[0]["amount"]) == ("reversal", "15.500000")
+    assert (rows[0]["reason"], rows[0]["key"]) == ("twice", "")
+
+
+def test_no_cell_of_a_file_is_a_formula(
+    client: TestClient, put: Put, start: Start, answer: Answer
+) -> None:
+    names = ["=1+1", "+x", "-x", "@SUM(A1)"]
+    odd = [
+        replace(one, name=name)
+        for one, name in zip(CLINIC.features, names, strict=False)
+    ]
+    catalogue = replace(CLINIC, features=(*odd, *CLINIC.features[4:]))
+    session = start(60.0, model=put(replace(clinic(), catalogue=catalogue), "odd"))
+    answer(session, *((name, "ordered") for name in names))
+
+    text = client.get("/ledger", params={"format": "csv"}).text
+
+    found = [row["feature"] for row in csv.DictReader(text.splitlines())]
+    assert found == [f"'{name}" for name in reversed(names)]
+
+
+@pytest.fixture
+def charge(start: Start, answer: Answer, client: TestClient) -> Json:
+    """A charge of which the database has the row."""
+    answer(start(60.0), ("age", 63))
+    return entries(client)[0]
+
+
+def raw(charge: Json, **changes: Any) -> sa.TextClause:
+    """An INSERT of a row as a charge has it, but for changes."""
+    row = {
+        "tenant_id": DEFAULT_TENANT,
+        "session_id": charge["session"],
+        "feature": "sex",
+        "kind": "charge",
+        "amount": 1,
+        "unit": "CAD",
+    } | changes
+    verb = row.pop("verb", "INSERT")
+    names = ", ".join(row)
+    values = ", ".join(f":{name}" for name in row)
+    at = "'2026-11-20 09:30:00.000000'"
+    text = f"{verb} INTO ledger (at, {names}) VALUES ({at}, {values})"
+    return sa.text(text).bindparams(**row)
+
+
+IMPOSSIBLE: list[Json] = [
+    {"feature": "age"},
+    {"number": 2},
+    {"feature": "age", "number": 3},
+    {"kind": "reversal"},
+    {"kind": "reversal", "reverses": 1, "reason": "another feature"},
+    {"kind": "reversal", "reverses": 1, "feature": "age"},
+    {"kind": "reversal", "reverses": 1, "reason": "less", "feature": "age"},
+    {"reverses": 1, "reason": "a charge reverses nothing"},
+]
+
+
+def test_the_database_refuses_what_is_no_charge_or_reversal(
+    engine: sa.Engine, charge: Json, client: TestClient
+) -> None:
+    for changes in IMPOSSIBLE:
+        with pytest.raises(IntegrityError), transaction(engine, None) as db:
+            db.execute(raw(charge, **changes))
+
+    assert entries(client) == [charge]
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_sqlite_replaces_no_entry(
+    engine: sa.Engine, charge: Json, client: TestClient
+) -> None:
+    for verb in ("INSERT OR REPLACE", "REPLACE", "INSERT OR IGNORE"):
+        for changes in ({"id": charge["id"]}, {"feature": "age"}):
+            with (
+                pytest.raises(IntegrityError, match="append-only"),
+                transaction(engine, None) as db,
+            ):
+                db.execute(raw(charge, verb=verb, **changes))
+
+    assert entries(client) == [charge]
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_sqlite_takes_no_text_for_an_amount(engine: sa.Engine, charge: Json) -> None:
+    with (
+        pytest.raises(IntegrityError, match="cannot store TEXT"),
+        transaction(engine, None) as db,
+    ):
+        db.execute(raw(charge, amount="much"))
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_postgresql_truncates_no_entries(engine: sa.Engine) -> None:
+    with (
+        pytest.raises(DBAPIError, match="append-only"),
+        transaction(engine, None) as db,
+    ):
+        db.execute(sa.text("TRUNCATE ledger CASCADE"))
+
+
+OLD_ROWS = [
+    "INSERT INTO models (id, name, version, document, created_at) "
+    "VALUES ('mdl_1', 'm', 1, '{}', '2026-11-20 09:30:00.000000')",
+    "INSERT INTO sessions (id, model_id, state, version, spent, unit, created_at, "
+    "updated_at) VALUES ('ses_1', 'mdl_1', 'closed', 1, 7, 'CAD', "
+    "'2026-11-20 09:30:00.000000', '2026-11-20 09:30:00.000000')",
+    *(
+        "INSERT INTO ledger (id, at, session_id, feature, kind, amount, unit) VALUES "
+        f"({number}, '2026-11-20 09:30:00.000000', 'ses_1', '{feature}', '{kind}', 7, "
+        "'CAD')"
+        for number, feature, kind in [
+            (3, "age", "charge"),
+            (8, "sex", "charge"),
+            (9, "age", "reversal"),
+        ]
+    ),
+]
+
+
+def moved(engine: sa.Engine) -> Iterator[tuple[Any, ...]]:
+    with transaction(engine, None, is_read=True) as db:
+        names = ("id", "feature", "kind", "amount", "reverses", "at")
+        wanted = sa.select(*(ledger.c[name] for name in names)).order_by(ledger.c.id)
+        yield from (tuple(row) for row in db.execute(wanted))
+
+
+def test_entries_of_before_keep_their_ids(empty_url: str) -> None:
+    command.upgrade(config(empty_url), "0005")
+    engine = create_engine(empty_url)
+    with transaction(engine, None) as db:
+        for statement in OLD_ROWS:
+            db.execute(sa.text(statement))
+
+    migrate(empty_url)
+    found = list(moved(engine))
+    command.downgrade(config(empty_url), "0005")
+    migrate(empty_url)
+
+    at = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+    assert found == [
+        (3, "age", "charge", 7, None, at),
+        (8, "sex", "charge", 7, None, at),
+        (9, "age", "reversal", 7, 3, at),
+    ]
+    assert list(moved(engine)) == found
+    engine.dispose()

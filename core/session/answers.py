@@ -120,8 +120,6 @@ def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
         raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
     if is_vain(state, feature_idx, outcome):
         raise AnswerError([Refusal(name, KNOWN_RULE, f"outcome {outcome}")])
-    if sum(one.feature_idx == feature_idx for one in state.history) >= MAX_TAKEN:
-        raise AnswerError([Refusal(name, TAKEN_RULE)])
     before = state.outcomes[feature_idx]
     charges = find_charges(catalogue, state, answer)
     amount = charges[0].amount if charges else 0
@@ -144,6 +142,25 @@ def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
         charges=state.charges + charges,
         history=(*state.history, replace(answer, charged=amount)),
     )
+
+
+def take_one(catalogue: Catalogue, state: State, answer: Answer) -> State:
+    """Take an answer, unless the feature has had as many as a session keeps."""
+    feature_idx = answer.feature_idx
+    if sum(one.feature_idx == feature_idx for one in state.history) >= MAX_TAKEN:
+        name = catalogue.features[feature_idx].name
+        raise AnswerError([Refusal(name, TAKEN_RULE)])
+    return take(catalogue, state, answer)
+
+
+def give_up(catalogue: Catalogue, state: State) -> State:
+    """Wait no longer for results that were ordered: nobody knows them.
+
+    What was charged for them stands.
+    """
+    for feature_idx in state.pending:
+        state = take(catalogue, state, Answer(feature_idx, "unknown"))
+    return state
 
 
 def find_charges(

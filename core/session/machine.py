@@ -12,7 +12,7 @@ import numpy as np
 from core.arrays import FloatArray
 from core.errors import ClosedError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.session.answers import bundle_members, is_as_asked, is_taken, take
+from core.session.answers import bundle_members, is_as_asked, is_taken, take_one
 from core.session.certificates import find_certificate, find_label_set
 from core.session.policies import POLICIES, default_policy
 from core.session.policy import Policy
@@ -126,7 +126,7 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
             # Draws go on from answer to answer, as if each had come alone.
             n_draws = policy.count_draws(Position.of(ensemble, after))
             after = replace(after, n_draws=n_draws)
-        after = take(catalogue, after, answer)
+        after = take_one(catalogue, after, answer)
     if after is state:
         return state
     is_led = state.is_led and is_as_asked(catalogue, state, after)

@@ -8,7 +8,9 @@ from core import kernels
 from core.errors import AnswerError, ClosedError, OverBudgetError
 from core.model.ensemble import Ensemble
 from core.session import machine
+from core.session.answers import give_up
 from core.session.state import Answer, Charge, State, StopRule
+from core.session.steps import trace_answers
 from core.table.catalogue import UNSEEN
 from tests.sessions import (
     BUNDLE,
@@ -573,3 +575,15 @@ def test_state_computes_its_plan_once(monkeypatch):
     machine.forecast(ensemble, state)
 
     assert len(calls) == 1
+
+
+def test_results_that_nobody_waits_for_are_unknown_and_stay_charged():
+    ensemble, state = begun([7, 5, 3], known={1: 1.0})
+    state = observe_all(ensemble, state, (0, "ordered"), (1, "ordered"))
+
+    after = machine.stop(give_up(ensemble.catalogue, state), "expired")
+
+    assert machine.is_closed(after)
+    assert after.outcomes == ("unknown", "known", None)
+    assert (after.spent, after.values[1]) == (12, 1.0)
+    assert len(trace_answers(ensemble, after)) == 4

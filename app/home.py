@@ -44,6 +44,14 @@ def prepare(settings: Settings) -> None:
         close(path)
 
 
+def local_folders(settings: Settings) -> list[Path]:
+    """Return the folders on this machine that the service must be able to grow in."""
+    url = sa.make_url(settings.url)
+    found = [Path(url.database).parent] if settings.is_embedded and url.database else []
+    uploads = settings.blobs_url.removeprefix("file://")
+    return found if "://" in uploads else [*found, Path(uploads)]
+
+
 def files_of(settings: Settings) -> Iterator[Path]:
     """Yield the database's files and the uploads with their folder, where they are."""
     database = sa.make_url(settings.url).database

@@ -11,6 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from app import logs
+from app.home import local_folders
 from app.http import (
     contract,
     datasets,
@@ -110,7 +111,10 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     state.loaded = LoadedModels()
     state.metrics = Metrics()
     state.is_warm = threading.Event()
-    state.stopping = False
+    # First no readiness, then no streams; and until when space is held to be wanting.
+    state.draining = state.stopping = False
+    state.full_until = 0.0
+    state.folders = local_folders(settings)
     for routes, noun in SCOPED:
         app.include_router(routes.router, dependencies=[needs(noun)])
     for routes in OPEN:

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from types import FrameType
@@ -22,14 +23,31 @@ WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
 
 
 class Server(uvicorn.Server):
-    """Asks open event streams to end before it waits for their connections."""
+    """Says that it is not ready, goes on for a while, then ends its streams and itself.
+
+    A second signal ends it at once.
+    """
+
+    leave_at: float | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Not the loaded one, which is wrapped by then and has no state.
         state = getattr(self.config.app, "state", None)
+        drain_s = 0.0 if state is None else state.settings.drain_s
+        if state is not None:
+            state.draining = True
+        if drain_s and self.leave_at is None:
+            self.leave_at = time.monotonic() + drain_s
+            return
         if state is not None:
             state.stopping = True
         super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        if self.leave_at is not None and time.monotonic() >= self.leave_at:
+            self.handle_exit(signal.SIGTERM, None)
+            self.leave_at = None
+        return await super().on_tick(counter)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -39,6 +39,17 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=2_000_000, ge=1, description="Largest other request body accepted."
     )
+    min_free_bytes: int = Field(
+        default=50_000_000,
+        ge=0,
+        description="Free space of the disk below which `/readyz` says 503.",
+    )
+    drain_s: float = Field(
+        default=0.0,
+        ge=0,
+        le=3_600,
+        description="Seconds served on after SIGTERM, with `/readyz` at 503.",
+    )
     heartbeat_timeout_s: float = Field(
         default=20.0,
         gt=0,

@@ -7,9 +7,22 @@ from alembic import context
 from sqlalchemy import event, pool
 
 from app.environment import read_settings
+from app.store.migrate import oldest_code
+from app.store.service_tables import schema_state
 from app.store.tables import metadata
 
 ADVISORY_LOCK = 830_411
+
+
+def state_oldest_code(connection: sa.Connection) -> None:
+    """Say in the database which code may work on it: what comes later can't know."""
+    if not sa.inspect(connection).has_table(schema_state.name):
+        return
+    revision = context.get_context().get_current_revision()
+    oldest = oldest_code(revision) or revision
+    if connection.scalar(sa.select(schema_state.c.oldest_code)) != oldest:
+        connection.execute(schema_state.delete())
+        connection.execute(schema_state.insert().values(oldest_code=oldest))
 
 
 def run() -> None:
@@ -48,6 +61,7 @@ def run() -> None:
                     f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})"
                 )
             context.run_migrations()
+            state_oldest_code(connection)
             if is_sqlite:
                 broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
                 assert not broken, f"foreign keys broken: {broken}"

@@ -161,6 +161,7 @@ ARROWS = {
     ),
     "app.main": (
         *LEAVES,
+        "app.home",
         "app.documents.bodies",
         "app.settings",
         "app.http",
@@ -203,7 +204,7 @@ ARROWS = {
     ),
     "app.server": (*LEAVES, "app.settings", "app.main"),
     "migrations": (),
-    "migrations.env": ("app.environment", "app.store.engine", "app.store.tables"),
+    "migrations.env": ("app.environment", "app.store"),
     "benchmarks": ("benchmarks", "core", "app", "askless"),
     "tests": ("tests", "core", "app", "askless", "migrations"),
     "tests.app.test_init": ("tests", "core", "app", "benchmarks"),
@@ -217,10 +218,13 @@ ARROWS = {
 SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
     "app.http": {
-        *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "watch"),
+        *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "metrics"),
+        "watch",
     },
     "app.service": {"limits", "loaded", "queue"},
-    "app.store": {"engine", "tables", "tenancy", "rows", "blobs"},
+    "app.store": {
+        *("blobs", "clock", "engine", "rows", "service_tables", "tables", "tenancy"),
+    },
 }
 
 # Module prefix -> the only modules of core, app and migrations that may import it.

@@ -2,6 +2,8 @@
 
 import errno
 import logging
+import sqlite3
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -37,7 +39,9 @@ MAX_SHOWN = 240
 GONE = 499
 # What PostgreSQL says of a transaction that can't write, and files without space.
 READ_ONLY = "25006"
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+NO_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, "53100"))
+# How long a process is not ready after it found no space.
+FULL_FOR_S = 30.0
 
 
 class Problem(JSONResponse):
@@ -105,9 +109,18 @@ def on_unknown_key(request: Request, error: UnknownKeyError) -> Problem:
 def on_unavailable(request: Request, error: Exception) -> Problem:
     """Answer that it may go well soon, and log why it did not now."""
     cause = getattr(error, "orig", None) or error
+    if is_full(cause):
+        request.app.state.full_until = time.monotonic() + FULL_FOR_S
     said = (str(cause).splitlines() or [""])[0][:MAX_SHOWN]
     note(request, "http.unavailable", error, logging.WARNING, cause=said)
     return problem(request.scope, "unavailable", headers={"Retry-After": "2"})
+
+
+def is_full(cause: object) -> bool:
+    """Whether a database or a folder has no space left."""
+    codes = {getattr(cause, name, None) for name in ("errno", "sqlstate")}
+    is_sqlite_full = getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return is_sqlite_full or not codes.isdisjoint(NO_SPACE)
 
 
 def on_crash(request: Request, error: Exception) -> Problem:
@@ -122,8 +135,7 @@ def on_internal(request: Request, error: InternalError) -> Problem:
 
 
 def on_file_error(request: Request, error: OSError) -> Problem:
-    is_full = error.errno in NO_SPACE
-    return (on_unavailable if is_full else on_crash)(request, error)
+    return (on_unavailable if is_full(error) else on_crash)(request, error)
 
 
 def note(

@@ -1,15 +1,21 @@
 """Routes for operators."""
 
+import time
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import Field
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import State
 
 from app.documents.shape import Answer
-from app.http.deps import Engine
+from app.http.deps import At, Engine, LogFields, reading
 from app.http.errors import problem
+from app.http.metrics import Metrics
+from app.logs import LOGGER
+from app.records import Moment
 from app.service import operations as service
 
 router = APIRouter(tags=["operations"])
@@ -19,10 +25,16 @@ class Alive(Answer):
     status: Literal["alive"] = Field(examples=["alive"])
 
 
+Check = Literal["ok", "failing"]
+
+
 class Ready(Answer):
     status: Literal["ready"] = Field(examples=["ready"])
-    checks: dict[str, Literal["ok", "failing"]] = Field(
-        examples=[{"database": "ok", "migrations": "ok", "kernels": "ok"}]
+    checks: dict[str, Check] = Field(
+        examples=[{"database": "ok", "migrations": "ok", "space": "ok"}]
+    )
+    workers: int = Field(
+        examples=[1], description="Workers alive; without one no training goes on."
     )
 
 
@@ -39,18 +51,30 @@ async def livez() -> Alive:
     summary="Whether requests will be answered",
     response_model=Ready,
 )
-def readyz(request: Request, engine: Engine) -> Ready | Response:
-    """Answer 503 until database, migrations and compiled kernels are there."""
-    is_warm = request.app.state.is_warm.is_set()
-    found = service.readiness(engine, is_warm=is_warm)
-    checks: dict[str, Literal["ok", "failing"]] = {
+def readyz(request: Request, engine: Engine, fields: LogFields) -> Ready | Response:
+    """Answer 503 while requests should go to another process, or to none."""
+    state = request.app.state
+    least = state.settings.min_free_bytes
+    found = service.readiness(engine, state.folders, least) | {
+        "kernels": state.is_warm.is_set(),
+        "serving": not state.draining,
+    }
+    found["space"] &= time.monotonic() > state.full_until
+    checks: dict[str, Check] = {
         name: "ok" if is_right else "failing" for name, is_right in found.items()
     }
-    if all(found.values()):
-        return Ready(status="ready", checks=checks)
     failing = ", ".join(name for name, is_right in found.items() if not is_right)
-    detail = f"Not ready: {failing}."
-    return problem(request.scope, "unavailable", detail, checks=checks)
+    if not failing:
+        return Ready(status="ready", checks=checks, workers=count_workers(state))
+    fields["failing"] = failing
+    return problem(
+        request.scope, "unavailable", f"Not ready: {failing}.", checks=checks
+    )
+
+
+def count_workers(state: State) -> int:
+    with reading(state.engine, None) as db:
+        return service.count_workers(db, state.settings.heartbeat_timeout_s)
 
 
 @router.get(
@@ -59,6 +83,20 @@ def readyz(request: Request, engine: Engine) -> Ready | Response:
     summary="Figures for Prometheus",
     response_class=PlainTextResponse,
 )
-def metrics(request: Request) -> Response:
-    text = generate_latest(request.app.state.metrics.registry)
-    return Response(text, media_type=CONTENT_TYPE_LATEST)
+def metrics(request: Request, at: At) -> Response:
+    """Return what this process has counted, and what the installation has to do."""
+    state = request.app.state
+    figures: Metrics = state.metrics
+    if figures.is_load_due():
+        figures.show(find_load(state, at))
+    return Response(generate_latest(figures.registry), media_type=CONTENT_TYPE_LATEST)
+
+
+def find_load(state: State, at: Moment) -> service.Load | None:
+    """Count in the database; None where it is away."""
+    try:
+        with reading(state.engine, None) as db:
+            return service.find_load(db, state.settings.heartbeat_timeout_s, at)
+    except SQLAlchemyError:
+        LOGGER.exception("metrics.failed")
+        return None

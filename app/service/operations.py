@@ -1,21 +1,87 @@
-"""What operators need: migrations, and whether this process may serve."""
+"""What operators need: migrations, whether this process may serve, what is going on."""
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
+from app.records import Moment
+from app.store import load, workers
 from app.store import migrate as migrations
 
 migrate = migrations.migrate
+beat, leave = workers.beat, workers.leave
+READ_ONLY = sa.text(
+    "SELECT pg_is_in_recovery() "
+    "OR current_setting('default_transaction_read_only')::boolean"
+)
 
 
-def readiness(engine: sa.Engine, *, is_warm: bool) -> dict[str, bool]:
-    """Check what requests need: the database, its schema, compiled kernels."""
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What waits and what runs, in the whole installation."""
+
+    queued: int
+    #: that the training has waited which waits longest
+    queue_age_s: float
+    running: int
+    workers: int
+    open_sessions: int
+
+
+def readiness(
+    engine: sa.Engine, folders: Iterable[Path], least: int
+) -> dict[str, bool]:
+    """Check the database, its schema, and that it and the uploads can grow."""
+    folders = [*folders]
     # As a reader: on SQLite a plain connection would wait for the writers.
     reader = engine.execution_options(is_read=True)
     try:
         with reader.connect() as connection:
-            connection.execute(sa.text("SELECT 1"))
-        is_reachable, is_current = True, migrations.is_current(reader)
+            can_write = not is_read_only(connection)
+        is_reachable, is_served = True, migrations.is_served(reader)
     except SQLAlchemyError:
-        is_reachable = is_current = False
-    return {"database": is_reachable, "migrations": is_current, "kernels": is_warm}
+        is_reachable = is_served = can_write = False
+    return {
+        "database": is_reachable,
+        "migrations": is_served,
+        "writable": can_write and all(os.access(one, os.W_OK) for one in folders),
+        "space": all(has_space(one, least) for one in folders),
+    }
+
+
+def is_read_only(connection: sa.Connection) -> bool:
+    """Whether a database takes no change: a standby, or one that was closed."""
+    if connection.dialect.name == "postgresql":
+        return bool(connection.scalar(READ_ONLY))
+    connection.execute(sa.text("SELECT 1"))
+    file = connection.engine.url.database
+    return bool(file) and not os.access(str(file), os.W_OK)
+
+
+def has_space(folder: Path, least: int) -> bool:
+    try:
+        return shutil.disk_usage(folder).free >= least
+    except OSError:
+        return False
+
+
+def count_workers(db: Session, timeout_s: float) -> int:
+    return workers.count_alive(db, timeout_s)
+
+
+def find_load(db: Session, timeout_s: float, at: Moment) -> Load:
+    queued, since, running = load.count_trainings(db)
+    age_s = 0.0 if since is None else (at.now - since).total_seconds()
+    return Load(
+        queued=queued,
+        queue_age_s=max(0.0, age_s),
+        running=running,
+        workers=workers.count_alive(db, timeout_s),
+        open_sessions=load.count_sessions(db, at.now - at.ttl),
+    )

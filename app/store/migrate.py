@@ -1,5 +1,6 @@
 """Brings a database to the present schema."""
 
+from functools import cache
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -7,6 +8,8 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+
+from app.store.service_tables import schema_state
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "migrations"
 
@@ -26,8 +29,35 @@ def migrate(url: str) -> None:
     command.upgrade(config(url), "head")
 
 
-def is_current(engine: sa.Engine) -> bool:
-    """Whether a database has the newest schema."""
-    head = ScriptDirectory.from_config(config("")).get_current_head()
+@cache
+def revisions() -> tuple[str, ...]:
+    """Return the schemas that this code knows, newest first."""
+    scripts = ScriptDirectory.from_config(config(""))
+    return tuple(one.revision for one in scripts.walk_revisions())
+
+
+def is_served(engine: sa.Engine) -> bool:
+    """Whether this code can work on a database.
+
+    Its schema is the newest one that this code knows, or a later one that serves this
+    code too, and says so: this code goes on while the next one is rolled out.
+    """
     with engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision() == head
+        found = MigrationContext.configure(connection).get_current_revision()
+        if found is None or found in revisions():
+            return found == revisions()[0]
+        return connection.scalar(sa.select(schema_state.c.oldest_code)) in revisions()
+
+
+def oldest_code(revision: str | None) -> str | None:
+    """Return the oldest schema whose code can work on a schema.
+
+    A migration names it as `oldest_code` where that changes, which is where something
+    that the code of before needs is gone.
+    """
+    scripts = ScriptDirectory.from_config(config(""))
+    for one in scripts.walk_revisions("base", revision or "base"):
+        named: str | None = getattr(one.module, "oldest_code", None)
+        if named is not None:
+            return named
+    return None

@@ -6,13 +6,14 @@ are written and judged by the database's clock, which all workers share.
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.records import StoredTraining, TrainingEvent, TrainingState
+from app.store.clock import clock
 from app.store.rows import StoredRows
 from app.store.tables import checkpoints, training_events, trainings
 from app.store.tenancy import owned, run
@@ -103,15 +104,6 @@ def lock_silent(db: Session, timeout_s: float) -> list[StoredTraining]:
 
 def is_silent(db: Session, timeout_s: float) -> sa.ColumnElement[bool]:
     return sa.and_(IS_HELD, trainings.c.heartbeat_at < clock(db, timeout_s))
-
-
-def clock(db: Session, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
-    """Return the database's time, or a time before it."""
-    if db.get_bind().dialect.name == "postgresql":
-        return sa.func.clock_timestamp() - timedelta(seconds=ago_s)
-    # As the driver writes a time, which has microseconds.
-    time = sa.func.strftime("%Y-%m-%d %H:%M:%f000", "now", f"{-ago_s:.3f} seconds")
-    return sa.type_coerce(time, trainings.c.heartbeat_at.type)
 
 
 def requeue(db: Session, training: StoredTraining, kind: str, now: datetime) -> None:

@@ -37,6 +37,7 @@ def run(settings: Settings, parent: int | None = None) -> None:
     chores = [
         Chore(worker.work, 0.0),
         Chore(worker.keep_house, settings.heartbeat_timeout_s / 4),
+        Chore(worker.report, settings.heartbeat_timeout_s / 4),
     ]
     while not worker.is_done:
         for chore in chores:
@@ -51,5 +52,6 @@ def run(settings: Settings, parent: int | None = None) -> None:
     child.end()
     errands.terminate()
     errands.join()
+    Chore(worker.leave, 0.0).act_when_due()
     engine.dispose()
     log("worker.stopped", holder=worker.holder)

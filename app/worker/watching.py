@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from app.errors import SupersededError
 from app.logs import log
 from app.records import StoredTraining
-from app.service import queue
+from app.service import operations, queue
 from app.settings import Settings
 from app.store.engine import transaction
 from app.worker.child import ChildLostError
@@ -145,7 +145,7 @@ class Worker:
         )
 
     def keep_house(self) -> None:
-        """Write that this worker is alive, and take over from silent ones."""
+        """Write that a training is worked on, and take over from silent workers."""
         if self.held is not None:
             self.keep_alive(self.held)
         timeout_s = self.settings.heartbeat_timeout_s
@@ -156,6 +156,16 @@ class Worker:
                 swept = queue.sweep(db, timeout_s, self.settings.max_attempts, now())
             for training_id, state in swept:
                 log("training.lost", WARNING, training_id=training_id, state=state)
+
+    def report(self) -> None:
+        """Write that this worker is alive, whether it has something to do or not."""
+        with transaction(self.engine, None) as db:
+            operations.beat(db, self.holder, self.settings.heartbeat_timeout_s)
+
+    def leave(self) -> None:
+        """Write that this worker has ended; its silence says so too, later."""
+        with transaction(self.engine, None) as db:
+            operations.leave(db, self.holder)
 
     def keep_alive(self, held: HeldTraining) -> None:
         """Write a heartbeat; kill what takes too long, or is another worker's by now.

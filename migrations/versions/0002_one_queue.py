@@ -11,6 +11,8 @@ revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
+# The code before has its queue in the library's tables.
+oldest_code = "0002"
 
 # As DBOS 3.4 makes them in an SQLite file; on PostgreSQL they are in the schema dbos.
 TABLES = (

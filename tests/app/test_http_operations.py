@@ -1,17 +1,22 @@
 """The ledger, readiness, metrics, and the API's own documentation."""
 
+import errno
 import json
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from app.http.deps import get_read_db
 from app.main import create_app
 from app.problems import KINDS
 from app.settings import Settings
 from tests.app.clinic import Answer, Json, Start, local_client
+from tests.app.conftest import admin
+from tests.app.jobs import Jobs
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -57,11 +62,122 @@ def wait_until_ready(client: TestClient) -> Any:
 def test_a_served_database_becomes_ready(client: TestClient) -> None:
     response = wait_until_ready(client)
 
-    assert response.json()["checks"] == {
-        "database": "ok",
-        "migrations": "ok",
-        "kernels": "ok",
-    }
+    body = response.json()
+    names = ("database", "migrations", "writable", "space", "kernels", "serving")
+    assert body["checks"] == dict.fromkeys(names, "ok")
+    assert body["workers"] == 0
+
+
+def failing_of(client: TestClient) -> list[str]:
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    checks = response.json()["checks"]
+    return [name for name, found in checks.items() if found == "failing"]
+
+
+def test_workers_are_seen_while_they_are_alive(client: TestClient, jobs: Jobs) -> None:
+    one, other = jobs.worker(), jobs.worker()
+    for worker in (one, other, one):
+        worker.report()
+
+    seen = wait_until_ready(client).json()["workers"]
+    one.leave()
+    left = client.get("/readyz").json()["workers"]
+
+    assert (seen, left) == (2, 1)
+
+
+def test_silent_workers_do_not_count(
+    app: FastAPI, client: TestClient, jobs: Jobs
+) -> None:
+    jobs.worker().report()
+    short = app.state.settings.model_copy(update={"heartbeat_timeout_s": 1e-9})
+    app.state.settings = short
+
+    assert wait_until_ready(client).json()["workers"] == 0
+
+
+@only_sqlite
+def test_process_that_is_told_to_end_is_not_ready(
+    app: FastAPI, client: TestClient
+) -> None:
+    wait_until_ready(client)
+
+    app.state.draining = True
+
+    assert failing_of(client) == ["serving"]
+
+
+@only_sqlite
+def test_disk_that_is_full_is_not_ready(app: FastAPI, client: TestClient) -> None:
+    wait_until_ready(client)
+    update = {"min_free_bytes": 1 << 62}
+
+    app.state.settings = app.state.settings.model_copy(update=update)
+
+    assert failing_of(client) == ["space"]
+
+
+def raise_disk_full() -> NoReturn:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@only_sqlite
+def test_answer_that_found_no_space_makes_not_ready(
+    app: FastAPI, client: TestClient
+) -> None:
+    wait_until_ready(client)
+    app.dependency_overrides[get_read_db] = raise_disk_full
+
+    assert client.get("/models").status_code == 503
+
+    assert failing_of(client) == ["space"]
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_database_that_takes_no_change_is_not_ready(
+    client: TestClient, database_url: str
+) -> None:
+    wait_until_ready(client)
+    name = sa.make_url(database_url).database
+    with admin(database_url) as connection:
+        connection.exec_driver_sql(
+            f"ALTER DATABASE {name} SET default_transaction_read_only = on"
+        )
+    client.app.state.engine.dispose()  # type: ignore[attr-defined]
+
+    assert failing_of(client) == ["writable"]
+
+
+def test_load_is_counted_for_metrics(
+    app: FastAPI, client: TestClient, jobs: Jobs, start: Start, table: bytes, spec: Json
+) -> None:
+    start(60.0)
+    for _ in range(2):
+        jobs.start(table, spec)
+    jobs.worker().report()
+
+    client.get("/metrics")
+
+    value = app.state.metrics.registry.get_sample_value
+    assert value("askless_trainings_queued") == 2
+    assert value("askless_trainings_running") == 0
+    assert value("askless_workers") == 1
+    assert value("askless_sessions_open") == 1
+    assert 0 < value("askless_queue_age_seconds") < 600
+    assert value("askless_database_up") == 1
+
+
+@only_sqlite
+def test_load_is_not_counted_at_every_scrape(
+    app: FastAPI, client: TestClient, start: Start
+) -> None:
+    client.get("/metrics")
+    start(60.0)
+
+    client.get("/metrics")
+
+    assert app.state.metrics.registry.get_sample_value("askless_sessions_open") == 0
 
 
 @only_sqlite
@@ -98,10 +214,12 @@ def test_a_database_that_is_away_is_alive_and_not_ready(tmp_path: Any) -> None:
     with local_client(app, raise_server_exceptions=False) as client:
         alive, ready = client.get("/livez"), client.get("/readyz")
         models = client.get("/models")
+        metrics = client.get("/metrics")
 
     assert alive.status_code == 200
     assert ready.json()["checks"]["database"] == "failing"
     assert models.status_code == 503
+    assert "askless_database_up 0.0" in metrics.text
 
 
 @only_sqlite

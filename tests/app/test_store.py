@@ -15,7 +15,8 @@ from app.records import LedgerEntry, PredictSession
 from app.service import queue
 from app.store import ledger, models, sessions
 from app.store.engine import create_engine
-from app.store.migrate import config, is_current, migrate
+from app.store.migrate import config, is_served, migrate, oldest_code, revisions
+from app.store.service_tables import schema_state
 from app.store.tables import ledger as ledger_rows
 from app.store.tables import metadata
 from app.store.tables import sessions as session_rows
@@ -89,13 +90,47 @@ def test_trainings_of_the_old_queue_go_on(empty_url: str, is_shared: bool) -> No
 def test_migrating_twice_changes_nothing(database_url: str, engine: sa.Engine) -> None:
     migrate(database_url)
 
-    assert is_current(engine)
+    assert is_served(engine)
 
 
-def test_database_without_migrations_is_not_current(empty_url: str) -> None:
+def test_database_without_migrations_is_not_served(empty_url: str) -> None:
     engine = create_engine(empty_url)
-    assert not is_current(engine)
+    assert not is_served(engine)
     engine.dispose()
+
+
+@pytest.mark.parametrize(("oldest", "is_ours"), [(None, True), ("9998", False)])
+def test_later_schema_is_served_where_it_says_so(
+    engine: sa.Engine, oldest: str | None, is_ours: bool
+) -> None:
+    with transaction(engine) as db:
+        if oldest is not None:
+            db.execute(schema_state.update().values(oldest_code=oldest))
+        db.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+
+    assert is_served(engine) == is_ours
+
+
+def test_earlier_schema_is_not_served(empty_url: str) -> None:
+    command.upgrade(config(empty_url), "0004")
+    engine = create_engine(empty_url)
+
+    assert not is_served(engine)
+    engine.dispose()
+
+
+def test_schema_says_which_code_may_work_on_it(
+    database_url: str, engine: sa.Engine
+) -> None:
+    with transaction(engine, is_read=True) as db:
+        stated = db.scalar(sa.select(schema_state.c.oldest_code))
+    assert stated == oldest_code("head")
+    assert stated in revisions()
+
+    command.downgrade(config(database_url), "0007")
+
+    with transaction(engine, is_read=True) as db:
+        assert db.scalar(sa.select(schema_state.c.oldest_code)) == "0002"
 
 
 def test_migrations_make_the_declared_tables(database_url: str) -> None:

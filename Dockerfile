@@ -7,7 +7,9 @@ WORKDIR /src
 RUN python -m venv --without-pip /opt/askless
 # The dependencies by themselves: a change of the source does not install them again.
 COPY pyproject.toml requirements.lock ./
-RUN python -c "import tomllib; it = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*it['dependencies'], *it['optional-dependencies']['server'], sep='\n')" > wanted.txt \
+# Further extras of ours by name, such as telemetry.
+ARG EXTRAS=
+RUN python -c "import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*p['dependencies'], *(one for extra in sys.argv[1:] for one in p['optional-dependencies'][extra]), sep='\n')" server ${EXTRAS} > wanted.txt \
  && pip --python /opt/askless/bin/python install --requirement wanted.txt --constraint requirements.lock
 COPY LICENSE ./
 COPY core core

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 import fsspec
 import sqlalchemy as sa
@@ -22,6 +23,11 @@ OF_TESTS = frozenset(("ASKLESS_DATA", "ASKLESS_TEST_POSTGRES_URL"))
 OF_KUBERNETES = re.compile(r"ASKLESS_(\w+_)?(SERVICE_(HOST|PORT)\w*|PORT(_\d+_\w+)?)")
 # Their values hold passwords.
 SECRET = frozenset(("database_url", "blobs"))
+TELEMETRY_ENDPOINTS = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
 DATABASE = "must be a URL of postgresql:// or sqlite:///"
 
 
@@ -37,7 +43,7 @@ def read_settings() -> Settings:
         field = PREFIX + (named[1].upper() if named else "")
         refusals.append(Refusal(field, 'must be JSON, such as ["one", "other"]'))
     else:
-        refusals += wrong_places(settings)
+        refusals += [*wrong_places(settings), *missing_telemetry(settings)]
     if refusals:
         raise RefusedError(refusals)
     return settings
@@ -80,3 +86,15 @@ def wrong_places(settings: Settings) -> Iterator[Refusal]:
         yield Refusal("ASKLESS_BLOBS", "must be a URL of a kind that fsspec knows")
     except ImportError as error:
         yield Refusal("ASKLESS_BLOBS", f"needs a package: {error}")
+
+
+def missing_telemetry(settings: Settings) -> Iterator[Refusal]:
+    """Yield what telemetry needs and does not have: it would send nothing."""
+    if not settings.telemetry:
+        return
+    if find_spec("opentelemetry.exporter") is None:
+        rule = "needs the extra telemetry: pip install 'askless[telemetry]'"
+        yield Refusal("ASKLESS_TELEMETRY", rule)
+    if not any(os.environ.get(name) for name in TELEMETRY_ENDPOINTS):
+        rule = f"needs {TELEMETRY_ENDPOINTS[0]}, such as http://collector:4318"
+        yield Refusal("ASKLESS_TELEMETRY", rule)

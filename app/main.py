@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
@@ -93,6 +94,20 @@ class Askless(FastAPI):
         return self.openapi_schema
 
 
+def telemetry_of(settings: Settings) -> TelemetryConfig:
+    """Return what FastAPI is to send by OpenTelemetry: nothing unless it is asked to.
+
+    Never logs: they carry messages of exceptions, which may repeat a feature's value.
+    """
+    return {
+        "tracing": settings.telemetry,
+        "metrics": settings.telemetry,
+        "auto_configure": settings.telemetry,
+        "logs": False,
+        "exclude": lambda scope: scope.get("path") in operations.PROBES,
+    }
+
+
 def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     """Make the application; `is_local`: it is served on loopback alone."""
     app = Askless(
@@ -103,6 +118,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         redoc_url=None,
         lifespan=live,
         exception_handlers=HANDLERS,
+        telemetry=telemetry_of(settings),
     )
     state = app.state
     state.settings = settings

@@ -39,6 +39,10 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=2_000_000, ge=1, description="Largest other request body accepted."
     )
+    telemetry: bool = Field(
+        default=False,
+        description="Send traces and metrics; the variables `OTEL_…` say where.",
+    )
     min_free_bytes: int = Field(
         default=50_000_000,
         ge=0,

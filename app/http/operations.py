@@ -19,6 +19,8 @@ from app.records import Moment
 from app.service import operations as service
 
 router = APIRouter(tags=["operations"])
+# Asked again and again by machines.
+PROBES = frozenset(("/livez", "/readyz", "/metrics"))
 
 
 class Alive(Answer):

@@ -1,0 +1,122 @@
+"""A server that is told to end under load: what it has taken it answers."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from app.server import Server, listen, serve
+from app.settings import Settings
+from app.store.tables import ledger
+from tests.app.clinic import clinic, model_json, said
+from tests.app.jobs import wait
+from tests.app.servers import CONTEXT
+
+pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+
+
+@dataclass
+class Caller:
+    """One client that plays a session after another until nobody is there."""
+
+    url: str
+    taken: int = 0
+    odd: list[str] = field(default_factory=list)
+
+    def play(self) -> None:
+        answer = {"answers": [said("chol", 233)]}
+        with httpx.Client(base_url=self.url, timeout=60, trust_env=False) as http:
+            try:
+                while True:
+                    asked = {"model": "clinic", "budget": 60}
+                    session = http.post("/predict", json=asked)
+                    path = f"/predict/{session.json()['id']}/answers"
+                    response = http.post(path, json=answer)
+                    if response.status_code != 200:
+                        self.odd.append(response.text)
+                    self.taken += 1
+            except httpx.TransportError:
+                return
+
+
+@pytest.fixture
+def address(settings: Settings) -> Iterator[tuple[str, Any]]:
+    """Serve as the command does, without a worker."""
+    bound = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{bound.getsockname()[1]}"
+    switch = {"with_worker": False}
+    process = CONTEXT.Process(target=serve, args=(settings, bound), kwargs=switch)
+    process.start()
+    bound.close()
+    yield url, process
+    process.kill()
+    process.join()
+
+
+@pytest.mark.slow
+def test_every_answer_that_is_charged_is_given(
+    address: tuple[str, Any], engine: sa.Engine
+) -> None:
+    url, process = address
+    httpx.post(f"{url}/models", json=model_json(clinic(), "clinic"), trust_env=False)
+    callers = [Caller(url) for _ in range(4)]
+    threads = [threading.Thread(target=one.play) for one in callers]
+    for thread in threads:
+        thread.start()
+    wait(lambda: sum(one.taken for one in callers) > 20)
+
+    process.terminate()
+    process.join(40)
+    for thread in threads:
+        thread.join(40)
+
+    assert process.exitcode == 0
+    assert [one.odd for one in callers] == [[]] * 4
+    with engine.connect() as connection:
+        n_charged = connection.scalar(sa.select(sa.func.count()).select_from(ledger))
+    assert n_charged == sum(one.taken for one in callers)
+
+
+class Holder:
+    """What the server finds at its application: settings and what it is told."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.draining = self.stopping = False
+
+
+def told(settings: Settings) -> tuple[Server, Any]:
+    class Held:
+        state = Holder(settings)
+
+    class Plain:
+        app = Held
+
+    return Server(Plain), Held.state  # type: ignore[arg-type]  # all of it that is read
+
+
+def test_server_that_drains_serves_on_until_its_time_or_a_second_signal(
+    settings: Settings,
+) -> None:
+    server, state = told(settings.model_copy(update={"drain_s": 3_600.0}))
+
+    server.handle_exit(signal.SIGTERM, None)
+    first = (state.draining, state.stopping, server.should_exit)
+    server.handle_exit(signal.SIGTERM, None)
+    second = (state.draining, state.stopping, server.should_exit)
+
+    assert first == (True, False, False)
+    assert second == (True, True, True)
+
+
+def test_server_that_does_not_drain_ends_at_once(settings: Settings) -> None:
+    server, state = told(settings)
+
+    server.handle_exit(signal.SIGTERM, None)
+
+    assert (state.draining, state.stopping, server.should_exit) == (True, True, True)

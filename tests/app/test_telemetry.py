@@ -18,17 +18,17 @@ CANARY = "canary-4711"
 CALLS = f"""
 import sys
 from pathlib import Path
-from fastapi.testclient import TestClient
 from app.main import create_app
 from app.settings import Settings
+from tests.app.clinic import local_client
 
 def crash():
     raise RuntimeError("{CANARY}")
 
 for is_on in (False, True):
-    app = create_app(Settings(home=Path(sys.argv[1]), telemetry=is_on))
+    app = create_app(Settings(home=Path(sys.argv[1]), telemetry=is_on), is_local=True)
     app.add_api_route("/crash", crash, response_model=None)
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with local_client(app, raise_server_exceptions=False) as client:
         client.get("/livez")
         known = {{"model": "{CANARY}", "known": {{"age": "{CANARY}"}}}}
         client.post("/predict" if is_on else "/nowhere", json=known)

@@ -29,7 +29,7 @@ FOR_ALL = {
     r"SELECT trainings\.id .*WHERE trainings\.state = ": "The queue is one.",
     r"UPDATE trainings SET .*RETURNING": "A worker claims from the queue.",
     r"SELECT DISTINCT trainings\.tenant_id": "The sweep goes on tenant by tenant.",
-    r"SELECT count\(\*\) AS \w+(, min\(trainings\.created_at\).*)? FROM ": "Load, for /metrics.",
+    r"SELECT count\(\*\) AS \w+,? .*FROM (trainings|sessions)": "For /metrics.",
     r"SELECT datasets\.blob": "Orphaned uploads belong to nobody.",
 }
 

@@ -93,7 +93,7 @@ def missing_telemetry(settings: Settings) -> Iterator[Refusal]:
     if not settings.telemetry:
         return
     if find_spec("opentelemetry.exporter") is None:
-        rule = "needs the extra telemetry: pip install 'askless[telemetry]'"
+        rule = "needs the extra telemetry: pip install 'askless[server,telemetry]'"
         yield Refusal("ASKLESS_TELEMETRY", rule)
     if not any(os.environ.get(name) for name in TELEMETRY_ENDPOINTS):
         rule = f"needs {TELEMETRY_ENDPOINTS[0]}, such as http://collector:4318"

@@ -134,6 +134,8 @@ class PredictSession:
     created_at: datetime
     updated_at: datetime
     price_list_id: str | None = None
+    #: what the caller knows the case by; None once it was erased
+    client_ref: str | None = None
 
     @property
     def remaining(self) -> int | None:
@@ -141,11 +143,20 @@ class PredictSession:
         return None if self.budget_limit is None else self.budget_limit - self.spent
 
 
+class SessionFilter(NamedTuple):
+    """Which sessions are meant; None: any. `model` is an id or a name."""
+
+    state: SessionState | None = None
+    model: str | None = None
+    client_ref: str | None = None
+
+
 class Moment(NamedTuple):
-    """The time of a request, and how long a session may be idle."""
+    """The time of a request, and how long a session may be idle, or wait."""
 
     now: datetime
     ttl: timedelta
+    waiting_ttl: timedelta
 
 
 @dataclass(frozen=True, slots=True)

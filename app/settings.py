@@ -91,6 +91,12 @@ class Settings(BaseSettings):
         le=10 * 366 * 24 * 3600.0,
         description="Idle time after which one expires.",
     )
+    session_waiting_ttl_s: float = Field(
+        default=90 * 24 * 3600.0,
+        gt=0,
+        le=10 * 366 * 24 * 3600.0,
+        description="The same of one that waits for results that were ordered.",
+    )
 
     authentication: bool = Field(
         default=False,

@@ -125,5 +125,7 @@ ErrorCost = Annotated[
 ]
 # A name that a request gives to find something: neither NUL nor half a character.
 Key = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")]
+# What a caller knows a case by; shown to nobody else.
+ClientRef = Annotated[str, BeforeValidator(read_name, json_schema_input_type=str)]
 # Of the whole; one that was summed up may exceed 1 by rounding.
 Share = Annotated[float, Field(ge=0, le=1 + 1e-9)]

@@ -56,8 +56,9 @@ async def get_now() -> datetime:
 async def get_moment(
     request: Request, now: Annotated[datetime, Depends(get_now)]
 ) -> Moment:
-    ttl_s: float = request.app.state.settings.session_ttl_s
-    return Moment(now, timedelta(seconds=ttl_s))
+    settings = request.app.state.settings
+    ttls = settings.session_ttl_s, settings.session_waiting_ttl_s
+    return Moment(now, *(timedelta(seconds=ttl_s) for ttl_s in ttls))
 
 
 async def get_log_fields(request: Request) -> dict[str, object]:

@@ -2,11 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from app.documents.bodies import doubts
 from app.documents.bodies import predictions as schemas
 from app.documents.bodies.terms import TermsRequest
+from app.documents.fields import Key
+from app.documents.words import SessionState
 from app.http.contract import problems
 from app.http.deps import (
     After,
@@ -20,8 +22,9 @@ from app.http.deps import (
     ReadDb,
     require_distinct,
 )
+from app.records import SessionFilter
 from app.service import predictions as service
-from app.service.predictions import checks
+from app.service.predictions import checks, lists
 from core.table.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"])
@@ -98,9 +101,17 @@ def start(
 
 @router.get("", operation_id="list_sessions", summary="List sessions, newest first")
 def page(
-    db: ReadDb, at: At, limit: Limit = 50, after: After = None
+    db: ReadDb,
+    at: At,
+    state: SessionState | None = None,
+    model: Annotated[Key | None, Query(description="An id or a name.")] = None,
+    client_ref: Key | None = None,
+    limit: Limit = 50,
+    after: After = None,
 ) -> schemas.SessionPage:
-    return service.page(db, limit, after, at)
+    """Sessions in a state, of a model, or of a case as the caller knows it."""
+    meant = SessionFilter(state, model, client_ref)
+    return lists.page(db, limit, after, at, meant)
 
 
 @router.get(

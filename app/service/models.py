@@ -133,7 +133,8 @@ def delete(db: Session, model_id: str, at: Moment) -> None:
     for training in trainings.lock_refits(db, model_id):
         trainings.cancel(db, training, at.now)
     gone = [head, *models.lock_refits(db, model_id)]
-    if sessions.is_model_in_use(db, [one.id for one in gone], at.now - at.ttl):
+    idle_since = at.now - at.ttl, at.now - at.waiting_ttl
+    if sessions.is_model_in_use(db, [one.id for one in gone], *idle_since):
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)
     for one in gone:

@@ -5,13 +5,13 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.records import PredictSession, SessionState
-from app.store.rows import StoredRows
-from app.store.tables import sessions
+from app.records import Page, PredictSession, SessionFilter, SessionState
+from app.store.rows import StoredRows, write_cursor
+from app.store.tables import models, sessions
 from app.store.tenancy import owned, run
 
 ROWS = StoredRows("session", sessions, PredictSession)
-make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
+make_id, insert = ROWS.make_id, ROWS.insert
 get, get_locked = ROWS.get, ROWS.get_locked
 
 # Made once: an answer runs four statements, and to build them takes as long as two.
@@ -66,7 +66,44 @@ def save(
     return ROWS.read(done.one())
 
 
-def is_model_in_use(db: Session, model_ids: list[str], idle_since: datetime) -> bool:
+def erase(db: Session, session_id: str, now: datetime) -> None:
+    """Close a locked session and keep nothing of its case; the amounts stay."""
+    save(db, session_id, state="closed", document=None, now=now)
+    ROWS.change(db, session_id, client_ref=None)
+
+
+def page(
+    db: Session,
+    limit: int,
+    after: str | None,
+    meant: SessionFilter,
+    is_due_since: datetime,
+) -> Page[PredictSession]:
+    """Return some sessions, newest first, with those that may be due for a state."""
+    wanted = []
+    if meant.client_ref is not None:
+        wanted.append(sessions.c.client_ref == meant.client_ref)
+    if meant.model is not None:
+        is_it = sa.or_(models.c.id == meant.model, models.c.name == meant.model)
+        its = sa.select(models.c.id).where(is_it, owned(models))
+        wanted.append(sessions.c.model_id.in_(its))
+    if meant.state is not None:
+        may_be_due = sessions.c.updated_at < is_due_since
+        wanted.append(sa.or_(sessions.c.state == meant.state, may_be_due))
+    return ROWS.page(db, limit, after, *wanted)
+
+
+def cursor(session: PredictSession) -> str:
+    """Return what a page that ends with a session says for the next one."""
+    return write_cursor(session.created_at, session.id)
+
+
+def is_model_in_use(
+    db: Session,
+    model_ids: list[str],
+    idle_since: datetime,
+    waiting_since: datetime,
+) -> bool:
     """Whether models have sessions with a question or results to come, not expired."""
     is_running = sa.and_(
         sessions.c.state == "open",
@@ -74,5 +111,8 @@ def is_model_in_use(db: Session, model_ids: list[str], idle_since: datetime) -> 
         # Inside a text of the document its quotes would be escaped.
         sessions.c.document.not_like('%"next_feature":null%'),
     )
-    is_asked = sa.or_(sessions.c.state == "waiting", is_running)
+    is_waiting = sa.and_(
+        sessions.c.state == "waiting", sessions.c.updated_at > waiting_since
+    )
+    is_asked = sa.or_(is_waiting, is_running)
     return ROWS.has_any(db, sessions.c.model_id.in_(model_ids), is_asked)

@@ -240,6 +240,8 @@ sessions = sa.Table(
     sa.Column("updated_at", UtcDateTime, nullable=False, index=True),
     # NULL: the model's own prices.
     sa.Column("price_list_id", Id, sa.ForeignKey("price_lists.id")),
+    # What the caller knows the case by; NULL once it was erased.
+    sa.Column("client_ref", sa.String(200)),
     sa.CheckConstraint("state IN ('open', 'waiting', 'closed')", name="state"),
     sa.CheckConstraint("spent >= 0", name="spent_not_negative"),
     sa.CheckConstraint(
@@ -287,5 +289,6 @@ ledger = sa.Table(
 # By these a tenant's rows are listed.
 for table in (keys, datasets, trainings, models, sessions):
     sa.Index(None, table.c.tenant_id, table.c.created_at)
+sa.Index(None, sessions.c.client_ref)
 # By this a key's open ones are counted.
 sa.Index(None, sessions.c.key_id, sessions.c.state)

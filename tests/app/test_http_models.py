@@ -288,7 +288,7 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
         loaded.load(db, model_id)
 
     def delete(db: Session) -> None:
-        models.delete(db, model_id, Moment(now, timedelta(seconds=60)))
+        models.delete(db, model_id, Moment(now, *[timedelta(seconds=60)] * 2))
 
     def open_one(db: Session) -> None:
         wanted = PredictRequest(model=model_id, budget=None)

@@ -9,7 +9,7 @@ from app.documents.bodies.doubts import Doubt
 from app.documents.bodies.explanations import AnswerStep, Prospect
 from app.documents.bodies.models import MODEL_ID, ModelGroup
 from app.documents.bodies.terms import AimWish, SessionAim
-from app.documents.fields import Amount, Key, Policy, Value
+from app.documents.fields import Amount, ClientRef, Key, Policy, Value
 from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from app.documents.words import (
@@ -60,6 +60,12 @@ class PredictRequest(Shape):
         default=None,
         description="What features and groups cost for this session; by default what "
         "the model says.",
+    )
+    client_ref: ClientRef | None = Field(
+        default=None,
+        examples=["visit-4711"],
+        description="What you know the case by: kept as it is, found by "
+        "`?client_ref=`, never logged, erased with the answers.",
     )
     known: dict[Key, Value] = Field(
         default_factory=dict,
@@ -235,6 +241,7 @@ class SessionSummary(Answer):
     state: SessionState = Field(examples=["open"])
     version: int = Field(examples=[5], description="Grows with every change.")
     model: ModelRef
+    client_ref: str | None = Field(examples=["visit-4711"])
     budget: Budget
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
     updated_at: datetime = Field(examples=[EXAMPLE_TIME])
@@ -252,6 +259,7 @@ class Session(Answer):
     state: SessionState = Field(examples=["open"])
     version: int = Field(examples=[5], description="Grows with every change.")
     model: ModelRef
+    client_ref: str | None = Field(examples=["visit-4711"])
     budget: Budget
     question: Question | None
     prediction: Prediction | None = Field(description="Null once it was erased.")

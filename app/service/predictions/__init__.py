@@ -1,4 +1,4 @@
-"""Sessions: start, answer and charge, stop, expire, erase.
+"""Sessions: start, answer and charge, stop, erase.
 
 Every change reads a locked row, lets `core.session.machine` find the next state, and
 writes charges, ledger and state in the caller's transaction: all of it or nothing.
@@ -14,18 +14,18 @@ from sqlalchemy.orm import Session
 
 from app.documents.bodies import predictions as bodies
 from app.documents.bodies.terms import TermsRequest
-from app.documents.state import Texts, has_pending, parse_state, write_state
+from app.documents.state import Texts, parse_state, write_state
 from app.errors import ConflictError
 from app.records import LedgerEntry, Moment, PredictSession, SessionState
 from app.service import limits
 from app.service.loaded import LoadedModels
 from app.service.predictions.choice import choose
-from app.service.predictions.expiry import expired_row, is_due
+from app.service.predictions.expiry import expire, expired_row, is_due
 from app.service.predictions.refits import RefitStanding, stand
 from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.terms import change_state, check_wish
-from app.service.predictions.views import erased_view, summary_of, view_of
-from app.store import ledger, models, sessions
+from app.service.predictions.views import erased_view, view_of
+from app.store import ledger, sessions
 from core.errors import ClosedError, OverBudgetError
 from core.model.model import Model
 from core.session import machine
@@ -93,23 +93,10 @@ def start(
         created_at=now,
         updated_at=now,
         price_list_id=choice.price_list_id,
+        client_ref=wanted.client_ref,
     )
     sessions.insert(db, session)
     return OpenSession(session, model, state, texts, stand_of(db, session)).view
-
-
-def page(db: Session, limit: int, after: str | None, at: Moment) -> bodies.SessionPage:
-    found = sessions.page(db, limit, after)
-    names = models.names(db, {session.model_id for session in found.items})
-    items = []
-    for session in found.items:
-        if is_due(session, at) and session.document is not None:
-            state: SessionState = (
-                "waiting" if has_pending(session.document) else "closed"
-            )
-            session = expired_row(session, state, at)
-        items.append(summary_of(session, names[session.model_id]))
-    return bodies.SessionPage(items=items, next=found.next)
 
 
 def get(db: Session, call: SessionCall) -> bodies.Session:
@@ -174,8 +161,8 @@ def stop(db: Session, call: SessionCall) -> bodies.Session:
 def erase(db: Session, call: SessionCall) -> None:
     """Close a session and erase what its answers said; the amounts stay."""
     session = sessions.get_locked(db, call.id)
-    if session.document is not None:
-        sessions.save(db, call.id, state="closed", document=None, now=call.at.now)
+    if session.document is not None or session.client_ref is not None:
+        sessions.erase(db, call.id, call.at.now)
 
 
 def lock_open(db: Session, call: SessionCall) -> OpenSession | None:
@@ -197,8 +184,8 @@ def open_session(
         return None
     model = call.loaded.get(db, session.model_id, session.price_list_id)
     state, texts = parse_state(session.document, model.ensemble.catalogue)
-    if is_due(session, call.at):
-        state = machine.stop(state, "expired")
+    while is_due(session, call.at):
+        state = expire(model.ensemble.catalogue, session, state)
         session = expired_row(session, row_state(state), call.at)
     return OpenSession(session, model, state, texts, stand_of(db, session))
 

@@ -1,25 +1,51 @@
-"""Sessions that were idle for too long: seen as expired, stored so on a change."""
+"""Sessions that were idle for too long: seen as expired, stored so on a change.
+
+One that is open waits then for results that were ordered, and after another while for
+nothing any more.
+"""
 
 from dataclasses import replace
 
+from app.documents.state import has_pending
 from app.records import Moment, PredictSession, SessionState
+from core.session import machine
+from core.session.answers import give_up
+from core.session.state import State
+from core.table.catalogue import Catalogue
 
 
 def is_due(session: PredictSession, at: Moment) -> bool:
-    """Whether an open session was idle for too long.
+    """Whether a session was idle for too long.
 
     The row and the time say it to every reader alike; it is stored on the next change.
     """
-    idle = at.now - session.updated_at
-    return session.state == "open" and idle > at.ttl
+    ttls = {"open": at.ttl, "waiting": at.waiting_ttl}
+    ttl = ttls.get(session.state)
+    return ttl is not None and at.now - session.updated_at > ttl
+
+
+def expire(catalogue: Catalogue, session: PredictSession, state: State) -> State:
+    """Return the state of a session that is due."""
+    if session.state == "waiting":
+        state = give_up(catalogue, state)
+    return machine.stop(state, "expired")
 
 
 def expired_row(
     session: PredictSession, state: SessionState, at: Moment
 ) -> PredictSession:
+    ttl = at.ttl if session.state == "open" else at.waiting_ttl
     return replace(
         session,
         state=state,
         version=session.version + 1,
-        updated_at=session.updated_at + at.ttl,
+        updated_at=session.updated_at + ttl,
     )
+
+
+def see(session: PredictSession, at: Moment) -> PredictSession:
+    """Return a row as everybody sees it, expired where it is due."""
+    while session.document is not None and is_due(session, at):
+        waits = session.state == "open" and has_pending(session.document)
+        session = expired_row(session, "waiting" if waits else "closed", at)
+    return session

@@ -21,8 +21,8 @@ PREFIX = "ASKLESS_"
 OF_TESTS = frozenset(("ASKLESS_DATA", "ASKLESS_TEST_POSTGRES_URL"))
 # What Kubernetes sets in every container beside a service called askless.
 OF_KUBERNETES = re.compile(r"ASKLESS_(\w+_)?(SERVICE_(HOST|PORT)\w*|PORT(_\d+_\w+)?)")
-# Their values hold passwords.
-SECRET = frozenset(("database_url", "blobs"))
+# Their values are or hold secrets.
+SECRET = frozenset(("blobs", "database_url", "scrape_token"))
 TELEMETRY_ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",

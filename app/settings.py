@@ -39,6 +39,11 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=2_000_000, ge=1, description="Largest other request body accepted."
     )
+    scrape_token: str | None = Field(
+        default=None,
+        min_length=16,
+        description="Bearer token of `/metrics`, needed where keys are.",
+    )
     telemetry: bool = Field(
         default=False,
         description="Send traces and metrics; the variables `OTEL_…` say where.",

@@ -10,8 +10,8 @@ import typer
 from rich.table import Column, Table
 
 from app.cli.options import errors, output
+from app.environment import read_settings
 from app.service import keys as service
-from app.settings import Settings
 from app.store.engine import create_engine, transaction
 from core.errors import Refusal, RefusedError
 
@@ -113,7 +113,7 @@ def database() -> Iterator[sa.Engine]:
     """Open the database of the settings, at its present schema."""
     from app.service import operations
 
-    settings = Settings()
+    settings = read_settings()
     if settings.is_embedded:
         operations.migrate(settings.url)
     engine = create_engine(settings.url)

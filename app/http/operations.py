@@ -1,16 +1,19 @@
 """Routes for operators."""
 
 import time
-from typing import Literal
+from hmac import compare_digest
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import State
 
 from app.documents.shape import Answer
+from app.errors import UnknownKeyError
 from app.http.deps import At, Engine, LogFields, reading
 from app.http.errors import problem
 from app.http.metrics import Metrics
@@ -21,6 +24,13 @@ from app.service import operations as service
 router = APIRouter(tags=["operations"])
 # Asked again and again by machines.
 PROBES = frozenset(("/livez", "/readyz", "/metrics"))
+
+scraper = HTTPBearer(
+    scheme_name="scrape_token",
+    description="`ASKLESS_SCRAPE_TOKEN`, where keys are asked for.",
+    auto_error=False,
+)
+Sent = Annotated[HTTPAuthorizationCredentials | None, Depends(scraper)]
 
 
 class Alive(Answer):
@@ -74,6 +84,16 @@ def readyz(request: Request, engine: Engine, fields: LogFields) -> Ready | Respo
     )
 
 
+async def may_scrape(request: Request, credentials: Sent) -> None:
+    """Ask for the scrape token wherever keys are asked for: tenants share figures."""
+    state = request.app.state
+    if not state.guard.must_ask:
+        return
+    token, sent = state.settings.scrape_token, credentials and credentials.credentials
+    if not token or not sent or not compare_digest(token.encode(), sent.encode()):
+        raise UnknownKeyError
+
+
 def count_workers(state: State) -> int:
     with reading(state.engine, None) as db:
         return service.count_workers(db, state.settings.heartbeat_timeout_s)
@@ -84,6 +104,7 @@ def count_workers(state: State) -> int:
     operation_id="read_metrics",
     summary="Figures for Prometheus",
     response_class=PlainTextResponse,
+    dependencies=[Depends(may_scrape)],
 )
 def metrics(request: Request, at: At) -> Response:
     """Return what this process has counted, and what the installation has to do."""

@@ -168,6 +168,32 @@ def test_load_is_counted_for_metrics(
     assert value("askless_database_up") == 1
 
 
+TOKEN = "of-the-scraper-alone"
+
+
+@only_sqlite
+@pytest.mark.parametrize(
+    ("token", "sent", "status"),
+    [
+        (TOKEN, f"Bearer {TOKEN}", 200),
+        (TOKEN, "Bearer another", 401),
+        (TOKEN, None, 401),
+        (None, f"Bearer {TOKEN}", 401),
+    ],
+)
+def test_metrics_beyond_loopback_ask_for_their_token(
+    settings: Settings, token: str | None, sent: str | None, status: int
+) -> None:
+    app = create_app(settings.model_copy(update={"scrape_token": token}))
+    headers = {} if sent is None else {"Authorization": sent}
+
+    with TestClient(app) as client:
+        response = client.get("/metrics", headers=headers)
+        alive = client.get("/livez")
+
+    assert (response.status_code, alive.status_code) == (status, 200)
+
+
 @only_sqlite
 def test_load_is_not_counted_at_every_scrape(
     app: FastAPI, client: TestClient, start: Start

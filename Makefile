@@ -16,7 +16,7 @@ PARALLEL ?= -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check format compose-test bench evidence frontier certificates clean
+.PHONY: help demo test check format test-clients compose-test bench evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,12 @@ check: $(STAMP) ## Check format, lint and types.
 format: $(STAMP) ## Format the code and apply the linter's safe fixes.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+test-clients: $(STAMP) ## Generate clients from the OpenAPI document; each trains and plays a session.
+	@test -x build/clients/bin/openapi-python-client || { \
+		$(PYTHON) -m venv build/clients; \
+		build/clients/bin/python -m pip install --quiet -e '.[clients]'; }
+	$(BIN)/python -m pytest tests/clients/generated.py
 
 compose-test: ## Build and run the containers for real (needs Docker; API_PORT, PYTHON_IMAGE).
 	@$(PYTHON) tests/compose.py

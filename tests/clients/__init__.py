@@ -1,0 +1,1 @@
+"""Clients generated from the OpenAPI document, and what each of them plays."""

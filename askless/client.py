@@ -8,6 +8,8 @@ import httpx
 
 from askless.connection import Connection, Json, plain
 from askless.datasets import DatasetCalls
+from askless.keys import KeyCalls
+from askless.ledger import LedgerCalls
 from askless.links import Awaited, AwaitedLink, Call, Link, Waiting, WaitingLink
 from askless.questions import Value
 from askless.sessions import AsyncPredictionSession, PredictionSession
@@ -21,7 +23,9 @@ KEY_VARIABLE = "ASKLESS_API_KEY"
 SessionT = TypeVar("SessionT", PredictionSession, AsyncPredictionSession)
 
 
-class AnyClient(DatasetCalls, TrainingCalls, ModelCalls, Generic[SessionT]):
+class AnyClient(
+    DatasetCalls, TrainingCalls, ModelCalls, LedgerCalls, KeyCalls, Generic[SessionT]
+):
     """What both clients are: the calls, over a link of either kind."""
 
     session_kind: ClassVar[type[Any]]
@@ -98,11 +102,6 @@ class AnyClient(DatasetCalls, TrainingCalls, ModelCalls, Generic[SessionT]):
     async def sessions(self) -> list[Json]:
         """List all sessions, newest first: how they stand, without their answers."""
         return await self.connection.items("/predict")
-
-    @Call
-    async def ledger(self) -> list[Json]:
-        """List the charges and reversals of all sessions, newest first."""
-        return await self.connection.items("/ledger")
 
 
 class Client(AnyClient[PredictionSession], Waiting):

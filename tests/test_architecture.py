@@ -27,7 +27,8 @@ BELOW_TRAINING = (
 CLIENT = tuple(
     f"askless.{name}"
     for name in (
-        *("client", "connection", "datasets", "links", "problems", "questions"),
+        *("client", "connection", "datasets", "keys", "ledger"),
+        *("links", "problems", "questions"),
         *("sessions", "stored_models", "trainings"),
     )
 )

@@ -40,9 +40,9 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
     for name in FRAMEWORKS:
         schemas.pop(name, None)
     shared = document["components"].setdefault("responses", {})
-    for path, operation in operations(document):
+    for path, method, operation in operations(document):
         drop_items(operation)
-        answered = [*operation.pop(OWN, ()), *common_kinds(path, operation)]
+        answered = [*operation.pop(OWN, ()), *common_kinds(path, method, operation)]
         for status, told in by_status(answered).items():
             name = "Or".join(map(component_name, told))
             shared[name] = response_of(told)
@@ -52,18 +52,22 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
     return document
 
 
-def operations(document: Json) -> Iterator[tuple[str, Json]]:
-    """Yield each operation with its path."""
+def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    """Yield each operation with its path and method."""
     for path, methods in document["paths"].items():
-        yield from ((path, one) for method, one in methods.items() if method in METHODS)
+        for method, operation in methods.items():
+            if method in METHODS:
+                yield path, method, operation
 
 
-def common_kinds(path: str, operation: Json) -> Iterator[str]:
+def common_kinds(path: str, method: str, operation: Json) -> Iterator[str]:
     """Yield the types of problems that follow from a call's shape."""
     parameters = {one["name"].lower() for one in operation.get("parameters", ())}
     has_body = "requestBody" in operation
     if "security" in operation:
         yield from ("unauthorized", "forbidden", "too-many-requests")
+    if method != "get":
+        yield "foreign-origin"
     if "{" in path:
         yield "not-found"
     if "if-match" in parameters:
@@ -72,7 +76,7 @@ def common_kinds(path: str, operation: Json) -> Iterator[str]:
         yield from ("too-large", "unsupported-media-type")
     if has_body or parameters:
         yield "invalid-request"
-    yield from ("internal", "unavailable")
+    yield from ("unknown-host", "internal", "unavailable")
 
 
 def by_status(kinds: Iterable[str]) -> dict[str, list[str]]:

@@ -30,7 +30,7 @@ async def read_upload(request: Request) -> AsyncIterator[UploadFile]:
 @router.post(
     "",
     status_code=201,
-    openapi_extra=UPLOAD_BODY,
+    openapi_extra=UPLOAD_BODY | problems("limit-reached"),
     operation_id="upload_dataset",
     summary="Upload a dataset",
 )

@@ -16,6 +16,7 @@ router = APIRouter(prefix="/keys", tags=["keys"])
     "",
     status_code=201,
     dependencies=[Depends(require_distinct)],
+    operation_id="create_key",
     summary="Make a key",
 )
 def create(
@@ -35,18 +36,22 @@ def create(
     return schemas.NewKey.of(made.key, token=made.token)
 
 
-@router.get("", summary="List keys, newest first")
+@router.get("", operation_id="list_keys", summary="List keys, newest first")
 def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.KeyPage:
     return schemas.KeyPage.model_validate(service.page(db, limit, after))
 
 
-@router.get("/{id}", summary="Show a key")
+@router.get("/{id}", operation_id="get_key", summary="Show a key")
 def get(id: str, db: ReadDb) -> schemas.Key:
     return schemas.Key.model_validate(service.get(db, id))
 
 
 @router.delete(
-    "/{id}", status_code=204, response_class=Response, summary="Revoke a key"
+    "/{id}",
+    status_code=204,
+    response_class=Response,
+    operation_id="revoke_key",
+    summary="Revoke a key",
 )
 def revoke(id: str, db: Db, now: Now) -> None:
     """End a key's validity, within seconds in every process; it stays in the list."""

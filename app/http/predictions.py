@@ -82,7 +82,7 @@ def show(
     status_code=CREATED,
     response_model=schemas.Session,
     dependencies=[TakesJson],
-    openapi_extra=problems("not-found"),
+    openapi_extra=problems("not-found", "limit-reached"),
     operation_id="start_session",
     summary="Start a session",
 )

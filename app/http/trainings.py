@@ -77,7 +77,7 @@ async def read_sent(request: Request) -> AsyncIterator[TrainingRequest]:
     "",
     status_code=202,
     responses=STARTED,
-    openapi_extra=START_BODY | problems("not-found", "conflict"),
+    openapi_extra=START_BODY | problems("not-found", "limit-reached", "conflict"),
     response_model=schemas.Training,
     operation_id="start_training",
     summary="Train a model",

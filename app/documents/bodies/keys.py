@@ -3,39 +3,59 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
+from typing_extensions import TypeAliasType
 
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape
 
 KEY_ID = "key_9a1b2c3d4e5f60718293a4b5"
-Scope = Literal[
-    "datasets:read",
-    "datasets:write",
-    "train:read",
-    "train:write",
-    "models:read",
-    "models:write",
-    "predict:read",
-    "predict:write",
-    "ledger:read",
-    "ledger:write",
-    "keys:read",
-    "keys:write",
-]
-LimitName = Literal[
-    "requests_per_minute",
-    "trainings",
-    "sessions",
-    "dataset_bytes",
-    "rows",
-    "columns",
-    "rounds",
-]
+# Each has a schema of its own, and so one name in every client that is generated.
+Scope = TypeAliasType(
+    "Scope",
+    Literal[
+        "datasets:read",
+        "datasets:write",
+        "train:read",
+        "train:write",
+        "models:read",
+        "models:write",
+        "predict:read",
+        "predict:write",
+        "ledger:read",
+        "ledger:write",
+        "keys:read",
+        "keys:write",
+    ],
+)
+LimitName = TypeAliasType(
+    "LimitName",
+    Literal[
+        "requests_per_minute",
+        "trainings",
+        "sessions",
+        "dataset_bytes",
+        "rows",
+        "columns",
+        "rounds",
+    ],
+)
 MAX_DAYS = 3650
 
 
 class KeyRequest(Shape):
     """A key to be made; it can do no more than the one that asks for it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "night clinic",
+                    "scopes": ["models:read", "predict:read", "predict:write"],
+                    "days": 90,
+                }
+            ]
+        }
+    )
 
     name: str = Field(min_length=1, max_length=200, examples=["night clinic"])
     scopes: list[Scope] = Field(

@@ -224,7 +224,8 @@ SHARED: dict[str, set[str]] = {
     },
     "app.service": {"limits", "loaded", "queue"},
     "app.store": {
-        *("blobs", "clock", "engine", "rows", "service_tables", "tables", "tenancy"),
+        *("blobs", "clock", "engine", "kinds", "rows", "service_tables", "tables"),
+        "tenancy",
     },
 }
 

@@ -2,7 +2,8 @@
 
 import sqlalchemy as sa
 
-from app.store.tables import UtcDateTime, metadata
+from app.store.kinds import UtcDateTime
+from app.store.tables import metadata
 
 # Each worker process with its last sign of life, by the database's clock.
 workers = sa.Table(

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.store.tables import UtcDateTime
+from app.store.kinds import UtcDateTime
 
 
 def clock(db: Session, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
@@ -25,6 +26,7 @@ from app.http import (
     trainings,
 )
 from app.http.auth import Guard, needs
+from app.http.deps import MAX_WRITERS
 from app.http.edge import Edge
 from app.http.errors import HANDLERS
 from app.http.gate import Gate
@@ -147,6 +149,8 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
     state = app.state
     state.engine = create_engine(state.settings.url)
     state.blobs = Blobs(state.settings.blobs_url)
+    # Each of their threads has a connection of its own for as long as it changes.
+    state.changers = CapacityLimiter(MAX_WRITERS)
     warming = threading.Thread(target=make_ready, args=(state.is_warm,), daemon=True)
     warming.start()
     try:

@@ -226,6 +226,7 @@ SHARED: dict[str, set[str]] = {
     "app.store": {
         *("blobs", "clock", "engine", "kinds", "rows", "service_tables", "tables"),
         "tenancy",
+        "turns",
     },
 }
 

@@ -1,27 +1,30 @@
 """What routes are handed: transactions, the clock, and what the application holds."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 from anyio import CancelScope, CapacityLimiter, to_thread
-from fastapi import Depends, HTTPException, Query, Request
+from fastapi import Depends, HTTPException, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from app.documents.text import distinct
 from app.http.auth import Called
 from app.http.forms import media_type
-from app.records import Moment
+from app.records import Caller, Moment
 from app.service.loaded import LoadedModels
 from app.store.engine import transaction
 
-# Together below the pool of connections (15): a request that has one waits for a
-# thread, and must not find all threads waiting for connections.
+# With as many again that change sessions, together below the pool of connections (24):
+# a request that has one waits for a thread, and must not find all threads waiting for
+# connections.
 MAX_WRITERS = 8
 MAX_READERS = 6
+
+Made = TypeVar("Made")
 
 
 # `async`, although they wait for nothing: each `def` would cost a trip to a thread.
@@ -78,6 +81,38 @@ async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Session
     opened = reading(request.app.state.engine, caller.tenant_id)
     async with ended_in_a_thread(opened) as db:
         yield db
+
+
+class Changer(NamedTuple):
+    """Changes something and answers, in one thread; commits between the two.
+
+    What is answered is computed while others write. A crash before it is told loses
+    nothing: the caller asks again.
+    """
+
+    engine: sa.Engine
+    caller: Caller
+    limiter: CapacityLimiter
+
+    async def __call__(
+        self, change: Callable[[Session], Made], answer: Callable[[Made], Response]
+    ) -> Response:
+        return await to_thread.run_sync(self.work, change, answer, limiter=self.limiter)
+
+    def work(
+        self, change: Callable[[Session], Made], answer: Callable[[Made], Response]
+    ) -> Response:
+        with transaction(self.engine, self.caller.tenant_id, caller=self.caller) as db:
+            made = change(db)
+        return answer(made)
+
+
+async def get_changer(request: Request, caller: Called) -> Changer:
+    state = request.app.state
+    return Changer(state.engine, caller, state.changers)
+
+
+Changes = Annotated[Changer, Depends(get_changer)]
 
 
 def reading(

@@ -13,6 +13,7 @@ from app.http.contract import problems
 from app.http.deps import (
     After,
     At,
+    Changes,
     Db,
     Limit,
     Loaded,
@@ -86,17 +87,19 @@ def show(
     operation_id="start_session",
     summary="Start a session",
 )
-def start(
+async def start(
     body: schemas.PredictRequest,
-    db: Db,
+    change: Changes,
     loaded: Loaded,
     settings: OurSettings,
     now: Now,
     fields: LogFields,
 ) -> Response:
     """Open a session. Nothing is charged until an answer comes."""
-    view = service.start(db, loaded, body, settings.max_refits, now)
-    return show(view, fields, CREATED)
+    return await change(
+        lambda db: service.start(db, loaded, body, settings.max_refits, now),
+        lambda opened: show(opened.view, fields, CREATED),
+    )
 
 
 @router.get("", operation_id="list_sessions", summary="List sessions, newest first")
@@ -147,17 +150,21 @@ def change_terms(
     operation_id="answer_session",
     summary="Give answers",
 )
-def answer(
-    body: schemas.AnswersRequest, db: Db, call: Change, fields: LogFields
+async def answer(
+    body: schemas.AnswersRequest, change: Changes, call: Change, fields: LogFields
 ) -> Response:
     """Take all answers or none; charges in list order.
 
     An answer that the session has already changes nothing: after a broken connection
     send the same request again.
     """
-    view, charged = service.answer(db, call, body.answers)
-    fields |= {"features": len(body.answers), "charged": from_micros(charged)}
-    return show(view, fields)
+
+    def tell(done: tuple[service.OpenSession, int]) -> Response:
+        opened, charged = done
+        fields.update(features=len(body.answers), charged=from_micros(charged))
+        return show(opened.view, fields)
+
+    return await change(lambda db: service.answer(db, call, body.answers), tell)
 
 
 @router.post(

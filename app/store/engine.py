@@ -1,35 +1,77 @@
 """The engine, and the one transaction(); it holds the only commit."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.exc import DisconnectionError, OperationalError
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.records import Caller
 from app.store.tenancy import CALLER, TENANT_ID
+from app.store.turns import Turns
 
 BUSY_TIMEOUT_S = 30.0
+# More than requests may have at once. All stay open: to make one takes longer than to
+# answer.
+N_CONNECTIONS = 24
+# A connection that was used just now is not asked whether it is still there.
+ASK_AFTER_S = 2.0
+# What is known of a connection, by the pool's words for it.
+HAS_TURN, IS_READ, USED_AT = "has_turn", "is_read", "used_at"
 
 
 def create_engine(url: str) -> sa.Engine:
-    """Make an engine that loses no update.
+    """Make an engine that loses no update, and whose errors tell no parameters.
 
-    SQLite's driver is kept from beginning transactions by itself: reads begin plain
-    and can't write, writes begin IMMEDIATE and so wait for one another.
+    These hold answers, and errors are logged.
     """
     address = sa.make_url(url)
-    if address.get_backend_name() != "sqlite":
-        return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
-    if address.database:
+    is_sqlite = address.get_backend_name() == "sqlite"
+    if is_sqlite and address.database:
         Path(address.database).parent.mkdir(parents=True, exist_ok=True)
-    # Parameters hold answers, and an error that is logged would tell them.
     engine = sa.create_engine(
-        url, connect_args={"timeout": BUSY_TIMEOUT_S}, hide_parameters=True
+        url,
+        connect_args={"timeout": BUSY_TIMEOUT_S} if is_sqlite else {},
+        hide_parameters=True,
+        poolclass=sa.QueuePool,
+        pool_size=N_CONNECTIONS,
+        max_overflow=0,
     )
+    (begin_sqlite if is_sqlite else ask_idle)(engine)
+    return engine
+
+
+def ask_idle(engine: sa.Engine) -> None:
+    """Replace connections that were lost while they were idle."""
+
+    @event.listens_for(engine, "checkout")
+    def look(connection: Any, entry: ConnectionPoolEntry, _proxy: object) -> None:
+        used_at = entry.info.get(USED_AT, time.monotonic())
+        if time.monotonic() - used_at > ASK_AFTER_S:
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error as error:
+                raise DisconnectionError from error
+
+    @event.listens_for(engine, "checkin")
+    def note(_connection: object, entry: ConnectionPoolEntry) -> None:
+        entry.info[USED_AT] = time.monotonic()
+
+
+def begin_sqlite(engine: sa.Engine) -> None:
+    """Keep SQLite's driver from beginning transactions by itself.
+
+    Reads begin plain and can't write; writes begin IMMEDIATE, and wait for one another:
+    for those of this process in turn, for those of others as SQLite does.
+    """
+    turns = Turns()
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
@@ -39,12 +81,23 @@ def create_engine(url: str) -> sa.Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
-        is_read = connection.get_execution_options().get("is_read", False)
-        # Before BEGIN: with query_only on, BEGIN IMMEDIATE itself is refused.
-        connection.exec_driver_sql(f"PRAGMA query_only={int(is_read)}")
+        is_read = connection.get_execution_options().get(IS_READ, False)
+        if connection.info.get(IS_READ, False) != is_read:
+            # Before BEGIN: with query_only on, BEGIN IMMEDIATE itself is refused.
+            connection.exec_driver_sql(f"PRAGMA query_only={int(is_read)}")
+            connection.info[IS_READ] = is_read
+        if not is_read and not connection.info.get(HAS_TURN):
+            if not turns.take(BUSY_TIMEOUT_S):
+                busy = sqlite3.OperationalError("database is locked")
+                raise OperationalError("BEGIN IMMEDIATE", None, busy)
+            connection.info[HAS_TURN] = True
         connection.exec_driver_sql("BEGIN" if is_read else "BEGIN IMMEDIATE")
 
-    return engine
+    @event.listens_for(engine, "checkin")
+    def end(_connection: object, entry: ConnectionPoolEntry) -> None:
+        # It is committed by now, or rolled back.
+        if entry.info.pop(HAS_TURN, False):
+            turns.give()
 
 
 @contextmanager
@@ -61,7 +114,7 @@ def transaction(
     `caller` is in whose name its rows are made, and whose limits hold.
     """
     if is_read:
-        engine = engine.execution_options(is_read=True)
+        engine = engine.execution_options(**{IS_READ: True})
         if engine.dialect.name == "postgresql":
             engine = engine.execution_options(postgresql_readonly=True)
     info = {TENANT_ID: tenant_id, CALLER: caller}

@@ -1,4 +1,4 @@
-"""Sessions: rows in and out, and the one statement that charges."""
+"""Sessions: rows in and out; the one statement that changes them charges too."""
 
 from datetime import datetime
 
@@ -14,19 +14,17 @@ ROWS = StoredRows("session", sessions, PredictSession)
 make_id, insert = ROWS.make_id, ROWS.insert
 get, get_locked = ROWS.get, ROWS.get_locked
 
-# Made once: an answer runs four statements, and to build them takes as long as two.
+# Made once: to build a statement takes as long as to run it.
 IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), owned(sessions))
 AMOUNT = sa.bindparam("amount", type_=sa.BigInteger)
 AFTER = sessions.c.spent + AMOUNT
 FITS = sa.or_(sessions.c.budget_limit.is_(None), sessions.c.budget_limit >= AFTER)
-CHARGE = (
-    sessions.update().where(IS_IT, FITS).values(spent=AFTER).returning(sessions.c.id)
-)
 REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
 SAVE = (
     sessions.update()
-    .where(IS_IT)
+    .where(IS_IT, FITS)
     .values(
+        spent=AFTER,
         state=sa.bindparam("state"),
         document=sa.bindparam("document"),
         version=sessions.c.version + 1,
@@ -34,12 +32,6 @@ SAVE = (
     )
     .returning(*ROWS.columns)
 )
-
-
-def charge(db: Session, session_id: str, amount: int) -> bool:
-    """Charge an amount, unless it would pass the budget; one statement."""
-    done = run(db, CHARGE, {"session_id": session_id, "amount": amount})
-    return done.first() is not None
 
 
 def refund(db: Session, session_id: str, amount: int) -> None:
@@ -59,11 +51,16 @@ def save(
     state: SessionState,
     document: str | None,
     now: datetime,
-) -> PredictSession:
-    """Store how far a locked session has come; its version grows by 1."""
+    amount: int = 0,
+) -> PredictSession | None:
+    """Charge a locked session, and store how far it has come; its version grows by 1.
+
+    One statement. None, and nothing is done, where the amount would pass the budget.
+    """
     values = {"state": state, "document": document, "updated_at": now}
-    done = run(db, SAVE, {"session_id": session_id, **values})
-    return ROWS.read(done.one())
+    done = run(db, SAVE, {"session_id": session_id, "amount": amount, **values})
+    row = done.first()
+    return None if row is None else ROWS.read(row)
 
 
 def erase(db: Session, session_id: str, now: datetime) -> None:

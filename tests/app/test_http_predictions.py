@@ -93,7 +93,10 @@ def test_a_refused_charge_tells_what_really_remains(
 ) -> None:
     session = start(3.0)
     with transaction(engine) as db:  # A charge that the state knows nothing of.
-        assert sessions.charge(db, session["id"], 1_750_000)
+        found = sessions.get(db, session["id"])
+        kept: Any = {"state": "open", "document": found.document}
+        now = found.updated_at
+        assert sessions.save(db, found.id, now=now, amount=1_750_000, **kept)
 
     refused = answer(session, ("sex", "male"), ("age", 63))
 

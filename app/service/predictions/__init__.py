@@ -16,17 +16,18 @@ from app.documents.bodies import predictions as bodies
 from app.documents.bodies.terms import TermsRequest
 from app.documents.state import Texts, parse_state, write_state
 from app.errors import ConflictError
-from app.records import LedgerEntry, Moment, PredictSession, SessionState
+from app.records import Moment, PredictSession, SessionState
 from app.service import limits
 from app.service.loaded import LoadedModels
+from app.service.predictions.charging import enter, find_refusal
 from app.service.predictions.choice import choose
 from app.service.predictions.expiry import expire, expired_row, is_due
 from app.service.predictions.refits import RefitStanding, stand
 from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.terms import change_state, check_wish
 from app.service.predictions.views import erased_view, view_of
-from app.store import ledger, sessions
-from core.errors import ClosedError, OverBudgetError
+from app.store import sessions
+from core.errors import ClosedError
 from core.model.model import Model
 from core.session import machine
 from core.session.policies import check_policy
@@ -65,7 +66,7 @@ def start(
     wanted: bodies.PredictRequest,
     max_refits: int,
     now: datetime,
-) -> bodies.Session:
+) -> OpenSession:
     """Open a session; nothing is charged yet."""
     limits.check_session(db)
     choice = choose(db, loaded, wanted, max_refits, now)
@@ -96,7 +97,7 @@ def start(
         client_ref=wanted.client_ref,
     )
     sessions.insert(db, session)
-    return OpenSession(session, model, state, texts, stand_of(db, session)).view
+    return OpenSession(session, model, state, texts, stand_of(db, session))
 
 
 def get(db: Session, call: SessionCall) -> bodies.Session:
@@ -110,7 +111,7 @@ def get(db: Session, call: SessionCall) -> bodies.Session:
 
 def answer(
     db: Session, call: SessionCall, answers: Sequence[bodies.GivenAnswer]
-) -> tuple[bodies.Session, int]:
+) -> tuple[OpenSession, int]:
     """Take answers, all or none, in list order; also return what they charged.
 
     Answers that a session has already change nothing, a closed one included, so that
@@ -122,12 +123,11 @@ def answer(
     catalogue = opened.model.ensemble.catalogue
     after = take_new(opened, *check_answers(catalogue, opened.state, answers))
     if after is opened:
-        return opened.view, 0
+        return opened, 0
     require_version(opened.session, call.version)
     charges = after.state.charges[len(opened.state.charges) :]
-    charge_all(db, opened, charges, call.at.now)
-    saved = save(db, after, call.at.now)
-    return saved.view, sum(charge.amount for charge in charges)
+    saved = save(db, after, call.at.now, charges)
+    return saved, sum(charge.amount for charge in charges)
 
 
 def change_terms(
@@ -240,30 +240,10 @@ def take_new(
     return replace(opened, state=state, texts=kept | texts)
 
 
-def charge_all(
-    db: Session, opened: OpenSession, charges: Sequence[Charge], now: datetime
-) -> None:
-    """Charge and write the ledger; the database has the last word on the budget."""
-    session, catalogue = opened.session, opened.model.ensemble.catalogue
-    for charge in charges:
-        feature = catalogue.features[charge.feature_idx]
-        if not sessions.charge(db, session.id, charge.amount):
-            found = sessions.get_locked(db, session.id)
-            raise OverBudgetError(feature.name, charge.amount, found.remaining or 0)
-        entry = LedgerEntry(
-            id=0,
-            at=now,
-            session_id=session.id,
-            feature=feature.name,
-            group=feature.group,
-            kind="charge",
-            amount=charge.amount,
-            unit=session.unit,
-        )
-        ledger.append(db, entry)
-
-
-def save(db: Session, opened: OpenSession, now: datetime) -> OpenSession:
+def save(
+    db: Session, opened: OpenSession, now: datetime, charges: Sequence[Charge] = ()
+) -> OpenSession:
+    """Store what a session has come to, and charge; the database decides whether."""
     ensemble = opened.model.ensemble
     catalogue = ensemble.catalogue
     opened = replace(opened, state=remember(ensemble, opened.state))
@@ -273,5 +253,9 @@ def save(db: Session, opened: OpenSession, now: datetime) -> OpenSession:
         state=row_state(opened.state),
         document=write_state(opened.state, catalogue, opened.texts),
         now=now,
+        amount=sum(charge.amount for charge in charges),
     )
+    if saved is None:
+        raise find_refusal(db, opened.session, catalogue, charges)
+    enter(db, saved, catalogue, charges)
     return replace(opened, session=saved)

@@ -73,12 +73,14 @@ class AnyClient(
         prices: Mapping[str, Any] | None = None,
         coverage: float | None = None,
         aim: Mapping[str, float] | None = None,
+        client_ref: str | None = None,
     ) -> SessionT:
         """Open a session. `model` is an id or a name; `budget` None is unlimited.
 
         `prices` is a price list, such as {"costs": {"chol": 9.5}, "groups": [{"name":
         "blood", "fee": 2.5}]}; by default the model's own. `aim` is one of
         {"mean_budget": 75}, {"wanted_error": 0.15} and {"error_price": 500}.
+        `client_ref` is what you know the case by; `sessions` finds it.
         """
         wish: Json = {"model": id_of(model), "budget": budget}
         if known:
@@ -86,6 +88,7 @@ class AnyClient(
         more: Json = {"policy": policy, "seed": seed, "stop": stop and dict(stop)}
         more["prices"] = None if prices is None else dict(prices)
         more |= {"coverage": coverage, "aim": None if aim is None else dict(aim)}
+        more["client_ref"] = client_ref
         wish |= {name: value for name, value in more.items() if value is not None}
         raw = await self.connection.ask("POST", "/predict", json=wish)
         made: SessionT = self.session_kind(self.connection, raw)
@@ -99,9 +102,17 @@ class AnyClient(
         return made
 
     @Call
-    async def sessions(self) -> list[Json]:
-        """List all sessions, newest first: how they stand, without their answers."""
-        return await self.connection.items("/predict")
+    async def sessions(
+        self,
+        state: str | None = None,
+        model: str | StoredModel | None = None,
+        client_ref: str | None = None,
+    ) -> list[Json]:
+        """List sessions, newest first: how they stand, without their answers."""
+        name = None if model is None else id_of(model)
+        return await self.connection.items(
+            "/predict", state=state, model=name, client_ref=client_ref
+        )
 
 
 class Client(AnyClient[PredictionSession], Waiting):

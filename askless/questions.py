@@ -16,7 +16,8 @@ Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
 class AnyQuestion:
     """What is asked next, and its price. Answer it by one of the five methods.
 
-    `features` is all that the price reveals: more than one for a bundle.
+    `features` is all that the price reveals: more than one for a bundle. `range` and
+    `categories` are what training saw; other values are legal.
     """
 
     session: Any = field(repr=False)
@@ -33,6 +34,7 @@ class AnyQuestion:
     group_paid: bool
     why: str
     alternatives: list[Json]
+    range: list[float] | None = None
 
     @Call
     async def answer(self, value: Value) -> None:

@@ -42,6 +42,18 @@ class AnySession(Generic[QuestionT]):
         return str(self.raw["state"])
 
     @property
+    def client_ref(self) -> str | None:
+        """What the caller knows the case by."""
+        found: str | None = self.raw["client_ref"]
+        return found
+
+    @property
+    def warnings(self) -> list[Json]:
+        """What is odd about the answers: `feature`, `kind` and `detail` of each."""
+        found: list[Json] = self.raw["warnings"]
+        return found
+
+    @property
     def prediction(self) -> Json:
         """Label, display, probability, margin and classes, as of the last answer.
 
@@ -127,6 +139,16 @@ class AnySession(Generic[QuestionT]):
         """Send values, then outcomes without one, in one request: all or none."""
         await self.send(values, outcomes or {})
 
+    @Call
+    async def check(
+        self,
+        values: Mapping[str, Value],
+        outcomes: Mapping[str, Outcome] | None = None,
+    ) -> Json:
+        """Return what answers would charge and what is odd about them; give none."""
+        path = f"/predict/{self.id}/answers/check"
+        return await self.connection.ask("POST", path, json=body(values, outcomes))
+
     @Change
     async def play(self, values: Mapping[str, Any], *, goes_on: bool = False) -> None:
         """Answer all that is asked from a mapping, and bring all that is pending.
@@ -177,14 +199,7 @@ class AnySession(Generic[QuestionT]):
         self, values: Mapping[str, Value], outcomes: Mapping[str, Outcome]
     ) -> None:
         """Send answers with a value, and others without one."""
-        answers: list[Json] = [
-            {"feature": name, "outcome": "value", "value": plain(value)}
-            for name, value in values.items()
-        ]
-        answers += [
-            {"feature": name, "outcome": outcome} for name, outcome in outcomes.items()
-        ]
-        await self.take("POST", "/answers", json={"answers": answers})
+        await self.take("POST", "/answers", json=body(values, outcomes))
 
     async def take(self, method: str, path: str = "", **more: Any) -> None:
         """Send a request to the session, and take over how it stands then."""
@@ -237,3 +252,18 @@ class AsyncPredictionSession(AnySession[AsyncQuestion], Awaited):
         asked = None
         while asked := self.next_question(asked, goes_on=goes_on):
             yield asked[1]
+
+
+def body(
+    values: Mapping[str, Value], outcomes: Mapping[str, Outcome] | None
+) -> dict[str, list[Json]]:
+    """Return a request with answers that have a value, and others without one."""
+    answers: list[Json] = [
+        {"feature": name, "outcome": "value", "value": plain(value)}
+        for name, value in values.items()
+    ]
+    answers += [
+        {"feature": name, "outcome": outcome}
+        for name, outcome in (outcomes or {}).items()
+    ]
+    return {"answers": answers}

@@ -249,6 +249,29 @@ class TestAgainstAServer:
         assert client.ledger(where | {"until": date(1999, 1, 1)}) == []
         assert client.ledger_csv(where).count(b"\n") == 2
 
+    def test_session_is_found_by_what_the_case_is_known_by(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model, client_ref="case 7")
+        client.predict(model)
+
+        (found,) = client.sessions(client_ref="case 7", model=model)
+
+        assert (found["id"], session.client_ref) == (session.id, "case 7")
+        assert client.sessions("closed", client_ref="case 7") == []
+
+    def test_checked_answers_are_warned_about_and_not_given(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model)
+
+        checked = session.check({"sex": "femal"}, {"age": "ordered"})
+        session.answer("sex", "femal")
+
+        assert (checked["total"], session.spent) == (1.5, 0.5)
+        assert checked["warnings"] == session.warnings
+        assert [one["feature"] for one in session.warnings] == ["sex"]
+
     def test_reversed_charge_lowers_what_is_spent(
         self, client: Client, model: StoredModel
     ) -> None:

@@ -11,7 +11,7 @@ from app.memory import available_bytes
 from core.errors import Refusal, RefusedError
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
-from core.table.check import CheckedTable
+from core.table.check import CheckedTable, unused_columns
 
 # What decides what columns are, as a whole or wherever it stands: where it is wrong a
 # table can't be judged.
@@ -31,14 +31,20 @@ def check_both(
         table = read()
         if spec is None or not is_decided(refusals):
             raise RefusedError(refusals)
-        columns = to_columns(table, spec.table.text_columns)
-        checked = check_training(columns, spec, available_bytes())
+        checked = check_columns(table, spec)
     except RefusedError as error:
         more = (one for one in error.refusals if FRESH not in str(one))
         raise RefusedError(dict.fromkeys([*refusals, *more])) from None
     if refusals:
         raise RefusedError(refusals)
     return spec, checked
+
+
+def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
+    """Check a table by a spec; columns that have no part in it are not read."""
+    unused = unused_columns(table.column_names, spec.table)
+    columns = to_columns(table, spec.table.text_columns, unused)
+    return check_training(columns, spec, available_bytes())
 
 
 def is_decided(refusals: list[Refusal]) -> bool:

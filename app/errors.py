@@ -55,3 +55,7 @@ class BlobGoneError(Exception):
 
 class NothingToComeError(Exception):
     """What a caller follows has ended, and the caller has seen the end."""
+
+
+class UnwantedError(Exception):
+    """Nobody waits for the answer any more."""

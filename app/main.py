@@ -31,6 +31,7 @@ from app.http.edge import Edge
 from app.http.errors import HANDLERS
 from app.http.gate import Gate
 from app.http.metrics import Metrics
+from app.parsing import reader_of
 from app.service.loaded import LoadedModels
 from app.settings import Settings
 from app.store.blobs import Blobs
@@ -151,6 +152,8 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
     state.blobs = Blobs(state.settings.blobs_url)
     # Each of their threads has a connection of its own for as long as it changes.
     state.changers = CapacityLimiter(MAX_WRITERS)
+    state.reader = reader_of(state.settings)
+    state.reading_places = CapacityLimiter(state.settings.max_parsers)
     warming = threading.Thread(target=make_ready, args=(state.is_warm,), daemon=True)
     warming.start()
     try:

@@ -36,6 +36,32 @@ class Settings(BaseSettings):
     max_upload_bytes: int = Field(
         default=200_000_000, ge=1, description="Largest upload accepted."
     )
+    max_columns: int = Field(
+        default=20_000, ge=2, le=1_000_000, description="Most columns of a table."
+    )
+    max_rows: int = Field(
+        default=10_000_000, ge=1, le=2**31 - 1, description="Most rows of a table."
+    )
+    max_cell_bytes: int = Field(
+        default=65_536, ge=1, le=2**31 - 1, description="Longest cell of a table."
+    )
+    parse_memory_bytes: int = Field(
+        default=2_000_000_000,
+        ge=100_000_000,
+        description="Memory that reading and checking one table may take.",
+    )
+    parse_timeout_s: float = Field(
+        default=120.0,
+        ge=1,
+        le=3_600,
+        description="Time that reading and checking one table may take.",
+    )
+    max_parsers: int = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="Tables that one API process reads at a time.",
+    )
     max_body_bytes: int = Field(
         default=2_000_000, ge=1, description="Largest other request body accepted."
     )

@@ -108,6 +108,16 @@ ARROWS = {
     ),
     "app.drafting": (*LEAVES, "app.ingest", "app.price_tables", "core"),
     "app.price_tables": (*LEAVES, "app.ingest", "core"),
+    "app.apart": (*LEAVES, "core.errors"),
+    "app.parsing": (
+        *LEAVES,
+        "app.apart",
+        "app.checking",
+        "app.documents",
+        "app.ingest",
+        "core.errors",
+        "core.table.check",
+    ),
     "app.checking": (
         *LEAVES,
         "app.documents",
@@ -124,9 +134,11 @@ ARROWS = {
         "app.service",
         "app.store",
         "app.batch",
+        "app.apart",
         "app.checking",
         "app.ingest",
         "app.memory",
+        "app.parsing",
         "app.wording",
         "app.documents",
         "core",
@@ -166,6 +178,7 @@ ARROWS = {
         "app.documents.bodies",
         "app.settings",
         "app.http",
+        "app.parsing",
         "app.service.loaded",
         "app.store.engine",
         "app.store.blobs",
@@ -173,6 +186,7 @@ ARROWS = {
     ),
     "app.worker": (
         *LEAVES,
+        "app.parsing",
         "app.worker",
         "app.settings",
         "app.service",
@@ -220,7 +234,7 @@ SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
     "app.http": {
         *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "metrics"),
-        "watch",
+        *("turns", "watch"),
     },
     "app.service": {"limits", "loaded", "queue"},
     "app.store": {

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.batch.predicting import text_columns
+from app.checking import check_columns
 from app.documents import files
-from app.ingest import Bounds, read_columns
+from app.ingest import Bounds, read_columns, read_table
 from app.memory import available_bytes
 from core import kernels
 from core.arrays import FloatArray
@@ -21,7 +22,6 @@ from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.model.rows import check_rows
 from core.parameters import Parameter, parameters
-from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
 from core.session.certificates import COVERAGES
 from core.session.policies import POLICIES, check_policy
@@ -125,10 +125,7 @@ def load_priced(model: Path, prices: Path | None) -> Model:
 
 def read_checked(data: Path, spec: TrainingSpec) -> CheckedTable:
     """Read and check a table to train on; warnings are printed."""
-    columns = read_columns(
-        data, spec.table.text_columns, Bounds(memory=available_bytes())
-    )
-    checked = check_training(columns, spec, available_bytes())
+    checked = check_columns(read_table(data, Bounds(memory=available_bytes())), spec)
     warn(checked.warnings)
     return checked
 

@@ -1,15 +1,16 @@
 """Routes of datasets."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
-from starlette.datastructures import UploadFile
 
 from app.documents.bodies import datasets as schemas
 from app.http.contract import problems
-from app.http.deps import After, Db, Limit, Now, ReadDb, Uploads
+from app.http.deps import After, Db, Limit, Now, ReadDb, Reader, Uploads
 from app.http.forms import FORM, TABLE, read_form, required_file, schema_of
+from app.http.turns import in_turn
 from app.service import datasets as service
 
 router = APIRouter(prefix="/datasets", tags=["datasets"])
@@ -22,9 +23,15 @@ UPLOAD_BODY = {
 }
 
 
-async def read_upload(request: Request) -> AsyncIterator[UploadFile]:
+async def read_upload(
+    request: Request, reader: Reader
+) -> AsyncIterator[service.Upload]:
+    """Read a table before there is a transaction; none waits for that."""
     async with read_form(request) as form:
-        yield required_file(form, "dataset")
+        part = required_file(form, "dataset")
+        yield await in_turn(
+            request, partial(service.read, reader, part.filename, part.file)
+        )
 
 
 @router.post(
@@ -35,14 +42,14 @@ async def read_upload(request: Request) -> AsyncIterator[UploadFile]:
     summary="Upload a dataset",
 )
 def create(
-    upload: Annotated[UploadFile, Depends(read_upload)],
+    upload: Annotated[service.Upload, Depends(read_upload)],
     db: Db,
     blobs: Uploads,
     now: Now,
     response: Response,
 ) -> schemas.Dataset:
     """Store a table, to train on it as often as wanted."""
-    made = service.create(db, blobs, upload.filename, upload.file, now)
+    made = service.store(db, blobs, upload, now)
     response.headers["Location"] = f"/datasets/{made.id}"
     return schemas.Dataset.model_validate(made)
 

@@ -151,6 +151,8 @@ ReadDb = Annotated[
 ]
 # `app.store.blobs.Blobs`, of which only the service knows more than the name.
 Uploads = Annotated[Any, held("blobs")]
+# `app.parsing.TableReader`.
+Reader = Annotated[Any, held("reader")]
 OurSettings = Annotated[Any, held("settings")]
 Engine = Annotated[sa.Engine, held("engine")]
 Loaded = Annotated[LoadedModels, held("loaded")]

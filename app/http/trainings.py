@@ -1,13 +1,13 @@
 """Routes of trainings."""
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from sqlalchemy.orm import Session
 from starlette.datastructures import UploadFile
 
 from app.documents.bodies import trainings as schemas
@@ -17,7 +17,18 @@ from app.errors import NothingToComeError
 from app.http import forms
 from app.http.auth import Called
 from app.http.contract import problems
-from app.http.deps import After, Db, Engine, Limit, Now, ReadDb, Uploads, reading
+from app.http.deps import (
+    After,
+    Db,
+    Engine,
+    Limit,
+    Now,
+    ReadDb,
+    Reader,
+    Uploads,
+    reading,
+)
+from app.http.turns import in_turn
 from app.http.watch import Events, Watch
 from app.records import FINAL_STATES
 from app.service import datasets
@@ -73,6 +84,51 @@ async def read_sent(request: Request) -> AsyncIterator[TrainingRequest]:
         raise HTTPException(415, detail, headers={"Accept-Post": accepted})
 
 
+ValidateOnly = Annotated[bool, Query(description="Check everything, store nothing.")]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request to train whose table and spec were read: an order, or a verdict."""
+
+    order: service.Order | schemas.Verdict
+    upload: datasets.Upload | None = None
+    dataset_id: str | None = None
+
+
+async def prepare(
+    sent: Annotated[TrainingRequest, Depends(read_sent)],
+    request: Request,
+    reader: Reader,
+    caller: Called,
+    validate_only: ValidateOnly = False,
+) -> Prepared:
+    """Read and check a table before there is a transaction; none waits for that."""
+    state = request.app.state
+
+    def read(is_wanted: Callable[[], bool]) -> Prepared:
+        raw = parse_spec(sent.spec)
+        dataset_id = None
+        with ExitStack() as stack:
+            if sent.upload is None:
+                dataset_id = pop_dataset_id(raw)
+                with reading(state.engine, caller.tenant_id) as db:
+                    stream = datasets.open_blob(db, state.blobs, dataset_id)
+                stack.enter_context(stream)
+            else:
+                stream = sent.upload.file
+            check = partial(service.check, reader, raw, stream, is_wanted)
+            if validate_only:
+                return Prepared(service.validate(check))
+            order, facts = check()
+        if sent.upload is None:
+            return Prepared(order, dataset_id=dataset_id)
+        upload = datasets.make_upload(sent.upload.filename, sent.upload.file, facts)
+        return Prepared(order, upload)
+
+    return await in_turn(request, read)
+
+
 @router.post(
     "",
     status_code=202,
@@ -83,46 +139,26 @@ async def read_sent(request: Request) -> AsyncIterator[TrainingRequest]:
     summary="Train a model",
 )
 def start(
-    sent: Annotated[TrainingRequest, Depends(read_sent)],
+    prepared: Annotated[Prepared, Depends(prepare)],
     db: Db,
     blobs: Uploads,
     now: Now,
     response: Response,
-    validate_only: Annotated[
-        bool, Query(description="Check everything, store nothing.")
-    ] = False,
 ) -> schemas.Training | Response:
     """Check a spec and a table, and enqueue the training.
 
     The table is uploaded with the spec (multipart), or was before (JSON with its
     `dataset_id`).
     """
-    raw = parse_spec(sent.spec)
-    if validate_only:
-        verdict = validate(sent, raw, db, blobs)
-        return Response(verdict.model_dump_json(), media_type=JSON)
-    if sent.upload is None:
-        dataset_id = pop_dataset_id(raw)
-        order = service.check(raw, service.read_dataset(db, blobs, dataset_id))
-    else:
-        upload = datasets.read(sent.upload.filename, sent.upload.file)
-        order = service.check(raw, upload.table)
-        dataset_id = datasets.store(db, blobs, upload, now).id
+    order, dataset_id = prepared.order, prepared.dataset_id
+    if isinstance(order, schemas.Verdict):
+        return Response(order.model_dump_json(), media_type=JSON)
+    if prepared.upload is not None:
+        dataset_id = datasets.store(db, blobs, prepared.upload, now).id
+    assert dataset_id is not None, "what is no upload was stored before"
     made = service.start(db, order, dataset_id, now)
     response.headers["Location"] = f"/train/{made.id}"
     return schemas.Training.model_validate(made)
-
-
-def validate(
-    sent: TrainingRequest, raw: dict[str, Any], db: Session, blobs: Any
-) -> schemas.Verdict:
-    if sent.upload is None:
-        dataset_id = pop_dataset_id(raw)
-        return service.validate(
-            raw, lambda: service.read_dataset(db, blobs, dataset_id)
-        )
-    name, stream = sent.upload.filename, sent.upload.file
-    return service.validate(raw, lambda: datasets.read(name, stream).table)
 
 
 def pop_dataset_id(raw: dict[str, Any]) -> str:

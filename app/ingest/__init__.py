@@ -53,7 +53,7 @@ def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
             table = read_csv(text, bounds)
     except (pa.ArrowException, csv.Error, OSError, UnicodeError, MemoryError) as error:
         if isinstance(error, MemoryError):
-            rule = "reading must fit the memory"
+            rule = memory_rule(bounds)
         else:
             rule = encoding_rule(text) or rule
         raise RefusedError([Refusal("table", rule, short(error))]) from None
@@ -87,7 +87,9 @@ def refuse_long_cells(table: Any, most: int | None) -> None:
     for name, cells in zip(table.column_names, table.columns, strict=True):
         rows = find_long(cells, most)
         if rows:
-            rule = f"a cell may have at most {most:,} bytes; is a quote left open?"
+            rule = f"a cell may have at most {most:,} bytes"
+            # Of CSV; an open quote makes one cell of all that follows.
+            rule += "; is a quote left open?" * pa.types.is_string(cells.type)
             named = f"row {rows[0] + 1}" + " and more" * (len(rows) > 1)
             refusals.append(Refusal(f"column {name}", rule, rows=named))
     if refusals:
@@ -119,6 +121,13 @@ def is_measured(kind: Any) -> bool:
         *(pa.types.is_binary, pa.types.is_large_binary),
     )
     return any(test(kind) for test in tests)
+
+
+def memory_rule(bounds: Bounds) -> str:
+    """Say that memory ran out, and how much there was."""
+    if bounds.memory is None:
+        return "reading must fit the memory"
+    return f"reading must fit the memory, {bounds.memory / 1e6:,.0f} MB"
 
 
 def short(error: Exception) -> str:

@@ -30,6 +30,8 @@ STRANGERS = {
     b"\x89HDF": "an HDF5 file",
 }
 BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+# What is unpacked is copied once, and a table of it is made.
+COPIES = 3
 # So much of a text tells its encoding where it has no byte order mark.
 HEAD = 1024
 
@@ -57,7 +59,8 @@ def read_content(source: Source, bounds: Bounds) -> bytes:
 
 def unpack(content: bytes, compression: str, bounds: Bounds) -> bytes:
     """Unpack a compressed file, until it is more than it may be."""
-    limits = [one for one in (bounds.unpacked_bytes, bounds.memory) if one is not None]
+    limits = [] if bounds.unpacked_bytes is None else [bounds.unpacked_bytes]
+    limits += [] if bounds.memory is None else [bounds.memory // COPIES]
     most = min(limits, default=None)
     unpacked = bytearray()
     with pa.CompressedInputStream(pa.BufferReader(content), compression) as stream:

@@ -8,17 +8,17 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.checking import check_columns
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.errors import BlobGoneError
-from app.ingest import Bounds, read_columns
-from app.memory import available_bytes
+from app.ingest import Bounds
+from app.parsing import read_bounded
 from app.records import StoredTraining
 from app.service.queue import hold
 from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
-from core.pipeline.check import check_training
 from core.pipeline.progress import Training
 from core.pipeline.train import train
 from core.table.check import CheckedTable
@@ -77,17 +77,16 @@ def find_blob(db: Session, training: StoredTraining) -> str:
     return dataset.blob
 
 
-def read_work(blobs: Blobs, blob: str, training: StoredTraining) -> CheckedTable:
+def read_work(
+    bounds: Bounds, blobs: Blobs, blob: str, training: StoredTraining
+) -> CheckedTable:
     """Read what is to be trained on.
 
     Raises RefusedError where it is not fit, BlobGoneError where it is gone.
     """
-    spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
-        columns = read_columns(
-            stream, spec.table.text_columns, Bounds(memory=available_bytes())
-        )
-    return check_training(columns, spec, available_bytes())
+        table = read_bounded(stream, bounds)
+    return check_columns(table, read_spec(training.spec))
 
 
 def resume(db: Session, training: StoredTraining, checked: CheckedTable) -> Run:

@@ -7,19 +7,18 @@ leave a blob without a row, never a row without its blob.
 from dataclasses import dataclass
 from datetime import datetime
 from io import SEEK_END
-from typing import IO, Any
+from typing import IO
 
 from sqlalchemy.orm import Session
 
-from app.documents.fields import MAX_NAME, NAME_RULE, is_name
-from app.errors import ConflictError
-from app.ingest import Bounds, read_table
-from app.memory import available_bytes
+from app.apart import Wanted, is_always_wanted
+from app.documents.fields import MAX_NAME
+from app.errors import BlobGoneError, ConflictError
+from app.parsing import TableFacts, TableReader
 from app.records import StoredDataset
 from app.service import limits
 from app.store import datasets
 from app.store.blobs import Blobs
-from core.errors import Refusal, RefusedError
 
 get, page, named_blobs = datasets.get, datasets.page, datasets.named_blobs
 DEFAULT_NAME = "dataset"
@@ -31,37 +30,45 @@ class Upload:
 
     name: str
     stream: IO[bytes]
-    table: Any
+    facts: TableFacts
 
 
-def read(name: str | None, stream: IO[bytes]) -> Upload:
+def read(
+    reader: TableReader,
+    name: str | None,
+    stream: IO[bytes],
+    is_wanted: Wanted = is_always_wanted,
+) -> Upload:
     """Read an upload, refusing what is no table; nothing is stored."""
-    table = read_table(stream, Bounds(memory=available_bytes()))
-    refusals = []
-    if table.num_rows == 0:
-        refusals.append(Refusal("table", "must have at least one row"))
-    if not all(is_name(column) for column in table.column_names):
-        refusals.append(Refusal("header", f"names {NAME_RULE}"))
-    if refusals:
-        raise RefusedError(refusals)
-    return Upload(clean(name or ""), stream, table)
+    return make_upload(name, stream, reader.examine(stream, is_wanted))
+
+
+def make_upload(name: str | None, stream: IO[bytes], facts: TableFacts) -> Upload:
+    return Upload(clean(name or ""), stream, facts)
+
+
+def open_blob(db: Session, blobs: Blobs, dataset_id: str) -> IO[bytes]:
+    """Open a dataset's bytes; afterwards no transaction is open."""
+    blob = datasets.get(db, dataset_id).blob
+    # On SQLite the one that found it would keep every writer waiting for the parser.
+    db.rollback()
+    try:
+        stream: IO[bytes] = blobs.open(blob)
+    except BlobGoneError:
+        detail = "The file of this dataset is gone."
+        raise ConflictError("conflict", detail) from None
+    return stream
 
 
 def clean(name: str) -> str:
-    """Make a file's name fit to store."""
+    """Make a file's name fit to store; where the file lay is no part of it."""
+    name = name.replace("\\", "/").rpartition("/")[2]
     shown = "".join(one for one in name if one.isprintable())[:MAX_NAME].strip()
     return shown or DEFAULT_NAME
 
 
-def create(
-    db: Session, blobs: Blobs, name: str | None, stream: IO[bytes], now: datetime
-) -> StoredDataset:
-    """Read and store an upload; the transaction begins after the reading."""
-    return store(db, blobs, read(name, stream), now)
-
-
 def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDataset:
-    limits.check_table(db, upload.table.num_rows, upload.table.num_columns)
+    limits.check_table(db, upload.facts.n_rows, len(upload.facts.columns))
     limits.check_upload(db, upload.stream.seek(0, SEEK_END))
     dataset_id = datasets.make_id()
     upload.stream.seek(0)
@@ -70,8 +77,8 @@ def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDat
         name=upload.name,
         blob=dataset_id,
         n_bytes=blobs.write(dataset_id, upload.stream),
-        n_rows=upload.table.num_rows,
-        columns=tuple(upload.table.column_names),
+        n_rows=upload.facts.n_rows,
+        columns=upload.facts.columns,
         created_at=now,
     )
     datasets.insert(db, made)

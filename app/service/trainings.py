@@ -7,21 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import IO, Any
 
 from sqlalchemy.orm import Session
 
-from app.checking import check_both
+from app.apart import Wanted, is_always_wanted
 from app.documents.bodies import trainings as bodies
 from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import read_spec
-from app.errors import BlobGoneError, ConflictError
-from app.ingest import Bounds, read_table
-from app.memory import available_bytes
+from app.errors import ConflictError
+from app.parsing import TableFacts, TableReader
 from app.records import FINAL_STATES, StoredTraining
 from app.service import limits
 from app.store import datasets, trainings
-from app.store.blobs import Blobs
 from core.errors import RefusedError
 
 get, page, events = trainings.get, trainings.page, trainings.events
@@ -39,31 +37,31 @@ class Order:
     classes: tuple[str, ...]
 
 
-def check(raw: Mapping[str, Any], table: Any) -> Order:
-    """Check a spec and a table, as `app.ingest.read_table` gives it."""
-    return make_order(raw, lambda: table)
-
-
-def make_order(raw: Mapping[str, Any], read: Callable[[], Any]) -> Order:
-    """Check a spec and the table that `read` returns."""
-    spec, checked = check_both(raw, read)
+def check(
+    reader: TableReader,
+    raw: Mapping[str, Any],
+    stream: IO[bytes],
+    is_wanted: Wanted = is_always_wanted,
+) -> tuple[Order, TableFacts]:
+    """Check a spec and a table."""
+    judged = reader.judge(stream, raw, is_wanted)
     plain = {key: to_plain(key, value) for key, value in raw.items()}
-    assert read_spec(plain) == spec, "a spec is stored without loss"
-    dataset = checked.dataset
-    return Order(
-        name=spec.name,
+    assert read_spec(plain) == read_spec(raw), "a spec is stored without loss"
+    order = Order(
+        name=judged.name,
         spec=plain,
-        warnings=checked.warnings,
-        n_rows=dataset.n_samples,
-        features=tuple(feature.name for feature in dataset.catalogue.features),
-        classes=tuple(one.label for one in dataset.classes),
+        warnings=judged.warnings,
+        n_rows=judged.n_rows,
+        features=judged.features,
+        classes=judged.classes,
     )
+    return order, judged.facts
 
 
-def validate(raw: Mapping[str, Any], read: Callable[[], Any]) -> bodies.Verdict:
+def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verdict:
     """Say all that is wrong with a spec and a table instead of raising it."""
     try:
-        return bodies.Verdict.of(make_order(raw, read), valid=True, errors=[])
+        return bodies.Verdict.of(check_order()[0], valid=True, errors=[])
     except RefusedError as error:
         errors = [BrokenRule(field=one.field, rule=one.told) for one in error.refusals]
         return bodies.Verdict(valid=False, errors=errors)
@@ -81,19 +79,6 @@ def to_plain(key: str, value: Any) -> Any:
     if isinstance(value, list):
         return [to_plain("", item) for item in value]
     return value
-
-
-def read_dataset(db: Session, blobs: Blobs, dataset_id: str) -> Any:
-    """Read a stored dataset's table; afterwards no transaction is open."""
-    dataset = datasets.get(db, dataset_id)
-    # On SQLite the one that found it would keep every writer waiting for the parser.
-    db.rollback()
-    try:
-        with blobs.open(dataset.blob) as stream:
-            return read_table(stream, Bounds(memory=available_bytes()))
-    except BlobGoneError:
-        detail = "The file of this dataset is gone."
-        raise ConflictError("conflict", detail) from None
 
 
 def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTraining:

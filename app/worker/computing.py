@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
+from app.parsing import reader_of
 from app.records import StoredTraining
 from app.service import attempts, queue
 from app.settings import Settings
@@ -72,7 +73,9 @@ class Computer:
         whose = training.tenant_id
         with transaction(self.engine, whose, is_read=True) as db:
             blob = attempts.find_blob(db, training)
-        checked = attempts.read_work(self.blobs, blob, training)
+        reader = reader_of(self.settings)
+        with limited(reader.limits.memory_bytes):
+            checked = attempts.read_work(reader.bounds, self.blobs, blob, training)
         with transaction(self.engine, whose, is_read=True) as db:
             run = attempts.resume(db, training, checked)
         while True:

@@ -21,7 +21,10 @@ def limited(n_bytes: int | None) -> Iterator[None]:
         return
     bounds = resource.getrlimit(resource.RLIMIT_DATA)
     held = int(PAGES.read_text().split()[5]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_DATA, (held + n_bytes, bounds[1]))
+    most = held + n_bytes
+    if bounds[0] != resource.RLIM_INFINITY:
+        most = min(most, bounds[0])
+    resource.setrlimit(resource.RLIMIT_DATA, (most, bounds[1]))
     try:
         yield
     finally:

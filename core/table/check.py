@@ -215,6 +215,15 @@ def choose_features(
     return features, refusals
 
 
+def unused_columns(names: Sequence[str], spec: TableSpec) -> frozenset[str]:
+    """Return the columns that neither are features nor have a role."""
+    if spec.features is None:
+        taken = spec.roles.values()
+        return frozenset(n for n in names if is_left_out(n, spec) and n not in taken)
+    used = {*spec.roles.values(), *(feature.name for feature in spec.features)}
+    return frozenset(names) - used
+
+
 def is_left_out(name: str, spec: TableSpec) -> bool:
     """Whether a column is no feature where a spec lists none."""
     is_taken = name in spec.roles.values() or is_unnamed(name)

@@ -15,6 +15,7 @@ from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.documents.text import parse_spec
 from app.ingest import read_columns
+from app.parsing import reader_of
 from app.records import StoredTraining, TrainingEvent
 from app.service import attempts, datasets, queue, trainings
 from app.settings import Settings
@@ -92,12 +93,18 @@ class Jobs:
     blobs: Blobs
 
     def start(self, table: bytes, spec: Spec) -> StoredTraining:
-        upload = datasets.read("table.csv", BytesIO(table))
-        raw = parse_spec(json.dumps(spec).encode())
-        order = trainings.check(raw, upload.table)
+        upload, order = self.read(table, parse_spec(json.dumps(spec).encode()))
         with transaction(self.engine) as db:
             dataset = datasets.store(db, self.blobs, upload, now())
             return trainings.start(db, order, dataset.id, now())
+
+    def read(
+        self, table: bytes, raw: dict[str, Any]
+    ) -> tuple[datasets.Upload, trainings.Order]:
+        """Read and check a table as an upload is."""
+        stream = BytesIO(table)
+        order, facts = trainings.check(reader_of(self.settings), raw, stream)
+        return datasets.make_upload("table.csv", stream, facts), order
 
     def worker(self, **settings: Any) -> Worker:
         """A worker that makes its attempts in this process."""
@@ -139,7 +146,9 @@ class Jobs:
             assert claimed is not None
             assert (claimed.id, claimed.attempt) == (training_id, attempt)
             blob = attempts.find_blob(db, claimed)
-        work = attempts.read_work(self.blobs, blob, claimed)
+        work = attempts.read_work(
+            reader_of(self.settings).bounds, self.blobs, blob, claimed
+        )
         with transaction(self.engine, is_read=True) as db:
             return attempts.resume(db, claimed, work)
 

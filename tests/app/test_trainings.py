@@ -17,6 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.documents.text import parse_spec
 from app.errors import ConflictError, NotFoundError, SupersededError
+from app.parsing import reader_of
 from app.records import StoredTraining
 from app.service import attempts, datasets, queue, trainings
 from app.store.blobs import Blobs
@@ -458,8 +459,7 @@ def test_unforeseen_failure_tells_its_reason_to_the_log_alone(
 def test_training_is_stored_whole_or_not_at_all(
     jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
-    upload = datasets.read("table.csv", BytesIO(table))
-    order = trainings.check(spec, upload.table)
+    upload, order = jobs.read(table, spec)
 
     def start_and_fail() -> None:
         with transaction(jobs.engine) as db:
@@ -491,8 +491,7 @@ def test_dataset_in_use_is_not_deleted(jobs: Jobs, training: StoredTraining) -> 
 def test_deleted_dataset_is_not_trained_on(
     jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
-    upload = datasets.read("table.csv", BytesIO(table))
-    order = trainings.check(spec, upload.table)
+    upload, order = jobs.read(table, spec)
     with transaction(jobs.engine) as db:
         dataset = datasets.store(db, jobs.blobs, upload, now())
     with transaction(jobs.engine) as db:
@@ -524,23 +523,12 @@ def test_uploads_are_parsed_before_their_transaction_begins(
     stream.seek(0)
 
     with transaction(jobs.engine) as db:
-        made = datasets.create(db, jobs.blobs, "table.csv", stream, now())
+        upload = datasets.read(reader_of(jobs.settings), "table.csv", stream)
+        made = datasets.store(db, jobs.blobs, upload, now())
 
     assert stream.n_writes > 1
     with jobs.blobs.open(made.blob) as stored:
         assert stored.read() == table
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"a,b\n", b"a,a\n1,2\n", b"a,b\n1,2,3\n", b"PAR1", b"\xff\xfe\n\xff\n"],
-)
-def test_what_is_no_table_is_not_stored(jobs: Jobs, content: bytes) -> None:
-    with pytest.raises(RefusedError), transaction(jobs.engine) as db:
-        datasets.create(db, jobs.blobs, "table.csv", BytesIO(content), now())
-
-    assert count(jobs, dataset_rows) == 0
-    assert list(jobs.blobs.names(before=datetime.max.replace(tzinfo=UTC))) == []
 
 
 def test_orphaned_uploads_are_removed_once_they_are_old(
@@ -587,12 +575,11 @@ def test_succeeded_without_a_model_is_impossible(
         )
 
 
-def test_stored_spec_reads_as_it_was_given(table: bytes) -> None:
+def test_stored_spec_reads_as_it_was_given(jobs: Jobs, table: bytes) -> None:
     text = b"""{"target": "disease", "positive": 1, "params": {"rounds": 5, "tau": 0.1},
                "costs": {"age": 999999999.999999}, "validation": null}"""
 
-    upload = datasets.read("table.csv", BytesIO(table))
-    order = trainings.check(parse_spec(text), upload.table)
+    _, order = jobs.read(table, parse_spec(text))
 
     assert order.spec["costs"] == {"age": 999999999.999999}
     assert order.spec["params"] == {"rounds": 5, "tau": 0.1}

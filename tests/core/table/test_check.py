@@ -10,8 +10,10 @@ from core.model.rows import check_rows, check_targets
 from core.pipeline.check import check_training
 from core.session.answers import check_answer, parse_answer
 from core.table.catalogue import UNSEEN, Catalogue, Feature
+from core.table.check import unused_columns
 from core.table.columns import infer_type
 from core.table.dataset import ClassLabel
+from core.table.spec import TableSpec
 from tests.sessions import CLASSES
 from tests.small import ensemble_of
 
@@ -92,6 +94,21 @@ def test_ignored_columns_are_listed():
     checked = check(table(b=number(0, 1, 0, 1)), features=[{"name": "a"}])
 
     assert any("ignored columns: b" in warning for warning in checked.warnings)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"ignore": ("tmp_*",)}, {"tmp_a", "Unnamed: 0"}),
+        ({"weight": "tmp_a", "ignore": ("b",)}, {"b", "Unnamed: 0"}),
+        ({"features": (Feature("b"),)}, {"tmp_a", "Unnamed: 0"}),
+        ({"features": (Feature("tmp_a"),), "group_by": "b"}, {"Unnamed: 0"}),
+    ],
+)
+def test_unused_columns_have_no_part(spec, expected):
+    names = ["Unnamed: 0", "tmp_a", "b", "y"]
+
+    assert unused_columns(names, TableSpec("y", **spec)) == expected
 
 
 def test_identifiers_constants_and_empty_columns_are_warned_about():

@@ -1,0 +1,64 @@
+"""Tables are read few at a time, while their requests wait, and as long as they do."""
+
+from collections.abc import Callable
+from functools import partial
+from threading import Event
+from typing import TypeVar
+
+from anyio import CapacityLimiter, create_task_group, fail_after, sleep, to_thread
+from fastapi import HTTPException, Request
+from starlette.requests import ClientDisconnect
+
+from app.errors import UnwantedError
+
+T = TypeVar("T")
+LOOK_EVERY_S = 0.5
+BUSY = "Other tables are being read. Send this one again soon."
+RETRY_AFTER = {"Retry-After": "10"}
+
+
+async def in_turn(request: Request, read: Callable[[Callable[[], bool]], T]) -> T:
+    """Read in a thread once there is a place; 503 if there is none for long.
+
+    `read` is handed a function that says whether the caller still waits.
+    """
+    state = request.app.state
+    places: CapacityLimiter = state.reading_places
+    try:
+        with fail_after(state.settings.parse_timeout_s):
+            await places.acquire_on_behalf_of(request)
+    except TimeoutError:
+        raise HTTPException(503, BUSY, headers=RETRY_AFTER) from None
+    try:
+        return await while_wanted(request, read)
+    finally:
+        places.release_on_behalf_of(request)
+
+
+async def while_wanted(request: Request, read: Callable[[Callable[[], bool]], T]) -> T:
+    """Read in a thread, which is told when the caller hangs up."""
+    gone = Event()
+    found: list[T] = []
+    errors: list[Exception] = []
+
+    async def work() -> None:
+        try:
+            act = partial(read, lambda: not gone.is_set())
+            # A thread of its own kind, so that no other request waits for this one.
+            found.append(await to_thread.run_sync(act, limiter=CapacityLimiter(1)))
+        except UnwantedError:
+            errors.append(ClientDisconnect())
+        except Exception as error:  # To be raised as it is, not in a group.
+            errors.append(error)
+        group.cancel_scope.cancel()
+
+    async with create_task_group() as group:
+        group.start_soon(work)
+        try:
+            while not await request.is_disconnected():
+                await sleep(LOOK_EVERY_S)
+        finally:
+            gone.set()
+    if errors:
+        raise errors[0]
+    return found[0]

@@ -1,0 +1,101 @@
+"""Children with limits: what comes back, and what their ends mean."""
+
+import io
+import os
+import signal
+import tempfile
+import time
+
+import pytest
+
+from app.apart import ChildError, ChildLimits, run_apart
+from app.errors import UnwantedError
+from core.errors import Refusal, RefusedError
+
+LIMITS = ChildLimits(memory_bytes=200_000_000, timeout_s=60.0)
+
+
+def repeat(file, times):
+    return times * file.read()
+
+
+def take(_file, n_bytes):
+    return len(bytearray(n_bytes))
+
+
+def refuse(_file):
+    raise RefusedError([Refusal("table", "must be so", "a value")])
+
+
+def crash(_file):
+    raise KeyError("canary")
+
+
+def end(_file, number):
+    os.kill(os.getpid(), number)
+
+
+def leave(_file):
+    os._exit(3)
+
+
+def stay(_file):
+    time.sleep(600)
+
+
+def run(function, *arguments, limits=LIMITS, **more):
+    return run_apart(limits, io.BytesIO(b"abc"), function, *arguments, **more)
+
+
+@pytest.mark.parametrize("make", [io.BytesIO, tempfile.SpooledTemporaryFile, None])
+def test_value_comes_back_whatever_the_bytes_are_in(make, tmp_path):
+    source = make() if make else (tmp_path / "file").open("wb+")
+    with source:
+        source.write(b"abc")
+
+        assert run_apart(LIMITS, source, repeat, 2) == b"abcabc"
+
+
+def test_child_that_takes_too_much_memory_is_a_refusal_with_the_limit():
+    with pytest.raises(RefusedError, match="at most 200 MB of memory"):
+        run(take, 300_000_000)
+
+    assert run(take, 100_000_000) == 100_000_000
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT])
+def test_child_that_is_ended_is_out_of_memory(number):
+    with pytest.raises(RefusedError, match="at most 200 MB of memory"):
+        run(end, number)
+
+
+def test_child_that_takes_too_long_is_a_refusal_with_the_limit():
+    limits = ChildLimits(LIMITS.memory_bytes, timeout_s=0.01)
+
+    with pytest.raises(RefusedError, match=r"take at most 0\.01 seconds"):
+        run(stay, limits=limits)
+
+
+def test_child_ends_when_nobody_waits_any_more():
+    with pytest.raises(UnwantedError):
+        run(stay, is_wanted=lambda: False)
+
+
+def test_refusals_come_back():
+    with pytest.raises(RefusedError) as caught:
+        run(refuse)
+
+    assert caught.value.refusals == (Refusal("table", "must be so", "a value"),)
+
+
+def test_mistakes_of_ours_are_told_without_a_value():
+    with pytest.raises(ChildError, match="KeyError") as caught:
+        run(crash)
+
+    assert "in crash" in str(caught.value)
+    assert "canary" not in str(caught.value).replace('KeyError("canary")', "")
+
+
+def test_child_that_leaves_without_a_word_is_a_mistake_of_ours():
+    with pytest.raises(ChildError, match="code 3"):
+        run(leave)

@@ -44,6 +44,10 @@ COMMANDS = {
         *("keys", "commands"),
         "Make, list and revoke the keys that callers of the service need.",
     ),
+    "tenants": CommandEntry(
+        *("tenants", "commands"),
+        "List tenants, and say how long their sessions are kept.",
+    ),
     "compile-kernels": CommandEntry(
         *("service", "compile_kernels"),
         "Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it.",

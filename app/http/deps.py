@@ -16,7 +16,7 @@ from app.http.auth import Called
 from app.http.forms import media_type
 from app.records import Caller, Moment
 from app.service.loaded import LoadedModels
-from app.store.engine import transaction
+from app.store.engine import empty_log, transaction
 
 # With as many again that change sessions, together below the pool of connections (24):
 # a request that has one waits for a thread, and must not find all threads waiting for
@@ -115,6 +115,16 @@ async def get_changer(request: Request, caller: Called) -> Changer:
 Changes = Annotated[Changer, Depends(get_changer)]
 
 
+async def get_erasing_db(request: Request, caller: Called) -> AsyncIterator[Session]:
+    """Open a transaction after which the database's log has nothing of before."""
+    engine = request.app.state.engine
+    opened = transaction(engine, caller.tenant_id, caller=caller)
+    async with ended_in_a_thread(opened) as db:
+        yield db
+    # A worker tries again where a reader is in the way.
+    await to_thread.run_sync(empty_log, engine, limiter=CapacityLimiter(1))
+
+
 def reading(
     engine: sa.Engine, tenant_id: str | None
 ) -> AbstractContextManager[Session]:
@@ -146,6 +156,9 @@ async def ended_in_a_thread(
 
 # Scope "function": the commit precedes the response.
 Db = Annotated[Session, Depends(get_db, scope="function", max_concurrency=MAX_WRITERS)]
+ErasingDb = Annotated[
+    Session, Depends(get_erasing_db, scope="function", max_concurrency=1)
+]
 ReadDb = Annotated[
     Session, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
 ]

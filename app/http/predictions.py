@@ -15,6 +15,7 @@ from app.http.deps import (
     At,
     Changes,
     Db,
+    ErasingDb,
     Limit,
     Loaded,
     LogFields,
@@ -200,6 +201,6 @@ def stop(db: Db, call: Change, fields: LogFields) -> Response:
     operation_id="erase_session",
     summary="Erase a session's answers",
 )
-def erase(db: Db, call: Call) -> None:
+def erase(db: ErasingDb, call: Call) -> None:
     """Close a session and erase its answers; the ledger keeps the amounts."""
     service.erase(db, call)

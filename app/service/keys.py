@@ -17,6 +17,8 @@ from app.store.rows import ID_PREFIXES
 from core.errors import Refusal, RefusedError
 
 page, get, find, find_tenant = keys.page, keys.get, keys.find, keys.find_tenant
+retentions, all_tenants = keys.retentions, keys.all_tenants
+set_retention = keys.set_retention
 NOUNS = ("datasets", "train", "models", "predict", "ledger", "keys")
 SCOPES = tuple(f"{noun}:{right}" for noun in NOUNS for right in ("read", "write"))
 LIMITS = tuple(one.name for one in fields(Limits))

@@ -25,6 +25,8 @@ N_CONNECTIONS = 24
 ASK_AFTER_S = 2.0
 # What is known of a connection, by the pool's words for it.
 HAS_TURN, IS_READ, USED_AT = "has_turn", "is_read", "used_at"
+# For readers in the way of emptying the log; writers wait as long.
+EMPTYING_TIMEOUT_MS = 200
 
 
 def create_engine(url: str) -> sa.Engine:
@@ -76,7 +78,13 @@ def begin_sqlite(engine: sa.Engine) -> None:
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            "foreign_keys=ON",
+            # What is erased is overwritten.
+            "secure_delete=ON",
+        ):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
@@ -125,3 +133,24 @@ def transaction(
         except BaseException:
             db.rollback()
             raise
+
+
+def empty_log(engine: sa.Engine) -> bool:
+    """Empty SQLite's write-ahead log, which has what was erased since; False: in use.
+
+    Whoever reads meanwhile still needs it; then it is to be tried again. A server's
+    log is its own affair.
+    """
+    if engine.dialect.name != "sqlite":
+        return True
+    connection = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={EMPTYING_TIMEOUT_MS}")
+        cursor.execute("PRAGMA query_only=0")
+        (is_busy, *_) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        cursor.execute(f"PRAGMA busy_timeout={int(BUSY_TIMEOUT_S * 1000)}")
+        cursor.close()
+        return not is_busy
+    finally:
+        connection.close()

@@ -43,3 +43,21 @@ def begin(db: Session) -> bool:
     if db.execute(change.returning(tenants.c.id)).first() is None:
         return False
     return db.execute(sa.select(keys.c.id).limit(1)).first() is None
+
+
+def retentions(db: Session) -> dict[str, int]:
+    """Return the days after which tenants' closed sessions are erased."""
+    wanted = sa.select(tenants.c.id, tenants.c.retention_days)
+    found = db.execute(wanted.where(tenants.c.retention_days.is_not(None)))
+    return {row.id: row.retention_days for row in found}
+
+
+def all_tenants(db: Session) -> list[tuple[str, str, int | None]]:
+    """Return id, name and days of retention of each tenant, by name."""
+    wanted = sa.select(tenants.c.id, tenants.c.name, tenants.c.retention_days)
+    return [tuple(row) for row in db.execute(wanted.order_by(tenants.c.name))]
+
+
+def set_retention(db: Session, tenant_id: str, days: int | None) -> None:
+    change = tenants.update().where(tenants.c.id == tenant_id)
+    db.execute(change.values(retention_days=days))

@@ -19,6 +19,10 @@ IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), owned(sessions))
 AMOUNT = sa.bindparam("amount", type_=sa.BigInteger)
 AFTER = sessions.c.spent + AMOUNT
 FITS = sa.or_(sessions.c.budget_limit.is_(None), sessions.c.budget_limit >= AFTER)
+BY_CHANGE = sessions.c.updated_at, sessions.c.id
+IS_LATER = sa.tuple_(*BY_CHANGE) > sa.tuple_(
+    sa.bindparam("at", type_=sessions.c.updated_at.type), sa.bindparam("than")
+)
 REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
 SAVE = (
     sessions.update()
@@ -67,6 +71,24 @@ def erase(db: Session, session_id: str, now: datetime) -> None:
     """Close a locked session and keep nothing of its case; the amounts stay."""
     save(db, session_id, state="closed", document=None, now=now)
     ROWS.change(db, session_id, client_ref=None)
+
+
+def unchanged_since(
+    db: Session, before: datetime, after: PredictSession | None, limit: int
+) -> list[PredictSession]:
+    """Lock and return some sessions that have answers, those unchanged longest first.
+
+    They follow `after`. Those that others lock are left out.
+    """
+    wanted = ROWS.wanted.where(
+        sessions.c.document.is_not(None), sessions.c.updated_at < before
+    )
+    if after is not None:
+        wanted = wanted.where(IS_LATER)
+    keys = {} if after is None else {"at": after.updated_at, "than": after.id}
+    order = wanted.order_by(*BY_CHANGE).limit(limit)
+    rows = run(db, order.with_for_update(skip_locked=True), keys)
+    return [ROWS.read(row) for row in rows]
 
 
 def page(

@@ -7,16 +7,20 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.logs import log
-from app.service import datasets
+from app.records import Moment
+from app.service import datasets, keys
+from app.service.predictions import retention
 from app.settings import Settings
 from app.store.blobs import Blobs
-from app.store.engine import create_engine, transaction
+from app.store.engine import create_engine, empty_log, transaction
 from app.worker.child import FORK, live_as_child
 from app.worker.chores import Chore
 from app.worker.computing import now
 
 TURN_S = 1.0
 ORPHANS_EVERY_S = 600.0
+RETENTION_EVERY_S = 600.0
+EMPTYING_EVERY_S = 60.0
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
 
@@ -24,8 +28,13 @@ ORPHAN_AGE = timedelta(hours=6)
 def run_errands(settings: Settings) -> None:
     """Be the child that runs errands, until the worker ends."""
     stop = live_as_child()
-    errands = Errands(create_engine(settings.url), Blobs(settings.blobs_url))
-    chores = [Chore(errands.remove_orphans, ORPHANS_EVERY_S)]
+    blobs = Blobs(settings.blobs_url)
+    errands = Errands(create_engine(settings.url), blobs, settings)
+    chores = [
+        Chore(errands.remove_orphans, ORPHANS_EVERY_S),
+        Chore(errands.erase_old, RETENTION_EVERY_S),
+        Chore(errands.empty_log, EMPTYING_EVERY_S),
+    ]
     while not stop.is_set():
         for chore in chores:
             chore.act_when_due()
@@ -44,6 +53,7 @@ class Errands:
 
     engine: sa.Engine
     blobs: Blobs
+    settings: Settings
 
     def remove_orphans(self) -> None:
         """Remove the uploads that a crash has left without a row."""
@@ -54,3 +64,19 @@ class Errands:
             if name not in named:
                 self.blobs.remove(name)
                 log("blob.removed", blob=name)
+
+    def erase_old(self) -> None:
+        """Erase the sessions that tenants keep no longer."""
+        ttls = self.settings.session_ttl_s, self.settings.session_waiting_ttl_s
+        at = Moment(now(), *(timedelta(seconds=one) for one in ttls))
+        with transaction(self.engine, None, is_read=True) as db:
+            kept = keys.retentions(db)
+        for tenant_id, days in kept.items():
+            with transaction(self.engine, tenant_id) as db:
+                n_erased = retention.erase_old(db, at, timedelta(days=days))
+            if n_erased:
+                log("sessions.erased", tenant_id=tenant_id, sessions=n_erased)
+
+    def empty_log(self) -> None:
+        """Empty the log of what was erased while somebody read."""
+        empty_log(self.engine)

@@ -540,7 +540,7 @@ def test_orphaned_uploads_are_removed_once_they_are_old(
     for name in ("dat_orphan", training.dataset_id or ""):
         os.utime(f"{jobs.blobs.root}/{name}", (1, 1))
 
-    Errands(jobs.engine, jobs.blobs).remove_orphans()
+    Errands(jobs.engine, jobs.blobs, jobs.settings).remove_orphans()
 
     left = set(jobs.blobs.names(before=datetime.max.replace(tzinfo=UTC)))
     assert left == {training.dataset_id, "dat_fresh"}

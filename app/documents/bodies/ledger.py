@@ -24,6 +24,8 @@ class LedgerEntry(Answer):
     feature: str = Field(examples=["chol"])
     group: str | None = Field(examples=["blood"])
     kind: EntryKind = Field(examples=["charge"])
+    amount: Units = Field(examples=[7.27])
+    unit: str = Field(examples=["CAD"])
     number: int = Field(
         examples=[1],
         description="Of the feature's charges in the session, from 1; of a reversal "
@@ -33,8 +35,6 @@ class LedgerEntry(Answer):
         examples=[None], description="The charge that a reversal takes back."
     )
     reason: str | None = Field(examples=[None], description="Of a reversal.")
-    amount: Units = Field(examples=[7.27])
-    unit: str = Field(examples=["CAD"])
 
 
 class LedgerSum(Answer):

@@ -1,4 +1,4 @@
-"""Parsed models in memory, so that an answer does not parse its model each time."""
+"""Models and states in memory, so that an answer parses neither."""
 
 import json
 from collections import OrderedDict
@@ -9,12 +9,55 @@ from sqlalchemy.orm import Session
 
 from app.documents.model import model_from_json
 from app.documents.prices import parse_prices
+from app.documents.state import Texts, parse_state
+from app.records import PredictSession
 from app.store import models, price_lists
 from core.model.model import Model
+from core.session.state import State
+from core.table.catalogue import Catalogue
 
 MOST = 32
+# Of some kilobytes each.
+MOST_STATES = 512
 # A model, and the price list that it is read with.
 Key = tuple[str, str | None]
+
+
+class KeptStates:
+    """States of the sessions changed last, so that the next answer parses none.
+
+    A state is that of its document, which the database hands out each time: whichever
+    process wrote it, an old state is never taken for the present one.
+    """
+
+    def __init__(self, most: int = MOST_STATES) -> None:
+        self.most = most
+        self.lock = Lock()
+        self.states: OrderedDict[str, tuple[str, State, Texts]] = OrderedDict()
+
+    def read(
+        self, session: PredictSession, catalogue: Catalogue
+    ) -> tuple[State, Texts]:
+        """Return the state of a session that was not erased, and texts without code."""
+        assert session.document is not None, "its answers were erased"
+        with self.lock:
+            kept = self.states.get(session.id)
+        if kept is not None and kept[0] == session.document:
+            return kept[1], kept[2]
+        return parse_state(session.document, catalogue)
+
+    def keep(self, session: PredictSession, state: State, texts: Texts) -> None:
+        """Keep the state that was written; let go of the one written longest ago."""
+        assert session.document is not None, "its answers were erased"
+        with self.lock:
+            self.states[session.id] = session.document, state, texts
+            self.states.move_to_end(session.id)
+            while len(self.states) > self.most:
+                self.states.popitem(last=False)
+
+    def forget(self, session_id: str) -> None:
+        with self.lock:
+            self.states.pop(session_id, None)
 
 
 class LoadedModels:
@@ -25,6 +68,7 @@ class LoadedModels:
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
+        self.states = KeptStates()
         self.lock = Lock()
         self.models: OrderedDict[Key, Model] = OrderedDict()
 

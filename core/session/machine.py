@@ -216,7 +216,12 @@ def find_advice(ensemble: Ensemble, state: State) -> StopReason | None:
 def forecast(ensemble: Ensemble, state: State) -> Forecast:
     """Return what is predicted from what a session knows."""
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
-    made = make_forecast(ensemble, policy, policy.standing(position))
+    # It hangs on what was decided, which positions of the same values may not share.
+    word = f"forecast {state.n_draws} {state.is_decided}"
+    if word not in position.kept:
+        standing = policy.standing(position)
+        position.kept[word] = make_forecast(ensemble, policy, standing)
+    made: Forecast = position.kept[word]
     if state.coverage is None or state.pending:
         return made
     if policy.find_next(position).reason is None:

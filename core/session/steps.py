@@ -177,8 +177,8 @@ def find_prospect(
     now. Values are those that the model tells apart, of numbers some of them.
     """
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
-    now = policy.chances(ensemble, policy.standing(position))
-    class_idx = choose_class(now.tolist())
+    now = machine.forecast(ensemble, state).probabilities
+    class_idx = choose_class(now)
     tried = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
     if not tried.size:
         return None
@@ -186,7 +186,7 @@ def find_prospect(
     low, high = after[:, class_idx].min(), after[:, class_idx].max()
     if high - low <= TIE:
         return None
-    return Prospect(class_idx, float(now[class_idx]), float(low), float(high))
+    return Prospect(class_idx, now[class_idx], float(low), float(high))
 
 
 def choose_class(chances: Sequence[float]) -> int:

@@ -14,11 +14,11 @@ from sqlalchemy.orm import Session
 
 from app.documents.bodies import predictions as bodies
 from app.documents.bodies.terms import TermsRequest
-from app.documents.state import Texts, parse_state, write_state
+from app.documents.state import Texts, write_state
 from app.errors import ConflictError
 from app.records import Moment, PredictSession, SessionState
 from app.service import limits
-from app.service.loaded import LoadedModels
+from app.service.loaded import KeptStates, LoadedModels
 from app.service.predictions.charging import enter, find_refusal
 from app.service.predictions.choice import choose
 from app.service.predictions.expiry import expire, expired_row, is_due
@@ -54,6 +54,7 @@ class OpenSession:
     state: State
     texts: Texts
     standing: RefitStanding | None
+    kept: KeptStates
 
     @property
     def view(self) -> bodies.Session:
@@ -97,7 +98,15 @@ def start(
         client_ref=wanted.client_ref,
     )
     sessions.insert(db, session)
-    return OpenSession(session, model, state, texts, stand_of(db, session))
+    return remain(
+        OpenSession(session, model, state, texts, stand_of(db, session), loaded.states)
+    )
+
+
+def remain(opened: OpenSession) -> OpenSession:
+    """Keep the state that was written, for the next answer."""
+    opened.kept.keep(opened.session, opened.state, opened.texts)
+    return opened
 
 
 def get(db: Session, call: SessionCall) -> bodies.Session:
@@ -163,6 +172,7 @@ def erase(db: Session, call: SessionCall) -> None:
     session = sessions.get_locked(db, call.id)
     if session.document is not None or session.client_ref is not None:
         sessions.erase(db, call.id, call.at.now)
+        call.loaded.states.forget(call.id)
 
 
 def lock_open(db: Session, call: SessionCall) -> OpenSession | None:
@@ -183,11 +193,12 @@ def open_session(
     if session.document is None:
         return None
     model = call.loaded.get(db, session.model_id, session.price_list_id)
-    state, texts = parse_state(session.document, model.ensemble.catalogue)
+    state, texts = call.loaded.states.read(session, model.ensemble.catalogue)
     while is_due(session, call.at):
         state = expire(model.ensemble.catalogue, session, state)
         session = expired_row(session, row_state(state), call.at)
-    return OpenSession(session, model, state, texts, stand_of(db, session))
+    standing = stand_of(db, session)
+    return OpenSession(session, model, state, texts, standing, call.loaded.states)
 
 
 def stand_of(db: Session, session: PredictSession) -> RefitStanding | None:
@@ -258,4 +269,4 @@ def save(
     if saved is None:
         raise find_refusal(db, opened.session, catalogue, charges)
     enter(db, saved, catalogue, charges)
-    return replace(opened, session=saved)
+    return remain(replace(opened, session=saved))

@@ -74,7 +74,11 @@ class PanelPolicy(Policy):
 
     def choose_panel(self, position: Position) -> int:
         """Return the panel to buy: the preferred one whose rest what remains pays."""
-        return int(np.argmin(np.isinf(price_rests(position))))
+        if "panel to buy" not in position.kept:
+            found = int(np.argmin(np.isinf(price_rests(position))))
+            position.kept["panel to buy"] = found
+        number: int = position.kept["panel to buy"]
+        return number
 
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return what a feature gains of all that the panel to buy would gain.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
-from askless.connection import Connection, Json, plain
+from askless.connection import Connection, Json, address, plain
 from askless.datasets import DatasetCalls
 from askless.keys import KeyCalls
 from askless.ledger import LedgerCalls
@@ -97,7 +97,7 @@ class AnyClient(
     @Call
     async def session(self, session_id: str) -> SessionT:
         """Take up a session that was opened before."""
-        raw = await self.connection.ask("GET", f"/predict/{session_id}")
+        raw = await self.connection.ask("GET", address("predict", session_id))
         made: SessionT = self.session_kind(self.connection, raw)
         return made
 

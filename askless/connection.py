@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -145,7 +146,7 @@ class Connection:
         """Yield ids and data of the events after one, over one connection."""
         headers = {"Last-Event-ID": last_id} if last_id else {}
         timeout = httpx.Timeout(self.timeout, read=STREAM_SILENCE_S)
-        path = f"/train/{training_id}"
+        path = address("train", training_id)
         opened = self.link.stream(f"{path}/events", headers=headers, timeout=timeout)
         async with opened as (got, lines):
             if not got.is_success:
@@ -196,6 +197,11 @@ def problem_of(response: httpx.Response) -> ProblemError:
     if not isinstance(raw, dict):
         raw = {"title": response.reason_phrase or "The request failed"}
     return ProblemError(raw, response.status_code)
+
+
+def address(*parts: object) -> str:
+    """Return the path of a thing: an id that is none names nothing else."""
+    return "".join(f"/{quote(str(part), safe='@')}" for part in parts)
 
 
 def known_fields(kind: Any, raw: Json) -> Json:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askless.connection import Connection, Json, known_fields
+from askless.connection import Connection, Json, address, known_fields
 from askless.links import Call
 
 BYTES = "application/octet-stream"
@@ -44,14 +44,14 @@ class DatasetCalls:
     @Call
     async def dataset(self, dataset_id: str) -> StoredDataset:
         """Return one dataset."""
-        raw = await self.connection.ask("GET", f"/datasets/{dataset_id}")
+        raw = await self.connection.ask("GET", address("datasets", dataset_id))
         return stored_dataset(raw)
 
     @Call
     async def delete_dataset(self, dataset: str | StoredDataset) -> None:
         """Delete a dataset that no training uses; models outlive it."""
         key = dataset.id if isinstance(dataset, StoredDataset) else dataset
-        await self.connection.call("DELETE", f"/datasets/{key}")
+        await self.connection.call("DELETE", address("datasets", key))
 
 
 def stored_dataset(raw: Json) -> StoredDataset:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from askless.connection import Connection, Json
+from askless.connection import Connection, Json, address
 from askless.links import Call
 
 
@@ -37,4 +37,4 @@ class KeyCalls:
     @Call
     async def revoke_key(self, key_id: str) -> None:
         """End a key's validity, within seconds."""
-        await self.connection.call("DELETE", f"/keys/{key_id}")
+        await self.connection.call("DELETE", address("keys", key_id))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import date
 
-from askless.connection import Connection, Json
+from askless.connection import Connection, Json, address
 from askless.links import Call
 
 Filters = Mapping[str, str | date]
@@ -40,7 +40,7 @@ class LedgerCalls:
     @Call
     async def reverse_charge(self, entry_id: int, reason: str) -> Json:
         """Take back one charge, all of it; return the entry that says so."""
-        path = f"/ledger/{entry_id}/reverse"
+        path = address("ledger", entry_id, "reverse")
         return await self.connection.ask("POST", path, json={"reason": reason})
 
 

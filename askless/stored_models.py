@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from askless.connection import Connection, Json, known_fields
+from askless.connection import Connection, Json, address, known_fields
 from askless.links import Call
 
 
@@ -82,4 +82,4 @@ def id_of(model: str | StoredModel) -> str:
 
 def path_of(model: str | StoredModel) -> str:
     """Return a model's address."""
-    return f"/models/{id_of(model)}"
+    return address("models", id_of(model))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askless.connection import Connection, Json
+from askless.connection import Connection, Json, address
 from askless.datasets import StoredDataset, form_of
 from askless.links import Call
 from askless.problems import TrainingFailed
@@ -73,12 +73,14 @@ class TrainingCalls:
     @Call
     async def training(self, training_id: str) -> Json:
         """Return one training with its spec."""
-        return await self.connection.ask("GET", f"/train/{training_id}")
+        return await self.connection.ask("GET", address("train", training_id))
 
     @Call
     async def cancel(self, training_id: str) -> Json:
         """Stop a training; what it has learnt so far is lost."""
-        return await self.connection.ask("POST", f"/train/{training_id}/cancel")
+        return await self.connection.ask(
+            "POST", address("train", training_id, "cancel")
+        )
 
 
 async def send(

@@ -197,6 +197,16 @@ def test_key_that_is_none_is_refused_and_not_repeated(key: str) -> None:
     assert key not in str(refused.value)
 
 
+def test_id_that_is_none_names_nothing_else() -> None:
+    gone = {"type": "/problems/not-found", "title": "None", "status": 404}
+    client, requests = flaky(httpx.Response(404, json=gone))
+
+    with pytest.raises(ProblemError):
+        client.card("x/curve?budget=1")
+
+    assert requests[0].url.raw_path == b"/models/x%2Fcurve%3Fbudget%3D1"
+
+
 def test_wrong_address_is_not_tried_again() -> None:
     client, requests = flaky(httpx.UnsupportedProtocol("no scheme"))
 

@@ -21,6 +21,7 @@ PROJECT = "askless-test"
 COMPOSE = f"docker compose --ansi never --project-name {PROJECT}"
 PORT = os.environ.get("API_PORT", "18000")
 ADDRESS = f"http://127.0.0.1:{PORT}"
+CURL = 'curl -sS -H "Authorization: Bearer $KEY"'
 HEART = Path("app/demo")
 FOLDER = Path("build/compose")
 LARGE = {
@@ -33,7 +34,7 @@ LARGE = {
 # Where an answer is longer, the transcript shows its beginning.
 SHOWN = 400
 ERASED = "\x1b[2K"
-READY_WITHIN_S = 180.0
+READY = '"status":"ready"'
 TRAINED_WITHIN_S = 600.0
 
 
@@ -57,21 +58,28 @@ def run(command: str, *, is_shown: bool = True) -> str:
     return done.stdout
 
 
+def find_key() -> None:
+    """Take the first key from the log of the first start, as an operator does."""
+    find = f"{COMPOSE} logs --no-log-prefix api | grep --only-matching '^askl_.*'"
+    key = run(find, is_shown=False).strip()
+    print(f"$ KEY=$({find.replace(COMPOSE, 'docker compose')})", flush=True)
+    os.environ["KEY"] = key
+    expect("the first start has told a key", key.startswith("askl_"))
+
+
 def curl(path: str, body: Any = None) -> Any:
     sent = "" if body is None else f" --json '{json.dumps(body)}'"
-    return json.loads(run(f"curl -sS --fail-with-body{sent} {ADDRESS}{path}"))
+    return json.loads(run(f"{CURL} --fail-with-body{sent} {ADDRESS}{path}"))
 
 
 def get(path: str) -> Any:
     """Ask without a line in the transcript."""
-    return json.loads(run(f"curl -sS {ADDRESS}{path}", is_shown=False))
+    return json.loads(run(f"{CURL} {ADDRESS}{path}", is_shown=False))
 
 
 def train(table: Path, spec: Path) -> str:
     form = f"-F dataset=@{table} -F 'spec=<{spec}'"
-    return str(
-        json.loads(run(f"curl -sS --fail-with-body {form} {ADDRESS}/train"))["id"]
-    )
+    return str(json.loads(run(f"{CURL} --fail-with-body {form} {ADDRESS}/train"))["id"])
 
 
 def until_progress(training_id: str, share: float) -> dict[str, Any]:
@@ -156,9 +164,9 @@ def lose_worker() -> None:
     # Below the container's init; Docker starts another container for it.
     run(f"{COMPOSE} exec -T worker sh -c 'kill -KILL $(cat /proc/1/task/1/children)'")
     ended = until_progress(training_id, 2.0)
-    events = run(f"curl -sS {ADDRESS}/train/{training_id}/events | grep ^data")
+    events = run(f"{CURL} {ADDRESS}/train/{training_id}/events | grep ^data")
     expect("a second attempt has ended it", '"attempt":2' in events)
-    exported = run(f"curl -sS {ADDRESS}/models/{ended['model_id']}/export | sha256sum")
+    exported = run(f"{CURL} {ADDRESS}/models/{ended['model_id']}/export | sha256sum")
     again = run(
         f"{COMPOSE} run --rm --no-deps -T --volume $PWD/{FOLDER}:/data:ro worker "
         "sh -c 'askless train /data/large.csv --spec /data/large.json -o /tmp/m.json "
@@ -171,7 +179,10 @@ def main() -> None:
     began = time.monotonic()
     with engine():
         run(f"{COMPOSE} ps --all --format 'table {{{{.Service}}}}\t{{{{.Status}}}}'")
-        expect("it is ready", curl("/readyz")["status"] == "ready")
+        expect("it is ready", READY in run(f"curl -sS {ADDRESS}/readyz"))
+        asked = f"curl -sS --output /dev/null --write-out '%{{http_code}}' {ADDRESS}"
+        expect("it asks for a key", run(f"{asked}/models") == "401")
+        find_key()
         expect("the demo's model is there", len(curl("/models")["items"]) == 1)
         training_id = train(HEART / "heart.csv", HEART / "heart.json")
         model_id = until_progress(training_id, 2.0)["model_id"]

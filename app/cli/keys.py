@@ -11,6 +11,7 @@ from rich.table import Column, Table
 
 from app.cli.options import errors, output
 from app.environment import read_settings
+from app.home import private_files
 from app.service import keys as service
 from app.store.engine import create_engine, transaction
 from core.errors import Refusal, RefusedError
@@ -114,13 +115,14 @@ def database() -> Iterator[sa.Engine]:
     from app.service import operations
 
     settings = read_settings()
-    if settings.is_embedded:
-        operations.migrate(settings.url)
-    engine = create_engine(settings.url)
-    try:
-        yield engine
-    finally:
-        engine.dispose()
+    with private_files(settings):
+        if settings.is_embedded:
+            operations.migrate(settings.url)
+        engine = create_engine(settings.url)
+        try:
+            yield engine
+        finally:
+            engine.dispose()
 
 
 def find_tenant(engine: sa.Engine, name: str) -> str:

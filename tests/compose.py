@@ -140,6 +140,23 @@ def play_session(model_id: str) -> None:
     expect("the session is closed", closed["state"] == "closed")
 
 
+def restore_backup() -> None:
+    """Back up while it serves, lose every volume, restore: the ledger is the same."""
+    before = curl("/ledger")
+    dump, uploads = FOLDER / "askless.dump", FOLDER / "uploads.tar"
+    (ROOT / FOLDER).mkdir(parents=True, exist_ok=True)
+    tar = f"{COMPOSE} run --rm --no-deps -T worker tar --directory /var/lib/askless"
+    run(f"{COMPOSE} exec -T db pg_dump -U askless --format custom askless > {dump}")
+    run(f"{tar} --create uploads > {uploads}")
+    run(f"{COMPOSE} down --volumes")
+    run(f"{COMPOSE} up --detach --wait db")
+    restore = "pg_restore -U askless --dbname askless --exit-on-error"
+    run(f"{COMPOSE} exec -T db {restore} < {dump}")
+    run(f"{tar} --extract < {uploads}")
+    run(f"{COMPOSE} up --detach --wait")
+    expect("the ledger is that of before, and so is the key", curl("/ledger") == before)
+
+
 def write_large() -> tuple[Path, Path]:
     """Write a table that is trained on for some seconds, and its spec."""
     draw = random.Random(0)
@@ -188,6 +205,7 @@ def main() -> None:
         model_id = until_progress(training_id, 2.0)["model_id"]
         expect("the training has made a model", model_id is not None)
         play_session(model_id)
+        restore_backup()
         lose_worker()
     print(f"# all of it in {time.monotonic() - began:.0f} s")
 

@@ -18,6 +18,8 @@ from app.store.tenancy import CALLER, TENANT_ID
 from app.store.turns import Turns
 
 BUSY_TIMEOUT_S = 30.0
+# A server out of reach is told as such, not waited for by every request.
+CONNECT_WITHIN_S = 5
 # More than requests may have at once. All stay open: to make one takes longer than to
 # answer.
 N_CONNECTIONS = 24
@@ -38,9 +40,12 @@ def create_engine(url: str) -> sa.Engine:
     is_sqlite = address.get_backend_name() == "sqlite"
     if is_sqlite and address.database:
         Path(address.database).parent.mkdir(parents=True, exist_ok=True)
+    wait = {"timeout": BUSY_TIMEOUT_S} if is_sqlite else {}
+    if not is_sqlite and "connect_timeout" not in address.query:
+        wait = {"connect_timeout": CONNECT_WITHIN_S}
     engine = sa.create_engine(
         url,
-        connect_args={"timeout": BUSY_TIMEOUT_S} if is_sqlite else {},
+        connect_args=wait,
         hide_parameters=True,
         poolclass=sa.QueuePool,
         pool_size=N_CONNECTIONS,

@@ -133,6 +133,16 @@ def test_compose_publishes_on_this_machine_alone() -> None:
     assert all(one.startswith("127.0.0.1:") for one in published)
 
 
+def test_variables_of_compose_are_listed_with_their_defaults() -> None:
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    told = " ".join(OPERATIONS.split())
+
+    variables = set(re.findall(r"\$\{(\w+):-([^}]+)\}", text))
+
+    assert len(variables) > 4
+    assert [one for one in variables if f"`{one[0]}` ({one[1]}" not in told] == []
+
+
 def test_every_field_of_a_spec_and_every_algorithm_is_described() -> None:
     text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
     fields = [*SpecDocument.model_fields, *SpecParams.model_fields, *ALGORITHMS]

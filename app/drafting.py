@@ -10,11 +10,13 @@ from app.ingest import to_columns
 from app.price_tables import PriceTable, read_prices
 from core.errors import Refusal, RefusedError
 from core.table.cells import is_unnamed
-from core.table.check import read_target
-from core.table.columns import unknown_column
+from core.table.columns import Column, unknown_column
 from core.table.draft import ColumnDraft, draft_column
 from core.table.spec import TableSpec
+from core.table.targets import blank_dropped, read_target
 
+NO_NAME = "an index, without a name"
+NO_CELLS = "of lists, records or bytes"
 # Columns that a note names.
 MAX_NAMED = 5
 
@@ -32,22 +34,23 @@ def draft_spec(table: Any, target: str, name: str, prices: Path | None) -> SpecD
 
     Raises RefusedError where the target or the prices are not fit.
     """
-    columns = to_columns(table, [target])
+    columns, unreadable = read_each(table, target)
     if target not in columns:
         raise RefusedError([unknown_column("--target", target, columns)])
     if table.num_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
-    classes, targets, refusals = read_target(columns[target], TableSpec(target))
+    asked = TableSpec(target, missing_target="drop")
+    _, is_kept = blank_dropped(columns, asked, table.num_rows)
+    columns = {name: column[is_kept] for name, column in columns.items()}
+    classes, targets, refusals = read_target(columns[target], asked)
     if refusals:
         raise RefusedError(refusals)
     named = [one for one in columns if one != target and not is_unnamed(one)]
     priced = PriceTable() if prices is None else read_prices(prices, named)
     drafts = [draft_column(one, columns[one], targets, len(classes)) for one in named]
-    drafts += [
-        ColumnDraft(one, "number", reason="an index, without a name")
-        for one in columns
-        if is_unnamed(one) and one != target
-    ]
+    ignored = dict.fromkeys(unreadable, NO_CELLS)
+    ignored |= {one: NO_NAME for one in columns if is_unnamed(one) and one != target}
+    drafts += [ColumnDraft(one, "number", reason=why) for one, why in ignored.items()]
     labels = [one.label for one in classes]
     spec: dict[str, Any] = {"name": name, "target": target}
     spec |= {"positive": labels[1]} if len(labels) == 2 else {}
@@ -57,9 +60,28 @@ def draft_spec(table: Any, target: str, name: str, prices: Path | None) -> SpecD
     }
     groups = group_entries(spec["features"], priced)
     spec |= {"groups": groups} if groups else {}
-    ignored = [one.name for one in drafts if one.reason]
-    spec |= {"ignore": ignored} if ignored else {}
-    return SpecDraft(spec, tuple(write_notes(drafts, priced, prices is not None)))
+    left_out = [one.name for one in drafts if one.reason]
+    spec |= {"ignore": left_out} if left_out else {}
+    notes = [*write_notes(drafts, priced, prices is not None)]
+    if not is_kept.all():
+        spec |= {"missing_target": "drop"}
+        n_dropped = int((~is_kept).sum())
+        notes.insert(0, f"{target}: rows without a target are dropped: {n_dropped}")
+    return SpecDraft(spec, tuple(notes))
+
+
+def read_each(table: Any, target: str) -> tuple[dict[str, Column], list[str]]:
+    """Return a table's columns, and the names of those that can't be features."""
+    columns: dict[str, Column] = {}
+    unreadable = []
+    for name in table.column_names:
+        try:
+            columns |= to_columns(table.select([name]), [target])
+        except RefusedError:
+            if name == target:
+                raise
+            unreadable.append(name)
+    return columns, unreadable
 
 
 def feature_entry(one: ColumnDraft, priced: PriceTable) -> dict[str, Any]:

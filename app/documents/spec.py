@@ -35,6 +35,7 @@ from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
 from core.selection.params import SelectionParams
 from core.table.catalogue import Group
 from core.table.spec import (
+    MissingTarget,
     TableSpec,
     check_features,
     check_fee,
@@ -109,6 +110,11 @@ class SpecDocument(Shape):
         default=None,
         examples=[["n.d.", -999]],
         description="Words and numbers that stand for a missing value in all features.",
+    )
+    missing_target: MissingTarget = Field(
+        default="refuse",
+        examples=["refuse"],
+        description="What becomes of rows without a target: a refusal, or `drop`.",
     )
     rare: Rare | None = Field(
         default=None,

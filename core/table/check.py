@@ -8,15 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.table.catalogue import Catalogue, Feature
 from core.table.cells import is_unnamed
 from core.table.columns import (
-    Column,
     Columns,
-    as_text,
-    cell_refusal,
     column_warnings,
     infer_type,
     learn_categories,
@@ -28,14 +25,17 @@ from core.table.columns import (
 from core.table.dataset import ClassLabel, Dataset
 from core.table.patterns import by_name, matching, unmatched
 from core.table.spec import TableSpec, price_columns
+from core.table.targets import (
+    ErrorCosts,
+    blank_dropped,
+    lay_error_costs,
+    read_target,
+)
 
-MAX_CLASSES = 1000
 TYPE_REMEDY = (
     "; put what stands for a missing value in the feature's `missing`, or say type "
     "category"
 )
-
-ErrorCosts = tuple[tuple[float, ...], ...] | None
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class GatheredTable:
     error_costs: ErrorCosts
     warnings: tuple[str, ...]
     refusals: tuple[Refusal, ...]
+    #: whether a row has a target; the others are dropped
+    is_kept: BoolArray
 
 
 def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
@@ -77,27 +79,19 @@ def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
     infinities, more than 254 categories, weights or groups that are missing or
     negative. Raises `RefusedError` where there is no row.
     """
-    refusals = [
-        unknown_column(role, name, columns)
-        for role, name in spec.roles.items()
-        if name is not None and name not in columns
-    ]
     chosen, wrong = choose_features(columns, spec)
-    refusals += wrong
-    refusals += [
-        unknown_column("ignore", name, columns)
-        for name in unmatched(spec.ignore, columns)
-    ]
+    refusals = [*absent_columns(columns, spec), *wrong]
     n_rows = len(next(iter(columns.values()))) if columns else 0
     if n_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
         raise RefusedError(refusals)
     classes: tuple[ClassLabel, ...] = ()
     targets: IntArray = np.zeros(n_rows, np.int64)
+    columns, is_kept = blank_dropped(columns, spec, n_rows)
     if spec.target in columns:
         classes, targets, wrong = read_target(columns[spec.target], spec)
         refusals += wrong
-    features, values, warnings, wrong = read_features(columns, spec, chosen)
+    features, values, warnings, wrong = read_features(columns, spec, chosen, is_kept)
     refusals += wrong
     weights, wrong = read_weights(columns, spec, n_rows)
     refusals += wrong
@@ -114,13 +108,29 @@ def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
         error_costs=error_costs,
         warnings=tuple(warnings),
         refusals=(*refusals, *wrong),
+        is_kept=is_kept,
     )
 
 
+def absent_columns(columns: Columns, spec: TableSpec) -> Iterator[Refusal]:
+    """Refuse roles of columns that are not there, and names to ignore."""
+    for role, name in spec.roles.items():
+        if name is not None and name not in columns:
+            yield unknown_column(role, name, columns)
+    for name in unmatched(spec.ignore, columns):
+        yield unknown_column("ignore", name, columns)
+
+
 def read_features(
-    columns: Columns, spec: TableSpec, chosen: Sequence[Feature]
+    columns: Columns,
+    spec: TableSpec,
+    chosen: Sequence[Feature],
+    is_kept: BoolArray | slice = slice(None),
 ) -> tuple[list[Feature], list[FloatArray], list[str], list[Refusal]]:
-    """Return the features with their types, their values, warnings and refusals."""
+    """Return the features with their types, their values, warnings and refusals.
+
+    Warnings speak of the rows kept.
+    """
     features: list[Feature] = []
     values: list[FloatArray] = []
     warnings: list[str] = []
@@ -143,7 +153,7 @@ def read_features(
         refusals += wrong
         features.append(feature)
         values.append(cells)
-        warnings += [] if wrong else column_warnings(feature, cells)
+        warnings += [] if wrong else column_warnings(feature, cells[is_kept])
     return features, values, warnings, refusals
 
 
@@ -173,10 +183,15 @@ def finish_table(
         weights=read.weights,
         row_groups=read.row_groups,
     )
+    n_dropped = int((~read.is_kept).sum())
+    if n_dropped:
+        warnings.append(f"dropped rows without a target: {n_dropped}")
     is_weighty = read.weights > 0
-    if not is_weighty.all():
-        warnings.append(f"left out {int((~is_weighty).sum())} rows of weight 0")
-        dataset = dataset.take(np.flatnonzero(is_weighty))
+    n_weightless = int((read.is_kept & ~is_weighty).sum())
+    if n_weightless:
+        warnings.append(f"left out {n_weightless} rows of weight 0")
+    if n_dropped or n_weightless:
+        dataset = dataset.take(np.flatnonzero(read.is_kept & is_weighty))
     if np.unique(dataset.targets).size < 2:
         rule = "must have two classes among the rows of positive weight"
         raise RefusedError([Refusal(spec.target, rule)])
@@ -228,66 +243,3 @@ def is_left_out(name: str, spec: TableSpec) -> bool:
     """Whether a column is no feature where a spec lists none."""
     is_taken = name in spec.roles.values() or is_unnamed(name)
     return is_taken or bool(matching(spec.ignore, [name]))
-
-
-def read_target(
-    column: Column, spec: TableSpec
-) -> tuple[tuple[ClassLabel, ...], IntArray, list[Refusal]]:
-    """Read the classes in the order of their labels; of two the second is positive."""
-    cells = as_text(column)
-    refusals = []
-    missing = [row for row, cell in enumerate(cells) if cell is None]
-    if missing:
-        rule = "must not be empty: leave such rows out"
-        refusals.append(cell_refusal(spec.target, rule, missing, cells))
-    labels = sorted({cell for cell in cells if cell is not None})
-    if not 2 <= len(labels) <= MAX_CLASSES:
-        shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
-        found = f"{len(labels)} ({shown})" if labels else "none"
-        rule = f"must have 2 to {MAX_CLASSES} classes"
-        if len(labels) > MAX_CLASSES:
-            rule += ", not numbers: part them into ranges"
-        refusals.append(Refusal(f"target {spec.target}", rule, found))
-        return (), np.zeros(len(cells), np.int64), refusals
-    refusals += check_labels(labels, spec)
-    if len(labels) == 2 and spec.positive == labels[0]:
-        labels.reverse()
-    classes = tuple(
-        ClassLabel(label, spec.displays.get(label, label)) for label in labels
-    )
-    positions = {label: position for position, label in enumerate(labels)}
-    targets = np.array([positions.get(cell or "", 0) for cell in cells], np.int64)
-    return classes, targets, refusals
-
-
-def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
-    """Refuse labels that no row has, and a positive one of many classes."""
-    positive = [] if spec.positive is None else [spec.positive]
-    for field, given in (("positive", positive), ("classes", list(spec.displays))):
-        for label in given:
-            if label not in labels:
-                rule = f"must be one of the classes {', '.join(labels)}"
-                yield Refusal(field, rule, repr(label))
-    if len(labels) > 2 and positive:
-        rule = "must be left out where there are more than two classes"
-        yield Refusal("positive", rule, repr(spec.positive))
-
-
-def lay_error_costs(
-    spec: TableSpec, classes: tuple[ClassLabel, ...]
-) -> tuple[ErrorCosts, list[Refusal]]:
-    """Lay the costs of errors out by class position; what is not given costs 0."""
-    if spec.error_costs is None or not classes:
-        return None, []
-    labels = [one.label for one in classes]
-    named = {
-        *spec.error_costs,
-        *(said for row in spec.error_costs.values() for said in row),
-    }
-    rule = f"must name the classes {', '.join(labels)}"
-    wrong = sorted(named - set(labels))
-    refusals = [Refusal("error_costs", rule, repr(label)) for label in wrong]
-    rows = [spec.error_costs.get(true, {}) for true in labels]
-    return tuple(
-        tuple(float(row.get(said, 0.0)) for said in labels) for row in rows
-    ), refusals

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Interval
 
@@ -12,6 +12,8 @@ from core.table.patterns import by_name, matching, unmatched
 
 BUNDLE_RULE = "a member of a bundle has no cost of its own"
 DEFAULT_COST = 1_000_000
+
+MissingTarget = Literal["refuse", "drop"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class TableSpec:
     by feature, the group that names it. Names in `costs`, `members` and `ignore` may be
     patterns (`core.table.patterns`). `missing` stand for a missing value in every
     feature. Categories of fewer rows than `rare`, or `rares` by feature, are joined.
+    Rows without a target are refused, or dropped.
     """
 
     target: str
@@ -39,6 +42,7 @@ class TableSpec:
     missing: tuple[str, ...] = ()
     rare: Annotated[int, Interval(ge=0, le=1_000_000)] = 0
     rares: Mapping[str, int] = field(default_factory=dict)
+    missing_target: MissingTarget = "refuse"
     weight: str | None = None
     group_by: str | None = None
     error_costs: Mapping[str, Mapping[str, float]] | None = None

@@ -4,8 +4,10 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from app.checking import check_both
 from app.drafting import draft_spec, spec_text
 from app.ingest import read_table
 from app.price_tables import read_prices
@@ -114,8 +116,12 @@ def test_init_without_a_target_column_says_the_nearest(messy, run):
     assert not out.exists()
 
 
+def table_of(text):
+    return read_table(io.BytesIO(text.encode()))
+
+
 def draft(table, prices=None):
-    return draft_spec(read_table(io.BytesIO(table.encode())), "y", "t", prices)
+    return draft_spec(table_of(table), "y", "t", prices)
 
 
 TABLE = "a,b,c,y\n" + "".join(f"{k % 7},{k % 5},{k % 3},{k % 2}\n" for k in range(30))
@@ -125,13 +131,33 @@ TABLE = "a,b,c,y\n" + "".join(f"{k % 7},{k % 5},{k % 3},{k % 2}\n" for k in rang
     ("table", "words"),
     [
         ("a,y\n", "table: must have at least one row"),
-        ("a,y\n1,p\n2,\n", "must not be empty: leave such rows out; found nothing"),
+        ("a,y\n1,p\n2,\n", "target y: must have 2 to 1000 classes; found 1"),
+        ("a,y\n1,\n2,\n", "target y: must have 2 to 1000 classes; found none"),
         ("a,y\n1,p\n2,p\n", "target y: must have 2 to 1000 classes; found 1"),
     ],
 )
 def test_table_that_can_not_be_trained_on_is_refused(table, words):
     with pytest.raises(RefusedError, match=words):
         draft(table)
+
+
+def test_rows_without_a_target_are_dropped_and_told():
+    found = draft(TABLE + "lots,,3,\n")
+
+    assert found.spec["missing_target"] == "drop"
+    assert "y: rows without a target are dropped: 1" in found.notes
+    assert [one["type"] for one in found.spec["features"]] == ["number"] * 3
+    assert check_both(found.spec, lambda: table_of(TABLE + "lots,,3,\n"))
+
+
+def test_columns_that_hold_no_cells_are_ignored():
+    table = table_of(TABLE)
+    table = table.append_column("tags", pa.array([["x"]] * table.num_rows))
+
+    found = draft_spec(table, "y", "t", None)
+
+    assert found.spec["ignore"] == ["tags"]
+    assert "tags: ignored, since it is of lists, records or bytes" in found.notes
 
 
 def priced(tmp_path, text):

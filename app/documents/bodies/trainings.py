@@ -89,7 +89,7 @@ class Verdict(Answer):
         default=None,
         validation_alias="n_rows",
         examples=[303],
-        description="Of positive weight.",
+        description="Those with a target, and of positive weight.",
     )
     features: list[str] | None = Field(default=None, examples=[["age", "chol"]])
     classes: list[str] | None = Field(default=None, examples=[["0", "1"]])

@@ -6,7 +6,7 @@ import pytest
 from app.documents.spec import read_spec
 from core.errors import RefusedError
 from core.pipeline.check import check_training
-from core.table.check import MAX_CLASSES
+from core.table.targets import MAX_CLASSES
 from core.training.boosting import training_bytes
 
 SPEC = read_spec({"target": "y", "algorithm": "adaboost"})

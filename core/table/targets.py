@@ -1,0 +1,104 @@
+"""What is to be predicted: classes, what errors among them cost, rows without one."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from core.arrays import BoolArray, IntArray
+from core.errors import Refusal
+from core.table.columns import Column, Columns, as_text, cell_refusal
+from core.table.dataset import ClassLabel
+from core.table.spec import TableSpec
+
+MAX_CLASSES = 1000
+EMPTY_RULE = 'must not be empty: leave such rows out, or say "missing_target": "drop"'
+
+ErrorCosts = tuple[tuple[float, ...], ...] | None
+
+
+def read_target(
+    column: Column, spec: TableSpec
+) -> tuple[tuple[ClassLabel, ...], IntArray, list[Refusal]]:
+    """Read the classes in the order of their labels; of two the second is positive."""
+    cells = as_text(column)
+    refusals = []
+    missing = [row for row, cell in enumerate(cells) if cell is None]
+    if missing and spec.missing_target == "refuse":
+        refusals.append(cell_refusal(spec.target, EMPTY_RULE, missing, cells))
+    labels = sorted({cell for cell in cells if cell is not None})
+    if not 2 <= len(labels) <= MAX_CLASSES:
+        shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
+        found = f"{len(labels)} ({shown})" if labels else "none"
+        rule = f"must have 2 to {MAX_CLASSES} classes"
+        if len(labels) > MAX_CLASSES:
+            rule += ", not numbers: part them into ranges"
+        refusals.append(Refusal(f"target {spec.target}", rule, found))
+        return (), np.zeros(len(cells), np.int64), refusals
+    refusals += check_labels(labels, spec)
+    if len(labels) == 2 and spec.positive == labels[0]:
+        labels.reverse()
+    classes = tuple(
+        ClassLabel(label, spec.displays.get(label, label)) for label in labels
+    )
+    positions = {label: position for position, label in enumerate(labels)}
+    targets = np.array([positions.get(cell or "", 0) for cell in cells], np.int64)
+    return classes, targets, refusals
+
+
+def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
+    """Refuse labels that no row has, and a positive one of many classes."""
+    positive = [] if spec.positive is None else [spec.positive]
+    for field, given in (("positive", positive), ("classes", list(spec.displays))):
+        for label in given:
+            if label not in labels:
+                rule = f"must be one of the classes {', '.join(labels)}"
+                yield Refusal(field, rule, repr(label))
+    if len(labels) > 2 and positive:
+        rule = "must be left out where there are more than two classes"
+        yield Refusal("positive", rule, repr(spec.positive))
+
+
+def lay_error_costs(
+    spec: TableSpec, classes: tuple[ClassLabel, ...]
+) -> tuple[ErrorCosts, list[Refusal]]:
+    """Lay the costs of errors out by class position; what is not given costs 0."""
+    if spec.error_costs is None or not classes:
+        return None, []
+    labels = [one.label for one in classes]
+    named = {
+        *spec.error_costs,
+        *(said for row in spec.error_costs.values() for said in row),
+    }
+    rule = f"must name the classes {', '.join(labels)}"
+    wrong = sorted(named - set(labels))
+    refusals = [Refusal("error_costs", rule, repr(label)) for label in wrong]
+    rows = [spec.error_costs.get(true, {}) for true in labels]
+    return tuple(
+        tuple(float(row.get(said, 0.0)) for said in labels) for row in rows
+    ), refusals
+
+
+def blank_dropped(
+    columns: Columns, spec: TableSpec, n_rows: int
+) -> tuple[Columns, BoolArray]:
+    """Return columns in which rows to drop say nothing, and the rows to keep.
+
+    These rows have no target where the spec drops such. They keep their places, so
+    that a refusal names a row as the table has it.
+    """
+    is_kept = np.ones(n_rows, np.bool_)
+    if spec.missing_target == "drop" and spec.target in columns:
+        is_kept = np.array([one is not None for one in as_text(columns[spec.target])])
+    if is_kept.all():
+        return columns, is_kept
+    blanks = {spec.weight: "0", spec.group_by: "0"}
+    blanked: dict[str, Column] = {}
+    for name, column in columns.items():
+        blank = blanks.get(name)
+        if column.dtype == np.object_:
+            blanked[name] = np.where(is_kept, column, np.array(blank, np.object_))
+        else:
+            number = math.nan if blank is None else float(blank)
+            blanked[name] = np.where(is_kept, column, number)
+    return blanked, is_kept

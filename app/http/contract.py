@@ -20,6 +20,14 @@ COMPONENTS = "#/components/"
 OWN = "x-problems"
 # What the framework says of wrong requests, and never answers here.
 FRAMEWORKS = ("HTTPValidationError", "ValidationError")
+# Headers by status, and what they say.
+HEADERS = {
+    "201": {"Location": "Where the thing is that was made."},
+    "202": {"Location": "Where the thing is that was begun."},
+    "401": {"WWW-Authenticate": "How to say who calls."},
+    "429": {"Retry-After": "In how many seconds to call again."},
+    "503": {"Retry-After": "In how many seconds to call again."},
+}
 METHODS = frozenset(("get", "put", "post", "delete", "patch", "head", "options"))
 
 
@@ -45,10 +53,14 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
         answered = [*operation.pop(OWN, ()), *common_kinds(path, method, operation)]
         for status, told in by_status(answered).items():
             name = "Or".join(map(component_name, told))
-            shared[name] = response_of(told)
+            shared[name] = response_of(told) | headers_of(status)
             ref = {"$ref": f"{COMPONENTS}responses/{name}"}
             operation["responses"][status] = ref
-        operation["responses"] = dict(sorted(operation["responses"].items()))
+        responses = sorted(operation["responses"].items())
+        operation["responses"] = {
+            status: one if "$ref" in one else one | headers_of(status)
+            for status, one in responses
+        }
     return document
 
 
@@ -67,13 +79,13 @@ def common_kinds(path: str, method: str, operation: Json) -> Iterator[str]:
     if "security" in operation:
         yield from ("unauthorized", "forbidden", "too-many-requests")
     if method != "get":
-        yield "foreign-origin"
+        yield from ("foreign-origin", "too-large")
     if "{" in path:
         yield "not-found"
     if "if-match" in parameters:
         yield "version-mismatch"
     if has_body:
-        yield from ("too-large", "unsupported-media-type")
+        yield "unsupported-media-type"
     if has_body or parameters:
         yield "invalid-request"
     yield from ("unknown-host", "internal", "unavailable")
@@ -108,6 +120,16 @@ def response_of(kinds: Iterable[str]) -> Json:
         "description": f"A problem document (RFC 9457) of type\n\n{told}",
         "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
     }
+
+
+def headers_of(status: str) -> Json:
+    """Return the headers of a response of a status; none of most."""
+    schema = {"type": "string"}
+    told = HEADERS.get(status, {})
+    found = {
+        name: {"description": what, "schema": schema} for name, what in told.items()
+    }
+    return {"headers": found} if found else {}
 
 
 def drop_defaults(schema: Json) -> None:

@@ -120,6 +120,8 @@ def test_refusals_follow_from_what_a_call_takes(document: Json) -> None:
     assert "404" not in found["list_models"]
     assert {"401", "403", "429"} <= found["list_models"]
     assert "401" not in found["check_ready"]
+    limited = document["components"]["responses"]["TooManyRequests"]
+    assert list(limited["headers"]) == ["Retry-After"]
 
 
 def test_each_word_of_an_enumeration_is_told(document: Json) -> None:

@@ -17,6 +17,7 @@ from app.home import local_folders
 from app.http import (
     contract,
     datasets,
+    jobs,
     keys,
     ledger,
     models,
@@ -49,6 +50,7 @@ SCOPED = (
     (datasets, "datasets"),
     (trainings, "train"),
     (models, "models"),
+    (jobs, "predict"),
     (predictions, "predict"),
     (ledger, "ledger"),
     (keys, "keys"),
@@ -92,7 +94,9 @@ class Askless(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            contract.complete(super().openapi(), trainings.DOCUMENTED)
+            contract.complete(
+                super().openapi(), (*trainings.DOCUMENTED, *jobs.DOCUMENTED)
+            )
         assert self.openapi_schema is not None
         return self.openapi_schema
 

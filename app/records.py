@@ -7,6 +7,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 TrainingState = Literal[
     "queued", "running", "succeeded", "failed", "cancelling", "cancelled"
 ]
+#: What a job does: a training makes a model; the others apply one to a table.
+JobKind = Literal["train", "predict", "evaluate"]
 SessionState = Literal["open", "waiting", "closed"]
 #: Why no model is trained at the prices of a list: the choices would be the same; there
 #: is no dataset any more, or never was; enough of the model's lists have one.
@@ -42,7 +44,7 @@ class StoredDataset:
 
 @dataclass(frozen=True, slots=True)
 class StoredTraining:
-    """The job that makes a model. `share` is how much is done, 0 to 1.
+    """The job that makes a model, or applies one. `share` is how much is done, 0 to 1.
 
     `refit_of` is the model that is trained anew, at other prices.
     """
@@ -61,6 +63,11 @@ class StoredTraining:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     refit_of: str | None = None
+    kind: JobKind = "train"
+    #: the model that a job applies
+    asked_model: str | None = None
+    #: what a job came to: its rows and formats
+    result: dict[str, Any] | None = None
     # Whose it is; the worker, which serves all tenants, goes on in their name.
     tenant_id: str = ""
 

@@ -98,7 +98,14 @@ ARROWS = {
         "app.ingest",
         "core",
     ),
-    "app.batch": (*LEAVES, "app.batch", "app.documents", "app.ingest", "core"),
+    "app.batch": (
+        *LEAVES,
+        "app.batch",
+        "app.documents",
+        "app.ingest",
+        "app.parsing",
+        "core",
+    ),
     "app.ingest": (
         *LEAVES,
         "app.ingest",
@@ -234,7 +241,7 @@ SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
     "app.http": {
         *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "metrics"),
-        *("turns", "watch"),
+        *("following", "orders", "turns", "watch"),
     },
     "app.service": {"limits", "loaded", "queue"},
     "app.store": {

@@ -4,12 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.batch.budgets import Naming
+from app.batch.predicting import text_columns
 from app.documents.bodies import models as bodies
+from app.ingest import to_columns
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
-from core.model.rows import check_targets
+from core.model.rows import check_rows, check_targets
 from core.pipeline.budgets import usual_budgets
 from core.session.curves import Endings, draw_curve, play_rows
 from core.session.early import EarlyPoint
@@ -72,6 +74,19 @@ def label_table(
         weights=weights,
         row_groups=row_groups,
     )
+
+
+def check_labelled(
+    stored: Model, table: Any, spec: TableSpec, most: int | None, naming: Naming
+) -> tuple[Dataset, list[str]]:
+    """Check a table, as `app.ingest.read_table` gives it; return rows and warnings.
+
+    `most`: what may be spent, in micro-units; dearer features may be absent.
+    """
+    ensemble = stored.ensemble
+    columns = to_columns(table, [*text_columns(ensemble), stored.target])
+    values, warnings = check_rows(columns, ensemble, most)
+    return label_table(columns, values, stored, spec, naming), warnings
 
 
 def measure_rows(

@@ -15,6 +15,12 @@ from core.table.prices import from_micros
 
 PARQUET = ".parquet"
 
+# Figures that have a value and an interval.
+MEASURED = (
+    *("auroc", "log_loss", "brier", "calibration_error"),
+    *("sensitivity", "specificity", "expected_cost"),
+)
+
 # Of chances and amounts in a CSV.
 DECIMALS = 6
 
@@ -84,6 +90,24 @@ def lay_out(
     return pa.table(first | told)
 
 
+def lay_out_curve(told: Mapping[str, Any]) -> Any:
+    """Return the figures of `curve_json` as an arrow table, a row for each budget."""
+    columns: dict[str, Any] = {"aim": told["aims"]} if "aims" in told else {}
+    columns["budget"] = [np.inf if one is None else one for one in told["budgets"]]
+    for name in ("error", "error_calibrated", "mean_spend", "max_spend"):
+        columns[name] = told[name]
+    figures = told["predictive"] or []
+    for name in MEASURED:
+        found = [one[name] for one in figures]
+        if any(found):
+            columns[name] = [one and one["value"] for one in found]
+            bounds = [(one and one["interval"]) or (None, None) for one in found]
+            columns[f"{name}_low"], columns[f"{name}_high"] = (
+                pa.array(side, pa.float64()) for side in zip(*bounds, strict=True)
+            )
+    return pa.table(columns)
+
+
 def list_asked(ranks: IntArray) -> list[int]:
     """Return the features that were asked, in order; ranks (n_features,)."""
     order = np.argsort(ranks, kind="stable")
@@ -108,6 +132,8 @@ def say_cell(cell: Any, is_chance: bool) -> str:
     """Return a cell of a prediction as CSV has it."""
     if isinstance(cell, list):
         return ";".join(cell)
+    if cell is None:
+        return ""
     if isinstance(cell, float):
         text = f"{cell:.{DECIMALS}f}"
         return text if is_chance else text.rstrip("0").rstrip(".")

@@ -12,11 +12,16 @@ from core.table import catalogue
 MEANINGS: dict[Any, dict[str, str]] = {
     records.TrainingState: {
         "queued": "waits for a worker",
-        "running": "a worker trains",
-        "succeeded": "there is a model",
-        "failed": "no model came of it, and `error` says why",
+        "running": "a worker is at it",
+        "succeeded": "there is a model, or the result of a job",
+        "failed": "nothing came of it, and `error` says why",
         "cancelling": "the worker is to stop",
         "cancelled": "stopped as asked",
+    },
+    records.JobKind: {
+        "train": "makes a model",
+        "predict": "predicts the rows of a table",
+        "evaluate": "measures a model on labelled rows",
     },
     records.SessionState: {
         "open": "takes answers",
@@ -78,6 +83,7 @@ def told(kind: Any) -> Any:
 TrainingState = TypeAliasType(
     "TrainingState", Annotated[records.TrainingState, told(records.TrainingState)]
 )
+JobKind = TypeAliasType("JobKind", Annotated[records.JobKind, told(records.JobKind)])
 SessionState = TypeAliasType(
     "SessionState", Annotated[records.SessionState, told(records.SessionState)]
 )

@@ -16,6 +16,7 @@ from app.store import trainings
 from core.errors import RefusedError
 
 beat, is_overdue = trainings.beat, trainings.is_overdue
+is_cancelling = trainings.is_cancelling
 # Whether there is anything to claim or to sweep: these need no write transaction.
 is_any_queued, silent_tenants = trainings.is_any_queued, trainings.silent_tenants
 LOST = "lost"
@@ -87,7 +88,7 @@ def give_up(
         trainings.end(db, training, "cancelled", now)
         return "cancelled"
     if trainings.count_events(db, training.id, LOST) + 1 >= max_attempts:
-        detail = f"The training was given up after it had lost {max_attempts} workers."
+        detail = f"It was given up after it had lost {max_attempts} workers."
         problem = problem_document("worker-lost", detail)
         trainings.end(db, training, "failed", now, error=problem)
         return "failed"
@@ -98,23 +99,23 @@ def give_up(
 def refused(error: RefusedError) -> Problem:
     """Say which data was refused, never the values."""
     errors = [{"field": one.field, "rule": one.told} for one in error.refusals]
-    detail = "The dataset and the spec don't fit each other."
+    detail = "The dataset and the order don't fit each other."
     return problem_document("invalid-request", detail, errors=errors)
 
 
 def dataset_lost() -> Problem:
-    detail = "The file of the training's dataset is gone."
+    detail = "The file of its dataset is gone."
     return problem_document("training-failed", detail)
 
 
 def internal() -> Problem:
-    detail = "The reason is in the worker's log, under the training's id."
+    detail = "The reason is in the worker's log, under its id."
     return problem_document("internal", detail)
 
 
 def out_of_memory(most: int | None) -> Problem:
     said = "the memory of the machine" if most is None else f"the {most} bytes allowed"
-    detail = f"It needed more than {said}. Train on fewer rows or columns."
+    detail = f"It needed more than {said}. Take fewer rows or columns."
     return problem_document("out-of-memory", detail)
 
 

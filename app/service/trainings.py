@@ -100,7 +100,7 @@ def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTr
 
 def cancel(db: Session, training_id: str, now: datetime) -> StoredTraining:
     """Cancel at once what waits; ask the worker to stop what runs."""
-    found = trainings.get_locked(db, training_id)
+    found = trainings.TRAININGS.get_locked(db, training_id)
     if found.state in FINAL_STATES:
         detail = f"The training has {found.state} and can't be cancelled any more."
         if found.state == "cancelled":

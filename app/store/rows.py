@@ -19,6 +19,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ID_PREFIXES = {
     "dataset": "dat",
     "training": "trn",
+    "job": "job",
     "model": "mdl",
     "price list": "prl",
     "session": "ses",

@@ -93,6 +93,11 @@ trainings = sa.Table(
     sa.Column("finished_at", UtcDateTime),
     # A model. No foreign key, which would lock it: whoever deletes it locks this row.
     sa.Column("refit_of", Id, index=True),
+    # Jobs that apply a model are in the same queue. Theirs is `asked_model`, and their
+    # `model_id` too once they have succeeded.
+    sa.Column("kind", sa.String(20), nullable=False, server_default="train"),
+    sa.Column("asked_model", Id),
+    sa.Column("result", sa.JSON(none_as_null=True)),
     sa.CheckConstraint(
         "state IN ('queued', 'running', 'succeeded', 'failed', 'cancelling', "
         "'cancelled')",

@@ -5,7 +5,7 @@ checkpoints has changed or locked that row before, in the same transaction. Hear
 are written and judged by the database's clock, which all workers share.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,8 +19,13 @@ from app.store.tables import checkpoints, training_events, trainings
 from app.store.tenancy import owned, run
 
 ROWS = StoredRows("training", trainings, StoredTraining)
-make_id, change, find = ROWS.make_id, ROWS.change, ROWS.find
-get, get_locked, page = ROWS.get, ROWS.get_locked, ROWS.page
+change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked
+#: As users see them: what makes a model is no job that applies one.
+TRAININGS = StoredRows(
+    "training", trainings, StoredTraining, trainings.c.kind == "train"
+)
+JOBS = StoredRows("job", trainings, StoredTraining, trainings.c.kind != "train")
+make_id, get, page = TRAININGS.make_id, TRAININGS.get, TRAININGS.page
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
@@ -136,6 +141,23 @@ def cancel(db: Session, training: StoredTraining, now: datetime) -> None:
     elif training.state == "running":
         change(db, training.id, state="cancelling")
         add_event(db, training.id, "cancelling", now, training.share)
+
+
+def is_cancelling(db: Session, claimed: StoredTraining) -> bool:
+    is_it = trainings.c.id == claimed.id
+    return ROWS.has_any(db, is_it, trainings.c.state == "cancelling")
+
+
+def delete(db: Session, training: StoredTraining) -> None:
+    """Delete a row with its events."""
+    is_it = sa.and_(trainings.c.id == training.id, owned(trainings))
+    run(db, trainings.delete().where(is_it))
+
+
+def finished_jobs(db: Session, ids: Collection[str]) -> set[str]:
+    """Return those of some ids that are jobs with a result, of whatever tenant."""
+    has_result = sa.and_(trainings.c.id.in_(ids), trainings.c.state == "succeeded")
+    return set(db.scalars(sa.select(trainings.c.id).where(has_result)))
 
 
 def lock_refits(db: Session, model_id: str) -> list[StoredTraining]:

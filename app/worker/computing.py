@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
 from app.parsing import reader_of
 from app.records import StoredTraining
-from app.service import attempts, queue
+from app.service import attempts, batches, queue
 from app.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import transaction
@@ -69,27 +70,52 @@ class Computer:
         return queue.internal()
 
     def compute(self, training: StoredTraining) -> str:
-        """Train step by step, from where earlier attempts have come to."""
-        whose = training.tenant_id
-        with transaction(self.engine, whose, is_read=True) as db:
-            blob = attempts.find_blob(db, training)
-        reader = reader_of(self.settings)
-        with limited(reader.limits.memory_bytes):
-            checked = attempts.read_work(reader.bounds, self.blobs, blob, training)
-        with transaction(self.engine, whose, is_read=True) as db:
-            run = attempts.resume(db, training, checked)
+        """Compute step by step, from where earlier attempts have come to."""
+        run = self.open(training)
         while True:
             if self.stop.is_set():
-                with transaction(self.engine, whose) as db:
+                with transaction(self.engine, training.tenant_id) as db:
                     queue.release(db, training, now())
                 return "released"
             step = run.pull(self.settings.step_s)
-            with transaction(self.engine, whose) as db:
-                if step.document is not None:
-                    is_kept = attempts.save(db, training, step.document, now())
-                    return "succeeded" if is_kept else "cancelled"
-                if not attempts.advance(db, training, step, now()):
-                    return "cancelled"
+            with transaction(self.engine, training.tenant_id) as db:
+                outcome = self.store(db, training, step)
+            if outcome is not None:
+                return outcome
+
+    def open(self, training: StoredTraining) -> attempts.Run | batches.JobRun:
+        """Read what a training or job works on, and what is done of it."""
+        whose, reader = training.tenant_id, reader_of(self.settings)
+        if training.kind != "train":
+            with transaction(self.engine, whose, is_read=True) as db:
+                source = batches.find_source(db, training)
+            with limited(reader.limits.memory_bytes):
+                return batches.read_work(reader.bounds, self.blobs, source, training)
+        with transaction(self.engine, whose, is_read=True) as db:
+            blob = attempts.find_blob(db, training)
+        with limited(reader.limits.memory_bytes):
+            checked = attempts.read_work(reader.bounds, self.blobs, blob, training)
+        with transaction(self.engine, whose, is_read=True) as db:
+            return attempts.resume(db, training, checked)
+
+    def store(
+        self,
+        db: Session,
+        training: StoredTraining,
+        step: attempts.TrainedStep | batches.JobStep,
+    ) -> str | None:
+        """Write a step; return what became of the training, once it has ended."""
+        if isinstance(step, batches.JobStep):
+            if step.result is None:
+                is_kept = batches.advance(db, training, step, now())
+                return None if is_kept else "cancelled"
+            is_kept = batches.save(db, training, step, now())
+        elif step.document is None:
+            is_kept = attempts.advance(db, training, step, now())
+            return None if is_kept else "cancelled"
+        else:
+            is_kept = attempts.save(db, training, step.document, now())
+        return "succeeded" if is_kept else "cancelled"
 
 
 def now() -> datetime:

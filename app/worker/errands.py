@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from app.logs import log
 from app.records import Moment
-from app.service import datasets, keys
+from app.service import datasets, jobs, keys
 from app.service.predictions import retention
 from app.settings import Settings
 from app.store.blobs import Blobs
@@ -59,7 +59,7 @@ class Errands:
         """Remove the uploads that a crash has left without a row."""
         names = list(self.blobs.names(before=now() - ORPHAN_AGE))
         with transaction(self.engine, None, is_read=True) as db:
-            named = datasets.named_blobs(db, names)
+            named = datasets.named_blobs(db, names) | jobs.named_blobs(db, names)
         for name in names:
             if name not in named:
                 self.blobs.remove(name)

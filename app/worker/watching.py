@@ -20,6 +20,8 @@ from app.worker.computing import now
 
 # For the step in progress to end, once the worker was told to.
 GRACE_S = 15.0
+# Heartbeats after which what is to be cancelled is not waited for any more.
+PATIENCE = 2
 FINE = ("succeeded", "cancelled", "released")
 
 
@@ -44,6 +46,8 @@ class HeldTraining:
     problem: dict[str, Any] | None = None
     #: heartbeats that found another attempt under way
     n_misses: int = 0
+    #: heartbeats that found it was to be cancelled
+    n_cancelling: int = 0
 
 
 @dataclass
@@ -129,7 +133,7 @@ class Worker:
                     queue.release(db, training, now())
                     return "released"
                 queue.lose(db, training, self.settings.max_attempts, now())
-                return "lost"
+                return "cancelled" if held.n_cancelling else "lost"
         except SupersededError:
             return "superseded"
 
@@ -176,8 +180,9 @@ class Worker:
         with transaction(self.engine, held.training.tenant_id) as db:
             is_ours = queue.beat(db, held.training)
             is_late = is_ours and queue.is_overdue(db, held.training, most_s)
+            held.n_cancelling += is_ours and queue.is_cancelling(db, held.training)
         if is_late:
             held.problem = queue.past_time(most_s)
         held.n_misses += not is_ours
-        if is_late or held.n_misses > 1:
+        if is_late or held.n_misses > 1 or held.n_cancelling > PATIENCE:
             self.attempts.kill()

@@ -175,7 +175,7 @@ class Demo:
     """A service with the demo's table and the model of the examples."""
 
     def __init__(self, client: TestClient, jobs: Jobs, spec: Json) -> None:
-        self.client = client
+        self.client, self.jobs = client, jobs
         self.dataset = self.upload()
         quick = {"algorithm": "adaboost_bt_smoothed", "params": {"rounds": 20}}
         self.training = self.enqueue(spec | quick)
@@ -203,6 +203,13 @@ class Demo:
         wish = {"model": self.model, "budget": 60}
         return str(self.client.post("/predict", json=wish).json()["id"])
 
+    def order(self, *, is_done: bool) -> str:
+        wish = {"dataset_id": self.dataset, "budgets": [1]}
+        made = self.client.post(f"/models/{self.model}/predict", json=wish).json()["id"]
+        while is_done and self.client.get(f"/jobs/{made}").json()["result"] is None:
+            assert self.jobs.worker().work() == "succeeded"
+        return str(made)
+
     def name(self, method: str, path: str) -> str:
         """The id of a thing that a call may have; one that ends is made for it."""
         noun = path.split("/")[1]
@@ -211,6 +218,8 @@ class Demo:
             return self.upload() if is_last else self.dataset
         if noun == "train":
             return self.enqueue(self.spec) if is_last else self.training
+        if noun == "jobs":
+            return self.order(is_done=not path.endswith("/cancel"))
         if noun == "keys":
             return self.make_key()
         if noun == "models":

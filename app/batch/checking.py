@@ -1,0 +1,36 @@
+"""Orders checked with their tables in a child process, as trainings are."""
+
+from dataclasses import dataclass
+from typing import IO, Any
+
+from app.batch.budgets import largest_budget
+from app.batch.measuring import check_labelled
+from app.batch.orders import read_evaluate, read_predict
+from app.batch.predicting import check_table
+from app.ingest import Bounds
+from app.parsing import TableFacts, facts_of, read_bounded
+from core.model.model import Model
+
+
+@dataclass(frozen=True)
+class CheckedOrder:
+    """What is stored of an order's table, and what the caller is warned about."""
+
+    facts: TableFacts
+    warnings: tuple[str, ...]
+
+
+def check_file(
+    file: IO[bytes], bounds: Bounds, kind: str, model: Model, raw: dict[str, Any]
+) -> CheckedOrder:
+    """Check an order and a table for a model; runs in a child (`app.apart`)."""
+    if kind == "predict":
+        order = read_predict(raw, model)
+        table = read_bounded(file, bounds)
+        warnings = check_table(model.ensemble, table, order, str).warnings
+    else:
+        measure = read_evaluate(raw, model)
+        table = read_bounded(file, bounds)
+        most = largest_budget(measure.played.budgets)
+        _, warnings = check_labelled(model, table, measure.table, most, str)
+    return CheckedOrder(facts_of(table), tuple(warnings))

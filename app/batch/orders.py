@@ -1,0 +1,110 @@
+"""Orders of jobs as they were written, read for a model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.batch.measuring import Conditions, check_threshold, own_budgets
+from app.batch.predicting import PredictOrder
+from app.documents.bodies import jobs as bodies
+from app.documents.bodies.terms import AimWish
+from app.documents.shape import read_shape
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
+from core.model.model import Model
+from core.session.aims import check_aim
+from core.session.policies import check_policy
+from core.session.state import Aim, StopRule
+from core.table.prices import from_micros
+from core.table.spec import TableSpec
+
+
+@dataclass(frozen=True)
+class EvaluateOrder:
+    """What labelled rows are measured under."""
+
+    played: Conditions
+    table: TableSpec
+    threshold: float | None
+    #: as they were written
+    aims: list[str]
+    early: StopRule | None
+
+
+def read_predict(raw: Any, stored: Model) -> PredictOrder:
+    """Read an order to predict, which a model must be able to serve."""
+    wanted = read_shape(bodies.PredictOrder, raw, "")
+    ensemble = stored.ensemble
+    if (wanted.budgets is None) == (wanted.budget_from is None):
+        rule = "must be given, or else budget_from, and not both"
+        raise RefusedError([Refusal("budgets", rule)])
+    policy = read_policy(wanted.policy, ensemble)
+    return PredictOrder(
+        limits=list(dict.fromkeys(wanted.budgets or [])),
+        budget_from=wanted.budget_from,
+        keep=tuple(dict.fromkeys(wanted.keep)),
+        policy=policy,
+        seed=wanted.seed,
+        aim=check_wish(wanted.aim, ensemble, policy, "aim"),
+    )
+
+
+def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
+    """Read an order to measure, which a model must be able to serve."""
+    wanted = read_shape(bodies.EvaluateOrder, raw, "")
+    ensemble = stored.ensemble
+    check_threshold(wanted.threshold, ensemble, "threshold")
+    policy = read_policy(wanted.policy, ensemble)
+    aims = [
+        check_wish(one, ensemble, policy, f"aims[{place}]")
+        for place, one in enumerate(wanted.aims)
+    ]
+    limits = own_budgets(stored) if wanted.budgets is None else list(wanted.budgets)
+    refusals = []
+    if aims:
+        limits = [None] if wanted.budgets is None else limits
+        if len(limits) > 1:
+            refusals.append(Refusal("budgets", "must be one beside aims"))
+        if wanted.disagreement is not None:
+            refusals.append(Refusal("disagreement", "must be left out beside aims"))
+    if refusals:
+        raise RefusedError(refusals)
+    early = None
+    if wanted.disagreement is not None:
+        early = StopRule(disagreement=wanted.disagreement, delta=wanted.delta)
+    return EvaluateOrder(
+        played=Conditions(
+            budgets=limits * len(aims) if aims else limits,
+            policy=policy,
+            seed=wanted.seed,
+            aims=aims or None,
+        ),
+        table=TableSpec(stored.target, weight=wanted.weight, group_by=wanted.group_by),
+        threshold=wanted.threshold,
+        aims=[say_aim(one) for one in aims if one is not None],
+        early=early,
+    )
+
+
+def read_policy(name: str | None, ensemble: Ensemble) -> str | None:
+    return None if name is None else check_policy(name, ensemble, "policy")
+
+
+def check_wish(
+    wanted: AimWish | None, ensemble: Ensemble, policy: str | None, where: str
+) -> Aim | None:
+    if wanted is None:
+        return None
+    return check_aim(wanted.to(Aim), ensemble, policy, where)
+
+
+def say_aim(aim: Aim) -> str:
+    """Write an aim as the command line takes it."""
+    if aim.wanted_error is not None:
+        return f"wanted_error={aim.wanted_error:g}"
+    amounts = {"mean_budget": aim.mean_budget, "error_price": aim.error_price}
+    (told,) = (
+        f"{name}={from_micros(one):g}"
+        for name, one in amounts.items()
+        if one is not None
+    )
+    return told

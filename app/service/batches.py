@@ -1,0 +1,177 @@
+"""Jobs that apply a model to a table: computed, from the rows to the result's blobs."""
+
+import io
+import json
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from app.batch.budgets import largest_budget
+from app.batch.measuring import (
+    check_labelled,
+    curve_json,
+    list_policies,
+    measure_rows,
+)
+from app.batch.orders import read_evaluate, read_predict
+from app.batch.predicting import BatchProgress, check_table, predict_table
+from app.batch.results import lay_out_curve, to_csv, to_parquet
+from app.errors import BlobGoneError, NotFoundError
+from app.ingest import Bounds
+from app.parsing import read_bounded
+from app.records import StoredTraining
+from app.service.loaded import parse_model
+from app.service.queue import hold
+from app.store import datasets, models, trainings
+from app.store.blobs import Blobs
+from core.errors import Refusal, RefusedError
+from core.model.model import Model
+from core.session.early import evaluate_early
+
+TABLES = ("csv", "parquet")
+#: What results may be had as; the first is the usual one.
+FORMATS = {"predict": TABLES, "evaluate": ("json", *TABLES)}
+MODEL_GONE = "must be there still: it was deleted"
+
+
+class JobSource(NamedTuple):
+    """What a job works on: the name of the table's blob, and a model's document."""
+
+    blob: str
+    document: str
+
+
+class JobOutput(NamedTuple):
+    """What a job comes to: the result in each of its formats, and its rows."""
+
+    contents: dict[str, bytes]
+    rows: int
+
+
+Computing = Generator[BatchProgress, None, JobOutput]
+
+
+@dataclass(frozen=True)
+class JobStep:
+    """How much is done; with the last one comes what is told of the result."""
+
+    share: float
+    result: dict[str, Any] | None = None
+
+
+@dataclass
+class JobRun:
+    """A job in this process's memory, computed a step at a time."""
+
+    job: StoredTraining
+    blobs: Blobs
+    working: Computing
+    share: float = field(default=0.0)
+
+    def pull(self, step_s: float) -> JobStep:
+        """Compute for a while; the last step has written the result."""
+        deadline = time.monotonic() + step_s
+        while True:
+            try:
+                self.share = next(self.working).share
+            except StopIteration as end:
+                return JobStep(1.0, self.write(end.value))
+            if time.monotonic() >= deadline:
+                return JobStep(self.share)
+
+    def write(self, output: JobOutput) -> dict[str, Any]:
+        """Write the blobs, each whole: an attempt that comes later writes the same."""
+        for name, content in output.contents.items():
+            self.blobs.write(blob_name(self.job.id, name), io.BytesIO(content))
+        return {"rows": output.rows, "formats": list(output.contents)}
+
+
+def blob_name(job_id: str, form: str) -> str:
+    return f"{job_id}.{form}"
+
+
+def find_source(db: Session, job: StoredTraining) -> JobSource:
+    """Return what a job works on; BlobGoneError or RefusedError where it is gone."""
+    dataset = datasets.find(db, job.dataset_id or "")
+    if dataset is None:
+        raise BlobGoneError
+    try:
+        document = models.get(db, job.asked_model or "").document
+    except NotFoundError:
+        raise RefusedError([Refusal("model", MODEL_GONE)]) from None
+    return JobSource(dataset.blob, document)
+
+
+def read_work(
+    bounds: Bounds, blobs: Blobs, source: JobSource, job: StoredTraining
+) -> JobRun:
+    """Read what a job works on; it is computed from its first row on."""
+    with blobs.open(source.blob) as stream:
+        table = read_bounded(stream, bounds)
+    working = WORK[job.kind](parse_model(source.document), table, job.spec)
+    return JobRun(job, blobs, working)
+
+
+def predict(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
+    order = read_predict(raw, stored)
+    checked = check_table(stored.ensemble, table, order, str)
+    laid = yield from predict_table(stored.ensemble, checked, order)
+    contents = {
+        "csv": to_csv(laid, len(checked.kept)).encode(),
+        "parquet": to_parquet(laid),
+    }
+    return JobOutput(contents, laid.num_rows)
+
+
+def evaluate(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
+    order, ensemble = read_evaluate(raw, stored), stored.ensemble
+    played = order.played
+    most = largest_budget(played.budgets)
+    dataset, _ = check_labelled(stored, table, order.table, most, str)
+    yield BatchProgress(0.0)
+    curve, early = measure_rows(ensemble, dataset, played, order.threshold), None
+    if order.early is not None:
+        yield BatchProgress(0.5)
+        early = evaluate_early(
+            ensemble, dataset, played.budgets, order.early, played.policy, played.seed
+        )
+    asks = {"policy": list_policies(ensemble, played)}
+    unit = ensemble.catalogue.cost_unit
+    told = asks | curve_json(curve, unit, order.aims, early)
+    laid = lay_out_curve(told)
+    contents = {
+        "json": json.dumps(told).encode(),
+        "csv": to_csv(laid, int(bool(order.aims))).encode(),
+        "parquet": to_parquet(laid),
+    }
+    return JobOutput(contents, laid.num_rows)
+
+
+WORK: dict[str, Callable[[Model, Any, dict[str, Any]], Computing]] = {
+    "predict": predict,
+    "evaluate": evaluate,
+}
+
+
+def advance(db: Session, claimed: StoredTraining, step: JobStep, now: datetime) -> bool:
+    """Write how much is done; False where the job is cancelled by now."""
+    if hold(db, claimed, now) is None:
+        return False
+    trainings.beat(db, claimed)
+    trainings.change(db, claimed.id, share=step.share)
+    more = {"state": "running", "attempt": claimed.attempt}
+    trainings.add_event(db, claimed.id, "progress", now, step.share, **more)
+    return True
+
+
+def save(db: Session, claimed: StoredTraining, step: JobStep, now: datetime) -> bool:
+    """Write that there is a result; False where the job is cancelled by now."""
+    found = hold(db, claimed, now, is_ended_too=True)
+    if found is not None and found.state == "running":
+        made = {"model_id": found.asked_model, "result": step.result, "error": None}
+        trainings.end(db, found, "succeeded", now, share=1.0, **made)
+    return found is not None

@@ -19,6 +19,7 @@ from app.settings import Settings
 
 RESTART_AFTER_S = 1.0
 STOP_WITHIN_S = 20.0
+ANSWER_WITHIN_S = 10
 WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
 
 
@@ -61,15 +62,24 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:
-    """Serve until SIGINT or SIGTERM; the worker ends with the server."""
+def serve(
+    settings: Settings,
+    bound: socket.socket,
+    *,
+    with_worker: bool,
+    grace_s: int = ANSWER_WITHIN_S,
+) -> None:
+    """Serve until SIGINT or SIGTERM; the worker ends with the server.
+
+    `grace_s` is what requests have then for their answers.
+    """
     app = create_app(settings, is_local=is_loopback(bound.getsockname()[0]))
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=grace_s,
     )
     server = Server(config)
     # uvicorn raises a signal again once it has shut down: make that an exit.

@@ -30,7 +30,7 @@ class Caller:
 
     def play(self) -> None:
         answer = {"answers": [said("chol", 233)]}
-        with httpx.Client(base_url=self.url, timeout=60, trust_env=False) as http:
+        with httpx.Client(base_url=self.url, timeout=600, trust_env=False) as http:
             try:
                 while True:
                     asked = {"model": "clinic", "budget": 60}
@@ -49,7 +49,8 @@ def address(settings: Settings) -> Iterator[tuple[str, Any]]:
     """Serve as the command does, without a worker."""
     bound = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{bound.getsockname()[1]}"
-    switch = {"with_worker": False}
+    # However busy the machine is, it has time to answer.
+    switch = {"with_worker": False, "grace_s": 600}
     process = CONTEXT.Process(target=serve, args=(settings, bound), kwargs=switch)
     process.start()
     bound.close()
@@ -71,9 +72,9 @@ def test_every_answer_that_is_charged_is_given(
     wait(lambda: sum(one.taken for one in callers) > 20)
 
     process.terminate()
-    process.join(40)
+    process.join(600)
     for thread in threads:
-        thread.join(40)
+        thread.join(600)
 
     assert process.exitcode == 0
     assert [one.odd for one in callers] == [[]] * 4

@@ -189,6 +189,21 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredOutcome:
+    """The true label of a case, and what its session said when that was told.
+
+    `chances` are of the model's classes, in their order; `version` is the session's.
+    """
+
+    session_id: str
+    label: str
+    predicted: str
+    chances: tuple[float, ...]
+    version: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerFilter:
     """Which entries of the ledger are meant; None: of any.
 

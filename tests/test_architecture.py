@@ -241,7 +241,7 @@ SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
     "app.http": {
         *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "metrics"),
-        *("following", "orders", "turns", "watch"),
+        *("days", "following", "orders", "turns", "watch"),
     },
     "app.service": {"limits", "loaded", "queue"},
     "app.store": {

@@ -1,18 +1,17 @@
 """Routes of the ledger."""
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BeforeValidator
 from sqlalchemy import Engine as SqlEngine
 
 from app.documents.bodies import ledger as schemas
 from app.http.auth import Called
 from app.http.contract import problems
+from app.http.days import Day, day
 from app.http.deps import (
     After,
     At,
@@ -39,19 +38,6 @@ AS_FILE: dict[int | str, dict[str, Any]] = {
 }
 
 
-def read_day(raw: object) -> date:
-    """Return a day that is written as one."""
-    if isinstance(raw, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", raw, re.ASCII):
-        return date.fromisoformat(raw)
-    raise ValueError("must be a day, such as 2026-11-20")
-
-
-def day(what: str) -> Any:
-    """Make a parameter that is a day in UTC."""
-    return Query(alias=what, description="A day in UTC, itself included.")
-
-
-Day = Annotated[date, BeforeValidator(read_day, json_schema_input_type=date)]
 Key = Annotated[str, Query(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]
 
 

@@ -1,18 +1,24 @@
 """Routes of models."""
 
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BeforeValidator
 
 from app.documents.bodies import models as schemas
+from app.documents.bodies import outcomes as told
 from app.documents.text import parse_json
 from app.http.contract import problems
+from app.http.days import Day, day
 from app.http.deps import After, At, Db, Limit, Loaded, Now, ReadDb, require_json
 from app.service import models as service
+from app.service.predictions import monitor
 from core.table.prices import to_micros
 
 router = APIRouter(prefix="/models", tags=["models"])
+# Of a monitor, where nothing else is asked for.
+DAYS = 90
 
 IMPORT_BODY = {
     "requestBody": {
@@ -108,6 +114,30 @@ def export(id: str, db: ReadDb) -> Response:
     stored = service.export(db, id)
     headers = {"Content-Disposition": 'attachment; filename="MODEL.json"'}
     return Response(stored.document, media_type="application/json", headers=headers)
+
+
+@router.get(
+    "/{id}/monitor",
+    operation_id="get_model_monitor",
+    summary="What became of its sessions over time",
+)
+def show_monitor(
+    id: str,
+    db: ReadDb,
+    loaded: Loaded,
+    at: At,
+    first: Annotated[Day | None, day("from")] = None,
+    last: Annotated[Day | None, day("to")] = None,
+    bucket: told.BucketSize = "week",
+) -> told.Monitor:
+    """Errors and calibration by outcomes, spend, refusals, and drift of answers.
+
+    Of sessions that began on these days; by default the last 90. Each figure says on
+    how many cases it rests, and has its interval of 95 %.
+    """
+    until = last or at.now.date()
+    since = first or until - timedelta(days=DAYS)
+    return monitor.monitor(db, loaded, id, monitor.Span(since, until, bucket), at)
 
 
 @router.delete(

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from app.documents.bodies import doubts
+from app.documents.bodies import outcomes as told
 from app.documents.bodies import predictions as schemas
 from app.documents.bodies.terms import TermsRequest
 from app.documents.fields import Key
@@ -26,7 +27,7 @@ from app.http.deps import (
 )
 from app.records import SessionFilter
 from app.service import predictions as service
-from app.service.predictions import checks, lists
+from app.service.predictions import checks, lists, outcomes
 from core.table.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"])
@@ -192,6 +193,29 @@ def check(body: schemas.AnswersRequest, db: ReadDb, call: Call) -> doubts.Answer
 def stop(db: Db, call: Change, fields: LogFields) -> Response:
     """End a session; results that were ordered may still come in."""
     return show(service.stop(db, call), fields)
+
+
+@router.put(
+    "/{id}/outcome",
+    dependencies=[TakesJson],
+    openapi_extra=problems("session-closed"),
+    operation_id="put_outcome",
+    summary="Tell what came of the case",
+)
+def put_outcome(body: told.OutcomeRequest, db: Db, call: Call) -> told.SessionOutcome:
+    """Record the true label, or correct it; sessions that are closed take it too.
+
+    It is kept with what the session predicts at that moment, and counts in
+    `GET /models/{id}/monitor`. The same again changes nothing.
+    """
+    return outcomes.put(db, call, body.label)
+
+
+@router.get(
+    "/{id}/outcome", operation_id="get_outcome", summary="Show what came of the case"
+)
+def get_outcome(db: ReadDb, call: Call) -> told.SessionOutcome:
+    return outcomes.get(db, call)
 
 
 @router.delete(

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.records import Page, PredictSession, SessionFilter, SessionState
 from app.store.rows import StoredRows, write_cursor
-from app.store.tables import models, sessions
+from app.store.tables import models, outcomes, sessions
 from app.store.tenancy import owned, run
 
 ROWS = StoredRows("session", sessions, PredictSession)
@@ -71,6 +71,8 @@ def erase(db: Session, session_id: str, now: datetime) -> None:
     """Close a locked session and keep nothing of its case; the amounts stay."""
     save(db, session_id, state="closed", document=None, now=now)
     ROWS.change(db, session_id, client_ref=None)
+    is_its = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
+    run(db, outcomes.delete().where(is_its))
 
 
 def unchanged_since(

@@ -196,6 +196,21 @@ sessions = sa.Table(
     ),
 )
 
+# What came of a case, and what its session predicted when that was told.
+outcomes = sa.Table(
+    "outcomes",
+    metadata,
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), primary_key=True),
+    tenant_key(),
+    sa.Column("label", sa.String(200), nullable=False),
+    sa.Column("predicted", sa.String(200), nullable=False),
+    # Of each class of the model, in its order.
+    sa.Column("chances", sa.JSON, nullable=False),
+    # Of the session.
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
+)
+
 # Append-only: triggers refuse whatever changes, replaces or removes an entry. Of the
 # charges of a feature in a session, numbered from 1, at most the last one stands.
 ledger = sa.Table(

@@ -15,7 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
@@ -187,4 +187,5 @@ def limit_self(limits: ChildLimits) -> None:
         taken = int(DATA_PAGES.read_text().split()[5]) * resource.getpagesize()
         most = taken + limits.memory_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    with suppress(OSError):
         OOM_SCORE.write_text("1000")

@@ -46,6 +46,7 @@ def read_csv(content: bytes, bounds: Bounds) -> Any:
     dialect = find_dialect(content, bounds)
     n_columns = len(dialect.names)
     refuse_more(n_columns, bounds.columns, "columns")
+    refuse_long_line(content, n_columns, bounds)
     refuse_unfit(len(content) + n_columns * BYTES_PER_COLUMN, bounds.memory)
     ragged: list[Any] = []
 
@@ -157,6 +158,22 @@ def refuse_long_header(content: bytes, bounds: Bounds) -> None:
     if len(content) > most and max(ends) < 0:
         rule = f"must have a first line, its header, of at most {most:,} bytes"
         raise RefusedError([Refusal("table", rule)])
+
+
+def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
+    """Refuse a line that is longer than its cells may be, before it is split."""
+    if bounds.cell_bytes is None:
+        return
+    # Each cell between quotes, of quotes that are doubled, and a separator.
+    most = n_columns * (2 * bounds.cell_bytes + 3)
+    start = 0
+    while len(content) - start > most:
+        ends = [content.rfind(end, start, start + most) for end in (b"\n", b"\r")]
+        if max(ends) < 0:
+            line = content.count(b"\n", 0, start) + 1
+            rule = f"must have lines of at most {most:,} bytes; not so in line {line}"
+            raise RefusedError([Refusal("table", rule)])
+        start = max(ends) + 1
 
 
 def with_points(table: Any) -> Any:

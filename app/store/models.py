@@ -20,6 +20,10 @@ get, get_deleted_too = WHOLE.get, ALL.get
 # Without those at the prices of a list, which belong to another model.
 LISTED = StoredRows("model", models, ModelHead, IS_PRESENT, models.c.refit_of.is_(None))
 find_head, get_head, page = HEADS.find, HEADS.get, LISTED.page
+KEPT = sa.select(models.c.id).where(
+    models.c.id == sa.bindparam("key"), IS_PRESENT, owned(models)
+)
+LOCKED, SHARED = KEPT.with_for_update(), KEPT.with_for_update(read=True)
 # Versions of one name are given out by one transaction at a time.
 VERSION_LOCK = 830_412
 
@@ -66,10 +70,8 @@ def lock_refits(db: Session, model_id: str) -> list[ModelHead]:
 
 def lock(db: Session, model_id: str, *, is_shared: bool = False) -> bool:
     """Keep a model from being deleted, or from being used; False if it is not there."""
-    wanted = sa.select(models.c.id).where(
-        models.c.id == model_id, IS_PRESENT, owned(models)
-    )
-    return run(db, wanted.with_for_update(read=is_shared)).first() is not None
+    wanted = SHARED if is_shared else LOCKED
+    return run(db, wanted, {"key": model_id}).first() is not None
 
 
 def names(db: Session, model_ids: set[str]) -> dict[str, str]:

@@ -48,6 +48,7 @@ class StoredRows(Generic[T]):
         self.wanted = sa.select(*self.columns).where(owned(table), *conditions)
         self.by_id = self.wanted.where(table.c.id == sa.bindparam("key"))
         self.locked = self.by_id.with_for_update()
+        self.insertion = table.insert()
         # What lists are ordered by.
         self.order = [table.c[k] for k in ("created_at", "id") if k in table.c]
 
@@ -56,7 +57,7 @@ class StoredRows(Generic[T]):
 
     def insert(self, db: Session, made: T) -> None:
         values = {column.name: getattr(made, column.name) for column in self.columns}
-        db.execute(self.table.insert(), values | made_by(db, self.table))
+        db.execute(self.insertion, values | made_by(db, self.table))
 
     def find(self, db: Session, key: str) -> T | None:
         return self.first(db, self.by_id, key)

@@ -16,7 +16,7 @@ PARALLEL ?= -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check format test-clients compose-test bench evidence frontier certificates clean
+.PHONY: help demo test check format test-clients compose-test bench bench-service evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ compose-test: ## Build and run the containers for real (needs Docker; API_PORT, 
 bench: $(STAMP) ## Measure speed and memory beside peers; docs/performance.md. Idle machine!
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	$(BIN)/python -m benchmarks.bench
+
+bench-service: $(STAMP) ## Measure answers over HTTP beside a bare handler; docs/performance.md. Idle machine!
+	$(BIN)/python -m benchmarks.service
 
 evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: build/evidence).
 	$(BIN)/python -m pip install --quiet -e '.[bench]'

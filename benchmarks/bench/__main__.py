@@ -36,7 +36,7 @@ from benchmarks.documents import Place, fill
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "docs" / "performance.md"
 __all__ = ["NAMES", "SOURCE", "main"]
-HTTP = ROOT / "benchmarks" / "results" / "http_latency.json"
+SERVICE = ROOT / "benchmarks" / "results" / "service.json"
 PACKAGES = ("numpy", "numba", "scikit-learn", "lightgbm", "xgboost")
 PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
     "numeric": partial(measure_training, "numeric"),
@@ -94,11 +94,11 @@ def measure(name: str, scale: Scale) -> dict[str, Any]:
 def write(results: Mapping[str, Any], place: Place) -> None:
     place.document.parent.mkdir(parents=True, exist_ok=True)
     place.results.write_text(json.dumps(results, indent=1) + "\n")
-    http = json.loads(HTTP.read_text()) if HTTP.is_file() else None
-    paths = sorted(HTTP.parent.glob("bench_*.json"))
+    service = json.loads(SERVICE.read_text()) if SERVICE.is_file() else None
+    paths = sorted(SERVICE.parent.glob("bench_*.json"))
     earlier = [json.loads(path.read_text()) for path in paths]
     draw(results["parts"], place.document.parent / "figures")
-    tables = write_all(results, earlier, http)
+    tables = write_all(results, earlier, service)
     place.document.write_text(fill(SOURCE.read_text(), tables))
 
 

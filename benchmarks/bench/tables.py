@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.documents import Rows, listed, number, spread
+from benchmarks.service.tables import SERVICE, write_service
 
 Figures = Mapping[str, Any]
 TITLES = {
@@ -12,7 +13,6 @@ TITLES = {
     "xgboost": "XGBoost",
     "adaboost": "scikit-learn's AdaBoost",
 }
-ENGINES = {"sqlite": "SQLite", "postgresql": "PostgreSQL 18"}
 STEPS = ("observe", "next_question", "answer_to_question", "forecast")
 
 
@@ -141,18 +141,6 @@ def write_accuracy(one: Figures) -> Rows:
             yield f"{name}, {measured['classes']} classes", f"{learner}s", *cells
 
 
-def write_http(http: Figures) -> Rows:
-    for engine, handlers in http["engines"].items():
-        rate = handlers["bare"]["p50_ms"] / handlers["askless"]["p50_ms"]
-        for handler, name, last in (
-            ("askless", "Askless", f"{rate:.2f} ×"),
-            ("bare", "bare", ""),
-        ):
-            one = handlers[handler]
-            times = (f"{one['p50_ms']:.2f}", f"{one['p99_ms']:.2f}")
-            yield ENGINES[engine], name, one["answers"], *times, last
-
-
 #: The regions that show one part each.
 TABLES = {
     "numeric": write_training,
@@ -166,22 +154,25 @@ TABLES = {
     "start": write_start,
     "accuracy": write_accuracy,
 }
-NAMES = ("machine", "parts", "targets", "earlier", "faster", "http", *TABLES)
+NAMES = ("machine", "parts", "targets", "earlier", "faster", *SERVICE, *TABLES)
 
 
 def write_all(
-    results: Figures, earlier: Sequence[Figures], http: Figures | None
+    results: Figures, earlier: Sequence[Figures], service: Figures | None
 ) -> dict[str, Rows]:
     """Return every table whose part was measured, by its region."""
     parts = results["parts"]
     found = {
         name: write(parts[name]) for name, write in TABLES.items() if name in parts
     }
-    return found | {
-        "machine": write_machine(results),
-        "parts": write_parts(results),
-        "targets": write_targets(results),
-        "earlier": write_earlier(results, earlier),
-        "faster": write_faster(parts),
-        "http": write_http(http) if http else [],
-    }
+    return (
+        found
+        | {
+            "machine": write_machine(results),
+            "parts": write_parts(results),
+            "targets": write_targets(results),
+            "earlier": write_earlier(results, earlier),
+            "faster": write_faster(parts),
+        }
+        | write_service(service)
+    )

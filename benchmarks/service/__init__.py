@@ -1,0 +1,1 @@
+"""Answers over HTTP: how many per second, how late, and whether the money is right."""

@@ -62,6 +62,12 @@ def newest(db: Session, name: str) -> ModelHead | None:
     return None if row is None else LISTED.read(row)
 
 
+def find_version(db: Session, name: str, version: int) -> ModelHead | None:
+    is_it = sa.and_(models.c.name == name, models.c.version == version)
+    row = run(db, LISTED.wanted.where(is_it)).first()
+    return None if row is None else LISTED.read(row)
+
+
 def lock_refits(db: Session, model_id: str) -> list[ModelHead]:
     """Lock and return what a model is at the prices of lists."""
     wanted = HEADS.wanted.where(models.c.refit_of == model_id)

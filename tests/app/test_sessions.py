@@ -152,3 +152,21 @@ def test_a_reference_has_its_limits(client: TestClient, put: Put) -> None:
     refused = client.post("/predict", json=body)
 
     assert [one["field"] for one in refused.json()["errors"]] == ["client_ref"]
+
+
+def test_a_session_names_the_version_that_it_asks(
+    client: TestClient, put: Put, start: Start
+) -> None:
+    first, second, odd = put(name="one"), put(name="one"), put(name="one@1")
+
+    asked = {
+        name: start(60.0, model=name)["model"]["id"]
+        for name in ("one", "one@1", "one@2", "one@1@1")
+    }
+    unknown = [
+        client.post("/predict", json={"model": name, "budget": 1}).status_code
+        for name in ("one@3", "one@x", "two@1", "one@")
+    ]
+
+    assert asked == {"one": second, "one@1": first, "one@2": second, "one@1@1": odd}
+    assert unknown == [404] * 4

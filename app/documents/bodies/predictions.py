@@ -51,7 +51,7 @@ class PredictRequest(Shape):
 
     model: Key = Field(
         examples=["heart-cleveland"],
-        description="An id, or a name: then the newest version.",
+        description="An id, a name (then the newest version), or `name@3`.",
     )
     budget: Amount | None = Field(
         examples=[60.0], description="Most that may be charged; null: unlimited."

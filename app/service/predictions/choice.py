@@ -53,16 +53,25 @@ def choose(
 
 
 def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
-    """Find a model by its id or name, and keep it from being deleted meanwhile.
+    """Find a model by its id, name or version; keep it from being deleted meanwhile.
 
     One that had to be parsed first, or was deleted just now, is looked up again.
     """
     while True:
-        head = models.find_head(db, key) or models.newest(db, key)
+        # A version first, so that no model takes its place by being called so.
+        head = models.find_head(db, key) or find_version(db, key)
+        head = head or models.newest(db, key)
         if head is None:
             raise NotFoundError("model")
         if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
             return head
+
+
+def find_version(db: Session, key: str) -> ModelHead | None:
+    """Find a model by `name@version`; the name may have an @ itself."""
+    name, _, version = key.rpartition("@")
+    is_one = version.isascii() and version.isdigit() and len(version) < 10
+    return models.find_version(db, name, int(version)) if is_one else None
 
 
 def store_prices(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         BudgetedBoostingClassifier as BudgetedBoostingClassifier,
     )
     from askless.models import load_model as load_model
+    from askless.problems import JobFailed as JobFailed
     from askless.problems import ProblemError as ProblemError
     from askless.problems import TrainingFailed as TrainingFailed
     from askless.problems import UnansweredError as UnansweredError
@@ -20,6 +21,7 @@ PLACES = {
     "AsyncClient": "askless.client",
     "BudgetedBoostingClassifier": "askless.estimator",
     "Client": "askless.client",
+    "JobFailed": "askless.problems",
     "ProblemError": "askless.problems",
     "RefusedError": "core.errors",
     "TrainingFailed": "askless.problems",

@@ -8,6 +8,7 @@ import httpx
 
 from askless.connection import Connection, Json, address, plain
 from askless.datasets import DatasetCalls
+from askless.jobs import JobCalls
 from askless.keys import KeyCalls
 from askless.ledger import LedgerCalls
 from askless.links import Awaited, AwaitedLink, Call, Link, Waiting, WaitingLink
@@ -24,7 +25,13 @@ SessionT = TypeVar("SessionT", PredictionSession, AsyncPredictionSession)
 
 
 class AnyClient(
-    DatasetCalls, TrainingCalls, ModelCalls, LedgerCalls, KeyCalls, Generic[SessionT]
+    DatasetCalls,
+    TrainingCalls,
+    ModelCalls,
+    JobCalls,
+    LedgerCalls,
+    KeyCalls,
+    Generic[SessionT],
 ):
     """What both clients are: the calls, over a link of either kind."""
 

@@ -117,13 +117,13 @@ class Connection:
             if after is None:
                 return found
 
-    async def events(self, training_id: str) -> AsyncGenerator[Json]:
-        """Yield what happens to a training, each event once, to its end."""
+    async def events(self, path: str) -> AsyncGenerator[Json]:
+        """Yield what happens to a training or job, each event once, to its end."""
         last_id, state, tries = "", "", 0
         while True:
             failure: Exception = httpx.RemoteProtocolError("the stream ends early")
             try:
-                async with aclosing(self.stream(training_id, last_id)) as stream:
+                async with aclosing(self.stream(path, last_id)) as stream:
                     async for event_id, data in stream:
                         last_id, state, tries = event_id, data["state"], 0
                         yield data
@@ -140,13 +140,10 @@ class Connection:
                 raise failure
             await self.wait(tries)
 
-    async def stream(
-        self, training_id: str, last_id: str
-    ) -> AsyncGenerator[tuple[str, Json]]:
+    async def stream(self, path: str, last_id: str) -> AsyncGenerator[tuple[str, Json]]:
         """Yield ids and data of the events after one, over one connection."""
         headers = {"Last-Event-ID": last_id} if last_id else {}
         timeout = httpx.Timeout(self.timeout, read=STREAM_SILENCE_S)
-        path = address("train", training_id)
         opened = self.link.stream(f"{path}/events", headers=headers, timeout=timeout)
         async with opened as (got, lines):
             if not got.is_success:

@@ -17,15 +17,28 @@ class ProblemError(Exception):
         super().__init__(f"{self.title} ({status}): {self.detail or self.type}")
 
 
-class TrainingFailed(Exception):  # noqa: N818 - reads as the state it reports
-    """A training ended without a model; `problem` says why (cancelled: empty)."""
+class JobFailed(Exception):  # noqa: N818 - reads as the state it reports
+    """A job ended without a result; `problem` says why (cancelled: empty)."""
 
-    def __init__(self, training_id: str, state: str, problem: dict[str, Any]) -> None:
-        self.training_id = training_id
+    noun = "job"
+
+    def __init__(self, job_id: str, state: str, problem: dict[str, Any]) -> None:
+        self.job_id = job_id
         self.state = state
         self.problem = problem
         reason = problem.get("detail", "no reason is given")
-        super().__init__(f"training {training_id} has {state}: {reason}")
+        super().__init__(f"{self.noun} {job_id} has {state}: {reason}")
+
+
+class TrainingFailed(JobFailed):
+    """A training ended without a model; `problem` says why (cancelled: empty)."""
+
+    noun = "training"
+
+    @property
+    def training_id(self) -> str:
+        """The training's id."""
+        return self.job_id
 
 
 class UnansweredError(Exception):

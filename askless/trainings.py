@@ -1,20 +1,14 @@
 """Trainings of a service: started, followed, cancelled."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from askless.connection import Connection, Json, address
-from askless.datasets import StoredDataset, form_of
 from askless.links import Call
+from askless.orders import Order, Table, send_order
 from askless.problems import TrainingFailed
 from askless.stored_models import StoredModel, stored_model
-
-Spec = Mapping[str, Any] | str | Path
-Table = str | Path | StoredDataset
 
 
 @dataclass(frozen=True)
@@ -38,25 +32,29 @@ class TrainingCalls:
 
     @Call
     async def train(
-        self, table: Table, spec: Spec, on_progress: Watcher | None = None
+        self, table: Table, spec: Order, on_progress: Watcher | None = None
     ) -> StoredModel:
         """Train on a table as a spec says, wait for the model.
 
         Raises ProblemError where they are refused, TrainingFailed where no model came
         of it. An exception here, Ctrl+C too, does not stop the service: `cancel` does.
         """
-        started = await send(self.connection, table, spec)
+        started = await send_order(self.connection, "/train", table, spec=spec)
         return await watch(self.connection, str(started["id"]), on_progress)
 
     @Call
-    async def start_training(self, table: Table, spec: Spec) -> str:
+    async def start_training(self, table: Table, spec: Order) -> str:
         """Put a training into the queue; return its id."""
-        return str((await send(self.connection, table, spec))["id"])
+        return str(
+            (await send_order(self.connection, "/train", table, spec=spec))["id"]
+        )
 
     @Call
-    async def validate(self, table: Table, spec: Spec) -> Json:
+    async def validate(self, table: Table, spec: Order) -> Json:
         """Return all that is wrong with a table and a spec; nothing is stored."""
-        return await send(self.connection, table, spec, {"validate_only": "true"})
+        return await send_order(
+            self.connection, "/train?validate_only=true", table, spec=spec
+        )
 
     @Call
     async def follow(
@@ -83,22 +81,11 @@ class TrainingCalls:
         )
 
 
-async def send(
-    connection: Connection, table: Table, spec: Spec, params: Any = None
-) -> Json:
-    """Send a table, or the id of one, and a spec."""
-    if isinstance(table, StoredDataset):
-        order = {**json.loads(spec_bytes(spec)), "dataset_id": table.id}
-        return await connection.ask("POST", "/train", json=order, params=params)
-    with form_of(Path(table), spec=spec_bytes(spec)) as files:
-        return await connection.ask("POST", "/train", files=files, params=params)
-
-
 async def watch(
     connection: Connection, training_id: str, on_progress: Watcher | None
 ) -> StoredModel:
     """Return the model that a training ends with."""
-    async with aclosing(connection.events(training_id)) as events:
+    async with aclosing(connection.events(address("train", training_id))) as events:
         async for data in events:
             if on_progress is not None:
                 on_progress(progress_of(training_id, data))
@@ -113,10 +100,3 @@ def progress_of(training_id: str, data: Json) -> TrainingProgress:
     place = data.get("part"), data.get("round")
     share, state = float(data["progress"]), str(data["state"])
     return TrainingProgress(training_id, state, share, *place)
-
-
-def spec_bytes(spec: Spec) -> bytes:
-    """Return a spec as it is sent."""
-    if isinstance(spec, str | Path):
-        return Path(spec).read_bytes()
-    return json.dumps(spec, allow_nan=False).encode()

@@ -27,7 +27,7 @@ BELOW_TRAINING = (
 CLIENT = tuple(
     f"askless.{name}"
     for name in (
-        *("client", "connection", "datasets", "keys", "ledger"),
+        *("client", "connection", "datasets", "jobs", "keys", "ledger", "orders"),
         *("links", "problems", "questions"),
         *("sessions", "stored_models", "trainings"),
     )

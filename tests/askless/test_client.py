@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from askless.client import AsyncClient, Client
+from askless.jobs import JobProgress
 from askless.problems import ProblemError, TrainingFailed, UnansweredError
 from askless.sessions import AsyncPredictionSession
 from askless.stored_models import StoredModel
@@ -237,6 +238,30 @@ class TestAgainstAServer:
         client.delete_dataset(table)
         with pytest.raises(ProblemError):
             client.dataset(table.id)
+
+    def test_whole_tables_are_predicted_and_measured(
+        self, client: Client, model: StoredModel, tmp_path: Path
+    ) -> None:
+        table = tmp_path / "patients.csv"
+        rows = ["63,female,233,1,2,4,1,1", "20,male,100,0,1,1,1,0"]
+        head = "age,sex,chol,fbs,echo1,echo2,ecg,disease"
+        table.write_text("\n".join([head, *rows, ""]))
+        told: list[JobProgress] = []
+
+        started = client.predict_table(model, table, {"budgets": [1, None]})
+        ended = client.follow_job(started["id"], told.append)
+        stored = client.dataset(ended["dataset_id"])
+        measured = client.evaluate(model.id, stored, {"budgets": [None]})
+
+        assert ended["result"]["rows"] == 4
+        assert client.job_result(ended["id"]).count(b"\n") == 5
+        assert (told[-1].job_id, told[-1].share) == (ended["id"], 1.0)
+        measured = client.follow_job(measured["id"])
+        assert json.loads(client.job_result(measured["id"], "json"))
+        assert [one["id"] for one in client.jobs()] == [measured["id"], ended["id"]]
+        client.delete_job(ended["id"])
+        with pytest.raises(ProblemError):
+            client.job(ended["id"])
 
     def test_lists_have_what_was_made(self, client: Client, model: StoredModel) -> None:
         session = client.predict(model).answer("age", 40)

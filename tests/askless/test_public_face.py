@@ -52,7 +52,13 @@ def imported(name: str) -> dict[str, object]:
 
 
 def test_what_users_call_and_catch_is_promised() -> None:
-    errors = ["ProblemError", "RefusedError", "TrainingFailed", "UnansweredError"]
+    errors = [
+        "JobFailed",
+        "ProblemError",
+        "RefusedError",
+        "TrainingFailed",
+        "UnansweredError",
+    ]
     promised = [
         *("AsyncClient", "BudgetedBoostingClassifier", "Client"),
         *errors,

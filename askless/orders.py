@@ -1,0 +1,34 @@
+"""Orders that go with a table: sent as a form, or for a table uploaded before."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from askless.connection import Connection, Json
+from askless.datasets import StoredDataset, form_of
+
+#: A table is a file, or was uploaded before.
+Table = str | Path | StoredDataset
+#: A spec or another order: a mapping, or a file of JSON.
+Order = Mapping[str, Any] | str | Path
+
+
+async def send_order(
+    connection: Connection, path: str, table: Table, **parts: Order
+) -> Json:
+    """Send a table, or the id of one, and the one order that is a part of the form."""
+    ((name, order),) = parts.items()
+    text = order_bytes(order)
+    if isinstance(table, StoredDataset):
+        call = {**json.loads(text), "dataset_id": table.id}
+        return await connection.ask("POST", path, json=call)
+    with form_of(Path(table), **{name: text}) as files:
+        return await connection.ask("POST", path, files=files)
+
+
+def order_bytes(order: Order) -> bytes:
+    """Return an order as it is sent."""
+    if isinstance(order, str | Path):
+        return Path(order).read_bytes()
+    return json.dumps(order, allow_nan=False).encode()

@@ -16,12 +16,15 @@ MOST_UNITS = 20
 # The load is counted in the database, and not for every scrape.
 COUNT_EVERY_S = 5.0
 LOAD = {
-    "queued": ("askless_trainings_queued", "Trainings that wait for a worker."),
+    "queued": (
+        "askless_jobs_queued",
+        "Trainings and other jobs that wait for a worker.",
+    ),
     "queue_age_s": (
         "askless_queue_age_seconds",
-        "How long the training has waited that waits longest.",
+        "How long the job has waited that waits longest.",
     ),
-    "running": ("askless_trainings_running", "Trainings that a worker has."),
+    "running": ("askless_jobs_running", "Trainings and other jobs that a worker has."),
     "workers": ("askless_workers", "Workers that are alive."),
     "open_sessions": ("askless_sessions_open", "Sessions with a question, unexpired."),
 }

@@ -160,8 +160,8 @@ def test_load_is_counted_for_metrics(
     client.get("/metrics")
 
     value = app.state.metrics.registry.get_sample_value
-    assert value("askless_trainings_queued") == 2
-    assert value("askless_trainings_running") == 0
+    assert value("askless_jobs_queued") == 2
+    assert value("askless_jobs_running") == 0
     assert value("askless_workers") == 1
     assert value("askless_sessions_open") == 1
     assert 0 < value("askless_queue_age_seconds") < 600

@@ -60,7 +60,7 @@ def run(command: str, *, is_shown: bool = True) -> str:
 
 def find_key() -> None:
     """Take the first key from the log of the first start, as an operator does."""
-    find = f"{COMPOSE} logs --no-log-prefix api | grep --only-matching '^askl_.*'"
+    find = f"{COMPOSE} logs --no-log-prefix api | grep --only-matching 'askl_.*'"
     key = run(find, is_shown=False).strip()
     print(f"$ KEY=$({find.replace(COMPOSE, 'docker compose')})", flush=True)
     os.environ["KEY"] = key

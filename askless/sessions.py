@@ -190,6 +190,17 @@ class AnySession(Generic[QuestionT]):
         return await self.connection.items(f"/predict/{self.id}/ledger")
 
     @Call
+    async def tell_outcome(self, label: str) -> Json:
+        """Record the true label of the case, or correct it; closed sessions too."""
+        path = f"/predict/{self.id}/outcome"
+        return await self.connection.ask("PUT", path, json={"label": label})
+
+    @Call
+    async def outcome(self) -> Json:
+        """Return the true label beside what was predicted when it was told."""
+        return await self.connection.ask("GET", f"/predict/{self.id}/outcome")
+
+    @Call
     async def erase(self) -> None:
         """Erase what was answered; the amounts stay in the ledger."""
         await self.connection.call("DELETE", f"/predict/{self.id}")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from askless.connection import Connection, Json, address, known_fields
@@ -49,6 +50,22 @@ class ModelCalls:
         """Return the purchases that a budget allows, in order; None: unlimited."""
         params = {} if budget is None else {"budget": json.dumps(budget)}
         return await self.connection.ask("GET", f"{path_of(model)}/plan", params=params)
+
+    @Call
+    async def monitor(
+        self,
+        model: str | StoredModel,
+        since: date | None = None,
+        until: date | None = None,
+        bucket: str = "week",
+    ) -> Json:
+        """Return errors, spend, refusals and drift over time, by day, week or month."""
+        span = {"from": since, "to": until}
+        params = {name: str(day) for name, day in span.items() if day is not None}
+        path = f"{path_of(model)}/monitor"
+        return await self.connection.ask(
+            "GET", path, params=params | {"bucket": bucket}
+        )
 
     @Call
     async def export(self, model: str | StoredModel) -> bytes:

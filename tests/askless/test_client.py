@@ -297,6 +297,22 @@ class TestAgainstAServer:
         assert checked["warnings"] == session.warnings
         assert [one["feature"] for one in session.warnings] == ["sex"]
 
+    def test_outcome_of_a_case_is_in_its_models_monitor(self, client: Client) -> None:
+        document = json.dumps(model_json(clinic(), "watched"))
+        model = client.import_model(document.encode())
+        session = client.predict(model).answer("age", 40).stop()
+
+        told = session.tell_outcome("1")
+
+        assert session.outcome() == told
+        assert client.monitor(model, bucket="day")["whole"]["outcomes"] == 1
+        assert (
+            client.monitor(model, until=date(1999, 1, 1), since=date(1999, 1, 1))[
+                "whole"
+            ]["sessions"]
+            == 0
+        )
+
     def test_reversed_charge_lowers_what_is_spent(
         self, client: Client, model: StoredModel
     ) -> None:

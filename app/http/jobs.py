@@ -161,8 +161,8 @@ def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.JobPage:
 
 
 @router.get("/jobs/{id}", operation_id="get_job", summary="Show a job")
-def get(id: str, db: ReadDb) -> schemas.Job:
-    return schemas.Job.model_validate(service.get(db, id))
+def get(id: str, db: ReadDb, now: Now) -> schemas.ShownJob:
+    return service.show(db, id, now)
 
 
 @router.get(

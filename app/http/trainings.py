@@ -90,8 +90,8 @@ def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.Training
 
 
 @router.get("/{id}", operation_id="get_training", summary="Show a training")
-def get(id: str, db: ReadDb) -> schemas.TrainingWithSpec:
-    return schemas.TrainingWithSpec.model_validate(service.get(db, id))
+def get(id: str, db: ReadDb, now: Now) -> schemas.TrainingWithSpec:
+    return service.show(db, id, now)
 
 
 @router.post(

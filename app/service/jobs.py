@@ -12,11 +12,13 @@ from sqlalchemy.orm import Session
 
 from app.apart import Wanted, is_always_wanted, run_apart
 from app.batch.checking import CheckedOrder, check_file
+from app.documents.bodies import jobs as bodies
 from app.errors import ConflictError, NotFoundError
 from app.parsing import TableFacts, TableReader
 from app.records import FINAL_STATES, JobKind, StoredTraining
 from app.service import limits
 from app.service.loaded import LoadedModels
+from app.service.queue import stand
 from app.store import datasets, models, trainings
 from app.store.trainings import JOBS
 from core.errors import Refusal, RefusedError
@@ -55,6 +57,11 @@ def check(
         reader.limits, stream, check_file, reader.bounds, *wanted, is_wanted=is_wanted
     )
     return replace(order, warnings=found.warnings), found.facts
+
+
+def show(db: Session, job_id: str, now: datetime) -> bodies.ShownJob:
+    found = get(db, job_id)
+    return bodies.ShownJob.of(found, **stand(db, found, now))
 
 
 def start(

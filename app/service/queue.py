@@ -20,6 +20,8 @@ is_cancelling = trainings.is_cancelling
 # Whether there is anything to claim or to sweep: these need no write transaction.
 is_any_queued, silent_tenants = trainings.is_any_queued, trainings.silent_tenants
 LOST = "lost"
+# Before so much is done nothing is said of the end.
+LEAST_SHARE = 0.02
 Problem = dict[str, Any]
 
 
@@ -30,6 +32,20 @@ def claim(db: Session, holder: str, now: datetime) -> StoredTraining | None:
         share, attempt = claimed.share, claimed.attempt
         trainings.add_event(db, claimed.id, "running", now, share, attempt=attempt)
     return claimed
+
+
+def stand(db: Session, training: StoredTraining, now: datetime) -> dict[str, object]:
+    """Return the place of one that waits, and when one that runs may end.
+
+    The rest is thought to take its time at the pace of what is done.
+    """
+    place = end = None
+    if training.state == "queued":
+        place = 1 + trainings.count_ahead(db, training)
+    began, share = training.started_at, training.share
+    if training.state == "running" and began is not None and share >= LEAST_SHARE:
+        end = now + (now - began) * ((1.0 - share) / share)
+    return {"place": place, "expected_end": end}
 
 
 def fail(db: Session, claimed: StoredTraining, problem: Problem, now: datetime) -> None:

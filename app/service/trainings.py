@@ -19,6 +19,7 @@ from app.errors import ConflictError
 from app.parsing import TableFacts, TableReader
 from app.records import FINAL_STATES, StoredTraining
 from app.service import limits
+from app.service.queue import stand
 from app.store import datasets, trainings
 from core.errors import RefusedError
 
@@ -65,6 +66,11 @@ def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verd
     except RefusedError as error:
         errors = [BrokenRule(field=one.field, rule=one.told) for one in error.refusals]
         return bodies.Verdict(valid=False, errors=errors)
+
+
+def show(db: Session, training_id: str, now: datetime) -> bodies.TrainingWithSpec:
+    found = get(db, training_id)
+    return bodies.TrainingWithSpec.of(found, **stand(db, found, now))
 
 
 def to_plain(key: str, value: Any) -> Any:

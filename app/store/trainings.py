@@ -44,6 +44,19 @@ def is_any_queued(db: Session) -> bool:
     )
 
 
+def count_ahead(db: Session, training: StoredTraining) -> int:
+    """Return how many, of whatever tenant, are claimed before one that is queued."""
+    is_refit = trainings.c.refit_of.is_not(None)
+    mine = (sa.literal(training.created_at, trainings.c.created_at.type), training.id)
+    is_older = sa.tuple_(trainings.c.created_at, trainings.c.id) < sa.tuple_(*mine)
+    if training.refit_of is None:
+        is_ahead = sa.and_(sa.not_(is_refit), is_older)
+    else:
+        is_ahead = sa.or_(sa.not_(is_refit), is_older)
+    wanted = sa.select(sa.func.count()).select_from(trainings)
+    return db.scalar(wanted.where(IS_QUEUED, is_ahead)) or 0
+
+
 def claim(db: Session, holder: str) -> StoredTraining | None:
     """Take the oldest queued training for a worker, as its next attempt; one statement.
 

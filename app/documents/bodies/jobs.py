@@ -9,7 +9,7 @@ from app.documents.bodies.datasets import DATASET_ID
 from app.documents.bodies.models import MODEL_ID
 from app.documents.bodies.predictions import MAX_SEED
 from app.documents.bodies.terms import AimWish
-from app.documents.bodies.trainings import Failure
+from app.documents.bodies.trainings import Failure, Standing
 from app.documents.fields import Amount, Key, Policy
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape
 from app.documents.words import JobKind, TrainingState
@@ -164,6 +164,10 @@ class Job(Answer):
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
     started_at: datetime | None = Field(examples=[EXAMPLE_TIME])
     finished_at: datetime | None = Field(examples=[None])
+
+
+class ShownJob(Job, Standing):
+    """A job, and where it stands."""
 
 
 class JobPage(Answer):

@@ -70,7 +70,20 @@ class Training(Answer):
     )
 
 
-class TrainingWithSpec(Training):
+class Standing(Answer):
+    """Where a training or job stands; guesses are for waiting people alone."""
+
+    place: int | None = Field(
+        examples=[None],
+        description="In the queue, 1 is the next; null where it does not wait.",
+    )
+    expected_end: datetime | None = Field(
+        examples=[EXAMPLE_TIME],
+        description="While it runs: from what is done, and since when.",
+    )
+
+
+class TrainingWithSpec(Training, Standing):
     spec: dict[str, Any] = Field(examples=[SPEC_EXAMPLE])
 
 

@@ -81,7 +81,11 @@ def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDat
         columns=upload.facts.columns,
         created_at=now,
     )
-    datasets.insert(db, made)
+    try:
+        datasets.insert(db, made)
+    except BaseException:
+        blobs.remove(made.blob)
+        raise
     return made
 
 

@@ -22,10 +22,15 @@ class Blobs:
         """Copy a stream into a blob, whole or not at all; returns its size."""
         partial = f"{self.root}/.{name}.partial"
         size = 0
-        with self.system.open(partial, "wb") as target:
-            while chunk := source.read(CHUNK):
-                target.write(chunk)
-                size += len(chunk)
+        try:
+            with self.system.open(partial, "wb") as target:
+                while chunk := source.read(CHUNK):
+                    target.write(chunk)
+                    size += len(chunk)
+        except BaseException:
+            # On a full disk it would keep out whatever comes next.
+            self.remove(f".{name}.partial")
+            raise
         self.system.mv(partial, f"{self.root}/{name}")
         return size
 

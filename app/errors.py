@@ -1,5 +1,6 @@
 """What the application refuses; `app.http.errors` gives each its status."""
 
+from app.records import StoredAnswer
 from core.errors import Refusal, RefusedError
 
 
@@ -59,3 +60,19 @@ class NothingToComeError(Exception):
 
 class UnwantedError(Exception):
     """Nobody waits for the answer any more."""
+
+
+class InProgressError(ConflictError):
+    """The request of an idempotency key is still being answered."""
+
+    def __init__(self) -> None:
+        detail = "The first request with this Idempotency-Key is still being answered."
+        super().__init__("idempotency-in-progress", detail)
+
+
+class ReplayedError(Exception):
+    """A request was answered before; that answer is to be given again."""
+
+    def __init__(self, answer: StoredAnswer) -> None:
+        super().__init__()
+        self.answer = answer

@@ -15,6 +15,12 @@ class Kind:
 
 # Of several with one status the last one is general.
 KINDS = {
+    "idempotency-mismatch": Kind(
+        422,
+        "The idempotency key belongs to another request",
+        "A key stands for one request: its method, address and body. Send another "
+        "request with a key of its own.",
+    ),
     "invalid-request": Kind(
         422,
         "The request breaks a rule",
@@ -99,6 +105,11 @@ KINDS = {
         409,
         "The entry is no charge",
         "Only charges can be reversed; a reversal stands.",
+    ),
+    "idempotency-in-progress": Kind(
+        409,
+        "The same request is still being answered",
+        "Send it again when Retry-After says; it is answered once.",
     ),
     "conflict": Kind(
         409, "The present state forbids it", "`detail` says what stands in the way."

@@ -272,6 +272,19 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """The answer to a request with an idempotency key; `digest` is the request's."""
+
+    key: str
+    digest: str
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    created_at: datetime
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
     """Some items, newest first, and where the next ones start."""
 

@@ -116,6 +116,12 @@ class Settings(BaseSettings):
         ge=0,
         description="Price lists of one model at which it is trained anew.",
     )
+    idempotency_s: float = Field(
+        default=24 * 3600.0,
+        gt=0,
+        le=366 * 24 * 3600.0,
+        description="How long an answer is kept under its `Idempotency-Key`.",
+    )
     session_ttl_s: float = Field(
         default=7 * 24 * 3600.0,
         gt=0,

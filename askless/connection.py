@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 RETRIED_STATUSES = (502, 503, 504)
 # The same request is still being answered.
-RETRIED_TYPE = "/problems/request-in-progress"
+RETRIED_TYPE = "/problems/idempotency-in-progress"
 # Wrong calls: to send them again does not help.
 HOPELESS = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 LONGEST_WAIT_S = 5.0

@@ -72,7 +72,7 @@ ARROWS = {
     "askless.models": ("core", "app.documents"),
     "app": (),
     "app.records": ("core.errors",),
-    "app.errors": ("core.errors",),
+    "app.errors": ("app.records", "core.errors"),
     "app.problems": (),
     "app.hosts": (),
     "app.settings": LEAVES,
@@ -165,6 +165,7 @@ ARROWS = {
     ),
     "app.http.auth": (*LEAVES, "app.service", "app.store.engine"),
     "app.http.gate": ("app.http.errors", "app.hosts"),
+    "app.http.retries": (*LEAVES, "app.http", "app.service", "core.errors"),
     "app.http.deps": (
         *LEAVES,
         "app.documents.text",
@@ -241,7 +242,7 @@ SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
     "app.http": {
         *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "metrics"),
-        *("days", "following", "orders", "turns", "watch"),
+        *("days", "following", "orders", "retries", "turns", "watch"),
     },
     "app.service": {"limits", "loaded", "queue"},
     "app.store": {

@@ -29,6 +29,23 @@ HEADERS = {
     "503": {"Retry-After": "In how many seconds to call again."},
 }
 METHODS = frozenset(("get", "put", "post", "delete", "patch", "head", "options"))
+RETRY: Json = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": (
+        "Any text, new for each request. Sent again with it, a request does nothing "
+        "twice, and its answer is the first one."
+    ),
+    "example": "8f14e45fceea167a",
+}
+REPLAYED: Json = {
+    "Idempotent-Replayed": {
+        "description": "Whether this is the answer that was given before.",
+        "schema": {"type": "string", "enum": ["true"]},
+    }
+}
 
 
 def problems(*kinds: str) -> Json:
@@ -50,6 +67,8 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
     shared = document["components"].setdefault("responses", {})
     for path, method, operation in operations(document):
         drop_items(operation)
+        if method == "post":
+            operation.setdefault("parameters", []).append(RETRY)
         answered = [*operation.pop(OWN, ()), *common_kinds(path, method, operation)]
         for status, told in by_status(answered).items():
             name = "Or".join(map(component_name, told))
@@ -61,7 +80,16 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
             status: one if "$ref" in one else one | headers_of(status)
             for status, one in responses
         }
+        if method == "post":
+            tell_of_replays(operation)
     return document
+
+
+def tell_of_replays(operation: Json) -> None:
+    """Say of a POST that its answer may be one that was given before."""
+    for response in operation["responses"].values():
+        if "$ref" not in response:
+            response["headers"] = response.get("headers", {}) | REPLAYED
 
 
 def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
@@ -88,6 +116,8 @@ def common_kinds(path: str, method: str, operation: Json) -> Iterator[str]:
         yield "unsupported-media-type"
     if has_body or parameters:
         yield "invalid-request"
+    if RETRY["name"].lower() in parameters:
+        yield from ("idempotency-in-progress", "idempotency-mismatch")
     yield from ("unknown-host", "internal", "unavailable")
 
 

@@ -8,12 +8,22 @@ from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
 
 from app.documents.bodies import datasets as schemas
 from app.http.contract import problems
-from app.http.deps import After, Db, Limit, Now, ReadDb, Reader, Uploads
+from app.http.deps import (
+    After,
+    Db,
+    Limit,
+    Now,
+    ReadDb,
+    Reader,
+    ReplaysEarly,
+    Uploads,
+)
 from app.http.forms import FORM, TABLE, read_form, required_file, schema_of
+from app.http.retries import RetriedRoute
 from app.http.turns import in_turn
 from app.service import datasets as service
 
-router = APIRouter(prefix="/datasets", tags=["datasets"])
+router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)
 
 UPLOAD_BODY = {
     "requestBody": {
@@ -37,6 +47,7 @@ async def read_upload(
 @router.post(
     "",
     status_code=201,
+    dependencies=[ReplaysEarly],
     openapi_extra=UPLOAD_BODY | problems("limit-reached"),
     operation_id="upload_dataset",
     summary="Upload a dataset",

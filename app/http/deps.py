@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, NamedTuple, TypeVar
 
@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 
 from app.documents.text import distinct
 from app.http.auth import Called
-from app.http.forms import media_type
+from app.http.forms import FORM, media_type, read_form
+from app.http.retries import HEADER, RESPONSE, Retry, find_retry
 from app.records import Caller, Moment
 from app.service.loaded import LoadedModels
 from app.store.engine import empty_log, transaction
@@ -73,8 +74,14 @@ async def get_log_fields(request: Request) -> dict[str, object]:
 async def get_db(request: Request, caller: Called) -> AsyncIterator[Session]:
     engine = request.app.state.engine
     opened = transaction(engine, caller.tenant_id, caller=caller)
+    retry = await find_retry(request)
     async with ended_in_a_thread(opened) as db:
+        if retry is None:
+            yield db
+            return
+        await in_a_thread(retry.claim, db)
         yield db
+        await in_a_thread(retry.keep, db, request.scope[RESPONSE])
 
 
 async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Session]:
@@ -87,12 +94,14 @@ class Changer(NamedTuple):
     """Changes something and answers, in one thread; commits between the two.
 
     What is answered is computed while others write. A crash before it is told loses
-    nothing: the caller asks again.
+    nothing: the caller asks again. One who says by a key that this may happen gets the
+    same answer then, which is stored with the change.
     """
 
     engine: sa.Engine
     caller: Caller
     limiter: CapacityLimiter
+    retry: Retry | None
 
     async def __call__(
         self, change: Callable[[Session], Made], answer: Callable[[Made], Response]
@@ -103,13 +112,16 @@ class Changer(NamedTuple):
         self, change: Callable[[Session], Made], answer: Callable[[Made], Response]
     ) -> Response:
         with transaction(self.engine, self.caller.tenant_id, caller=self.caller) as db:
+            if self.retry is not None:
+                return self.retry.answer(db, lambda: answer(change(db)))
             made = change(db)
         return answer(made)
 
 
 async def get_changer(request: Request, caller: Called) -> Changer:
     state = request.app.state
-    return Changer(state.engine, caller, state.changers)
+    retry = await find_retry(request)
+    return Changer(state.engine, caller, state.changers, retry)
 
 
 Changes = Annotated[Changer, Depends(get_changer)]
@@ -131,6 +143,27 @@ def reading(
     return transaction(engine, tenant_id, is_read=True)
 
 
+async def replay_early(request: Request, caller: Called) -> AsyncIterator[None]:
+    """Answer what was answered before, before a table is read again."""
+    if HEADER not in request.headers:
+        yield
+        return
+    async with AsyncExitStack() as stack:
+        if media_type(request.headers) == FORM:
+            await stack.enter_async_context(read_form(request))
+        retry = await find_retry(request)
+        if retry is not None:
+            opened = reading(request.app.state.engine, caller.tenant_id)
+            async with ended_in_a_thread(opened) as db:
+                await in_a_thread(retry.look, db)
+        yield
+
+
+async def in_a_thread(act: Callable[..., object], *what: object) -> None:
+    """Act in a thread that no request can wait for while it holds a connection."""
+    await to_thread.run_sync(act, *what, limiter=CapacityLimiter(1))
+
+
 @asynccontextmanager
 async def ended_in_a_thread(
     opened: AbstractContextManager[Session],
@@ -140,18 +173,16 @@ async def ended_in_a_thread(
     A thread of its own kind: to wait for one of those that routes hold, while they wait
     for this one's connection, would be a deadlock.
     """
-    db, ending = opened.__enter__(), CapacityLimiter(1)
+    db = opened.__enter__()
     try:
         yield db
     except BaseException as error:
         traceback = error.__traceback__
         with CancelScope(shield=True):
-            await to_thread.run_sync(
-                opened.__exit__, type(error), error, traceback, limiter=ending
-            )
+            await in_a_thread(opened.__exit__, type(error), error, traceback)
         raise
     with CancelScope(shield=True):
-        await to_thread.run_sync(opened.__exit__, None, None, None, limiter=ending)
+        await in_a_thread(opened.__exit__, None, None, None)
 
 
 # Scope "function": the commit precedes the response.
@@ -162,6 +193,8 @@ ErasingDb = Annotated[
 ReadDb = Annotated[
     Session, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
 ]
+# First among a route's dependencies.
+ReplaysEarly = Depends(replay_early)
 # `app.store.blobs.Blobs`, of which only the service knows more than the name.
 Uploads = Annotated[Any, held("blobs")]
 # `app.parsing.TableReader`.

@@ -20,8 +20,10 @@ from app.documents.shape import path_of, rule_of
 from app.errors import (
     ConflictError,
     ForbiddenError,
+    InProgressError,
     NotFoundError,
     NothingToComeError,
+    ReplayedError,
     UnknownKeyError,
 )
 from app.logs import LOGGER
@@ -106,6 +108,16 @@ def on_unknown_key(request: Request, error: UnknownKeyError) -> Problem:
     return problem(request.scope, "unauthorized", headers=headers)
 
 
+def on_replayed(request: Request, error: ReplayedError) -> Response:
+    """Return a stored answer, as it was."""
+    answer = error.answer
+    fields = request.scope["log_fields"]
+    fields["replayed"] = True
+    fields.pop("charged", None)
+    headers = answer.headers | {"Idempotent-Replayed": "true"}
+    return Response(answer.body, answer.status, headers)
+
+
 def on_unavailable(request: Request, error: Exception) -> Problem:
     """Answer that it may go well soon, and log why it did not now."""
     cause = getattr(error, "orig", None) or error
@@ -162,6 +174,10 @@ HANDLERS: dict[int | type[Exception], Any] = {
     ConflictError: lambda request, error: problem(
         request.scope, error.kind, str(error)
     ),
+    InProgressError: lambda request, error: problem(
+        request.scope, error.kind, str(error), headers={"Retry-After": "1"}
+    ),
+    ReplayedError: on_replayed,
     NothingToComeError: lambda *_: Response(status_code=204),
     HTTPException: on_http,
     # Nobody is there to read it.

@@ -38,18 +38,23 @@ async def read_form(request: Request) -> AsyncIterator[FormData]:
     if media_type(request.headers) != FORM:
         detail = f"The body must be {FORM}."
         raise HTTPException(415, detail, headers={"Accept-Post": FORM})
+    form = await parse_form(request)
+    try:
+        yield form
+    finally:
+        await form.close()
+
+
+async def parse_form(request: Request) -> FormData:
+    """Parse a multipart body, once for each request; whoever does so closes it."""
     limit = request.app.state.settings.max_body_bytes
     try:
-        form = await request.form(max_files=2, max_fields=4, max_part_size=limit)
+        return await request.form(max_files=2, max_fields=4, max_part_size=limit)
     except HTTPException as error:
         # Starlette has no type of its own for it.
         if error.detail.startswith("Part exceeded"):
             raise HTTPException(413, TOO_LARGE.format(limit=limit)) from None
         raise
-    try:
-        yield form
-    finally:
-        await form.close()
 
 
 async def read_text(request: Request, part: UploadFile | str) -> bytes:

@@ -21,7 +21,7 @@ from app.documents.text import parse_json
 from app.errors import BlobGoneError, ConflictError
 from app.http import forms
 from app.http.contract import problems
-from app.http.deps import After, Db, Limit, Loaded, Now, ReadDb, Uploads
+from app.http.deps import After, Db, Limit, Loaded, Now, ReadDb, ReplaysEarly, Uploads
 from app.http.following import ENDED, LastEvent, stream, unfinished
 from app.http.orders import (
     Desk,
@@ -31,10 +31,11 @@ from app.http.orders import (
     body_of,
     read_order,
 )
+from app.http.retries import RetriedRoute
 from app.records import JobKind
 from app.service import jobs as service
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
 CHUNK = 1 << 20
 # Their only mention in the document is by name.
 DOCUMENTED = (
@@ -118,6 +119,7 @@ def prepare(kind: JobKind) -> Any:
 @router.post(
     "/models/{id}/predict",
     status_code=202,
+    dependencies=[ReplaysEarly],
     openapi_extra=body_of("order", "PredictOrder", "PredictCall")
     | problems("limit-reached", "conflict"),
     operation_id="predict_table",
@@ -138,6 +140,7 @@ def predict(
 @router.post(
     "/models/{id}/evaluate",
     status_code=202,
+    dependencies=[ReplaysEarly],
     openapi_extra=body_of("order", "EvaluateOrder", "EvaluateCall")
     | problems("limit-reached", "conflict"),
     operation_id="evaluate_model",

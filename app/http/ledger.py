@@ -24,12 +24,13 @@ from app.http.deps import (
     reading,
     require_distinct,
 )
+from app.http.retries import RetriedRoute
 from app.records import LedgerFilter
 from app.service import ledger as service
 from app.service.predictions import SessionCall
 from app.service.predictions.reversals import reverse as reverse_charge
 
-router = APIRouter(tags=["ledger"])
+router = APIRouter(tags=["ledger"], route_class=RetriedRoute)
 CSV = "text/csv"
 # Entries that a file is written by at a time.
 CHUNK = 1000

@@ -12,11 +12,12 @@ from app.documents.text import parse_json
 from app.http.contract import problems
 from app.http.days import Day, day
 from app.http.deps import After, At, Db, Limit, Loaded, Now, ReadDb, require_json
+from app.http.retries import RetriedRoute
 from app.service import models as service
 from app.service.predictions import monitor
 from core.table.prices import to_micros
 
-router = APIRouter(prefix="/models", tags=["models"])
+router = APIRouter(prefix="/models", tags=["models"], route_class=RetriedRoute)
 # Of a monitor, where nothing else is asked for.
 DAYS = 90
 

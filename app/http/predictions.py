@@ -25,12 +25,13 @@ from app.http.deps import (
     ReadDb,
     require_distinct,
 )
+from app.http.retries import RetriedRoute
 from app.records import SessionFilter
 from app.service import predictions as service
 from app.service.predictions import checks, lists, outcomes
 from core.table.prices import from_micros
 
-router = APIRouter(prefix="/predict", tags=["predict"])
+router = APIRouter(prefix="/predict", tags=["predict"], route_class=RetriedRoute)
 TakesJson = Depends(require_distinct)
 CREATED = 201
 

@@ -11,7 +11,7 @@ from app.documents.bodies import trainings as schemas
 from app.documents.spec import SpecDocument
 from app.documents.text import parse_spec
 from app.http.contract import problems
-from app.http.deps import After, Db, Limit, Now, ReadDb, Uploads
+from app.http.deps import After, Db, Limit, Now, ReadDb, ReplaysEarly, Uploads
 from app.http.following import ENDED, LastEvent, stream, unfinished
 from app.http.orders import (
     JSON,
@@ -22,9 +22,10 @@ from app.http.orders import (
     body_of,
     read_order,
 )
+from app.http.retries import RetriedRoute
 from app.service import trainings as service
 
-router = APIRouter(prefix="/train", tags=["trainings"])
+router = APIRouter(prefix="/train", tags=["trainings"], route_class=RetriedRoute)
 
 # Their only mention in the document is by name.
 DOCUMENTED = (SpecDocument, schemas.TrainingOrder, schemas.TrainingEvent)
@@ -55,6 +56,7 @@ async def prepare(
 @router.post(
     "",
     status_code=202,
+    dependencies=[ReplaysEarly],
     responses=STARTED,
     openapi_extra=body_of("spec", "SpecDocument", "TrainingOrder")
     | problems("not-found", "limit-reached", "conflict"),

@@ -248,6 +248,21 @@ ledger = sa.Table(
     sqlite_autoincrement=True,
 )
 
+# Answers to requests with an idempotency key. `digest` is what was asked, `session_id`
+# the session that the answer tells of.
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("tenant_id", Id, sa.ForeignKey("tenants.id"), primary_key=True),
+    sa.Column("key", sa.String(255), primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("session_id", Id, index=True),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("headers", sa.JSON, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+)
+
 # By these a tenant's rows are listed.
 for table in (keys, datasets, trainings, models, sessions):
     sa.Index(None, table.c.tenant_id, table.c.created_at)

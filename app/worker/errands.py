@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from app.logs import log
 from app.records import Moment
-from app.service import datasets, jobs, keys
+from app.service import datasets, jobs, keys, retries
 from app.service.predictions import retention
 from app.settings import Settings
 from app.store.blobs import Blobs
@@ -21,6 +21,7 @@ TURN_S = 1.0
 ORPHANS_EVERY_S = 600.0
 RETENTION_EVERY_S = 600.0
 EMPTYING_EVERY_S = 60.0
+ANSWERS_EVERY_S = 60.0
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
 
@@ -33,6 +34,7 @@ def run_errands(settings: Settings) -> None:
     chores = [
         Chore(errands.remove_orphans, ORPHANS_EVERY_S),
         Chore(errands.erase_old, RETENTION_EVERY_S),
+        Chore(errands.forget_answers, ANSWERS_EVERY_S),
         Chore(errands.empty_log, EMPTYING_EVERY_S),
     ]
     while not stop.is_set():
@@ -54,6 +56,14 @@ class Errands:
     engine: sa.Engine
     blobs: Blobs
     settings: Settings
+
+    def forget_answers(self) -> None:
+        """Forget the answers to requests that nobody sends again by now."""
+        kept = timedelta(seconds=self.settings.idempotency_s)
+        with transaction(self.engine, None) as db:
+            n_forgotten = retries.forget_before(db, now() - kept)
+        if n_forgotten:
+            log("answers.forgotten", count=n_forgotten)
 
     def remove_orphans(self) -> None:
         """Remove the uploads that a crash has left without a row."""

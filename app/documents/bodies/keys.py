@@ -93,9 +93,9 @@ class Key(Answer):
 class NewKey(Key):
     """A key and its secret, which is shown this once."""
 
-    token: str = Field(
+    token: str | None = Field(
         examples=["askl_9a1b2c3d4e5f60718293a4b5_…"],
-        description="For `Authorization: Bearer …`.",
+        description="For `Authorization: Bearer …`; null in an answer given again.",
     )
 
 

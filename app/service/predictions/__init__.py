@@ -26,7 +26,7 @@ from app.service.predictions.refits import RefitStanding, stand
 from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.terms import change_state, check_wish
 from app.service.predictions.views import erased_view, view_of
-from app.store import sessions
+from app.store import retries, sessions
 from core.errors import ClosedError
 from core.model.model import Model
 from core.session import machine
@@ -173,6 +173,7 @@ def erase(db: Session, call: SessionCall) -> None:
     if session.document is not None or session.client_ref is not None:
         sessions.erase(db, call.id, call.at.now)
         call.loaded.states.forget(call.id)
+        retries.remove_of_session(db, call.id)
 
 
 def lock_open(db: Session, call: SessionCall) -> OpenSession | None:

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from app.records import Moment, PredictSession
 from app.service.predictions.expiry import see
-from app.store import sessions
+from app.store import retries, sessions
 
 SOME = 200
 
@@ -22,6 +22,7 @@ def erase_old(db: Session, at: Moment, kept: timedelta) -> int:
         for session in found:
             if is_over(session, at, kept):
                 sessions.erase(db, session.id, at.now)
+                retries.remove_of_session(db, session.id)
                 n_erased += 1
         if len(found) < SOME:
             return n_erased

@@ -1,0 +1,45 @@
+"""Requests that are sent again are answered again, and do nothing twice.
+
+An answer is stored in the transaction that made it. So a request that failed leaves
+none, and may be tried again.
+"""
+
+from sqlalchemy.orm import Session
+
+from app.errors import ConflictError, InProgressError, ReplayedError
+from app.records import StoredAnswer
+from app.store import retries
+
+MISMATCH = "The Idempotency-Key was sent before, with another request."
+forget_before = retries.remove_before
+
+
+def claim(db: Session, key: str, digest: str) -> None:
+    """Begin to answer a request, unless that is done, or being done.
+
+    Raises ReplayedError with the answer, InProgressError, or ConflictError where the
+    key is that of another request.
+    """
+    if not retries.lock(db, key):
+        raise InProgressError
+    look(db, key, digest)
+
+
+def look(db: Session, key: str, digest: str) -> None:
+    """Raise what `claim` does of a request that was answered; only reads."""
+    found = retries.find(db, key)
+    if found is None:
+        return
+    if found.digest != digest:
+        raise ConflictError("idempotency-mismatch", MISMATCH)
+    raise ReplayedError(found)
+
+
+def keep(db: Session, answer: StoredAnswer) -> None:
+    """Store an answer with what it did.
+
+    Who ends a transaction to parse a model loses the claim. If another one has answered
+    meanwhile, this raises what `look` does, and nothing of the request is done.
+    """
+    if not retries.insert(db, answer):
+        look(db, answer.key, answer.digest)

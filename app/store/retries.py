@@ -1,0 +1,69 @@
+"""Answers that may be given again: rows in and out, and who is the first to answer."""
+
+from dataclasses import asdict, fields
+from datetime import datetime
+from hashlib import sha256
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from app.records import StoredAnswer
+from app.store.tables import idempotency_keys
+from app.store.tenancy import made_by, owned, run, tenant_of
+
+COLUMNS = [idempotency_keys.c[one.name] for one in fields(StoredAnswer)]
+IS_KEY = sa.and_(
+    idempotency_keys.c.key == sa.bindparam("key_"), owned(idempotency_keys)
+)
+FIND = sa.select(*COLUMNS).where(IS_KEY)
+STATUS = idempotency_keys.c.status
+INSERTS = {
+    "sqlite": sqlite.insert(idempotency_keys)
+    .on_conflict_do_nothing()
+    .returning(STATUS),
+    "postgresql": postgresql.insert(idempotency_keys)
+    .on_conflict_do_nothing()
+    .returning(STATUS),
+}
+IS_OF_SESSION = sa.and_(
+    idempotency_keys.c.session_id == sa.bindparam("whose"), owned(idempotency_keys)
+)
+REMOVE = idempotency_keys.delete().where(IS_OF_SESSION)
+LOCK = sa.text("SELECT pg_try_advisory_xact_lock(:lock)")
+
+
+def lock(db: Session, key: str) -> bool:
+    """Be the only one to answer a key until the transaction ends; False: another is.
+
+    On SQLite whoever writes is alone.
+    """
+    if db.get_bind().dialect.name != "postgresql":
+        return True
+    digest = sha256(f"{tenant_of(db)} {key}".encode()).digest()
+    number = int.from_bytes(digest[:8], signed=True)
+    return bool(db.execute(LOCK, {"lock": number}).scalar_one())
+
+
+def find(db: Session, key: str) -> StoredAnswer | None:
+    row = run(db, FIND, {"key_": key}).first()
+    return None if row is None else StoredAnswer(*tuple(row))
+
+
+def insert(db: Session, answer: StoredAnswer) -> bool:
+    """Store an answer, unless its key has one."""
+    statement = INSERTS[db.get_bind().dialect.name]
+    done = db.execute(statement, asdict(answer) | made_by(db, idempotency_keys))
+    return done.first() is not None
+
+
+def remove_of_session(db: Session, session_id: str) -> None:
+    """Remove the answers that tell of a session, which is locked."""
+    run(db, REMOVE, {"whose": session_id})
+
+
+def remove_before(db: Session, time: datetime) -> int:
+    """Remove what was answered before a time, of all tenants; return how many."""
+    is_old = idempotency_keys.c.created_at < time
+    done = db.execute(idempotency_keys.delete().where(is_old))
+    return int(done.rowcount)  # type: ignore[attr-defined]  # a change has one

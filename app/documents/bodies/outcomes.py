@@ -4,13 +4,15 @@ from datetime import date, datetime
 from typing import Literal
 
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from app.documents.bodies.models import MODEL_ID, Estimate, Figures
 from app.documents.bodies.predictions import SESSION_ID
 from app.documents.fields import Label
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
 
-BucketSize = Literal["day", "week", "month"]
+# With a schema of its own: by its place it would be named as one that there is.
+BucketSize = TypeAliasType("BucketSize", Literal["day", "week", "month"])
 
 
 class OutcomeRequest(Shape):

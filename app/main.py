@@ -31,6 +31,7 @@ from app.http.deps import MAX_WRITERS
 from app.http.edge import Edge
 from app.http.errors import HANDLERS
 from app.http.gate import Gate
+from app.http.methods import Heads
 from app.http.metrics import Metrics
 from app.parsing import reader_of
 from app.service.loaded import LoadedModels
@@ -82,7 +83,7 @@ class Askless(FastAPI):
         settings: Settings = self.state.settings
         return Edge(
             Gate(
-                super().build_middleware_stack(),
+                Heads(super().build_middleware_stack()),
                 settings.hosts,
                 settings.origins,
                 is_local=self.state.is_local,

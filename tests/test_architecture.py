@@ -242,7 +242,8 @@ SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
     "app.http": {
         *("auth", "contract", "deps", "edge", "errors", "forms", "gate", "metrics"),
-        *("days", "following", "orders", "retries", "turns", "watch"),
+        *("days", "following", "methods", "orders", "retries", "tags", "turns"),
+        "watch",
     },
     "app.service": {"limits", "loaded", "queue"},
     "app.store": {

@@ -26,6 +26,7 @@ from app.errors import (
     ReplayedError,
     UnknownKeyError,
 )
+from app.http.methods import allowed
 from app.logs import LOGGER
 from app.problems import KINDS, problem_document
 from core.errors import ClosedError, OverBudgetError, RefusedError
@@ -91,12 +92,22 @@ def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
     )
 
 
-def on_http(request: Request, error: HTTPException) -> Problem:
+def on_wrong_method(request: Request) -> Response:
+    """Say which methods an address has, which is what OPTIONS asks."""
+    headers = {"Allow": ", ".join(allowed(request))}
+    if request.method == "OPTIONS":
+        return Response(status_code=204, headers=headers)
+    return problem(request.scope, "method-not-allowed", headers=headers)
+
+
+def on_http(request: Request, error: HTTPException) -> Response:
     """Answer what the framework raises by itself, and what routes raise through it."""
     if error.status_code in (400, 422):
         return invalid(request, [MALFORMED])
+    if error.status_code == 405:
+        return on_wrong_method(request)
     kind = KIND_OF_STATUS.get(error.status_code, "conflict")
-    detail = None if error.status_code in (404, 405) else str(error.detail)
+    detail = None if error.status_code == 404 else str(error.detail)
     return problem(
         request.scope, kind, detail, headers=error.headers, status=error.status_code
     )

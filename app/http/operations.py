@@ -50,13 +50,11 @@ class Ready(Answer):
     )
 
 
-@router.head("/livez", include_in_schema=False)
 @router.get("/livez", operation_id="check_alive", summary="Whether the process runs")
 async def livez() -> Alive:
     return Alive(status="alive")
 
 
-@router.head("/readyz", include_in_schema=False, response_model=None)
 @router.get(
     "/readyz",
     operation_id="check_ready",

@@ -1,0 +1,49 @@
+"""Methods: HEAD is GET without a body; which methods an address has."""
+
+from anyio import CancelScope
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.routing import Match, Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+class Heads:
+    """Answers HEAD as GET is answered, with the same headers, at once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+        asked = {**scope, "method": "GET"}
+
+        async def send_head(message: Message) -> None:
+            if message["type"] != "http.response.start":
+                return
+            await send(message)
+            await send({"type": "http.response.body", "body": b""})
+            if "content-length" not in Headers(raw=message["headers"]):
+                # A stream, which may have no end.
+                rest.cancel()
+
+        with CancelScope() as rest:
+            await self.app(asked, receive, send_head)
+        if "route" in asked:
+            scope["route"] = asked["route"]
+
+
+def allowed(request: Request) -> list[str]:
+    """Return the methods that an address has; GET brings HEAD, and all have OPTIONS."""
+    found = []
+    for method in METHODS:
+        scope = {**request.scope, "method": method}
+        matched = (
+            one for one in request.app.routes if one.matches(scope)[0] is Match.FULL
+        )
+        if any(method == "GET" or not isinstance(one, Mount) for one in matched):
+            found.append(method)
+    return [*found, *(["HEAD"] if "GET" in found else []), "OPTIONS"]

@@ -71,8 +71,8 @@ KINDS = {
     ),
     "version-mismatch": Kind(
         412,
-        "The session has changed since",
-        "If-Match named another version. Read the session again.",
+        "It has changed since",
+        "If-Match named another version. Read the session or model again.",
     ),
     "model-in-use": Kind(
         409,

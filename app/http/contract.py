@@ -40,6 +40,12 @@ RETRY: Json = {
     ),
     "example": "8f14e45fceea167a",
 }
+TAGGED: Json = {
+    "ETag": {
+        "description": "What the answer is of: for `If-Match` and `If-None-Match`.",
+        "schema": {"type": "string"},
+    }
+}
 REPLAYED: Json = {
     "Idempotent-Replayed": {
         "description": "Whether this is the answer that was given before.",
@@ -67,6 +73,7 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
     shared = document["components"].setdefault("responses", {})
     for path, method, operation in operations(document):
         drop_items(operation)
+        tell_of_tags(operation)
         if method == "post":
             operation.setdefault("parameters", []).append(RETRY)
         answered = [*operation.pop(OWN, ()), *common_kinds(path, method, operation)]
@@ -83,6 +90,16 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
         if method == "post":
             tell_of_replays(operation)
     return document
+
+
+def tell_of_tags(operation: Json) -> None:
+    """Say of a call that takes tags which tag its answer has."""
+    names = {one["name"] for one in operation.get("parameters", ())}
+    if "if-none-match" in names:
+        operation["responses"]["304"] = {"description": "The caller has it."}
+    for status, response in operation["responses"].items():
+        if names & {"if-match", "if-none-match"} and status in ("200", "304"):
+            response["headers"] = TAGGED
 
 
 def tell_of_replays(operation: Json) -> None:

@@ -8,11 +8,14 @@ from pydantic import BeforeValidator
 
 from app.documents.bodies import models as schemas
 from app.documents.bodies import outcomes as told
+from app.documents.shape import Answer
 from app.documents.text import parse_json
+from app.errors import ConflictError
 from app.http.contract import problems
 from app.http.days import Day, day
 from app.http.deps import After, At, Db, Limit, Loaded, Now, ReadDb, require_json
 from app.http.retries import RetriedRoute
+from app.http.tags import IfMatch, IfNoneMatch, answer, read_tags, tag_of
 from app.service import models as service
 from app.service.predictions import monitor
 from core.table.prices import to_micros
@@ -72,18 +75,28 @@ def import_model(
 
 
 @router.get(
-    "/{id}", operation_id="get_model", summary="Show a model: catalogue and card"
+    "/{id}",
+    response_model=schemas.Model,
+    operation_id="get_model",
+    summary="Show a model: catalogue and card",
 )
-def get(id: str, db: ReadDb, loaded: Loaded) -> schemas.Model:
-    return service.get(db, loaded, id)
+def get(
+    id: str, db: ReadDb, loaded: Loaded, if_none_match: IfNoneMatch = None
+) -> Response:
+    return answer(written(service.get(db, loaded, id)), if_none_match)
 
 
 @router.get(
-    "/{id}/curve", operation_id="get_model_curve", summary="Error against budget"
+    "/{id}/curve",
+    response_model=schemas.Curve,
+    operation_id="get_model_curve",
+    summary="Error against budget",
 )
-def curve(id: str, db: ReadDb, loaded: Loaded) -> schemas.Curve:
+def curve(
+    id: str, db: ReadDb, loaded: Loaded, if_none_match: IfNoneMatch = None
+) -> Response:
     """Error on held-out rows; 404 if the training had no validation."""
-    return service.curve(db, loaded, id)
+    return answer(written(service.curve(db, loaded, id)), if_none_match)
 
 
 @router.get(
@@ -110,11 +123,11 @@ def plan(
     operation_id="export_model",
     summary="MODEL.json",
 )
-def export(id: str, db: ReadDb) -> Response:
+def export(id: str, db: ReadDb, if_none_match: IfNoneMatch = None) -> Response:
     """The same file that the command line writes."""
     stored = service.export(db, id)
     headers = {"Content-Disposition": 'attachment; filename="MODEL.json"'}
-    return Response(stored.document, media_type="application/json", headers=headers)
+    return answer(stored.document.encode(), if_none_match, headers)
 
 
 @router.get(
@@ -149,6 +162,13 @@ def show_monitor(
     operation_id="delete_model",
     summary="Delete a model",
 )
-def delete(id: str, db: Db, at: At) -> None:
+def delete(id: str, db: Db, at: At, loaded: Loaded, if_match: IfMatch = None) -> None:
     """Delete a model; 409 while one of its sessions asks or waits."""
+    tags = None if if_match is None else read_tags(if_match)
+    if tags is not None and tag_of(written(service.get(db, loaded, id))) not in tags:
+        raise ConflictError("version-mismatch", "The model has another ETag.")
     service.delete(db, id, at)
+
+
+def written(view: Answer) -> bytes:
+    return view.model_dump_json(by_alias=True).encode()

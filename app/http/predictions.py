@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from app.documents.bodies import doubts
 from app.documents.bodies import outcomes as told
@@ -26,6 +26,7 @@ from app.http.deps import (
     require_distinct,
 )
 from app.http.retries import RetriedRoute
+from app.http.tags import IfMatch, IfNoneMatch, is_seen, read_versions
 from app.records import SessionFilter
 from app.service import predictions as service
 from app.service.predictions import checks, lists, outcomes
@@ -34,16 +35,6 @@ from core.table.prices import from_micros
 router = APIRouter(prefix="/predict", tags=["predict"], route_class=RetriedRoute)
 TakesJson = Depends(require_distinct)
 CREATED = 201
-
-
-IfMatch = Annotated[
-    str | None,
-    Header(
-        pattern=r'^"[0-9]{1,9}"$',
-        description="Refuse (412) unless the session is at this version.",
-        examples=['"5"'],
-    ),
-]
 
 
 async def get_call(id: str, request: Request, at: At) -> service.SessionCall:
@@ -55,7 +46,7 @@ Call = Annotated[service.SessionCall, Depends(get_call)]
 
 
 async def get_change(call: Call, if_match: IfMatch = None) -> service.SessionCall:
-    return call._replace(version=None if if_match is None else int(if_match.strip('"')))
+    return call._replace(versions=None if if_match is None else read_versions(if_match))
 
 
 Change = Annotated[service.SessionCall, Depends(get_change)]
@@ -126,8 +117,18 @@ def page(
     operation_id="get_session",
     summary="Show a session",
 )
-def get(db: ReadDb, call: Call, fields: LogFields) -> Response:
-    return show(service.get(db, call), fields)
+def get(
+    db: ReadDb, call: Call, fields: LogFields, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Show a session; 304 where `If-None-Match` names its version.
+
+    Not while it has prices of its own: what became of their training is no version.
+    """
+    view = service.get(db, call)
+    response = show(view, fields)
+    if view.prices is None and is_seen(str(view.version), if_none_match):
+        return Response(status_code=304, headers={"ETag": response.headers["ETag"]})
+    return response
 
 
 @router.patch(
@@ -226,6 +227,6 @@ def get_outcome(db: ReadDb, call: Call) -> told.SessionOutcome:
     operation_id="erase_session",
     summary="Erase a session's answers",
 )
-def erase(db: ErasingDb, call: Call) -> None:
+def erase(db: ErasingDb, call: Change) -> None:
     """Close a session and erase its answers; the ledger keeps the amounts."""
     service.erase(db, call)

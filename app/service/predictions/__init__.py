@@ -41,8 +41,8 @@ class SessionCall(NamedTuple):
     id: str
     loaded: LoadedModels
     at: Moment
-    #: that the session must have to be changed; None: any
-    version: int | None = None
+    #: of which the session must have one to be changed; None: any
+    versions: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def answer(
     after = take_new(opened, *check_answers(catalogue, opened.state, answers))
     if after is opened:
         return opened, 0
-    require_version(opened.session, call.version)
+    require_version(opened.session, call.versions)
     charges = after.state.charges[len(opened.state.charges) :]
     saved = save(db, after, call.at.now, charges)
     return saved, sum(charge.amount for charge in charges)
@@ -149,7 +149,7 @@ def change_terms(
     state = change_state(opened.model.ensemble, opened.state, wanted)
     if state is opened.state:
         return opened.view
-    require_version(opened.session, call.version)
+    require_version(opened.session, call.versions)
     if state.budget != opened.state.budget:
         sessions.set_budget(db, call.id, state.budget)
     return save(db, replace(opened, state=state), call.at.now).view
@@ -163,7 +163,7 @@ def stop(db: Session, call: SessionCall) -> bodies.Session:
     state = machine.stop(opened.state)
     if state is opened.state:
         return opened.view
-    require_version(opened.session, call.version)
+    require_version(opened.session, call.versions)
     return save(db, replace(opened, state=state), call.at.now).view
 
 
@@ -171,6 +171,7 @@ def erase(db: Session, call: SessionCall) -> None:
     """Close a session and erase what its answers said; the amounts stay."""
     session = sessions.get_locked(db, call.id)
     if session.document is not None or session.client_ref is not None:
+        require_version(session, call.versions)
         sessions.erase(db, call.id, call.at.now)
         call.loaded.states.forget(call.id)
         retries.remove_of_session(db, call.id)
@@ -216,8 +217,8 @@ def row_state(state: State) -> SessionState:
     return "open" if has_question or not state.pending else "waiting"
 
 
-def require_version(session: PredictSession, version: int | None) -> None:
-    if version is not None and version != session.version:
+def require_version(session: PredictSession, versions: frozenset[int] | None) -> None:
+    if versions is not None and session.version not in versions:
         detail = f"The session is at version {session.version}."
         raise ConflictError("version-mismatch", detail)
 

@@ -39,8 +39,10 @@ class Heads:
 def allowed(request: Request) -> list[str]:
     """Return the methods that an address has; GET brings HEAD, and all have OPTIONS."""
     found = []
+    # What is mounted has made its own place the root.
+    root = request.scope.get("app_root_path", "")
     for method in METHODS:
-        scope = {**request.scope, "method": method}
+        scope = {**request.scope, "method": method, "root_path": root}
         matched = (
             one for one in request.app.routes if one.matches(scope)[0] is Match.FULL
         )

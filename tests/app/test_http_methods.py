@@ -35,6 +35,13 @@ def test_each_address_says_which_methods_it_has(
         assert wrong.headers["allow"] == asked.headers["allow"]
 
 
+def test_files_of_the_documentation_are_only_read(client: TestClient) -> None:
+    wrong = client.delete("/docs-assets/swagger-ui.css")
+
+    assert wrong.status_code == 405
+    assert wrong.headers["allow"] == "GET, HEAD, OPTIONS"
+
+
 def test_head_answers_as_get_without_a_body(
     app: FastAPI, client: TestClient, start: Start, table: bytes, spec: Any
 ) -> None:

@@ -70,8 +70,10 @@ Meant = Annotated[LedgerFilter, Depends(get_meant)]
 )
 def of_session(id: str, db: ReadDb, fields: LogFields) -> schemas.LedgerPage:
     """Every charge and reversal of a session, erased ones included."""
+    found = service.of_session(db, id)
+    # Now it is known to be an id.
     fields["session"] = id
-    return service.of_session(db, id)
+    return found
 
 
 @router.get(

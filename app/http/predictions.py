@@ -1,5 +1,6 @@
 """Routes of sessions."""
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -35,10 +36,13 @@ from core.table.prices import from_micros
 router = APIRouter(prefix="/predict", tags=["predict"], route_class=RetriedRoute)
 TakesJson = Depends(require_distinct)
 CREATED = 201
+SESSION_ID = re.compile("ses_[0-9a-f]{24}")
 
 
 async def get_call(id: str, request: Request, at: At) -> service.SessionCall:
-    request.scope["log_fields"]["session"] = id
+    # What is no id may be anything, a patient's name too.
+    if SESSION_ID.fullmatch(id):
+        request.scope["log_fields"]["session"] = id
     return service.SessionCall(id, request.app.state.loaded, at)
 
 

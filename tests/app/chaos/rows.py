@@ -1,0 +1,56 @@
+"""What a database holds, and how it is kept from being written to."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+
+from app.store.engine import create_engine
+from app.store.tables import metadata
+
+
+def count_rows(engine: sa.Engine) -> dict[str, int]:
+    """Count the rows of each table."""
+    with engine.connect() as connection:
+        return {
+            name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+            for name, table in metadata.tables.items()
+        }
+
+
+def violations(engine: sa.Engine) -> list[tuple[object, ...]]:
+    """Find sessions whose ledger is not what they have spent, or charged twice."""
+    wrong_sums = """
+        SELECT s.id, s.spent, COALESCE(SUM(
+            CASE l.kind WHEN 'charge' THEN l.amount ELSE -ABS(l.amount) END), 0)
+        FROM sessions s LEFT JOIN ledger l ON l.session_id = s.id
+        GROUP BY s.id, s.spent, s.budget_limit
+        HAVING s.spent <> COALESCE(SUM(
+            CASE l.kind WHEN 'charge' THEN l.amount ELSE -ABS(l.amount) END), 0)
+            OR s.spent > s.budget_limit
+    """
+    charged_twice = """
+        SELECT session_id, feature FROM ledger GROUP BY session_id, feature
+        HAVING SUM(CASE kind WHEN 'charge' THEN 1 ELSE -1 END) > 1
+    """
+    with engine.connect() as connection:
+        return [
+            tuple(row)
+            for query in (wrong_sums, charged_twice)
+            for row in connection.execute(sa.text(query))
+        ]
+
+
+@contextmanager
+def kept_from_writing(url: str) -> Iterator[None]:
+    """Let no transaction of others change anything while the block lasts."""
+    engine = create_engine(url)
+    try:
+        with engine.begin() as connection:
+            # On SQLite the transaction alone, which begins as a writing one.
+            if engine.dialect.name == "postgresql":
+                names = ", ".join(metadata.tables)
+                connection.exec_driver_sql(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
+            yield
+    finally:
+        engine.dispose()

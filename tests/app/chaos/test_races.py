@@ -1,0 +1,134 @@
+"""Changes of one thing at the same moment: each is whole, and none is done twice."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import chain
+from threading import Barrier
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from app.settings import Settings
+from app.store.tables import models, sessions
+from tests.app.chaos.rows import count_rows, violations
+from tests.app.clinic import clinic, many, model_json, said
+from tests.app.servers import Server
+
+pytestmark = pytest.mark.chaos
+N_ROUNDS = 8
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[Server]:
+    made = Server(settings)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def caller(server: Server) -> Iterator[httpx.Client]:
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
+    with httpx.Client(
+        base_url=server.url, timeout=60, limits=limits, trust_env=False
+    ) as made:
+        yield made
+
+
+def at_once(*calls: Callable[[], httpx.Response]) -> list[httpx.Response]:
+    """Make all calls in the same moment."""
+    barrier = Barrier(len(calls))
+
+    def run(call: Callable[[], httpx.Response]) -> httpx.Response:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def test_no_session_is_opened_on_a_deleted_model(
+    caller: httpx.Client, engine: sa.Engine
+) -> None:
+    for _ in range(N_ROUNDS):
+        raw = model_json(clinic(), "clinic")
+        model = caller.post("/models", json=raw).json()["id"]
+        body = {"model": model, "budget": 9}
+        openings = [partial(caller.post, "/predict", json=body) for _ in range(6)]
+        deletion = partial(caller.delete, f"/models/{model}")
+
+        *opened, deleted = at_once(*openings, deletion)
+
+        n_opened = sum(one.status_code == 201 for one in opened)
+        assert {one.status_code for one in opened} <= {201, 404}
+        assert deleted.status_code == (409 if n_opened else 204), deleted.text
+    gone = sa.select(models.c.id).where(models.c.deleted_at.is_not(None))
+    asked = sa.select(sessions.c.id).where(sessions.c.model_id.in_(gone))
+    with engine.connect() as connection:
+        assert connection.execute(asked).all() == []
+
+
+def test_a_charge_is_reversed_once(caller: httpx.Client, engine: sa.Engine) -> None:
+    caller.post("/models", json=model_json(clinic(), "clinic"))
+    body = {"model": "clinic", "budget": 60}
+    for _ in range(N_ROUNDS):
+        session = f"/predict/{caller.post('/predict', json=body).json()['id']}"
+        caller.post(f"{session}/answers", json={"answers": [said("age", 63)]})
+        (entry,) = caller.get(f"{session}/ledger").json()["items"]
+        path, why = f"/ledger/{entry['id']}/reverse", {"reason": "It was lost."}
+
+        found = at_once(*[partial(caller.post, path, json=why) for _ in range(4)])
+
+        statuses = Counter(one.status_code // 100 for one in found)
+        assert statuses == {2: 1, 4: 3}, [one.text for one in found]
+        assert caller.get(session).json()["budget"]["spent"] == 0
+    assert violations(engine) == []
+    assert count_rows(engine)["ledger"] == 2 * N_ROUNDS
+
+
+def test_a_budget_that_changes_amid_answers_is_never_passed(
+    caller: httpx.Client, engine: sa.Engine
+) -> None:
+    caller.post("/models", json=model_json(many(40), "many"))
+    body = {"model": "many", "budget": 20, "stop": {"certain": False}}
+    session = f"/predict/{caller.post('/predict', json=body).json()['id']}"
+    answers = [
+        partial(
+            caller.post, f"{session}/answers", json={"answers": [said(f"f{one}", 1)]}
+        )
+        for one in range(40)
+    ]
+    changes = [
+        partial(caller.patch, session, json={"budget": budget})
+        for budget in (5, 10, 15, 30, 25, 12)
+    ]
+
+    found = at_once(*answers, *changes)
+
+    # 409: no room for an answer; 422: less than is spent.
+    assert {one.status_code for one in found} <= {200, 409, 422}
+    assert violations(engine) == []
+    after = caller.get(session).json()
+    n_answered = sum(one.status_code == 200 for one in found[:40])
+    assert after["budget"]["spent"] == n_answered == len(after["answers"])
+
+
+def test_a_post_repeated_at_once_is_done_once(
+    caller: httpx.Client, engine: sa.Engine
+) -> None:
+    caller.post("/models", json=model_json(clinic(), "clinic"))
+    body = {"model": "clinic", "budget": 60}
+    opened = []
+    for number in range(N_ROUNDS):
+        headers = {"Idempotency-Key": f"key-{number}"}
+        post = partial(caller.post, "/predict", json=body, headers=headers)
+
+        found = at_once(*[post] * 4)
+
+        opened.append({one.json()["id"] for one in found if one.status_code == 201})
+        # 409: the first one is not answered yet.
+        assert {one.status_code for one in found} <= {201, 409}
+    assert [len(one) for one in opened] == [1] * N_ROUNDS
+    assert count_rows(engine)["sessions"] == len({*chain(*opened)})

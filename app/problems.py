@@ -74,6 +74,12 @@ KINDS = {
         "It has changed since",
         "If-Match named another version. Read the session or model again.",
     ),
+    "name-taken": Kind(
+        409,
+        "A model has this name",
+        "An import takes over no name silently: `?as_version=true` adds the next "
+        "version.",
+    ),
     "model-in-use": Kind(
         409,
         "The model has sessions in progress",

@@ -86,7 +86,8 @@ class TrainingEvent:
 class ModelHead:
     """A stored, versioned model without its document, as lists show it.
 
-    `refit_of` is the model that this one is at the prices of a list.
+    `refit_of` is the model that this one is at the prices of a list; a champion is what
+    its name means without a version.
     """
 
     id: str
@@ -95,6 +96,7 @@ class ModelHead:
     training_id: str | None
     created_at: datetime
     refit_of: str | None
+    is_champion: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ class StoredModel:
     version: int
     training_id: str | None
     created_at: str
+    champion: bool = False
 
 
 class ModelCalls:
@@ -73,13 +74,29 @@ class ModelCalls:
         return (await self.connection.call("GET", f"{path_of(model)}/export")).content
 
     @Call
-    async def import_model(self, document: bytes | Path) -> StoredModel:
-        """Store a MODEL.json as the next version of its name."""
+    async def import_model(
+        self, document: bytes | Path, *, as_version: bool = False
+    ) -> StoredModel:
+        """Store a MODEL.json; where its name is taken only `as_version`, the next."""
         text = document.read_bytes() if isinstance(document, Path) else document
         headers = {"Content-Type": "application/json"}
+        more = {"params": {"as_version": "true"}} if as_version else {}
         return stored_model(
-            await self.connection.ask("POST", "/models", content=text, headers=headers)
+            await self.connection.ask(
+                "POST", "/models", content=text, headers=headers, **more
+            )
         )
+
+    @Call
+    async def crown_model(self, model: str | StoredModel) -> StoredModel:
+        """Make a model the champion: what its name means without a version."""
+        path = f"{path_of(model)}/champion"
+        return stored_model(await self.connection.ask("PUT", path))
+
+    @Call
+    async def dethrone_model(self, model: str | StoredModel) -> None:
+        """Make a model no champion any more; its name means the newest version."""
+        await self.connection.call("DELETE", f"{path_of(model)}/champion")
 
     @Call
     async def delete_model(self, model: str | StoredModel) -> None:

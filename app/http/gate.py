@@ -12,6 +12,8 @@ from app.hosts import host_of, is_loopback
 from app.http.errors import problem
 
 SAFE = ("GET", "HEAD", "OPTIONS")
+# What asks these knows a process by its address, and learns nothing of a tenant.
+PROBES = ("/livez", "/readyz")
 
 
 class Gate:
@@ -30,7 +32,9 @@ class Gate:
         answer = self.app
         if scope["type"] == "http":
             headers = Headers(scope=scope)
-            if not self.is_ours(headers.get("host", "")):
+            if scope["path"] not in PROBES and not self.is_ours(
+                headers.get("host", "")
+            ):
                 answer = problem(scope, "unknown-host")
             elif scope["method"] not in SAFE and self.is_foreign(headers):
                 answer = problem(scope, "foreign-origin")

@@ -61,15 +61,22 @@ async def read_body(request: Request) -> bytes:
     "",
     status_code=201,
     dependencies=[Depends(require_json)],
-    openapi_extra=IMPORT_BODY,
+    openapi_extra=IMPORT_BODY | problems("name-taken"),
     operation_id="import_model",
     summary="Import a model",
 )
 def import_model(
-    body: Annotated[bytes, Depends(read_body)], db: Db, now: Now, response: Response
+    body: Annotated[bytes, Depends(read_body)],
+    db: Db,
+    now: Now,
+    response: Response,
+    as_version: Annotated[
+        bool, Query(description="Where its name is taken, as the next version.")
+    ] = False,
 ) -> schemas.ModelHead:
-    """Store a MODEL.json as the next version of its name."""
-    head = service.import_model(db, parse_json(body, "body"), now)
+    """Store a MODEL.json; 409 where its name is taken and no version is wanted."""
+    raw = parse_json(body, "body")
+    head = service.import_model(db, raw, now, as_version=as_version)
     response.headers["Location"] = f"/models/{head.id}"
     return schemas.ModelHead.model_validate(head)
 
@@ -168,6 +175,30 @@ def delete(id: str, db: Db, at: At, loaded: Loaded, if_match: IfMatch = None) ->
     if tags is not None and tag_of(written(service.get(db, loaded, id))) not in tags:
         raise ConflictError("version-mismatch", "The model has another ETag.")
     service.delete(db, id, at)
+
+
+@router.put(
+    "/{id}/champion",
+    openapi_extra=problems("conflict"),
+    operation_id="crown_model",
+    summary="Make a model the champion of its name",
+)
+def crown(id: str, db: Db) -> schemas.ModelHead:
+    """From now on its name without a version means it, and `name@champion` does."""
+    return schemas.ModelHead.model_validate(service.crown(db, id))
+
+
+@router.delete(
+    "/{id}/champion",
+    status_code=204,
+    response_class=Response,
+    openapi_extra=problems("conflict"),
+    operation_id="dethrone_model",
+    summary="Make a model no champion any more",
+)
+def dethrone(id: str, db: Db) -> None:
+    """Its name without a version means the newest version again."""
+    service.dethrone(db, id)
 
 
 def written(view: Answer) -> bytes:

@@ -105,20 +105,51 @@ def plan(
     )
 
 
-def import_model(db: Session, raw: object, now: datetime) -> ModelHead:
-    """Store a MODEL.json as the next version of its name."""
+def import_model(
+    db: Session, raw: object, now: datetime, *, as_version: bool
+) -> ModelHead:
+    """Store a MODEL.json; where its name is taken only `as_version`, the next one."""
     model = read_model(raw)
     check_bounds(model)
     text = model_text(model)
     if not is_storable(text):
         raise RefusedError([Refusal("model", STORABLE_RULE)])
+    models.lock_name(db, model.name)
+    if not as_version and models.named(db, model.name) is not None:
+        detail = "A model has this name. as_version=true adds the next version of it."
+        raise ConflictError("name-taken", detail)
     return models.insert(db, model.name, text, now)
 
 
 def seed(db: Session, model: Model, now: datetime) -> None:
     """Store a model unless there is one of its name."""
-    if models.newest(db, model.name) is None:
+    if models.named(db, model.name) is None:
         models.insert(db, model.name, model_text(model), now)
+
+
+def crown(db: Session, model_id: str) -> ModelHead:
+    """Make a model the champion: what its name means without a version."""
+    head = get_named(db, model_id)
+    models.crown(db, head.name, model_id)
+    return models.get_head(db, model_id)
+
+
+def dethrone(db: Session, model_id: str) -> None:
+    """Have a name mean its newest version again; no champion stays none."""
+    head = get_named(db, model_id)
+    if head.is_champion:
+        models.crown(db, head.name, None)
+
+
+def get_named(db: Session, model_id: str) -> ModelHead:
+    """Return a model that its name can mean, with the name locked."""
+    name = models.get_head(db, model_id).name
+    models.lock_name(db, name)
+    head = models.get_head(db, model_id)
+    if head.refit_of is not None:
+        detail = "It is another model at the prices of a list; make that one champion."
+        raise ConflictError("conflict", detail)
+    return head
 
 
 def delete(db: Session, model_id: str, at: Moment) -> None:

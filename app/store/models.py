@@ -37,10 +37,7 @@ def insert(
     refit_of: str | None = None,
 ) -> StoredModel:
     """Store a model as the next version of its name."""
-    if db.get_bind().dialect.name == "postgresql":
-        whose = f"{tenant_of(db)} {name}".encode()
-        keys = {"one": VERSION_LOCK, "other": crc32(whose) - 2**31}
-        db.execute(sa.text("SELECT pg_advisory_xact_lock(:one, :other)"), keys)
+    lock_name(db, name)
     is_of_name = sa.and_(models.c.name == name, owned(models))
     highest = run(db, sa.select(sa.func.max(models.c.version)).where(is_of_name))
     made = StoredModel(
@@ -49,6 +46,7 @@ def insert(
         version=1 + (highest.scalar() or 0),
         training_id=training_id,
         refit_of=refit_of,
+        is_champion=False,
         document=document,
         created_at=now,
     )
@@ -56,10 +54,34 @@ def insert(
     return made
 
 
-def newest(db: Session, name: str) -> ModelHead | None:
+def lock_name(db: Session, name: str) -> None:
+    """Have whoever gives out a version or the title of a name wait for this one."""
+    if db.get_bind().dialect.name == "postgresql":
+        whose = f"{tenant_of(db)} {name}".encode()
+        keys = {"one": VERSION_LOCK, "other": crc32(whose) - 2**31}
+        db.execute(sa.text("SELECT pg_advisory_xact_lock(:one, :other)"), keys)
+
+
+def named(db: Session, name: str) -> ModelHead | None:
+    """Return what a bare name means: its champion, or else the newest version."""
+    order = models.c.is_champion.desc(), models.c.version.desc()
     wanted = LISTED.wanted.where(models.c.name == name)
-    row = run(db, wanted.order_by(models.c.version.desc()).limit(1)).first()
+    row = run(db, wanted.order_by(*order).limit(1)).first()
     return None if row is None else LISTED.read(row)
+
+
+def find_champion(db: Session, name: str) -> ModelHead | None:
+    is_it = sa.and_(models.c.name == name, models.c.is_champion)
+    row = run(db, LISTED.wanted.where(is_it)).first()
+    return None if row is None else LISTED.read(row)
+
+
+def crown(db: Session, name: str, model_id: str | None) -> None:
+    """Make a model the champion of its locked name, in the place of any other."""
+    is_other = sa.and_(models.c.name == name, models.c.is_champion, owned(models))
+    run(db, models.update().where(is_other).values(is_champion=False))
+    if model_id is not None:
+        ALL.change(db, model_id, is_champion=True)
 
 
 def find_version(db: Session, name: str, version: int) -> ModelHead | None:
@@ -90,4 +112,4 @@ def names(db: Session, model_ids: set[str]) -> dict[str, str]:
 
 def delete(db: Session, model_id: str, now: datetime) -> None:
     """Mark a locked model as deleted."""
-    ALL.change(db, model_id, deleted_at=now)
+    ALL.change(db, model_id, deleted_at=now, is_champion=False)

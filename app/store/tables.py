@@ -150,6 +150,8 @@ models = sa.Table(
     sa.Column("deleted_at", UtcDateTime),
     # A model, as in the training; NULL but of one trained at the prices of a list.
     sa.Column("refit_of", Id, index=True),
+    # What the bare name means; at most one of a name.
+    sa.Column("is_champion", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("tenant_id", "name", "version"),
 )
 
@@ -269,3 +271,11 @@ for table in (keys, datasets, trainings, models, sessions):
 sa.Index(None, sessions.c.client_ref)
 # By this a key's open ones are counted.
 sa.Index(None, sessions.c.key_id, sessions.c.state)
+sa.Index(
+    "uq_models_champion",
+    models.c.tenant_id,
+    models.c.name,
+    unique=True,
+    sqlite_where=models.c.is_champion,
+    postgresql_where=models.c.is_champion,
+)

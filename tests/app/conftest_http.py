@@ -44,7 +44,8 @@ def put(client: TestClient) -> Put:
     """Import a model and give its id."""
 
     def import_model(ensemble: Ensemble | None = None, name: str = "clinic") -> str:
-        response = client.post("/models", json=model_json(ensemble or clinic(), name))
+        raw = model_json(ensemble or clinic(), name)
+        response = client.post("/models?as_version=true", json=raw)
         assert response.status_code == 201, response.text
         return str(response.json()["id"])
 

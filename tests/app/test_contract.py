@@ -170,7 +170,9 @@ class Demo:
 
     def copy(self) -> str:
         content = self.client.get(f"/models/{self.model}/export").json()
-        return str(self.client.post("/models", json=content).json()["id"])
+        return str(
+            self.client.post("/models?as_version=true", json=content).json()["id"]
+        )
 
     def make_key(self) -> str:
         wish = {"name": "k", "scopes": ["models:read"]}

@@ -69,7 +69,7 @@ def test_every_algorithm_trains_and_asks(
     assert ("out_of_bag_error" in model["card"]) == is_bagged
     assert client.get(f"/models/{model_id}/curve").status_code == 200
     exported = client.get(f"/models/{model_id}/export").json()
-    assert client.post("/models", json=exported).status_code == 201
+    assert client.post("/models?as_version=true", json=exported).status_code == 201
 
 
 PETALS = ("small", "wide", "long")

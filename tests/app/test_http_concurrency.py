@@ -112,10 +112,34 @@ def test_versions_of_one_name_imported_at_once_all_differ(
     caller: httpx.Client,
 ) -> None:
     raw = model_json(many(1), "same")
+    address = "/models?as_version=true"
 
-    made = at_once([partial(caller.post, "/models", json=raw) for _ in range(40)])
+    made = at_once([partial(caller.post, address, json=raw) for _ in range(40)])
 
     assert sorted(one.json()["version"] for one in made) == list(range(1, 41))
+
+
+def test_of_imports_that_take_a_new_name_at_once_one_has_it(
+    caller: httpx.Client,
+) -> None:
+    raw = model_json(many(1), "new")
+
+    made = at_once([partial(caller.post, "/models", json=raw) for _ in range(8)])
+
+    assert sorted(one.status_code for one in made) == [201] + [409] * 7
+
+
+def test_a_name_has_one_champion_however_many_are_made_at_once(
+    caller: httpx.Client,
+) -> None:
+    raw, address = model_json(many(1), "same"), "/models?as_version=true"
+    ids = [caller.post(address, json=raw).json()["id"] for _ in range(6)]
+
+    done = at_once([partial(caller.put, f"/models/{key}/champion") for key in ids])
+
+    assert [one.status_code for one in done] == [200] * 6
+    listed = caller.get("/models").json()["items"]
+    assert sum(one["champion"] for one in listed) == 1
 
 
 def insist(url: str, path: str, body: Json) -> httpx.Response:

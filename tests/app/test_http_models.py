@@ -51,7 +51,7 @@ def test_an_export_is_the_very_file_that_was_imported(client: TestClient) -> Non
     text = model_text(Model("clinic", clinic(), "disease"))
     headers = {"Content-Type": "application/json"}
 
-    made = client.post("/models", content=text, headers=headers)
+    made = client.post("/models?as_version=true", content=text, headers=headers)
     exported = client.get(made.headers["location"] + "/export")
 
     assert made.status_code == 201
@@ -108,7 +108,7 @@ def test_the_curve_is_given_in_units(client: TestClient) -> None:
         n_samples=10,
     )
     text = model_text(Model("curved", clinic(), "disease", curve=curve))
-    made = client.post("/models", json=json.loads(text))
+    made = client.post("/models?as_version=true", json=json.loads(text))
 
     shown = client.get(made.headers["location"] + "/curve").json()
 
@@ -135,7 +135,7 @@ def test_the_curve_has_the_figures_that_the_model_brings(client: TestClient) -> 
     )
     curve = Curve((None,), (0.5,), (0.4,), (0.0,), (0,), 10, predictive=(figures,))
     text = model_text(Model("measured", clinic(), "disease", curve=curve))
-    made = client.post("/models", json=json.loads(text))
+    made = client.post("/models?as_version=true", json=json.loads(text))
 
     (shown,) = client.get(made.headers["location"] + "/curve").json()["predictive"]
 
@@ -410,3 +410,60 @@ def test_name_that_training_refuses_is_refused(client: TestClient, name: str) ->
     assert [one["field"] for one in response.json()["errors"]] == ["model.name"]
     with pytest.raises(RefusedError, match="name: must have 1 to 200 characters"):
         read_spec({"target": "y", "name": name})
+
+
+def test_an_import_takes_over_no_name_silently(client: TestClient) -> None:
+    raw = model_json(clinic(), "clinic")
+
+    first = client.post("/models", json=raw)
+    refused = client.post("/models", json=raw)
+    second = client.post("/models?as_version=true", json=raw)
+
+    assert first.status_code == 201
+    assert refused.status_code == 409
+    assert refused.json()["type"] == "/problems/name-taken"
+    assert second.json()["version"] == 2
+    client.delete(f"/models/{first.json()['id']}")
+    client.delete(f"/models/{second.json()['id']}")
+    assert client.post("/models", json=raw).json()["version"] == 3
+
+
+def asked(client: TestClient, model: str) -> str:
+    """The version of the model that a session asks for by a name."""
+    made = client.post("/predict", json={"model": model, "budget": 9})
+    return str(made.json()["model"]["id"]) if made.status_code == 201 else "none"
+
+
+def test_a_name_means_its_champion_or_else_the_newest(
+    client: TestClient, put: Put
+) -> None:
+    first, second, third = put(), put(), put()
+    assert asked(client, "clinic") == third
+    assert asked(client, "clinic@champion") == "none"
+
+    crowned = client.put(f"/models/{first}/champion")
+    assert crowned.json()["champion"] is True
+    assert asked(client, "clinic") == asked(client, "clinic@champion") == first
+    assert asked(client, put()) != first, "an id means what it is"
+    assert asked(client, "clinic@2") == second
+
+    client.put(f"/models/{second}/champion")
+    assert asked(client, "clinic") == second
+    assert client.get(f"/models/{first}").json()["champion"] is False
+
+    # A champion that another has followed is no reason to dethrone that one.
+    assert client.delete(f"/models/{first}/champion").status_code == 204
+    assert asked(client, "clinic") == second
+    assert client.delete(f"/models/{second}/champion").status_code == 204
+    assert asked(client, "clinic") not in (first, second)
+
+
+def test_a_champion_that_is_deleted_is_none(client: TestClient, put: Put) -> None:
+    first, second = put(), put()
+    client.put(f"/models/{first}/champion")
+
+    assert client.delete(f"/models/{first}").status_code == 204
+
+    assert asked(client, "clinic") == second
+    assert client.put(f"/models/{first}/champion").status_code == 404
+    assert client.put(f"/models/{second}/champion").status_code == 200

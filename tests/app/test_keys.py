@@ -252,6 +252,12 @@ def test_on_loopback_a_host_is_a_loopback_name(
     assert asked.status_code == status, asked.text
 
 
+def test_probes_know_a_process_by_its_address(local: TestClient) -> None:
+    asked = local.get("/livez", headers={"Host": "10.1.2.3:8000"})
+
+    assert asked.status_code == 200
+
+
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://127.0.0.1:9999", "http://"]
 )

@@ -184,7 +184,7 @@ def test_imported_model_is_never_refitted(
     client: TestClient, engine: sa.Engine, model: str, ask: Ask
 ) -> None:
     document = client.get(f"/models/{model}/export").json()
-    imported = client.post("/models", json=document).json()["id"]
+    imported = client.post("/models?as_version=true", json=document).json()["id"]
 
     session = ask(DEAR_A, model=imported)
 

@@ -37,7 +37,7 @@ def client(address: str) -> Iterator[Client]:
 @pytest.fixture(scope="module")
 def model(client: Client) -> StoredModel:
     document = json.dumps(model_json(clinic(), "clinic"))
-    return client.import_model(document.encode())
+    return client.import_model(document.encode(), as_version=True)
 
 
 class TestAgainstAServer:
@@ -207,7 +207,7 @@ class TestAgainstAServer:
         exported = tmp_path / "MODEL.json"
         exported.write_bytes(client.export(model))
 
-        again = client.import_model(exported)
+        again = client.import_model(exported, as_version=True)
 
         assert (again.name, again.version) == (model.name, model.version + 1)
 
@@ -299,7 +299,7 @@ class TestAgainstAServer:
 
     def test_outcome_of_a_case_is_in_its_models_monitor(self, client: Client) -> None:
         document = json.dumps(model_json(clinic(), "watched"))
-        model = client.import_model(document.encode())
+        model = client.import_model(document.encode(), as_version=True)
         session = client.predict(model).answer("age", 40).stop()
 
         told = session.tell_outcome("1")
@@ -341,7 +341,7 @@ class TestAgainstAServer:
         assert "token" not in listed
 
     def test_deleted_model_is_gone(self, client: Client, model: StoredModel) -> None:
-        copy = client.import_model(client.export(model))
+        copy = client.import_model(client.export(model), as_version=True)
 
         client.delete_model(copy)
 

@@ -29,6 +29,12 @@ class ModelHead(Answer):
         description="The model that this one is at the prices of a list; such models "
         "are not listed.",
     )
+    champion: bool = Field(
+        validation_alias="is_champion",
+        examples=[False],
+        description="Whether its name without a version means it; where none is, the "
+        "newest version is meant.",
+    )
 
 
 class ModelPage(Answer):

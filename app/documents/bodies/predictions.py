@@ -51,7 +51,8 @@ class PredictRequest(Shape):
 
     model: Key = Field(
         examples=["heart-cleveland"],
-        description="An id, a name (then the newest version), or `name@3`.",
+        description="An id; a name: its champion, or else its newest version; "
+        "`name@3` or `name@champion`.",
     )
     budget: Amount | None = Field(
         examples=[60.0], description="Most that may be charged; null: unlimited."

@@ -15,6 +15,8 @@ from app.service.predictions import refits
 from app.store import models, price_lists
 from core.table.catalogue import Catalogue
 
+CHAMPION = "champion"
+
 
 class AskedModel(NamedTuple):
     """A model that is kept from being deleted; None: at its own prices."""
@@ -60,7 +62,7 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
     while True:
         # A version first, so that no model takes its place by being called so.
         head = models.find_head(db, key) or find_version(db, key)
-        head = head or models.newest(db, key)
+        head = head or models.named(db, key)
         if head is None:
             raise NotFoundError("model")
         if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
@@ -68,8 +70,10 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
 
 
 def find_version(db: Session, key: str) -> ModelHead | None:
-    """Find a model by `name@version`; the name may have an @ itself."""
+    """Find a model by `name@version` or `name@champion`; names may have an @."""
     name, _, version = key.rpartition("@")
+    if version == CHAMPION:
+        return models.find_champion(db, name)
     is_one = version.isascii() and version.isdigit() and len(version) < 10
     return models.find_version(db, name, int(version)) if is_one else None
 

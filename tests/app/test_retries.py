@@ -66,7 +66,10 @@ def posts(
         "/datasets": ("/datasets", form(table)),
         "/train": ("/train", form(table, spec)),
         "/train/{id}/cancel": (f"/train/{training}/cancel", {}),
-        "/models": ("/models", {"json": model_json(clinic(), "clinic")}),
+        "/models": (
+            "/models?as_version=true",
+            {"json": model_json(clinic(), "clinic")},
+        ),
         "/predict": ("/predict", {"json": {"model": "clinic", "budget": 9}}),
         "/predict/{id}/answers": (f"{path}/answers", {"json": answers}),
         "/predict/{id}/stop": (f"{path}/stop", {}),

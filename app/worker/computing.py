@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InternalError, OperationalError
 from sqlalchemy.orm import Session
 
 from app.errors import BlobGoneError, SupersededError
@@ -21,6 +21,9 @@ from app.store.blobs import Blobs
 from app.store.engine import transaction
 from app.worker.limits import is_memory_short, limited
 from core.errors import RefusedError
+
+# The last one says that a PostgreSQL takes no changes now.
+AWAY = (OperationalError, InternalError)
 
 
 @dataclass
@@ -41,7 +44,7 @@ class Computer:
             return self.attempt(training)
         except SupersededError:
             return "superseded"
-        except OperationalError:
+        except AWAY:
             LOGGER.exception("database.away")
             return "interrupted"
 
@@ -49,7 +52,7 @@ class Computer:
         try:
             with limited(self.settings.max_training_bytes):
                 return self.compute(training)
-        except (SupersededError, OperationalError):
+        except (SupersededError, *AWAY):
             raise
         except Exception as error:  # Outermost: whatever went wrong ends this alone.
             problem = self.explain(training, error)

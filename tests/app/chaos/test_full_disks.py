@@ -181,7 +181,6 @@ def test_an_answer_charges_nothing_and_is_taken_later(
     assert violations(engine) == []
 
 
-@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 def test_a_training_waits_for_space_and_comes_to_the_same_model(
     storage: Storage, jobs: Jobs, launch: Launch
 ) -> None:
@@ -193,6 +192,8 @@ def test_a_training_waits_for_space_and_comes_to_the_same_model(
         wait(lambda: any(one["level"] == "error" for one in worker.lines()))
         # For longer than a heartbeat counts, and longer than three of them.
         wait(lambda: n_failures(worker.lines()) >= 3, 60)
+    # The stand-in ends PostgreSQL's connections, this test's too.
+    jobs.engine.dispose()
     wait(lambda: jobs.get(training.id).state not in ("running", "queued"), 90)
 
     assert jobs.get(training.id).state == "succeeded", jobs.get(training.id).error

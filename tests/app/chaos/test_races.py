@@ -54,7 +54,7 @@ def test_no_session_is_opened_on_a_deleted_model(
 ) -> None:
     for _ in range(N_ROUNDS):
         raw = model_json(clinic(), "clinic")
-        model = caller.post("/models", json=raw).json()["id"]
+        model = caller.post("/models?as_version=true", json=raw).json()["id"]
         body = {"model": model, "budget": 9}
         openings = [partial(caller.post, "/predict", json=body) for _ in range(6)]
         deletion = partial(caller.delete, f"/models/{model}")

@@ -49,7 +49,7 @@ def play(client: Client, around: Around, things: dict[str, Any]) -> Any:
     dataset = around(lambda: client.upload(things["table"]))
     training = around(lambda: client.start_training(dataset, things["spec"]))
     around(lambda: client.cancel(training))
-    model = around(lambda: client.import_model(things["model"]))
+    model = around(lambda: client.import_model(things["model"], as_version=True))
     session = around(lambda: client.predict(model, budget=30, seed=7))
     around(lambda: session.answer("age", 63))
     around(lambda: session.give({"sex": "male"}, {"chol": "ordered", "ecg": "refused"}))

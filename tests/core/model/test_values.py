@@ -133,3 +133,14 @@ def test_number_of_which_nothing_is_known_has_no_values():
     ensemble = ensemble_of([], Catalogue((Feature("n"),)))
 
     assert possible_values(ensemble, 0, has_votes=True).size == 0
+
+
+def test_values_are_found_once_and_can_not_be_changed():
+    ensemble = ensemble_of([Stump(0, 2.5, (1,))], KINDS)
+
+    first = possible_values(ensemble, 0, has_votes=True)
+    again = possible_values(ensemble, 0, has_votes=True)
+
+    assert again is first
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 9.0

@@ -11,7 +11,7 @@ from typing_extensions import TypeAliasType
 from core.parameters import as_number
 from core.session.policies import POLICIES
 from core.table.cells import number_text
-from core.table.prices import read_amount
+from core.table.prices import MAX_UNITS, read_amount
 
 MAX_NAME = 200
 MAX_VALUE = 1000
@@ -96,16 +96,23 @@ def read_value(raw: Any) -> bool | int | float | str:
     raise ValueError(VALUE_RULE)
 
 
-Text = Annotated[str, BeforeValidator(check_text, json_schema_input_type=str)]
-Name = Annotated[str, BeforeValidator(read_name, json_schema_input_type=str)]
-Reason = Annotated[str, BeforeValidator(read_reason, json_schema_input_type=str)]
+# What their schemas say of them.
+_TEXT = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+_VALUE = Annotated[str, Field(min_length=1, max_length=MAX_VALUE)]
+_UNIT = Annotated[str, Field(max_length=MAX_NAME)]
+_AMOUNT = Annotated[float, Field(ge=0, le=MAX_UNITS)]
+_ERROR_COST = Annotated[float, Field(ge=0, le=MAX_ERROR_COST)]
+
+Text = Annotated[str, BeforeValidator(check_text, json_schema_input_type=_TEXT)]
+Name = Annotated[str, BeforeValidator(read_name, json_schema_input_type=_TEXT)]
+Reason = Annotated[str, BeforeValidator(read_reason, json_schema_input_type=_TEXT)]
 Unit = Annotated[
-    str, BeforeValidator(partial(read_name, least=0), json_schema_input_type=str)
+    str, BeforeValidator(partial(read_name, least=0), json_schema_input_type=_UNIT)
 ]
 Label = Annotated[
-    str, BeforeValidator(read_label, json_schema_input_type=str | int | bool)
+    str, BeforeValidator(read_label, json_schema_input_type=_TEXT | int | bool)
 ]
-Mark = Annotated[str, BeforeValidator(read_mark, json_schema_input_type=str | float)]
+Mark = Annotated[str, BeforeValidator(read_mark, json_schema_input_type=_TEXT | float)]
 # With a schema of its own, and so one name in every client that is generated.
 Policy = TypeAliasType(
     "Policy",
@@ -115,17 +122,17 @@ Policy = TypeAliasType(
         Field(json_schema_extra=lambda schema: schema.update(enum=list(POLICIES))),
     ],
 )
-Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=float)]
+Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=_AMOUNT)]
 Value = Annotated[
     bool | int | float | str,
-    BeforeValidator(read_value, json_schema_input_type=bool | int | float | str),
+    BeforeValidator(read_value, json_schema_input_type=bool | int | float | _VALUE),
 ]
 ErrorCost = Annotated[
-    float, BeforeValidator(read_error_cost, json_schema_input_type=float)
+    float, BeforeValidator(read_error_cost, json_schema_input_type=_ERROR_COST)
 ]
 # A name that a request gives to find something: neither NUL nor half a character.
 Key = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")]
 # What a caller knows a case by; shown to nobody else.
-ClientRef = Annotated[str, BeforeValidator(read_name, json_schema_input_type=str)]
+ClientRef = Annotated[str, BeforeValidator(read_name, json_schema_input_type=_TEXT)]
 # Of the whole; one that was summed up may exceed 1 by rounding.
 Share = Annotated[float, Field(ge=0, le=1 + 1e-9)]

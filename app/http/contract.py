@@ -73,6 +73,7 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
     shared = document["components"].setdefault("responses", {})
     for path, method, operation in operations(document):
         drop_items(operation)
+        drop_null(operation)
         tell_of_tags(operation)
         if method == "post":
             operation.setdefault("parameters", []).append(RETRY)
@@ -192,3 +193,13 @@ def drop_items(operation: Json) -> None:
         for content in response.get("content", {}).values():
             if content.pop("itemSchema", None) is not None:
                 content["schema"] = {"type": "string"}
+
+
+def drop_null(operation: Json) -> None:
+    """Let no parameter be null: one that is not sent is left out."""
+    for parameter in operation.get("parameters", ()):
+        schema = parameter["schema"]
+        match [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]:
+            case [only]:
+                del schema["anyOf"]
+                parameter["schema"] = only | schema

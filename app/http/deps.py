@@ -207,12 +207,21 @@ At = Annotated[Moment, Depends(get_moment)]
 LogFields = Annotated[dict[str, object], Depends(get_log_fields)]
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Most items to give.")]
-After = Annotated[
-    str | None,
-    Query(
+
+
+def place(pattern: str) -> Any:
+    """Make the parameter that says where a page begins; its kind of list has a pattern.
+
+    The document tells it; to whoever sends something else, another sentence says more.
+    """
+    return Query(
         min_length=1,
         max_length=80,
         pattern=r"^[A-Za-z0-9_]+$",
         description="The `next` of the page before.",
-    ),
-]
+        json_schema_extra={"pattern": pattern},
+    )
+
+
+After = Annotated[str | None, place(r"^[0-9]{1,17}_[A-Za-z0-9_]{1,60}$")]
+AfterEntry = Annotated[str | None, place("^[0-9]{1,18}$")]

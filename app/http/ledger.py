@@ -13,7 +13,7 @@ from app.http.auth import Called
 from app.http.contract import problems
 from app.http.days import Day, day
 from app.http.deps import (
-    After,
+    AfterEntry,
     At,
     Db,
     Engine,
@@ -94,7 +94,7 @@ def page(
         Query(description="`csv`: a file of all entries. Or ask by `Accept`."),
     ] = None,
     limit: Limit = 50,
-    after: After = None,
+    after: AfterEntry = None,
 ) -> schemas.LedgerPage | Response:
     """Charges and reversals, by model, session, key, unit and day, with their sums."""
     wants_file = format is None and CSV in request.headers.get("accept", "")

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from app.documents.bodies import models as schemas
 from app.documents.bodies import outcomes as told
@@ -18,7 +18,7 @@ from app.http.retries import RetriedRoute
 from app.http.tags import IfMatch, IfNoneMatch, answer, read_tags, tag_of
 from app.service import models as service
 from app.service.predictions import monitor
-from core.table.prices import to_micros
+from core.table.prices import MAX_UNITS, to_micros
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=RetriedRoute)
 # Of a monitor, where nothing else is asked for.
@@ -45,7 +45,13 @@ EXPORT: dict[int | str, dict[str, Any]] = {
 
 
 # In micro-units, from the query, which knows only text.
-Budget = Annotated[int, BeforeValidator(to_micros, json_schema_input_type=float)]
+Budget = Annotated[
+    int,
+    BeforeValidator(
+        to_micros,
+        json_schema_input_type=Annotated[float, Field(ge=0, le=MAX_UNITS)],
+    ),
+]
 
 
 @router.get("", operation_id="list_models", summary="List models, newest first")

@@ -16,7 +16,7 @@ PARALLEL ?= -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test test-chaos check format test-clients compose-test bench bench-service evidence frontier certificates clean
+.PHONY: help demo test test-chaos test-schema check format test-clients compose-test bench bench-service evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ test: $(STAMP) ## Run the tests, and those of core uncompiled too, for its cover
 
 test-chaos: $(STAMP) ## Kill processes, crash databases, fill disks, send what is hostile (10 minutes).
 	$(BIN)/python -m pytest tests/app/chaos -m chaos --durations=10
+
+test-schema: $(STAMP) ## Send what the OpenAPI document allows and forbids; check the answers.
+	@test -x build/schema/bin/schemathesis || { \
+		$(PYTHON) -m venv build/schema; \
+		build/schema/bin/python -m pip install --quiet -e '.[schema]'; }
+	$(BIN)/python -m pytest tests/app/test_schema.py -m schema
 
 check: $(STAMP) ## Check format, lint and types.
 	$(BIN)/ruff format --check .

@@ -178,7 +178,7 @@ def show(*words: object) -> None:
 
 def import_model(party: Party, document: str) -> str:
     with Caller(party.ports[0]) as caller:
-        return str(caller.post("/models", json.loads(document))["id"])
+        return str(caller.post("/models?as_version=true", json.loads(document))["id"])
 
 
 def play_many(engine: str, arguments: Any) -> Figures:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.documents.spec import read_spec
 from app.errors import LimitError
 from app.records import Limits
 from app.store import usage
@@ -36,10 +37,12 @@ def check_table(db: Session, n_rows: int, n_columns: int) -> None:
 
 
 def check_spec(db: Session, spec: Mapping[str, Any]) -> None:
-    """Refuse a spec of more rounds than the key may ask for."""
+    """Refuse a spec of more rounds than the key may ask for.
+
+    By default too: a spec need not name them, and `auto` tries up to a number of ours.
+    """
     most = limits_of(db).rounds
-    rounds = (spec.get("params") or {}).get("rounds", 0)
-    if most is not None and rounds > most:
+    if most is not None and read_spec(spec).boost.rounds > most:
         rule = f"must be at most {most}, the limit of this key"
         raise RefusedError([Refusal("params.rounds", rule)])
 

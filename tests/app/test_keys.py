@@ -370,10 +370,12 @@ def test_datasets_together_have_at_most_a_keys_bytes(
     assert client.post("/datasets", headers=key(), **form(table)).status_code == 201
 
 
+@pytest.mark.parametrize("params", [{"rounds": 10}, {"rounds": "auto"}, {}])
 def test_a_spec_asks_for_at_most_a_keys_rounds(
-    client: TestClient, key: Make, table: bytes, spec: dict[str, Any]
+    client: TestClient, key: Make, table: bytes, params: dict[str, Any]
 ) -> None:
     headers = key(limits={"rounds": 9})
+    spec = {"target": "disease", "algorithm": "adaboost_bt_smoothed", "params": params}
 
     asked = client.post("/train", headers=headers, **form(table, spec))
 

@@ -86,17 +86,32 @@ def refuse(wish: Wish, now: datetime) -> list[Refusal]:
 def create_within(db: Session, caller: Caller, wish: Wish, now: datetime) -> MadeKey:
     """Make a key that can do no more than its maker; ForbiddenError for one that can.
 
-    Its limits are the maker's, or lower ones.
+    Its limits and its end are the maker's, or lower and sooner ones.
     """
     for scope in wish.scopes:
         if scope in SCOPES and scope not in caller.scopes:
             raise ForbiddenError(scope)
-    # The maker's own: what the settings say holds for both, as it is then.
-    own = {} if caller.key_id is None else keys.get(db, caller.key_id).limits
+    if caller.key_id is not None:
+        maker = keys.get(db, caller.key_id)
+        # Callers are known for some seconds; this would outlast them.
+        if maker.revoked_at is not None:
+            raise UnknownKeyError
+        wish = narrow(wish, maker, caller.limits)
+    return create(db, wish, now)
+
+
+def narrow(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
+    """Return a wish as far as a maker may grant it, whose limits are `most`.
+
+    A limit that neither names is left to the settings, which hold for both.
+    """
     limits = dict(wish.limits)
-    for name, most in own.items():
-        limits[name] = min(most, limits.get(name, most))
-    return create(db, replace(wish, limits=limits), now)
+    for name in (one for one in LIMITS if one in limits or one in maker.limits):
+        own = getattr(most, name)
+        if own is not None:
+            limits[name] = min(own, limits.get(name, own))
+    ends = [one for one in (wish.expires_at, maker.expires_at) if one is not None]
+    return replace(wish, limits=limits, expires_at=min(ends, default=None))
 
 
 def create_for(db: Session, tenant: str, now: datetime) -> str:

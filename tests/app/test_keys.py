@@ -187,6 +187,40 @@ def test_a_key_makes_none_that_can_do_more_than_it(
     assert made.json()["limits"] == {"rows": 100}
 
 
+def test_a_key_makes_none_beyond_what_the_settings_leave_it(
+    client: TestClient, key: Make
+) -> None:
+    maker = key("keys:write")
+    more = {"name": "more", "scopes": ["keys:write"], "limits": {"rounds": 10**9}}
+
+    made = client.post("/keys", headers=maker, json=more)
+
+    assert made.json()["limits"] == {"rounds": Settings().limit_rounds}
+
+
+@pytest.mark.parametrize("days", [None, 1, 2, 9])
+def test_a_key_makes_none_that_outlives_it(
+    client: TestClient, key: Make, days: int | None
+) -> None:
+    ends = datetime.now(UTC) + timedelta(days=2, hours=1)
+    maker = key("keys:write", expires_at=ends)
+    wish = {"name": "heir", "scopes": ["keys:write"], "days": days}
+
+    made = client.post("/keys", headers=maker, json=wish).json()
+
+    lasts = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
+    assert round(lasts / timedelta(hours=1)) == {1: 24, 2: 48}.get(days or 0, 49)
+
+
+def test_a_limit_beyond_all_numbers_is_refused(client: TestClient, key: Make) -> None:
+    wish = {"name": "x", "scopes": ["keys:write"], "limits": {"sessions": 10**19}}
+
+    refused = client.post("/keys", headers=key(), json=wish)
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"].startswith("limits")
+
+
 def test_its_use_is_noted(client: TestClient, key: Make) -> None:
     headers = key()
     client.get("/models", headers=headers)

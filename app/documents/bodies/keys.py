@@ -40,6 +40,7 @@ LimitName = TypeAliasType(
     ],
 )
 MAX_DAYS = 3650
+MAX_LIMIT = 10**15
 
 
 class KeyRequest(Shape):
@@ -61,17 +62,18 @@ class KeyRequest(Shape):
     scopes: list[Scope] = Field(
         min_length=1, examples=[["models:read", "predict:read", "predict:write"]]
     )
-    limits: dict[LimitName, Annotated[int, Field(ge=1)]] = Field(
+    limits: dict[LimitName, Annotated[int, Field(ge=1, le=MAX_LIMIT)]] = Field(
         default={},
         examples=[{"requests_per_minute": 600}],
-        description="What is left out is as the operator has set it.",
+        description="At most the maker's, which also hold where they are left out.",
     )
     days: int | None = Field(
         default=None,
         ge=1,
         le=MAX_DAYS,
         examples=[90],
-        description="After these it is no longer valid; null: never.",
+        description="After these it is no longer valid, and not after its maker; "
+        "null: as long as its maker.",
     )
 
 

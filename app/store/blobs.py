@@ -1,6 +1,8 @@
 """Uploads as blobs: a folder, or an object store, through fsspec."""
 
+import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import IO, Any
 
@@ -19,19 +21,22 @@ class Blobs:
         self.system.makedirs(self.root, exist_ok=True)
 
     def write(self, name: str, source: IO[bytes]) -> int:
-        """Copy a stream into a blob, whole or not at all; returns its size."""
-        partial = f"{self.root}/.{name}.partial"
+        """Copy a stream into a blob, whole or not at all; returns its size.
+
+        Two that write one blob at a time don't meet: the last to end has written it.
+        """
+        partial = f".{name}.{secrets.token_hex(4)}.partial"
         size = 0
         try:
-            with self.system.open(partial, "wb") as target:
+            with self.system.open(f"{self.root}/{partial}", "wb") as target:
                 while chunk := source.read(CHUNK):
                     target.write(chunk)
                     size += len(chunk)
         except BaseException:
             # On a full disk it would keep out whatever comes next.
-            self.remove(f".{name}.partial")
+            self.remove(partial)
             raise
-        self.system.mv(partial, f"{self.root}/{name}")
+        self.system.mv(f"{self.root}/{partial}", f"{self.root}/{name}")
         return size
 
     def open(self, name: str) -> Any:
@@ -43,14 +48,16 @@ class Blobs:
 
     def remove(self, name: str) -> None:
         """Delete a blob; one that is gone already is no error."""
-        if self.system.exists(f"{self.root}/{name}"):
+        with suppress(FileNotFoundError):
             self.system.rm_file(f"{self.root}/{name}")
 
     def names(self, before: datetime) -> Iterator[str]:
         """Yield the blobs, half written ones too, last written before a time."""
         for path in self.system.ls(self.root, detail=False):
-            written = self.system.modified(path)
-            if written.tzinfo is None:
-                written = written.replace(tzinfo=UTC)
-            if written < before:
-                yield path.rsplit("/", 1)[-1]
+            # Others write, move and remove meanwhile.
+            with suppress(FileNotFoundError):
+                written = self.system.modified(path)
+                if written.tzinfo is None:
+                    written = written.replace(tzinfo=UTC)
+                if written < before:
+                    yield path.rsplit("/", 1)[-1]

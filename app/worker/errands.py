@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,6 +25,8 @@ EMPTYING_EVERY_S = 60.0
 ANSWERS_EVERY_S = 60.0
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
+# A query names each, and a database takes no more than some ten thousand names.
+ORPHANS_AT_A_TIME = 1000
 
 
 def run_errands(settings: Settings) -> None:
@@ -67,13 +70,14 @@ class Errands:
 
     def remove_orphans(self) -> None:
         """Remove the uploads that a crash has left without a row."""
-        names = list(self.blobs.names(before=now() - ORPHAN_AGE))
-        with transaction(self.engine, None, is_read=True) as db:
-            named = datasets.named_blobs(db, names) | jobs.named_blobs(db, names)
-        for name in names:
-            if name not in named:
-                self.blobs.remove(name)
-                log("blob.removed", blob=name)
+        old = self.blobs.names(before=now() - ORPHAN_AGE)
+        while names := list(islice(old, ORPHANS_AT_A_TIME)):
+            with transaction(self.engine, None, is_read=True) as db:
+                named = datasets.named_blobs(db, names) | jobs.named_blobs(db, names)
+            for name in names:
+                if name not in named:
+                    self.blobs.remove(name)
+                    log("blob.removed", blob=name)
 
     def erase_old(self) -> None:
         """Erase the sessions that tenants keep no longer."""

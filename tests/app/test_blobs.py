@@ -1,6 +1,8 @@
 """Blobs: what is written whole or not at all."""
 
 import errno
+import io
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,47 @@ def test_a_blob_that_can_not_be_written_whole_leaves_nothing(tmp_path: Path) -> 
         Blobs(f"file://{tmp_path}").write("dat_1", stream)
 
     assert list(tmp_path.iterdir()) == []
+
+
+class SlowStream:
+    """Lets another attempt write its blob in the middle of this one."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self.blobs, self.parts = blobs, [b"cc", b"aaaabb"]
+
+    def read(self, size: int) -> bytes:
+        if len(self.parts) == 1:
+            self.blobs.write("job_1.csv", io.BytesIO(b"aaaabbcc"))
+            assert self.blobs.open("job_1.csv").read() == b"aaaabbcc"
+        del size
+        return self.parts.pop() if self.parts else b""
+
+
+def test_two_that_write_one_blob_leave_it_whole_at_every_moment(tmp_path: Path) -> None:
+    """A job that was taken over is written by its old attempt too, if that lives."""
+    blobs = Blobs(f"file://{tmp_path}")
+    slow: Any = SlowStream(blobs)
+
+    blobs.write("job_1.csv", slow)
+
+    assert blobs.open("job_1.csv").read() == b"aaaabbcc"
+    assert [one.name for one in tmp_path.iterdir()] == ["job_1.csv"]
+
+
+def test_a_blob_that_goes_meanwhile_is_no_error(tmp_path: Path) -> None:
+    """Every worker looks for orphans, and all of them at about the same time."""
+    blobs = Blobs(f"file://{tmp_path}")
+    for name in ("dat_1", "dat_2", "dat_3"):
+        blobs.write(name, io.BytesIO(b"a"))
+    names = blobs.names(before=datetime.now(UTC) + timedelta(days=1))
+    first = next(names)
+
+    for name in ("dat_1", "dat_2", "dat_3"):
+        blobs.remove(name)
+        blobs.remove(name)
+
+    assert first.startswith("dat_")
+    assert list(names) == []
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)

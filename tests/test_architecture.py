@@ -248,8 +248,7 @@ SHARED: dict[str, set[str]] = {
     "app.service": {"limits", "loaded", "queue"},
     "app.store": {
         *("blobs", "clock", "engine", "kinds", "rows", "service_tables", "tables"),
-        "tenancy",
-        "turns",
+        *("tenancy", "turns", "undoing"),
     },
 }
 

@@ -19,6 +19,7 @@ from app.records import StoredDataset
 from app.service import limits
 from app.store import datasets
 from app.store.blobs import Blobs
+from app.store.undoing import if_given_up
 
 get, page, named_blobs = datasets.get, datasets.page, datasets.named_blobs
 DEFAULT_NAME = "dataset"
@@ -68,6 +69,7 @@ def clean(name: str) -> str:
 
 
 def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDataset:
+    """Store a table: its blob is there at once, and gone if the rest is given up."""
     limits.check_table(db, upload.facts.n_rows, len(upload.facts.columns))
     limits.check_upload(db, upload.stream.seek(0, SEEK_END))
     dataset_id = datasets.make_id()
@@ -81,11 +83,8 @@ def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDat
         columns=upload.facts.columns,
         created_at=now,
     )
-    try:
-        datasets.insert(db, made)
-    except BaseException:
-        blobs.remove(made.blob)
-        raise
+    if_given_up(db, lambda: blobs.remove(made.blob))
+    datasets.insert(db, made)
     return made
 
 

@@ -16,6 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.records import Caller
 from app.store.tenancy import CALLER, TENANT_ID
 from app.store.turns import Turns
+from app.store.undoing import undo
 
 BUSY_TIMEOUT_S = 30.0
 # A server out of reach is told as such, not waited for by every request.
@@ -134,10 +135,11 @@ def transaction(
     with Session(engine, expire_on_commit=False, info=info) as db:
         try:
             yield db
-            db.commit()
         except BaseException:
             db.rollback()
+            undo(db)
             raise
+        db.commit()
 
 
 def empty_log(engine: sa.Engine) -> bool:

@@ -81,16 +81,23 @@ def test_a_blob_that_goes_meanwhile_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("rows", ["datasets", "trainings"])
 def test_a_blob_without_a_row_is_removed_at_once(
-    client: TestClient, engine: sa.Engine, settings: Settings, table: bytes
+    client: TestClient,
+    engine: sa.Engine,
+    settings: Settings,
+    table: bytes,
+    spec: dict[str, Any],
+    rows: str,
 ) -> None:
+    """Also where the table is stored and its training is not."""
     with engine.begin() as connection:
         connection.exec_driver_sql(
-            "CREATE TRIGGER no_room BEFORE INSERT ON datasets"
+            f"CREATE TRIGGER no_room BEFORE INSERT ON {rows}"
             " BEGIN SELECT RAISE(ABORT, 'no room'); END"
         )
 
-    sent = client.post("/datasets", **form(table))
+    sent = client.post("/train", **form(table, spec))
 
     assert sent.status_code == 500
     assert list((settings.home_dir / "uploads").iterdir()) == []

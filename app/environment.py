@@ -13,6 +13,7 @@ from pydantic_settings.exceptions import SettingsError
 from sqlalchemy.exc import ArgumentError
 
 from app.documents.shape import rule_of
+from app.hosts import host_of
 from app.settings import Settings
 from core.errors import Refusal, RefusedError, describe
 
@@ -29,6 +30,10 @@ TELEMETRY_ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
 )
 DATABASE = "must be a URL of postgresql:// or sqlite:///"
+HOSTS = "must be names or addresses without a port, such as api.example.org"
+# Never * or null: any page may be called so.
+ORIGINS = "must be as a browser sends them, such as https://app.example.org"
+ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/?#@\s*]+)")
 
 
 def read_settings() -> Settings:
@@ -43,7 +48,8 @@ def read_settings() -> Settings:
         field = PREFIX + (named[1].upper() if named else "")
         refusals.append(Refusal(field, 'must be JSON, such as ["one", "other"]'))
     else:
-        refusals += [*wrong_places(settings), *missing_telemetry(settings)]
+        refusals += [*wrong_places(settings), *wrong_callers(settings)]
+        refusals += missing_telemetry(settings)
     if refusals:
         raise RefusedError(refusals)
     return settings
@@ -86,6 +92,20 @@ def wrong_places(settings: Settings) -> Iterator[Refusal]:
         yield Refusal("ASKLESS_BLOBS", "must be a URL of a kind that fsspec knows")
     except ImportError as error:
         yield Refusal("ASKLESS_BLOBS", f"needs a package: {error}")
+
+
+def wrong_callers(settings: Settings) -> Iterator[Refusal]:
+    """Yield names that no request has, and origins that are no page's alone."""
+    for host in settings.hosts:
+        name = f"[{host}]" if ":" in host else host
+        if "*" in host or host_of(name) != host.lower():
+            yield Refusal("ASKLESS_HOSTS", HOSTS, repr(host))
+            break
+    for origin in settings.origins:
+        found = ORIGIN.fullmatch(origin)
+        if found is None or found[1] != found[1].lower() or not host_of(found[1]):
+            yield Refusal("ASKLESS_ORIGINS", ORIGINS, repr(origin))
+            break
 
 
 def missing_telemetry(settings: Settings) -> Iterator[Refusal]:

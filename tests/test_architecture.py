@@ -78,7 +78,7 @@ ARROWS = {
     "app.settings": LEAVES,
     "app.home": ("app.settings", "core.errors"),
     "app.environment": (
-        *("app.settings", "app.documents.shape"),
+        *("app.settings", "app.documents.shape", "app.hosts"),
         "core.errors",
     ),
     "app.memory": (),

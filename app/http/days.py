@@ -1,7 +1,7 @@
 """Days as parameters of addresses."""
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -21,3 +21,20 @@ def day(what: str) -> Any:
 
 
 Day = Annotated[date, BeforeValidator(read_day, json_schema_input_type=date)]
+
+
+def begin(one: date) -> datetime:
+    """Return the first moment of a day."""
+    return datetime.combine(one, time(), UTC)
+
+
+def end(one: date) -> datetime:
+    """Return the first moment after a day; of the calendar's last day, its last."""
+    if one == date.max:
+        return datetime.max.replace(tzinfo=UTC)
+    return begin(one) + timedelta(days=1)
+
+
+def days_before(one: date, n_days: int) -> date:
+    """Return the day so many days before another, or the calendar's first."""
+    return date.fromordinal(max(one.toordinal() - n_days, 1))

@@ -1,7 +1,6 @@
 """Routes of the ledger."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -11,7 +10,7 @@ from sqlalchemy import Engine as SqlEngine
 from app.documents.bodies import ledger as schemas
 from app.http.auth import Called
 from app.http.contract import problems
-from app.http.days import Day, day
+from app.http.days import Day, begin, day, end
 from app.http.deps import (
     AfterEntry,
     At,
@@ -52,12 +51,8 @@ async def get_meant(
 ) -> LedgerFilter:
     """Which entries are meant: those for which all of these hold."""
     first = None if since is None else begin(since)
-    end = None if until is None else begin(until) + timedelta(days=1)
-    return LedgerFilter(model, session, key, unit, first, end)
-
-
-def begin(one: date) -> datetime:
-    return datetime.combine(one, time(), UTC)
+    last = None if until is None else end(until)
+    return LedgerFilter(model, session, key, unit, first, last)
 
 
 Meant = Annotated[LedgerFilter, Depends(get_meant)]

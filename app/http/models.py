@@ -1,6 +1,5 @@
 """Routes of models."""
 
-from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -12,7 +11,7 @@ from app.documents.shape import Answer
 from app.documents.text import parse_json
 from app.errors import ConflictError
 from app.http.contract import problems
-from app.http.days import Day, day
+from app.http.days import Day, begin, day, days_before, end
 from app.http.deps import After, At, Db, Limit, Loaded, Now, ReadDb, require_json
 from app.http.retries import RetriedRoute
 from app.http.tags import IfMatch, IfNoneMatch, answer, read_tags, tag_of
@@ -163,8 +162,8 @@ def show_monitor(
     how many cases it rests, and has its interval of 95 %.
     """
     until = last or at.now.date()
-    since = first or until - timedelta(days=DAYS)
-    return monitor.monitor(db, loaded, id, monitor.Span(since, until, bucket), at)
+    span = monitor.Span(begin(first or days_before(until, DAYS)), end(until), bucket)
+    return monitor.monitor(db, loaded, id, span, at)
 
 
 @router.delete(

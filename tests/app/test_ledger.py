@@ -181,6 +181,22 @@ def test_a_day_that_is_none_is_refused_by_name(client: TestClient) -> None:
 
 
 @pytest.mark.usefixtures("books")
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+def test_days_at_the_ends_of_the_calendar_are_days(
+    client: TestClient, put: Put, day: str
+) -> None:
+    asked = {"from": day, "to": day}
+
+    entries = client.get("/ledger", params=asked)
+    monitors = [
+        client.get(f"/models/{put()}/monitor", params=params)
+        for params in (asked, {"to": day}, {"from": day})
+    ]
+
+    assert entries.json()["items"] == []
+    assert [one.status_code for one in monitors] == [200, 200, 200]
+
+
 def test_pages_follow_one_another(client: TestClient) -> None:
     found, after = [], None
     while True:

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,16 +22,15 @@ from core.model.figures import wilson_interval
 from core.session.figures import ScoredRows, estimate_mean, figures_at
 
 MOST_SESSIONS = 50_000
-MOST_BUCKETS = 400
 IN_VAIN = ("refused", "unavailable", "unknown")
 Monitored = tuple[PredictSession, StoredOutcome | None]
 
 
 class Span(NamedTuple):
-    """Days, both included, in parts of a size."""
+    """A time, in parts of a size: its first moment, and the first one after it."""
 
-    first: date
-    last: date
+    since: datetime
+    until: datetime
     bucket: bodies.BucketSize
 
     def start_of(self, at: datetime) -> date:
@@ -48,9 +47,7 @@ def monitor(
     """Return figures of all sessions that began within a span, and of each part."""
     head = models.get_head(db, model_id)
     ensemble = loaded.get(db, head.id).ensemble
-    since = datetime.combine(span.first, time(), UTC)
-    until = datetime.combine(span.last, time(), UTC) + timedelta(days=1)
-    found = outcomes.sessions_of(db, head.id, since, until, MOST_SESSIONS + 1)
+    found = outcomes.sessions_of(db, head.id, span.since, span.until, MOST_SESSIONS + 1)
     if len(found) > MOST_SESSIONS:
         rule = f"must leave at most {MOST_SESSIONS} sessions: ask for fewer days"
         raise RefusedError([Refusal("from", rule)])
@@ -62,7 +59,7 @@ def monitor(
         model=head.id,
         unit=ensemble.catalogue.cost_unit,
         bucket=span.bucket,
-        whole=sum_up(ensemble, span.first, rows),
+        whole=sum_up(ensemble, span.since.date(), rows),
         buckets=[sum_up(ensemble, start, its) for start, its in parts.items()],
     )
 

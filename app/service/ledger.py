@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -29,8 +30,9 @@ COLUMNS = {
     "amount": "amount",
     "unit": "unit",
 }
-# A spreadsheet takes what begins so for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# A spreadsheet takes a cell that begins so for a formula, with East Asian forms of the
+# signs too; where the comma is decimal, each semicolon begins a cell.
+FORMULA = re.compile("(^|;[ \"']*)(?=[=+\\-@\t\r\n\uff0b\uff0d\uff1d\uff20])")
 
 
 def of_session(db: Session, session_id: str) -> bodies.LedgerPage:
@@ -97,4 +99,4 @@ def cell(value: object, name: str) -> str:
         assert isinstance(value, int), "micro-units"
         return f"{value // MICROS_PER_UNIT}.{value % MICROS_PER_UNIT:06d}"
     text = value.isoformat() if isinstance(value, datetime) else str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return FORMULA.sub(r"\1'", text)

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from app.http.deps import get_now
 from app.records import DEFAULT_TENANT
+from app.service.ledger import cell
 from app.store.engine import create_engine, transaction
 from app.store.migrate import config, migrate
 from app.store.tables import ledger
@@ -240,6 +241,22 @@ def test_no_cell_of_a_file_is_a_formula(
 
     found = [row["feature"] for row in csv.DictReader(text.splitlines())]
     assert found == [f"'{name}" for name in reversed(names)]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("lost; again", "lost; again"),
+        ("a=1-2", "a=1-2"),
+        ("lost;=HYPERLINK(1)", "lost;'=HYPERLINK(1)"),
+        ('lost; "=1";@x', "lost; \"'=1\";'@x"),
+        ("\uff1d1", "'\uff1d1"),
+    ],
+)
+def test_no_part_of_a_cell_is_a_formula_where_semicolons_part_cells(
+    text: str, written: str
+) -> None:
+    assert cell(text, "reason") == written
 
 
 @pytest.fixture

@@ -160,18 +160,26 @@ ARROWS = {
         *LEAVES,
         "app.http",
         "app.service",
+        "app.store.transactions",
         "app.documents",
         "core.table.prices",
     ),
     "app.http.auth": (*LEAVES, "app.service", "app.store.engine"),
     "app.http.gate": ("app.http.errors", "app.hosts"),
-    "app.http.retries": (*LEAVES, "app.http", "app.service", "core.errors"),
+    "app.http.retries": (
+        *LEAVES,
+        "app.http",
+        "app.service",
+        "app.store.transactions",
+        "core.errors",
+    ),
     "app.http.deps": (
         *LEAVES,
         "app.documents.text",
         "app.http",
         "app.service",
         "app.store.engine",
+        "app.store.transactions",
     ),
     "app.http.errors": (
         *LEAVES,
@@ -199,6 +207,7 @@ ARROWS = {
         "app.settings",
         "app.service",
         "app.store.engine",
+        "app.store.transactions",
         "app.store.blobs",
         "core.warm",
         "core.errors",
@@ -248,7 +257,7 @@ SHARED: dict[str, set[str]] = {
     "app.service": {"limits", "loaded", "queue"},
     "app.store": {
         *("blobs", "clock", "engine", "kinds", "rows", "service_tables", "tables"),
-        *("tenancy", "turns", "undoing"),
+        *("tenancy", "transactions", "turns"),
     },
 }
 

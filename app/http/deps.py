@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Depends, HTTPException, Query, Request, Response
-from sqlalchemy.orm import Session
 
 from app.documents.text import distinct
 from app.http.auth import Called
@@ -18,6 +17,7 @@ from app.http.retries import HEADER, RESPONSE, Retry, find_retry
 from app.records import Caller, Moment
 from app.service.loaded import LoadedModels
 from app.store.engine import empty_log, transaction
+from app.store.transactions import Transaction
 
 # With as many again that change sessions, together below the pool of connections (24):
 # a request that has one waits for a thread, and must not find all threads waiting for
@@ -71,7 +71,7 @@ async def get_log_fields(request: Request) -> dict[str, object]:
     return fields
 
 
-async def get_db(request: Request, caller: Called) -> AsyncIterator[Session]:
+async def get_db(request: Request, caller: Called) -> AsyncIterator[Transaction]:
     engine = request.app.state.engine
     opened = transaction(engine, caller.tenant_id, caller=caller)
     retry = await find_retry(request)
@@ -84,7 +84,7 @@ async def get_db(request: Request, caller: Called) -> AsyncIterator[Session]:
         await in_a_thread(retry.keep, db, request.scope[RESPONSE])
 
 
-async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Session]:
+async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Transaction]:
     opened = reading(request.app.state.engine, caller.tenant_id)
     async with ended_in_a_thread(opened) as db:
         yield db
@@ -104,12 +104,12 @@ class Changer(NamedTuple):
     retry: Retry | None
 
     async def __call__(
-        self, change: Callable[[Session], Made], answer: Callable[[Made], Response]
+        self, change: Callable[[Transaction], Made], answer: Callable[[Made], Response]
     ) -> Response:
         return await to_thread.run_sync(self.work, change, answer, limiter=self.limiter)
 
     def work(
-        self, change: Callable[[Session], Made], answer: Callable[[Made], Response]
+        self, change: Callable[[Transaction], Made], answer: Callable[[Made], Response]
     ) -> Response:
         with transaction(self.engine, self.caller.tenant_id, caller=self.caller) as db:
             if self.retry is not None:
@@ -127,7 +127,9 @@ async def get_changer(request: Request, caller: Called) -> Changer:
 Changes = Annotated[Changer, Depends(get_changer)]
 
 
-async def get_erasing_db(request: Request, caller: Called) -> AsyncIterator[Session]:
+async def get_erasing_db(
+    request: Request, caller: Called
+) -> AsyncIterator[Transaction]:
     """Open a transaction after which the database's log has nothing of before."""
     engine = request.app.state.engine
     opened = transaction(engine, caller.tenant_id, caller=caller)
@@ -139,7 +141,7 @@ async def get_erasing_db(request: Request, caller: Called) -> AsyncIterator[Sess
 
 def reading(
     engine: sa.Engine, tenant_id: str | None
-) -> AbstractContextManager[Session]:
+) -> AbstractContextManager[Transaction]:
     return transaction(engine, tenant_id, is_read=True)
 
 
@@ -166,8 +168,8 @@ async def in_a_thread(act: Callable[..., object], *what: object) -> None:
 
 @asynccontextmanager
 async def ended_in_a_thread(
-    opened: AbstractContextManager[Session],
-) -> AsyncIterator[Session]:
+    opened: AbstractContextManager[Transaction],
+) -> AsyncIterator[Transaction]:
     """Open a transaction, which waits for nothing, and end it in a thread.
 
     A thread of its own kind: to wait for one of those that routes hold, while they wait
@@ -186,12 +188,14 @@ async def ended_in_a_thread(
 
 
 # Scope "function": the commit precedes the response.
-Db = Annotated[Session, Depends(get_db, scope="function", max_concurrency=MAX_WRITERS)]
+Db = Annotated[
+    Transaction, Depends(get_db, scope="function", max_concurrency=MAX_WRITERS)
+]
 ErasingDb = Annotated[
-    Session, Depends(get_erasing_db, scope="function", max_concurrency=1)
+    Transaction, Depends(get_erasing_db, scope="function", max_concurrency=1)
 ]
 ReadDb = Annotated[
-    Session, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
+    Transaction, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
 ]
 # First among a route's dependencies.
 ReplaysEarly = Depends(replay_early)

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import Header, Request
 from fastapi.sse import ServerSentEvent
-from sqlalchemy.orm import Session
 
 from app.documents.bodies.trainings import TrainingEvent
 from app.errors import NothingToComeError
@@ -15,6 +14,7 @@ from app.http.deps import Engine, reading
 from app.http.watch import Events, Watch
 from app.records import FINAL_STATES, StoredTraining
 from app.service import trainings
+from app.store.transactions import Transaction
 
 RETRY_MS = 1000
 ENDED: dict[int | str, dict[str, Any]] = {
@@ -23,7 +23,7 @@ ENDED: dict[int | str, dict[str, Any]] = {
 LastEvent = Annotated[int, Header(ge=0, description="Go on after this event.")]
 
 
-def unfinished(get: Callable[[Session, str], StoredTraining]) -> Callable[..., str]:
+def unfinished(get: Callable[[Transaction, str], StoredTraining]) -> Callable[..., str]:
     """Return what answers 404 or 204 before a stream begins.
 
     It keeps no connection while the stream lasts. 204 tells a browser that resumes not

@@ -14,7 +14,6 @@ from fastapi import (
 )
 from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from sqlalchemy.orm import Session
 
 from app.documents.bodies import jobs as schemas
 from app.documents.text import parse_json
@@ -34,6 +33,7 @@ from app.http.orders import (
 from app.http.retries import RetriedRoute
 from app.records import JobKind
 from app.service import jobs as service
+from app.store.transactions import Transaction
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
 CHUNK = 1 << 20
@@ -73,7 +73,7 @@ Form = Annotated[
 class StartedJob(NamedTuple):
     """What every route that starts a job does in its transaction."""
 
-    db: Session
+    db: Transaction
     blobs: Any
     now: datetime
     response: Response

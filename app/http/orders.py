@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import IO, Annotated, Any, Generic, TypeVar
 
 from fastapi import Depends, HTTPException, Request
-from sqlalchemy.orm import Session
 from starlette.datastructures import UploadFile
 
 from app.http import forms
@@ -15,6 +14,7 @@ from app.http.auth import Called
 from app.http.deps import Reader, reading
 from app.http.turns import in_turn
 from app.service import datasets
+from app.store.transactions import Transaction
 
 JSON = "application/json"
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class Prepared(Generic[T]):
     upload: datasets.Upload | None
     dataset_id: str | None
 
-    def store(self, db: Session, blobs: Any, now: datetime) -> str:
+    def store(self, db: Transaction, blobs: Any, now: datetime) -> str:
         """Store an upload; return the id of the table's dataset."""
         if self.upload is not None:
             return datasets.store(db, blobs, self.upload, now).id
@@ -96,7 +96,7 @@ class OrderDesk:
     reader: Any
     tenant_id: str
 
-    def open(self) -> AbstractContextManager[Session]:
+    def open(self) -> AbstractContextManager[Transaction]:
         return reading(self.request.app.state.engine, self.tenant_id)
 
     async def read(

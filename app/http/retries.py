@@ -14,12 +14,12 @@ from typing import Any
 from anyio import to_thread
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from sqlalchemy.orm import Session
 from starlette.datastructures import FormData
 
 from app.http.forms import FORM, media_type, parse_form
 from app.records import StoredAnswer
 from app.service import retries as service
+from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 
 HEADER = "Idempotency-Key"
@@ -41,22 +41,22 @@ class Retry:
     key: str
     digest: str
 
-    def claim(self, db: Session) -> None:
+    def claim(self, db: Transaction) -> None:
         """Begin to answer; raises what ends the request where there is an answer."""
         service.claim(db, self.key, self.digest)
 
-    def look(self, db: Session) -> None:
+    def look(self, db: Transaction) -> None:
         """Raise what `claim` does of an answer that is there, without a claim."""
         service.look(db, self.key, self.digest)
 
-    def answer(self, db: Session, act: Callable[[], Response]) -> Response:
+    def answer(self, db: Transaction, act: Callable[[], Response]) -> Response:
         """Claim the key, act, and store the answer."""
         self.claim(db)
         response = act()
         self.keep(db, response)
         return response
 
-    def keep(self, db: Session, response: Response) -> None:
+    def keep(self, db: Transaction, response: Response) -> None:
         """Store the answer with what it did."""
         headers = response.headers
         answer = StoredAnswer(

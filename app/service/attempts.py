@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from app.checking import check_columns
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
@@ -19,6 +17,7 @@ from app.records import StoredTraining
 from app.service.queue import hold
 from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
+from app.store.transactions import Transaction
 from core.pipeline.progress import Training
 from core.pipeline.train import train
 from core.table.check import CheckedTable
@@ -69,7 +68,7 @@ class Run:
                 return TrainedStep(self.part, added, self.share, None)
 
 
-def find_blob(db: Session, training: StoredTraining) -> str:
+def find_blob(db: Transaction, training: StoredTraining) -> str:
     """Return the blob of a training's dataset; BlobGoneError if that was deleted."""
     dataset = datasets.find(db, training.dataset_id or "")
     if dataset is None:
@@ -89,7 +88,7 @@ def read_work(
     return check_columns(table, read_spec(training.spec))
 
 
-def resume(db: Session, training: StoredTraining, checked: CheckedTable) -> Run:
+def resume(db: Transaction, training: StoredTraining, checked: CheckedTable) -> Run:
     """Go on after the rounds that earlier attempts have left."""
     dataset = checked.dataset
     n_outputs = count_outputs(len(dataset.classes), dataset.is_multilabel)
@@ -102,7 +101,7 @@ def resume(db: Session, training: StoredTraining, checked: CheckedTable) -> Run:
 
 
 def advance(
-    db: Session, claimed: StoredTraining, step: TrainedStep, now: datetime
+    db: Transaction, claimed: StoredTraining, step: TrainedStep, now: datetime
 ) -> bool:
     """Store a step's rounds, if any; False where the training is cancelled by now."""
     if hold(db, claimed, now) is None:
@@ -120,7 +119,9 @@ def advance(
     return True
 
 
-def save(db: Session, claimed: StoredTraining, document: str, now: datetime) -> bool:
+def save(
+    db: Transaction, claimed: StoredTraining, document: str, now: datetime
+) -> bool:
     """Store the model, once; False where the training is cancelled by now."""
     found = hold(db, claimed, now, is_ended_too=True)
     if found is not None and found.state == "running":

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy.orm import Session
-
 from app.batch.budgets import largest_budget
 from app.batch.measuring import (
     check_labelled,
@@ -28,6 +26,7 @@ from app.service.loaded import parse_model
 from app.service.queue import hold
 from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
+from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.session.early import evaluate_early
@@ -94,7 +93,7 @@ def blob_name(job_id: str, form: str) -> str:
     return f"{job_id}.{form}"
 
 
-def find_source(db: Session, job: StoredTraining) -> JobSource:
+def find_source(db: Transaction, job: StoredTraining) -> JobSource:
     """Return what a job works on; BlobGoneError or RefusedError where it is gone."""
     dataset = datasets.find(db, job.dataset_id or "")
     if dataset is None:
@@ -157,7 +156,9 @@ WORK: dict[str, Callable[[Model, Any, dict[str, Any]], Computing]] = {
 }
 
 
-def advance(db: Session, claimed: StoredTraining, step: JobStep, now: datetime) -> bool:
+def advance(
+    db: Transaction, claimed: StoredTraining, step: JobStep, now: datetime
+) -> bool:
     """Write how much is done; False where the job is cancelled by now."""
     if hold(db, claimed, now) is None:
         return False
@@ -168,7 +169,9 @@ def advance(db: Session, claimed: StoredTraining, step: JobStep, now: datetime) 
     return True
 
 
-def save(db: Session, claimed: StoredTraining, step: JobStep, now: datetime) -> bool:
+def save(
+    db: Transaction, claimed: StoredTraining, step: JobStep, now: datetime
+) -> bool:
     """Write that there is a result; False where the job is cancelled by now."""
     found = hold(db, claimed, now, is_ended_too=True)
     if found is not None and found.state == "running":

@@ -9,8 +9,6 @@ from datetime import datetime
 from io import SEEK_END
 from typing import IO
 
-from sqlalchemy.orm import Session
-
 from app.apart import Wanted, is_always_wanted
 from app.documents.fields import MAX_NAME
 from app.errors import BlobGoneError, ConflictError
@@ -19,7 +17,7 @@ from app.records import StoredDataset
 from app.service import limits
 from app.store import datasets
 from app.store.blobs import Blobs
-from app.store.undoing import if_given_up
+from app.store.transactions import Transaction
 
 get, page, named_blobs = datasets.get, datasets.page, datasets.named_blobs
 DEFAULT_NAME = "dataset"
@@ -48,7 +46,7 @@ def make_upload(name: str | None, stream: IO[bytes], facts: TableFacts) -> Uploa
     return Upload(clean(name or ""), stream, facts)
 
 
-def open_blob(db: Session, blobs: Blobs, dataset_id: str) -> IO[bytes]:
+def open_blob(db: Transaction, blobs: Blobs, dataset_id: str) -> IO[bytes]:
     """Open a dataset's bytes; afterwards no transaction is open."""
     blob = datasets.get(db, dataset_id).blob
     # On SQLite the one that found it would keep every writer waiting for the parser.
@@ -68,7 +66,9 @@ def clean(name: str) -> str:
     return shown or DEFAULT_NAME
 
 
-def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDataset:
+def store(
+    db: Transaction, blobs: Blobs, upload: Upload, now: datetime
+) -> StoredDataset:
     """Store a table: its blob is there at once, and gone if the rest is given up."""
     limits.check_table(db, upload.facts.n_rows, len(upload.facts.columns))
     limits.check_upload(db, upload.stream.seek(0, SEEK_END))
@@ -83,12 +83,12 @@ def store(db: Session, blobs: Blobs, upload: Upload, now: datetime) -> StoredDat
         columns=upload.facts.columns,
         created_at=now,
     )
-    if_given_up(db, lambda: blobs.remove(made.blob))
+    db.if_given_up(lambda: blobs.remove(made.blob))
     datasets.insert(db, made)
     return made
 
 
-def delete(db: Session, dataset_id: str) -> StoredDataset:
+def delete(db: Transaction, dataset_id: str) -> StoredDataset:
     """Delete a row that no training in progress uses.
 
     Its blob is for the caller to remove, once this is committed.

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import IO, Any
 
-from sqlalchemy.orm import Session
-
 from app.apart import Wanted, is_always_wanted, run_apart
 from app.batch.checking import CheckedOrder, check_file
 from app.documents.bodies import jobs as bodies
@@ -21,6 +19,7 @@ from app.service.loaded import LoadedModels
 from app.service.queue import stand
 from app.store import datasets, models, trainings
 from app.store.trainings import JOBS
+from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 
@@ -37,7 +36,7 @@ class JobOrder:
     warnings: tuple[str, ...] = ()
 
 
-def find_model(db: Session, loaded: LoadedModels, model_id: str) -> Model:
+def find_model(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
     """Return a model that is not deleted."""
     head = models.get_head(db, model_id)
     loaded.load(db, head.id)
@@ -59,13 +58,13 @@ def check(
     return replace(order, warnings=found.warnings), found.facts
 
 
-def show(db: Session, job_id: str, now: datetime) -> bodies.ShownJob:
+def show(db: Transaction, job_id: str, now: datetime) -> bodies.ShownJob:
     found = get(db, job_id)
     return bodies.ShownJob.of(found, **stand(db, found, now))
 
 
 def start(
-    db: Session, order: JobOrder, dataset_id: str, now: datetime
+    db: Transaction, order: JobOrder, dataset_id: str, now: datetime
 ) -> StoredTraining:
     """Store a job, which a worker then takes."""
     limits.check_training(db)
@@ -86,7 +85,7 @@ def start(
     return made
 
 
-def cancel(db: Session, job_id: str, now: datetime) -> StoredTraining:
+def cancel(db: Transaction, job_id: str, now: datetime) -> StoredTraining:
     """Cancel at once what waits; ask the worker to stop what runs."""
     found = JOBS.get_locked(db, job_id)
     if found.state in FINAL_STATES:
@@ -95,7 +94,7 @@ def cancel(db: Session, job_id: str, now: datetime) -> StoredTraining:
     return get(db, job_id)
 
 
-def delete(db: Session, job_id: str) -> list[str]:
+def delete(db: Transaction, job_id: str) -> list[str]:
     """Delete a job that has ended; return its blobs, for the caller to remove.
 
     They are removed once this is committed.
@@ -108,7 +107,7 @@ def delete(db: Session, job_id: str) -> list[str]:
     return [f"{job_id}.{one}" for one in (found.result or {}).get("formats", [])]
 
 
-def find_result(db: Session, job_id: str, form: str | None) -> tuple[str, str]:
+def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, str]:
     """Return the blob of a result and its format, the usual one where none is named."""
     found = get(db, job_id)
     if found.result is None:
@@ -121,7 +120,7 @@ def find_result(db: Session, job_id: str, form: str | None) -> tuple[str, str]:
     return f"{job_id}.{chosen}", chosen
 
 
-def named_blobs(db: Session, names: list[str]) -> set[str]:
+def named_blobs(db: Transaction, names: list[str]) -> set[str]:
     """Return those of some blobs that are results of jobs, of whatever tenant."""
     ids = {name.partition(".")[0] for name in names}
     found = trainings.finished_jobs(db, ids)

@@ -8,12 +8,11 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import NamedTuple
 
-from sqlalchemy.orm import Session
-
 from app.errors import ForbiddenError, UnknownKeyError
 from app.records import Caller, Limits, StoredKey
 from app.store import keys
 from app.store.rows import ID_PREFIXES
+from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 
 page, get, find, find_tenant = keys.page, keys.get, keys.find, keys.find_tenant
@@ -43,7 +42,7 @@ class MadeKey(NamedTuple):
     token: str
 
 
-def create(db: Session, wish: Wish, now: datetime) -> MadeKey:
+def create(db: Transaction, wish: Wish, now: datetime) -> MadeKey:
     """Make a key of the transaction's tenant.
 
     Raises RefusedError for what a key can't be like.
@@ -83,7 +82,9 @@ def refuse(wish: Wish, now: datetime) -> list[Refusal]:
     return found
 
 
-def create_within(db: Session, caller: Caller, wish: Wish, now: datetime) -> MadeKey:
+def create_within(
+    db: Transaction, caller: Caller, wish: Wish, now: datetime
+) -> MadeKey:
     """Make a key that can do no more than its maker; ForbiddenError for one that can.
 
     Its limits and its end are the maker's, or lower and sooner ones.
@@ -114,7 +115,7 @@ def narrow(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
     return replace(wish, limits=limits, expires_at=min(ends, default=None))
 
 
-def create_for(db: Session, tenant: str, now: datetime) -> str:
+def create_for(db: Transaction, tenant: str, now: datetime) -> str:
     """Return the id of the tenant of a name, made if there is none."""
     found = keys.find_tenant(db, tenant)
     if found is None:
@@ -123,7 +124,7 @@ def create_for(db: Session, tenant: str, now: datetime) -> str:
     return found
 
 
-def revoke(db: Session, key_id: str, now: datetime) -> StoredKey:
+def revoke(db: Transaction, key_id: str, now: datetime) -> StoredKey:
     """End a key's validity; a second time changes nothing."""
     found = keys.get_locked(db, key_id)
     if found.revoked_at is None:
@@ -131,12 +132,12 @@ def revoke(db: Session, key_id: str, now: datetime) -> StoredKey:
     return keys.get(db, key_id)
 
 
-def bootstrap(db: Session, now: datetime) -> MadeKey | None:
+def bootstrap(db: Transaction, now: datetime) -> MadeKey | None:
     """Make the first key, once in the life of a database that has none."""
     return create(db, Wish("bootstrap"), now) if keys.begin(db) else None
 
 
-def identify(db: Session, token: str) -> StoredKey:
+def identify(db: Transaction, token: str) -> StoredKey:
     """Find the key that a token is; UnknownKeyError where it is none."""
     mark, _, rest = token.partition("_")
     number, _, secret = rest.partition("_")
@@ -167,7 +168,7 @@ def validity(key: StoredKey, now: datetime) -> str:
     return f"{word} {key.expires_at:%Y-%m-%d}"
 
 
-def note_use(db: Session, key_id: str, now: datetime) -> None:
+def note_use(db: Transaction, key_id: str, now: datetime) -> None:
     keys.touch(db, key_id, now)
 
 

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy.orm import Session
-
 from app.documents.bodies import ledger as bodies
 from app.errors import NoPageError, NotFoundError
 from app.records import LedgerEntry, LedgerFilter, Page
 from app.store import ledger, sessions
+from app.store.transactions import Transaction
 from core.table.prices import MICROS_PER_UNIT
 
 # The columns of a CSV file, by what an entry calls them.
@@ -35,7 +34,7 @@ COLUMNS = {
 FORMULA = re.compile("(^|;[ \"']*)(?=[=+\\-@\t\r\n\uff0b\uff0d\uff1d\uff20])")
 
 
-def of_session(db: Session, session_id: str) -> bodies.LedgerPage:
+def of_session(db: Transaction, session_id: str) -> bodies.LedgerPage:
     """Return every entry of a session, oldest first."""
     sessions.get(db, session_id)
     items = ledger.of_session(db, session_id)
@@ -44,7 +43,7 @@ def of_session(db: Session, session_id: str) -> bodies.LedgerPage:
 
 
 def page(
-    db: Session, limit: int, after: str | None, meant: LedgerFilter
+    db: Transaction, limit: int, after: str | None, meant: LedgerFilter
 ) -> bodies.LedgerPage:
     """Return some of the entries that are meant, newest first, and what all come to."""
     found = entries(db, limit, after, meant)
@@ -52,7 +51,7 @@ def page(
 
 
 def entries(
-    db: Session, limit: int, after: str | None, meant: LedgerFilter
+    db: Transaction, limit: int, after: str | None, meant: LedgerFilter
 ) -> Page[LedgerEntry]:
     """Return some of the entries that are meant, newest first."""
     return ledger.page(db, limit, None if after is None else number(after), meant)

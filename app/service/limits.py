@@ -6,22 +6,19 @@ Two requests at once may pass a limit together by one of each.
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from app.documents.spec import read_spec
 from app.errors import LimitError
 from app.records import Limits
 from app.store import usage
-from app.store.tenancy import caller_of
+from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 
 
-def limits_of(db: Session) -> Limits:
-    caller = caller_of(db)
-    return Limits() if caller is None else caller.limits
+def limits_of(db: Transaction) -> Limits:
+    return Limits() if db.caller is None else db.caller.limits
 
 
-def check_table(db: Session, n_rows: int, n_columns: int) -> None:
+def check_table(db: Transaction, n_rows: int, n_columns: int) -> None:
     """Refuse a table of more rows or columns than the key may send."""
     limits = limits_of(db)
     refusals = [
@@ -36,7 +33,7 @@ def check_table(db: Session, n_rows: int, n_columns: int) -> None:
         raise RefusedError(refusals)
 
 
-def check_spec(db: Session, spec: Mapping[str, Any]) -> None:
+def check_spec(db: Transaction, spec: Mapping[str, Any]) -> None:
     """Refuse a spec of more rounds than the key may ask for.
 
     By default too: a spec need not name them, and `auto` tries up to a number of ours.
@@ -47,21 +44,21 @@ def check_spec(db: Session, spec: Mapping[str, Any]) -> None:
         raise RefusedError([Refusal("params.rounds", rule)])
 
 
-def check_upload(db: Session, n_bytes: int) -> None:
+def check_upload(db: Transaction, n_bytes: int) -> None:
     """Refuse a dataset that would make a key's datasets too large together."""
     most = limits_of(db).dataset_bytes
     if most is not None and usage.dataset_bytes(db) + n_bytes > most:
         raise LimitError("dataset_bytes", most)
 
 
-def check_training(db: Session) -> None:
+def check_training(db: Transaction) -> None:
     """Refuse a training more than a key may have in progress."""
     most = limits_of(db).trainings
     if most is not None and usage.count_trainings(db) >= most:
         raise LimitError("trainings", most)
 
 
-def check_session(db: Session) -> None:
+def check_session(db: Transaction) -> None:
     """Refuse a session more than a key may have open or waiting."""
     most = limits_of(db).sessions
     if most is not None and usage.has_sessions(db, most):

@@ -5,13 +5,12 @@ from collections import OrderedDict
 from dataclasses import replace
 from threading import Lock
 
-from sqlalchemy.orm import Session
-
 from app.documents.model import model_from_json
 from app.documents.prices import parse_prices
 from app.documents.state import Texts, parse_state
 from app.records import PredictSession
 from app.store import models, price_lists
+from app.store.transactions import Transaction
 from core.model.model import Model
 from core.session.state import State
 from core.table.catalogue import Catalogue
@@ -73,7 +72,7 @@ class LoadedModels:
         self.models: OrderedDict[Key, Model] = OrderedDict()
 
     def get(
-        self, db: Session, model_id: str, price_list_id: str | None = None
+        self, db: Transaction, model_id: str, price_list_id: str | None = None
     ) -> Model:
         """Return a model, parsed; a deleted one too, for the sessions it has."""
         key = (model_id, price_list_id)
@@ -90,7 +89,7 @@ class LoadedModels:
         ensemble = own.ensemble.at_prices(prices, "prices")
         return self.keep(key, replace(own, ensemble=ensemble))
 
-    def load(self, db: Session, model_id: str) -> bool:
+    def load(self, db: Transaction, model_id: str) -> bool:
         """Parse a model unless it is here already; False where it is.
 
         Ends the caller's transaction before it parses, which on SQLite would keep

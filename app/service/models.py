@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-from sqlalchemy.orm import Session
-
 from app.documents.bodies import models as bodies
 from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
 from app.documents.files import model_text, read_model
@@ -11,6 +9,7 @@ from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
 from app.store import models, price_lists, sessions, trainings
+from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.session import machine
@@ -31,7 +30,7 @@ export = models.get
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 
 
-def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
+def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
     head = models.get_head(db, model_id)
     model = loaded.get(db, head.id)
     ensemble, catalogue = model.ensemble, model.ensemble.catalogue
@@ -56,12 +55,12 @@ def get(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Model:
     )
 
 
-def find(db: Session, loaded: LoadedModels, model_id: str) -> Model:
+def find(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
     """Return a model that is not deleted."""
     return loaded.get(db, models.get_head(db, model_id).id)
 
 
-def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
+def curve(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Curve:
     """Return the curve; a model that was trained without validation has none."""
     model = find(db, loaded, model_id)
     if model.curve is None:
@@ -70,7 +69,7 @@ def curve(db: Session, loaded: LoadedModels, model_id: str) -> bodies.Curve:
 
 
 def plan(
-    db: Session, loaded: LoadedModels, model_id: str, budget: int | None
+    db: Transaction, loaded: LoadedModels, model_id: str, budget: int | None
 ) -> bodies.Plan:
     """Return what a session buys on paper at a budget in micro-units."""
     ensemble = find(db, loaded, model_id).ensemble
@@ -106,7 +105,7 @@ def plan(
 
 
 def import_model(
-    db: Session, raw: object, now: datetime, *, as_version: bool
+    db: Transaction, raw: object, now: datetime, *, as_version: bool
 ) -> ModelHead:
     """Store a MODEL.json; where its name is taken only `as_version`, the next one."""
     model = read_model(raw)
@@ -121,27 +120,27 @@ def import_model(
     return models.insert(db, model.name, text, now)
 
 
-def seed(db: Session, model: Model, now: datetime) -> None:
+def seed(db: Transaction, model: Model, now: datetime) -> None:
     """Store a model unless there is one of its name."""
     if models.named(db, model.name) is None:
         models.insert(db, model.name, model_text(model), now)
 
 
-def crown(db: Session, model_id: str) -> ModelHead:
+def crown(db: Transaction, model_id: str) -> ModelHead:
     """Make a model the champion: what its name means without a version."""
     head = get_named(db, model_id)
     models.crown(db, head.name, model_id)
     return models.get_head(db, model_id)
 
 
-def dethrone(db: Session, model_id: str) -> None:
+def dethrone(db: Transaction, model_id: str) -> None:
     """Have a name mean its newest version again; no champion stays none."""
     head = get_named(db, model_id)
     if head.is_champion:
         models.crown(db, head.name, None)
 
 
-def get_named(db: Session, model_id: str) -> ModelHead:
+def get_named(db: Transaction, model_id: str) -> ModelHead:
     """Return a model that its name can mean, with the name locked."""
     name = models.get_head(db, model_id).name
     models.lock_name(db, name)
@@ -152,7 +151,7 @@ def get_named(db: Session, model_id: str) -> ModelHead:
     return head
 
 
-def delete(db: Session, model_id: str, at: Moment) -> None:
+def delete(db: Transaction, model_id: str, at: Moment) -> None:
     """Delete a model and what it is at other prices, unless a session may still ask it.
 
     Where it is itself what another model is at the prices of a list, the list may get

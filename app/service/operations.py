@@ -8,11 +8,11 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from app.records import Moment
 from app.store import load, workers
 from app.store import migrate as migrations
+from app.store.transactions import Transaction
 
 migrate = migrations.migrate
 beat, leave = workers.beat, workers.leave
@@ -71,11 +71,11 @@ def has_space(folder: Path, least: int) -> bool:
         return False
 
 
-def count_workers(db: Session, timeout_s: float) -> int:
+def count_workers(db: Transaction, timeout_s: float) -> int:
     return workers.count_alive(db, timeout_s)
 
 
-def find_load(db: Session, timeout_s: float, at: Moment) -> Load:
+def find_load(db: Transaction, timeout_s: float, at: Moment) -> Load:
     queued, since, running = load.count_trainings(db)
     age_s = 0.0 if since is None else (at.now - since).total_seconds()
     return Load(

@@ -7,12 +7,11 @@ it is told by `SupersededError`.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from app.errors import SupersededError
 from app.problems import problem_document
 from app.records import StoredTraining
 from app.store import trainings
+from app.store.transactions import Transaction
 from core.errors import RefusedError
 
 beat, is_overdue = trainings.beat, trainings.is_overdue
@@ -25,7 +24,7 @@ LEAST_SHARE = 0.02
 Problem = dict[str, Any]
 
 
-def claim(db: Session, holder: str, now: datetime) -> StoredTraining | None:
+def claim(db: Transaction, holder: str, now: datetime) -> StoredTraining | None:
     """Begin the next attempt at the oldest training in the queue, if there is one."""
     claimed = trainings.claim(db, holder)
     if claimed is not None:
@@ -34,7 +33,9 @@ def claim(db: Session, holder: str, now: datetime) -> StoredTraining | None:
     return claimed
 
 
-def stand(db: Session, training: StoredTraining, now: datetime) -> dict[str, object]:
+def stand(
+    db: Transaction, training: StoredTraining, now: datetime
+) -> dict[str, object]:
     """Return the place of one that waits, and when one that runs may end.
 
     The rest is thought to take its time at the pace of what is done.
@@ -48,14 +49,16 @@ def stand(db: Session, training: StoredTraining, now: datetime) -> dict[str, obj
     return {"place": place, "expected_end": end}
 
 
-def fail(db: Session, claimed: StoredTraining, problem: Problem, now: datetime) -> None:
+def fail(
+    db: Transaction, claimed: StoredTraining, problem: Problem, now: datetime
+) -> None:
     """End an attempt's training with the reason why there is no model."""
     found = hold(db, claimed, now)
     if found is not None:
         trainings.end(db, found, "failed", now, error=problem)
 
 
-def release(db: Session, claimed: StoredTraining, now: datetime) -> None:
+def release(db: Transaction, claimed: StoredTraining, now: datetime) -> None:
     """Hand a training back, so that another worker goes on with it."""
     found = hold(db, claimed, now)
     if found is not None:
@@ -63,7 +66,7 @@ def release(db: Session, claimed: StoredTraining, now: datetime) -> None:
 
 
 def lose(
-    db: Session, claimed: StoredTraining, max_attempts: int, now: datetime
+    db: Transaction, claimed: StoredTraining, max_attempts: int, now: datetime
 ) -> None:
     """Put a training back whose process has died."""
     found = hold(db, claimed, now)
@@ -72,7 +75,11 @@ def lose(
 
 
 def hold(
-    db: Session, claimed: StoredTraining, now: datetime, *, is_ended_too: bool = False
+    db: Transaction,
+    claimed: StoredTraining,
+    now: datetime,
+    *,
+    is_ended_too: bool = False,
 ) -> StoredTraining | None:
     """Lock a training as it stands now; it must still be at the attempt claimed.
 
@@ -89,7 +96,7 @@ def hold(
 
 
 def sweep(
-    db: Session, timeout_s: float, max_attempts: int, now: datetime
+    db: Transaction, timeout_s: float, max_attempts: int, now: datetime
 ) -> list[tuple[str, str]]:
     """Take a tenant's trainings from silent workers; return each with its state."""
     silent = trainings.lock_silent(db, timeout_s)
@@ -97,7 +104,7 @@ def sweep(
 
 
 def give_up(
-    db: Session, training: StoredTraining, max_attempts: int, now: datetime
+    db: Transaction, training: StoredTraining, max_attempts: int, now: datetime
 ) -> str:
     """Take a locked training from a lost worker; return its new state."""
     if training.state == "cancelling":

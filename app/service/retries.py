@@ -4,17 +4,16 @@ An answer is stored in the transaction that made it. So a request that failed le
 none, and may be tried again.
 """
 
-from sqlalchemy.orm import Session
-
 from app.errors import ConflictError, InProgressError, ReplayedError
 from app.records import StoredAnswer
 from app.store import retries
+from app.store.transactions import Transaction
 
 MISMATCH = "The Idempotency-Key was sent before, with another request."
 forget_before = retries.remove_before
 
 
-def claim(db: Session, key: str, digest: str) -> None:
+def claim(db: Transaction, key: str, digest: str) -> None:
     """Begin to answer a request, unless that is done, or being done.
 
     Raises ReplayedError with the answer, InProgressError, or ConflictError where the
@@ -25,7 +24,7 @@ def claim(db: Session, key: str, digest: str) -> None:
     look(db, key, digest)
 
 
-def look(db: Session, key: str, digest: str) -> None:
+def look(db: Transaction, key: str, digest: str) -> None:
     """Raise what `claim` does of a request that was answered; only reads."""
     found = retries.find(db, key)
     if found is None:
@@ -35,7 +34,7 @@ def look(db: Session, key: str, digest: str) -> None:
     raise ReplayedError(found)
 
 
-def keep(db: Session, answer: StoredAnswer) -> None:
+def keep(db: Transaction, answer: StoredAnswer) -> None:
     """Store an answer with what it did.
 
     Who ends a transaction to parse a model loses the claim. If another one has answered

@@ -9,8 +9,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import IO, Any
 
-from sqlalchemy.orm import Session
-
 from app.apart import Wanted, is_always_wanted
 from app.documents.bodies import trainings as bodies
 from app.documents.bodies.problems import BrokenRule
@@ -21,6 +19,7 @@ from app.records import FINAL_STATES, StoredTraining
 from app.service import limits
 from app.service.queue import stand
 from app.store import datasets, trainings
+from app.store.transactions import Transaction
 from core.errors import RefusedError
 
 get, page, events = trainings.get, trainings.page, trainings.events
@@ -68,7 +67,7 @@ def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verd
         return bodies.Verdict(valid=False, errors=errors)
 
 
-def show(db: Session, training_id: str, now: datetime) -> bodies.TrainingWithSpec:
+def show(db: Transaction, training_id: str, now: datetime) -> bodies.TrainingWithSpec:
     found = get(db, training_id)
     return bodies.TrainingWithSpec.of(found, **stand(db, found, now))
 
@@ -87,7 +86,9 @@ def to_plain(key: str, value: Any) -> Any:
     return value
 
 
-def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTraining:
+def start(
+    db: Transaction, order: Order, dataset_id: str, now: datetime
+) -> StoredTraining:
     """Store a training, which a worker then takes."""
     limits.check_spec(db, order.spec)
     limits.check_training(db)
@@ -104,7 +105,7 @@ def start(db: Session, order: Order, dataset_id: str, now: datetime) -> StoredTr
     return made
 
 
-def cancel(db: Session, training_id: str, now: datetime) -> StoredTraining:
+def cancel(db: Transaction, training_id: str, now: datetime) -> StoredTraining:
     """Cancel at once what waits; ask the worker to stop what runs."""
     found = trainings.TRAININGS.get_locked(db, training_id)
     if found.state in FINAL_STATES:

@@ -3,14 +3,14 @@
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.store.kinds import UtcDateTime
+from app.store.transactions import Transaction
 
 
-def clock(db: Session, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
+def clock(db: Transaction, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
     """Return the database's time, or a time before it."""
-    if db.get_bind().dialect.name == "postgresql":
+    if db.dialect == "postgresql":
         return sa.func.clock_timestamp() - timedelta(seconds=ago_s)
     # As the driver writes a time, which has microseconds.
     time = sa.func.strftime("%Y-%m-%d %H:%M:%f000", "now", f"{-ago_s:.3f} seconds")

@@ -1,19 +1,19 @@
 """Datasets: rows in and out; their bytes are blobs."""
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.records import FINAL_STATES, StoredDataset
 from app.store.rows import StoredRows
 from app.store.tables import datasets, trainings
 from app.store.tenancy import owned, run
+from app.store.transactions import Transaction
 
 ROWS = StoredRows("dataset", datasets, StoredDataset)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
 
 
-def is_in_use(db: Session, dataset_id: str) -> bool:
+def is_in_use(db: Transaction, dataset_id: str) -> bool:
     """Whether a training that has not ended uses a dataset."""
     wanted = sa.select(trainings.c.id).where(
         owned(trainings),
@@ -23,11 +23,11 @@ def is_in_use(db: Session, dataset_id: str) -> bool:
     return run(db, wanted.limit(1)).first() is not None
 
 
-def delete(db: Session, dataset_id: str) -> None:
+def delete(db: Transaction, dataset_id: str) -> None:
     run(db, datasets.delete().where(datasets.c.id == dataset_id, owned(datasets)))
 
 
-def named_blobs(db: Session, names: list[str]) -> set[str]:
+def named_blobs(db: Transaction, names: list[str]) -> set[str]:
     """Return those of some blobs that a row names, of whatever tenant."""
     wanted = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
     return set(db.scalars(wanted))

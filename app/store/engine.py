@@ -1,22 +1,18 @@
-"""The engine, and the one transaction(); it holds the only commit."""
+"""The engine, and how transactions on it begin."""
 
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import DisconnectionError, OperationalError
-from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.records import Caller
-from app.store.tenancy import CALLER, TENANT_ID
+from app.store.transactions import Transaction
 from app.store.turns import Turns
-from app.store.undoing import undo
 
 BUSY_TIMEOUT_S = 30.0
 # A server out of reach is told as such, not waited for by every request.
@@ -28,6 +24,11 @@ N_CONNECTIONS = 24
 ASK_AFTER_S = 2.0
 # What is known of a connection, by the pool's words for it.
 HAS_TURN, IS_READ, USED_AT = "has_turn", "is_read", "used_at"
+# What a connection is told that is to write nothing.
+READ_ONLY = {
+    "sqlite": {IS_READ: True},
+    "postgresql": {IS_READ: True, "postgresql_readonly": True},
+}
 # For readers in the way of emptying the log; writers wait as long.
 EMPTYING_TIMEOUT_MS = 200
 
@@ -114,32 +115,20 @@ def begin_sqlite(engine: sa.Engine) -> None:
             turns.give()
 
 
-@contextmanager
 def transaction(
     engine: sa.Engine,
     tenant_id: str | None,
     *,
     caller: Caller | None = None,
     is_read: bool = False,
-) -> Iterator[Session]:
-    """Commit what the block did, or nothing of it; connect when it does something.
+) -> Transaction:
+    """Open a transaction for a block; it connects when it does something.
 
     It belongs to a tenant, or to the service itself (None; see `app.store.tenancy`).
     `caller` is in whose name its rows are made, and whose limits hold.
     """
-    if is_read:
-        engine = engine.execution_options(**{IS_READ: True})
-        if engine.dialect.name == "postgresql":
-            engine = engine.execution_options(postgresql_readonly=True)
-    info = {TENANT_ID: tenant_id, CALLER: caller}
-    with Session(engine, expire_on_commit=False, info=info) as db:
-        try:
-            yield db
-        except BaseException:
-            db.rollback()
-            undo(db)
-            raise
-        db.commit()
+    options = READ_ONLY[engine.dialect.name] if is_read else {}
+    return Transaction(engine, tenant_id, caller, options)
 
 
 def empty_log(engine: sa.Engine) -> bool:

@@ -3,11 +3,11 @@
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.records import DEFAULT_TENANT, StoredKey
 from app.store.rows import StoredRows
 from app.store.tables import keys, tenants
+from app.store.transactions import Transaction
 
 ROWS = StoredRows("key", keys, StoredKey)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
@@ -15,28 +15,28 @@ find, get = ROWS.find, ROWS.get
 get_locked, change = ROWS.get_locked, ROWS.change
 
 
-def identify(db: Session, key_id: str) -> StoredKey | None:
+def identify(db: Transaction, key_id: str) -> StoredKey | None:
     """Find a key of whatever tenant: it says which tenant a request belongs to."""
     found = db.execute(sa.select(*ROWS.columns).where(keys.c.id == key_id)).first()
     return None if found is None else ROWS.read(found)
 
 
-def touch(db: Session, key_id: str, now: datetime) -> None:
+def touch(db: Transaction, key_id: str, now: datetime) -> None:
     """Write that a key was used."""
     db.execute(keys.update().where(keys.c.id == key_id).values(last_used_at=now))
 
 
-def find_tenant(db: Session, name: str) -> str | None:
+def find_tenant(db: Transaction, name: str) -> str | None:
     found: str | None = db.scalar(sa.select(tenants.c.id).where(tenants.c.name == name))
     return found
 
 
-def insert_tenant(db: Session, tenant_id: str, name: str, now: datetime) -> None:
+def insert_tenant(db: Transaction, tenant_id: str, name: str, now: datetime) -> None:
     values = {"id": tenant_id, "name": name, "created_at": now}
     db.execute(tenants.insert(), values | {"is_bootstrapped": True})
 
 
-def begin(db: Session) -> bool:
+def begin(db: Transaction) -> bool:
     """Take note that the first key is being made; False where it was before."""
     is_new = sa.and_(tenants.c.id == DEFAULT_TENANT, sa.not_(tenants.c.is_bootstrapped))
     change = tenants.update().where(is_new).values(is_bootstrapped=True)
@@ -45,19 +45,19 @@ def begin(db: Session) -> bool:
     return db.execute(sa.select(keys.c.id).limit(1)).first() is None
 
 
-def retentions(db: Session) -> dict[str, int]:
+def retentions(db: Transaction) -> dict[str, int]:
     """Return the days after which tenants' closed sessions are erased."""
     wanted = sa.select(tenants.c.id, tenants.c.retention_days)
     found = db.execute(wanted.where(tenants.c.retention_days.is_not(None)))
     return {row.id: row.retention_days for row in found}
 
 
-def all_tenants(db: Session) -> list[tuple[str, str, int | None]]:
+def all_tenants(db: Transaction) -> list[tuple[str, str, int | None]]:
     """Return id, name and days of retention of each tenant, by name."""
     wanted = sa.select(tenants.c.id, tenants.c.name, tenants.c.retention_days)
     return [tuple(row) for row in db.execute(wanted.order_by(tenants.c.name))]
 
 
-def set_retention(db: Session, tenant_id: str, days: int | None) -> None:
+def set_retention(db: Transaction, tenant_id: str, days: int | None) -> None:
     change = tenants.update().where(tenants.c.id == tenant_id)
     db.execute(change.values(retention_days=days))

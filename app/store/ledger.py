@@ -5,12 +5,12 @@ from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.errors import NotFoundError
 from app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
 from app.store.tables import ledger, sessions
 from app.store.tenancy import made_by, owned, run
+from app.store.transactions import Transaction
 
 FIELDS = [name for name in LedgerEntry.__slots__ if name != "model_id"]
 WANTED = (
@@ -36,7 +36,7 @@ CHARGE = APPEND.values(number=N_REVERSALS)
 MICROS = 1_000_000
 
 
-def append(db: Session, entry: LedgerEntry) -> None:
+def append(db: Transaction, entry: LedgerEntry) -> None:
     """Write a charge or a reversal; its id is given by the database, as the last one.
 
     A charge's number is found here. The database refuses a second charge of a feature
@@ -53,27 +53,27 @@ def append(db: Session, entry: LedgerEntry) -> None:
     db.execute(CHARGE, values | keys)
 
 
-def get(db: Session, entry_id: int) -> LedgerEntry:
+def get(db: Transaction, entry_id: int) -> LedgerEntry:
     row = run(db, BY_ID, {"key": entry_id}).first()
     if row is None:
         raise NotFoundError("entry")
     return read(row)
 
 
-def find_reversal(db: Session, entry_id: int) -> LedgerEntry | None:
+def find_reversal(db: Transaction, entry_id: int) -> LedgerEntry | None:
     """Return the reversal of a charge."""
     row = run(db, WANTED.where(ledger.c.reverses == entry_id)).first()
     return None if row is None else read(row)
 
 
-def of_session(db: Session, session_id: str) -> tuple[LedgerEntry, ...]:
+def of_session(db: Transaction, session_id: str) -> tuple[LedgerEntry, ...]:
     """Return every entry of a session, oldest first."""
     rows = run(db, OF_SESSION.order_by(ledger.c.id), {"whose": session_id})
     return tuple(map(read, rows))
 
 
 def page(
-    db: Session, limit: int, after: int | None, meant: LedgerFilter
+    db: Transaction, limit: int, after: int | None, meant: LedgerFilter
 ) -> Page[LedgerEntry]:
     """Return some entries, newest first, older than the one that `after` names."""
     wanted = WANTED.where(*conditions(meant))
@@ -84,7 +84,7 @@ def page(
     return Page(items, str(items[-1].id) if len(rows) > limit else None)
 
 
-def sums(db: Session, meant: LedgerFilter) -> tuple[LedgerSum, ...]:
+def sums(db: Transaction, meant: LedgerFilter) -> tuple[LedgerSum, ...]:
     """Return what entries come to, by unit.
 
     Whole units and the rest are added up apart: SQLite's sums end at 64 bits.

@@ -3,14 +3,14 @@
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.store.tables import sessions, trainings
+from app.store.transactions import Transaction
 
 QUEUED = trainings.c.state == "queued"
 
 
-def count_trainings(db: Session) -> tuple[int, datetime | None, int]:
+def count_trainings(db: Transaction) -> tuple[int, datetime | None, int]:
     """Return how many are queued, since when the oldest, and how many are held."""
     queued = sa.select(sa.func.count(), sa.func.min(trainings.c.created_at))
     n_queued, since = db.execute(queued.where(QUEUED)).one()
@@ -19,7 +19,7 @@ def count_trainings(db: Session) -> tuple[int, datetime | None, int]:
     return n_queued, since, n_held
 
 
-def count_sessions(db: Session, idle_since: datetime) -> int:
+def count_sessions(db: Transaction, idle_since: datetime) -> int:
     """Count the sessions with a question that have not expired."""
     is_open = sa.and_(sessions.c.state == "open", sessions.c.updated_at > idle_since)
     return db.scalar(sa.select(sa.func.count()).where(is_open)) or 0

@@ -4,12 +4,12 @@ from datetime import datetime
 from zlib import crc32
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.records import ModelHead, StoredModel
 from app.store.rows import StoredRows
 from app.store.tables import models
 from app.store.tenancy import owned, run, tenant_of
+from app.store.transactions import Transaction
 
 IS_PRESENT = models.c.deleted_at.is_(None)
 # Deleted ones too, for the sessions that they have.
@@ -29,7 +29,7 @@ VERSION_LOCK = 830_412
 
 
 def insert(
-    db: Session,
+    db: Transaction,
     name: str,
     document: str,
     now: datetime,
@@ -54,15 +54,15 @@ def insert(
     return made
 
 
-def lock_name(db: Session, name: str) -> None:
+def lock_name(db: Transaction, name: str) -> None:
     """Have whoever gives out a version or the title of a name wait for this one."""
-    if db.get_bind().dialect.name == "postgresql":
+    if db.dialect == "postgresql":
         whose = f"{tenant_of(db)} {name}".encode()
         keys = {"one": VERSION_LOCK, "other": crc32(whose) - 2**31}
         db.execute(sa.text("SELECT pg_advisory_xact_lock(:one, :other)"), keys)
 
 
-def named(db: Session, name: str) -> ModelHead | None:
+def named(db: Transaction, name: str) -> ModelHead | None:
     """Return what a bare name means: its champion, or else the newest version."""
     order = models.c.is_champion.desc(), models.c.version.desc()
     wanted = LISTED.wanted.where(models.c.name == name)
@@ -70,13 +70,13 @@ def named(db: Session, name: str) -> ModelHead | None:
     return None if row is None else LISTED.read(row)
 
 
-def find_champion(db: Session, name: str) -> ModelHead | None:
+def find_champion(db: Transaction, name: str) -> ModelHead | None:
     is_it = sa.and_(models.c.name == name, models.c.is_champion)
     row = run(db, LISTED.wanted.where(is_it)).first()
     return None if row is None else LISTED.read(row)
 
 
-def crown(db: Session, name: str, model_id: str | None) -> None:
+def crown(db: Transaction, name: str, model_id: str | None) -> None:
     """Make a model the champion of its locked name, in the place of any other."""
     is_other = sa.and_(models.c.name == name, models.c.is_champion, owned(models))
     run(db, models.update().where(is_other).values(is_champion=False))
@@ -84,25 +84,25 @@ def crown(db: Session, name: str, model_id: str | None) -> None:
         ALL.change(db, model_id, is_champion=True)
 
 
-def find_version(db: Session, name: str, version: int) -> ModelHead | None:
+def find_version(db: Transaction, name: str, version: int) -> ModelHead | None:
     is_it = sa.and_(models.c.name == name, models.c.version == version)
     row = run(db, LISTED.wanted.where(is_it)).first()
     return None if row is None else LISTED.read(row)
 
 
-def lock_refits(db: Session, model_id: str) -> list[ModelHead]:
+def lock_refits(db: Transaction, model_id: str) -> list[ModelHead]:
     """Lock and return what a model is at the prices of lists."""
     wanted = HEADS.wanted.where(models.c.refit_of == model_id)
     return [HEADS.read(row) for row in run(db, wanted.with_for_update())]
 
 
-def lock(db: Session, model_id: str, *, is_shared: bool = False) -> bool:
+def lock(db: Transaction, model_id: str, *, is_shared: bool = False) -> bool:
     """Keep a model from being deleted, or from being used; False if it is not there."""
     wanted = SHARED if is_shared else LOCKED
     return run(db, wanted, {"key": model_id}).first() is not None
 
 
-def names(db: Session, model_ids: set[str]) -> dict[str, str]:
+def names(db: Transaction, model_ids: set[str]) -> dict[str, str]:
     """Return the names of models by id; of deleted ones too."""
     wanted = sa.select(models.c.id, models.c.name).where(
         models.c.id.in_(model_ids), owned(models)
@@ -110,6 +110,6 @@ def names(db: Session, model_ids: set[str]) -> dict[str, str]:
     return {row.id: row.name for row in run(db, wanted)}
 
 
-def delete(db: Session, model_id: str, now: datetime) -> None:
+def delete(db: Transaction, model_id: str, now: datetime) -> None:
     """Mark a locked model as deleted."""
     ALL.change(db, model_id, deleted_at=now, is_champion=False)

@@ -4,24 +4,24 @@ from dataclasses import asdict, fields
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.records import PredictSession, StoredOutcome
 from app.store.tables import outcomes, sessions
 from app.store.tenancy import made_by, owned, run
+from app.store.transactions import Transaction
 
 COLUMNS = [outcomes.c[one.name] for one in fields(StoredOutcome)]
 SESSION = [sessions.c[one.name] for one in fields(PredictSession)]
 
 
-def find(db: Session, session_id: str) -> StoredOutcome | None:
+def find(db: Transaction, session_id: str) -> StoredOutcome | None:
     """Return the outcome of a session."""
     is_its = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
     row = run(db, sa.select(*COLUMNS).where(is_its)).first()
     return None if row is None else StoredOutcome(*tuple(row))
 
 
-def put(db: Session, made: StoredOutcome) -> None:
+def put(db: Transaction, made: StoredOutcome) -> None:
     """Store the outcome of a locked session, in place of the one before."""
     is_its = sa.and_(outcomes.c.session_id == made.session_id, owned(outcomes))
     run(db, outcomes.delete().where(is_its))
@@ -29,7 +29,7 @@ def put(db: Session, made: StoredOutcome) -> None:
 
 
 def sessions_of(
-    db: Session, model_id: str, since: datetime, until: datetime, limit: int
+    db: Transaction, model_id: str, since: datetime, until: datetime, limit: int
 ) -> list[tuple[PredictSession, StoredOutcome | None]]:
     """Return the sessions of a model that began within a time, oldest first.
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
 
 from app.records import Excuse, StoredPriceList
 from app.store.rows import StoredRows
 from app.store.tables import price_lists
 from app.store.tenancy import made_by, owned, run
+from app.store.transactions import Transaction
 
 ROWS = StoredRows("price list", price_lists, StoredPriceList)
 make_id, get, get_locked, change = (
@@ -21,7 +21,7 @@ make_id, get, get_locked, change = (
 HAS_TRAINING = price_lists.c.training_id.is_not(None)
 
 
-def find_same(db: Session, model_id: str, digest: str) -> StoredPriceList | None:
+def find_same(db: Transaction, model_id: str, digest: str) -> StoredPriceList | None:
     """Return the list of a model that says the same."""
     is_same = sa.and_(
         price_lists.c.model_id == model_id, price_lists.c.digest == digest
@@ -30,14 +30,14 @@ def find_same(db: Session, model_id: str, digest: str) -> StoredPriceList | None
     return None if row is None else ROWS.read(row)
 
 
-def insert_once(db: Session, made: StoredPriceList) -> StoredPriceList:
+def insert_once(db: Transaction, made: StoredPriceList) -> StoredPriceList:
     """Store a list unless its model has the same already; return the stored one.
 
     Of two that are stored at once the second waits for the first.
     """
     values = {column.name: getattr(made, column.name) for column in ROWS.columns}
     values |= made_by(db, price_lists)
-    if db.get_bind().dialect.name == "postgresql":
+    if db.dialect == "postgresql":
         db.execute(postgresql.insert(price_lists).on_conflict_do_nothing(), values)
     else:
         db.execute(sqlite.insert(price_lists).on_conflict_do_nothing(), values)
@@ -46,7 +46,7 @@ def insert_once(db: Session, made: StoredPriceList) -> StoredPriceList:
     return found
 
 
-def excuse(db: Session, prices: StoredPriceList, reason: Excuse) -> StoredPriceList:
+def excuse(db: Transaction, prices: StoredPriceList, reason: Excuse) -> StoredPriceList:
     """Write why a list has no training, unless it has one by now."""
     if reason != prices.excuse:
         is_it = sa.and_(price_lists.c.id == prices.id, owned(price_lists))
@@ -55,14 +55,14 @@ def excuse(db: Session, prices: StoredPriceList, reason: Excuse) -> StoredPriceL
     return replace(prices, excuse=reason)
 
 
-def count_refitted(db: Session, model_id: str) -> int:
+def count_refitted(db: Transaction, model_id: str) -> int:
     """Return how many lists of a model have a training."""
     is_one = sa.and_(price_lists.c.model_id == model_id, HAS_TRAINING)
     wanted = sa.select(sa.func.count()).where(is_one, owned(price_lists))
     return run(db, wanted).scalar() or 0
 
 
-def forget_training(db: Session, training_id: str | None) -> None:
+def forget_training(db: Transaction, training_id: str | None) -> None:
     """Let a list have another training, once the model of this one is deleted."""
     is_its = sa.and_(price_lists.c.training_id == training_id, owned(price_lists))
     values = {"training_id": None, "excuse": "unavailable"}

@@ -6,11 +6,11 @@ from hashlib import sha256
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
 
 from app.records import StoredAnswer
 from app.store.tables import idempotency_keys
 from app.store.tenancy import made_by, owned, run, tenant_of
+from app.store.transactions import Transaction
 
 COLUMNS = [idempotency_keys.c[one.name] for one in fields(StoredAnswer)]
 IS_KEY = sa.and_(
@@ -33,37 +33,37 @@ REMOVE = idempotency_keys.delete().where(IS_OF_SESSION)
 LOCK = sa.text("SELECT pg_try_advisory_xact_lock(:lock)")
 
 
-def lock(db: Session, key: str) -> bool:
+def lock(db: Transaction, key: str) -> bool:
     """Be the only one to answer a key until the transaction ends; False: another is.
 
     On SQLite whoever writes is alone.
     """
-    if db.get_bind().dialect.name != "postgresql":
+    if db.dialect != "postgresql":
         return True
     digest = sha256(f"{tenant_of(db)} {key}".encode()).digest()
     number = int.from_bytes(digest[:8], signed=True)
     return bool(db.execute(LOCK, {"lock": number}).scalar_one())
 
 
-def find(db: Session, key: str) -> StoredAnswer | None:
+def find(db: Transaction, key: str) -> StoredAnswer | None:
     row = run(db, FIND, {"key_": key}).first()
     return None if row is None else StoredAnswer(*tuple(row))
 
 
-def insert(db: Session, answer: StoredAnswer) -> bool:
+def insert(db: Transaction, answer: StoredAnswer) -> bool:
     """Store an answer, unless its key has one."""
-    statement = INSERTS[db.get_bind().dialect.name]
+    statement = INSERTS[db.dialect]
     done = db.execute(statement, asdict(answer) | made_by(db, idempotency_keys))
     return done.first() is not None
 
 
-def remove_of_session(db: Session, session_id: str) -> None:
+def remove_of_session(db: Transaction, session_id: str) -> None:
     """Remove the answers that tell of a session, which is locked."""
     run(db, REMOVE, {"whose": session_id})
 
 
-def remove_before(db: Session, time: datetime) -> int:
+def remove_before(db: Transaction, time: datetime) -> int:
     """Remove what was answered before a time, of all tenants; return how many."""
     is_old = idempotency_keys.c.created_at < time
     done = db.execute(idempotency_keys.delete().where(is_old))
-    return int(done.rowcount)  # type: ignore[attr-defined]  # a change has one
+    return int(done.rowcount)

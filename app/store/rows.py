@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.errors import NoPageError, NotFoundError
 from app.records import Page
 from app.store.tenancy import made_by, owned, run
+from app.store.transactions import Transaction
 
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -55,32 +55,32 @@ class StoredRows(Generic[T]):
     def make_id(self) -> str:
         return f"{ID_PREFIXES[self.noun]}_{secrets.token_hex(12)}"
 
-    def insert(self, db: Session, made: T) -> None:
+    def insert(self, db: Transaction, made: T) -> None:
         values = {column.name: getattr(made, column.name) for column in self.columns}
         db.execute(self.insertion, values | made_by(db, self.table))
 
-    def find(self, db: Session, key: str) -> T | None:
+    def find(self, db: Transaction, key: str) -> T | None:
         return self.first(db, self.by_id, key)
 
-    def get(self, db: Session, key: str) -> T:
+    def get(self, db: Transaction, key: str) -> T:
         return self.require(self.first(db, self.by_id, key))
 
-    def get_locked(self, db: Session, key: str) -> T:
+    def get_locked(self, db: Transaction, key: str) -> T:
         """Return what no other transaction changes or locks until this one ends."""
         return self.require(self.first(db, self.locked, key))
 
-    def change(self, db: Session, key: str, **values: object) -> None:
+    def change(self, db: Transaction, key: str, **values: object) -> None:
         """Change a row, which is locked."""
         is_it = sa.and_(self.table.c.id == key, owned(self.table))
         run(db, self.table.update().where(is_it).values(**values))
 
-    def has_any(self, db: Session, *conditions: sa.ColumnElement[bool]) -> bool:
+    def has_any(self, db: Transaction, *conditions: sa.ColumnElement[bool]) -> bool:
         wanted = sa.select(self.table.c.id).where(owned(self.table), *conditions)
         return run(db, wanted.limit(1)).first() is not None
 
     def page(
         self,
-        db: Session,
+        db: Transaction,
         limit: int,
         after: str | None,
         *conditions: sa.ColumnElement[bool],
@@ -102,7 +102,7 @@ class StoredRows(Generic[T]):
         last = rows[limit - 1] if len(rows) > limit else None
         return Page(items, last and write_cursor(last.created_at, last.id))
 
-    def first(self, db: Session, wanted: sa.Select[Any], key: str) -> T | None:
+    def first(self, db: Transaction, wanted: sa.Select[Any], key: str) -> T | None:
         row = run(db, wanted, {"key": key}).first()
         return None if row is None else self.read(row)
 

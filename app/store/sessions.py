@@ -3,12 +3,12 @@
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.records import Page, PredictSession, SessionFilter, SessionState
 from app.store.rows import StoredRows, write_cursor
 from app.store.tables import models, outcomes, sessions
 from app.store.tenancy import owned, run
+from app.store.transactions import Transaction
 
 ROWS = StoredRows("session", sessions, PredictSession)
 make_id, insert = ROWS.make_id, ROWS.insert
@@ -38,18 +38,18 @@ SAVE = (
 )
 
 
-def refund(db: Session, session_id: str, amount: int) -> None:
+def refund(db: Transaction, session_id: str, amount: int) -> None:
     """Lower what a locked session has spent by a charge that is reversed."""
     run(db, REFUND, {"session_id": session_id, "amount": amount})
 
 
-def set_budget(db: Session, session_id: str, budget: int | None) -> None:
+def set_budget(db: Transaction, session_id: str, budget: int | None) -> None:
     """Change the budget of a locked session; the database refuses less than spent."""
     ROWS.change(db, session_id, budget_limit=budget)
 
 
 def save(
-    db: Session,
+    db: Transaction,
     session_id: str,
     *,
     state: SessionState,
@@ -67,7 +67,7 @@ def save(
     return None if row is None else ROWS.read(row)
 
 
-def erase(db: Session, session_id: str, now: datetime) -> None:
+def erase(db: Transaction, session_id: str, now: datetime) -> None:
     """Close a locked session and keep nothing of its case; the amounts stay."""
     save(db, session_id, state="closed", document=None, now=now)
     ROWS.change(db, session_id, client_ref=None)
@@ -76,7 +76,7 @@ def erase(db: Session, session_id: str, now: datetime) -> None:
 
 
 def unchanged_since(
-    db: Session, before: datetime, after: PredictSession | None, limit: int
+    db: Transaction, before: datetime, after: PredictSession | None, limit: int
 ) -> list[PredictSession]:
     """Lock and return some sessions that have answers, those unchanged longest first.
 
@@ -94,7 +94,7 @@ def unchanged_since(
 
 
 def page(
-    db: Session,
+    db: Transaction,
     limit: int,
     after: str | None,
     meant: SessionFilter,
@@ -120,7 +120,7 @@ def cursor(session: PredictSession) -> str:
 
 
 def is_model_in_use(
-    db: Session,
+    db: Transaction,
     model_ids: list[str],
     idle_since: datetime,
     waiting_since: datetime,

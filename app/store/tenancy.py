@@ -10,14 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
-from app.records import Caller
+from app.store.transactions import Transaction
 
 TENANT = sa.bindparam("tenant", type_=sa.String(40))
-# What a transaction knows: whose rows it sees, and who makes new ones.
-TENANT_ID, CALLER = "tenant_id", "caller"
-KEY_ID = "key_id"
+TENANT_ID, KEY_ID = "tenant_id", "key_id"
 
 
 def owned(table: sa.Table) -> sa.ColumnElement[bool]:
@@ -26,34 +23,25 @@ def owned(table: sa.Table) -> sa.ColumnElement[bool]:
     return found
 
 
-def tenant_of(db: Session) -> str:
+def tenant_of(db: Transaction) -> str:
     """Return the tenant that a transaction belongs to."""
-    tenant_id: str | None = db.info.get(TENANT_ID)
-    assert tenant_id is not None, "the transaction belongs to no tenant"
-    return tenant_id
+    assert db.tenant_id is not None, "the transaction belongs to no tenant"
+    return db.tenant_id
 
 
-def made_by(db: Session, table: sa.Table) -> dict[str, str | None]:
+def made_by(db: Transaction, table: sa.Table) -> dict[str, str | None]:
     """Return the values of a new row that say whose it is, and by which key."""
     values: dict[str, str | None] = {TENANT_ID: tenant_of(db)}
     return values | ({KEY_ID: key_of(db)} if KEY_ID in table.c else {})
 
 
-def caller_of(db: Session) -> Caller | None:
-    """Return who makes the rows of a transaction; None: the service itself."""
-    found: Caller | None = db.info.get(CALLER)
-    return found
-
-
-def key_of(db: Session) -> str | None:
-    caller = caller_of(db)
-    return None if caller is None else caller.key_id
+def key_of(db: Transaction) -> str | None:
+    return None if db.caller is None else db.caller.key_id
 
 
 def run(
-    db: Session, statement: sa.Executable, params: Mapping[str, Any] | None = None
+    db: Transaction, statement: sa.Executable, params: Mapping[str, Any] | None = None
 ) -> sa.CursorResult[Any]:
     """Execute a statement that has `owned` among its conditions."""
     values = {**(params or {}), TENANT.key: tenant_of(db)}
-    # Past the part of a session that looks for mapped objects, of which there are none.
-    return db.connection().execute(statement, values)
+    return db.execute(statement, values)

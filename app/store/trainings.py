@@ -10,13 +10,13 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.records import StoredTraining, TrainingEvent, TrainingState
 from app.store.clock import clock
 from app.store.rows import StoredRows
 from app.store.tables import checkpoints, training_events, trainings
 from app.store.tenancy import owned, run
+from app.store.transactions import Transaction
 
 ROWS = StoredRows("training", trainings, StoredTraining)
 change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked
@@ -30,13 +30,13 @@ IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
 
-def enqueue(db: Session, made: StoredTraining, now: datetime) -> None:
+def enqueue(db: Transaction, made: StoredTraining, now: datetime) -> None:
     """Store a training; one that is stored is in the queue."""
     ROWS.insert(db, made)
     add_event(db, made.id, "queued", now, made.share)
 
 
-def is_any_queued(db: Session) -> bool:
+def is_any_queued(db: Transaction) -> bool:
     """Whether there is anything to claim, of whatever tenant."""
     return (
         db.execute(sa.select(trainings.c.id).where(IS_QUEUED).limit(1)).first()
@@ -44,7 +44,7 @@ def is_any_queued(db: Session) -> bool:
     )
 
 
-def count_ahead(db: Session, training: StoredTraining) -> int:
+def count_ahead(db: Transaction, training: StoredTraining) -> int:
     """Return how many, of whatever tenant, are claimed before one that is queued."""
     is_refit = trainings.c.refit_of.is_not(None)
     mine = (sa.literal(training.created_at, trainings.c.created_at.type), training.id)
@@ -57,7 +57,7 @@ def count_ahead(db: Session, training: StoredTraining) -> int:
     return db.scalar(wanted.where(IS_QUEUED, is_ahead)) or 0
 
 
-def claim(db: Session, holder: str) -> StoredTraining | None:
+def claim(db: Transaction, holder: str) -> StoredTraining | None:
     """Take the oldest queued training for a worker, as its next attempt; one statement.
 
     The queue is one for all tenants.
@@ -89,7 +89,7 @@ def claim(db: Session, holder: str) -> StoredTraining | None:
     return None if row is None else ROWS.read(row)
 
 
-def beat(db: Session, claimed: StoredTraining) -> bool:
+def beat(db: Transaction, claimed: StoredTraining) -> bool:
     """Write that an attempt is alive; False where it is no longer the present one."""
     change = trainings.update().where(
         owned(trainings),
@@ -101,30 +101,32 @@ def beat(db: Session, claimed: StoredTraining) -> bool:
     return done.first() is not None
 
 
-def silent_tenants(db: Session, timeout_s: float) -> list[str]:
+def silent_tenants(db: Transaction, timeout_s: float) -> list[str]:
     """Return the tenants that have trainings whose worker is silent."""
     wanted = sa.select(trainings.c.tenant_id).where(is_silent(db, timeout_s))
     return list(db.scalars(wanted.distinct()))
 
 
-def is_overdue(db: Session, claimed: StoredTraining, most_s: float) -> bool:
+def is_overdue(db: Transaction, claimed: StoredTraining, most_s: float) -> bool:
     """Whether a training has been under way for longer than it may."""
     is_it = trainings.c.id == claimed.id
     return ROWS.has_any(db, is_it, trainings.c.started_at < clock(db, most_s))
 
 
-def lock_silent(db: Session, timeout_s: float) -> list[StoredTraining]:
+def lock_silent(db: Transaction, timeout_s: float) -> list[StoredTraining]:
     """Lock a tenant's trainings of silent workers, but for those others lock."""
     wanted = ROWS.wanted.where(is_silent(db, timeout_s))
     rows = run(db, wanted.with_for_update(skip_locked=True))
     return [ROWS.read(row) for row in rows]
 
 
-def is_silent(db: Session, timeout_s: float) -> sa.ColumnElement[bool]:
+def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
     return sa.and_(IS_HELD, trainings.c.heartbeat_at < clock(db, timeout_s))
 
 
-def requeue(db: Session, training: StoredTraining, kind: str, now: datetime) -> None:
+def requeue(
+    db: Transaction, training: StoredTraining, kind: str, now: datetime
+) -> None:
     """Put a locked training back into the queue, where it keeps its place."""
     change(db, training.id, state="queued", holder=None, heartbeat_at=None)
     more = {"state": "queued", "attempt": training.attempt}
@@ -132,7 +134,7 @@ def requeue(db: Session, training: StoredTraining, kind: str, now: datetime) -> 
 
 
 def end(
-    db: Session,
+    db: Transaction,
     training: StoredTraining,
     state: TrainingState,
     now: datetime,
@@ -147,7 +149,7 @@ def end(
     add_event(db, training.id, state, now, share, **shown)
 
 
-def cancel(db: Session, training: StoredTraining, now: datetime) -> None:
+def cancel(db: Transaction, training: StoredTraining, now: datetime) -> None:
     """Cancel a locked training: at once where it waits, else the worker is asked to."""
     if training.state == "queued":
         end(db, training, "cancelled", now)
@@ -156,31 +158,36 @@ def cancel(db: Session, training: StoredTraining, now: datetime) -> None:
         add_event(db, training.id, "cancelling", now, training.share)
 
 
-def is_cancelling(db: Session, claimed: StoredTraining) -> bool:
+def is_cancelling(db: Transaction, claimed: StoredTraining) -> bool:
     is_it = trainings.c.id == claimed.id
     return ROWS.has_any(db, is_it, trainings.c.state == "cancelling")
 
 
-def delete(db: Session, training: StoredTraining) -> None:
+def delete(db: Transaction, training: StoredTraining) -> None:
     """Delete a row with its events."""
     is_it = sa.and_(trainings.c.id == training.id, owned(trainings))
     run(db, trainings.delete().where(is_it))
 
 
-def finished_jobs(db: Session, ids: Collection[str]) -> set[str]:
+def finished_jobs(db: Transaction, ids: Collection[str]) -> set[str]:
     """Return those of some ids that are jobs with a result, of whatever tenant."""
     has_result = sa.and_(trainings.c.id.in_(ids), trainings.c.state == "succeeded")
     return set(db.scalars(sa.select(trainings.c.id).where(has_result)))
 
 
-def lock_refits(db: Session, model_id: str) -> list[StoredTraining]:
+def lock_refits(db: Transaction, model_id: str) -> list[StoredTraining]:
     """Lock and return the trainings of a model at the prices of lists."""
     wanted = ROWS.wanted.where(trainings.c.refit_of == model_id)
     return [ROWS.read(row) for row in run(db, wanted.with_for_update())]
 
 
 def add_event(
-    db: Session, training_id: str, kind: str, now: datetime, share: float, **more: Any
+    db: Transaction,
+    training_id: str,
+    kind: str,
+    now: datetime,
+    share: float,
+    **more: Any,
 ) -> None:
     """Write an event of a state, which is the kind's name unless `more` has another."""
     last = sa.select(sa.func.max(training_events.c.number)).where(
@@ -195,7 +202,7 @@ def add_event(
     )
 
 
-def count_events(db: Session, training_id: str, kind: str) -> int:
+def count_events(db: Transaction, training_id: str, kind: str) -> int:
     wanted = sa.select(sa.func.count()).where(
         training_events.c.training_id == training_id, training_events.c.type == kind
     )
@@ -203,7 +210,7 @@ def count_events(db: Session, training_id: str, kind: str) -> int:
 
 
 def events(
-    db: Session, numbers: Mapping[str, int]
+    db: Transaction, numbers: Mapping[str, int]
 ) -> dict[str, tuple[TrainingEvent, ...]]:
     """Return the events of several trainings, each after its own number, in order."""
     if not numbers:
@@ -221,7 +228,7 @@ def events(
 
 
 def add_checkpoint(
-    db: Session, training_id: str, part: int, first_round: int, rounds: str
+    db: Transaction, training_id: str, part: int, first_round: int, rounds: str
 ) -> None:
     db.execute(
         checkpoints.insert().values(
@@ -230,7 +237,7 @@ def add_checkpoint(
     )
 
 
-def get_checkpoints(db: Session, training_id: str) -> list[tuple[int, str]]:
+def get_checkpoints(db: Transaction, training_id: str) -> list[tuple[int, str]]:
     """Return the parts and rounds of a training so far, in order."""
     columns = checkpoints.c
     wanted = sa.select(columns.part, columns.rounds).where(

@@ -1,16 +1,16 @@
 """Workers: a row for each, with its last sign of life by the database's clock."""
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.store.clock import clock
 from app.store.service_tables import workers
+from app.store.transactions import Transaction
 
 # Rows of workers that were killed go after so many times the silence allowed.
 FORGOTTEN_AFTER = 100
 
 
-def beat(db: Session, holder: str, timeout_s: float) -> None:
+def beat(db: Transaction, holder: str, timeout_s: float) -> None:
     """Write that a worker is alive; forget those that have been silent for long."""
     now = clock(db)
     is_it = workers.c.id == holder
@@ -20,15 +20,15 @@ def beat(db: Session, holder: str, timeout_s: float) -> None:
         db.execute(workers.insert().values(id=holder, started_at=now, seen_at=now))
 
 
-def leave(db: Session, holder: str) -> None:
+def leave(db: Transaction, holder: str) -> None:
     """Forget a worker that ends."""
     db.execute(workers.delete().where(workers.c.id == holder))
 
 
-def count_alive(db: Session, timeout_s: float) -> int:
+def count_alive(db: Transaction, timeout_s: float) -> int:
     wanted = sa.select(sa.func.count()).where(~is_silent(db, timeout_s))
     return db.scalar(wanted) or 0
 
 
-def is_silent(db: Session, timeout_s: float) -> sa.ColumnElement[bool]:
+def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
     return workers.c.seen_at < clock(db, timeout_s)

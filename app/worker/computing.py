@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from sqlalchemy.exc import InternalError, OperationalError
-from sqlalchemy.orm import Session
 
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
@@ -19,6 +18,7 @@ from app.service import attempts, batches, queue
 from app.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import transaction
+from app.store.transactions import Transaction
 from app.worker.limits import is_memory_short, limited
 from core.errors import RefusedError
 
@@ -103,7 +103,7 @@ class Computer:
 
     def store(
         self,
-        db: Session,
+        db: Transaction,
         training: StoredTraining,
         step: attempts.TrainedStep | batches.JobStep,
     ) -> str | None:

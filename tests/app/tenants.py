@@ -3,13 +3,13 @@
 from contextlib import AbstractContextManager
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from app.records import DEFAULT_TENANT
 from app.store import engine as engines
+from app.store.transactions import Transaction
 
 
 def transaction(
     engine: sa.Engine, *, is_read: bool = False
-) -> AbstractContextManager[Session]:
+) -> AbstractContextManager[Transaction]:
     return engines.transaction(engine, DEFAULT_TENANT, is_read=is_read)

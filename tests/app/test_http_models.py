@@ -10,7 +10,6 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy.orm import Session
 
 from app.documents.bodies.predictions import PredictRequest
 from app.documents.files import model_text
@@ -21,6 +20,7 @@ from app.records import Moment
 from app.service import models, predictions
 from app.service.loaded import LoadedModels
 from app.store.tables import datasets as dataset_rows
+from app.store.transactions import Transaction
 from core.errors import RefusedError
 from core.model.figures import Estimate, Figures, ReliabilityBin
 from core.model.model import Curve, Model
@@ -287,10 +287,10 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
     with transaction(engine, is_read=True) as db:
         loaded.load(db, model_id)
 
-    def delete(db: Session) -> None:
+    def delete(db: Transaction) -> None:
         models.delete(db, model_id, Moment(now, *[timedelta(seconds=60)] * 2))
 
-    def open_one(db: Session) -> None:
+    def open_one(db: Transaction) -> None:
         wanted = PredictRequest(model=model_id, budget=None)
         predictions.start(db, loaded, wanted, 0, now)
 

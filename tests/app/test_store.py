@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
 from app.records import LedgerEntry, PredictSession
 from app.service import queue
@@ -22,6 +21,7 @@ from app.store.tables import ledger as ledger_rows
 from app.store.tables import metadata
 from app.store.tables import sessions as session_rows
 from app.store.tables import trainings as training_rows
+from app.store.transactions import Transaction
 from tests.app.servers import CONTEXT
 from tests.app.tenants import transaction
 
@@ -145,7 +145,7 @@ def test_migrations_have_one_head() -> None:
     assert len(ScriptDirectory.from_config(config("")).get_heads()) == 1
 
 
-def add_session(db: Session, limit: int | None) -> str:
+def add_session(db: Transaction, limit: int | None) -> str:
     model = models.insert(db, name="m", document="{}", training_id=None, now=NOW)
     made = PredictSession("ses_1", model.id, "open", 1, limit, 0, "CAD", "{}", NOW, NOW)
     sessions.insert(db, made)
@@ -159,7 +159,7 @@ def session_id(engine: sa.Engine) -> str:
 
 
 def add_charge(
-    db: Session, session_id: str, amount: int = 10, feature: str = "age"
+    db: Transaction, session_id: str, amount: int = 10, feature: str = "age"
 ) -> None:
     charge = (0, NOW, session_id, feature, None, "charge", amount, "CAD")
     ledger.append(db, LedgerEntry(*charge))
@@ -246,7 +246,7 @@ def test_reading_transaction_can_not_write(engine: sa.Engine, session_id: str) -
         assert charge(db, session_id, 1)
 
 
-def charge(db: Session, session_id: str, amount: int) -> bool:
+def charge(db: Transaction, session_id: str, amount: int) -> bool:
     values: Any = {"state": "open", "document": "{}", "now": NOW}
     return sessions.save(db, session_id, amount=amount, **values) is not None
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy.orm import Session
-
 from app.documents.bodies import predictions as bodies
 from app.documents.bodies.terms import TermsRequest
 from app.documents.state import Texts, write_state
@@ -27,6 +25,7 @@ from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.terms import change_state, check_wish
 from app.service.predictions.views import erased_view, view_of
 from app.store import retries, sessions
+from app.store.transactions import Transaction
 from core.errors import ClosedError
 from core.model.model import Model
 from core.session import machine
@@ -62,7 +61,7 @@ class OpenSession:
 
 
 def start(
-    db: Session,
+    db: Transaction,
     loaded: LoadedModels,
     wanted: bodies.PredictRequest,
     max_refits: int,
@@ -109,7 +108,7 @@ def remain(opened: OpenSession) -> OpenSession:
     return opened
 
 
-def get(db: Session, call: SessionCall) -> bodies.Session:
+def get(db: Transaction, call: SessionCall) -> bodies.Session:
     """Return a session; one that was idle too long is seen as expired."""
     session = sessions.get(db, call.id)
     opened = open_session(db, session, call)
@@ -119,7 +118,7 @@ def get(db: Session, call: SessionCall) -> bodies.Session:
 
 
 def answer(
-    db: Session, call: SessionCall, answers: Sequence[bodies.GivenAnswer]
+    db: Transaction, call: SessionCall, answers: Sequence[bodies.GivenAnswer]
 ) -> tuple[OpenSession, int]:
     """Take answers, all or none, in list order; also return what they charged.
 
@@ -140,7 +139,7 @@ def answer(
 
 
 def change_terms(
-    db: Session, call: SessionCall, wanted: TermsRequest
+    db: Transaction, call: SessionCall, wanted: TermsRequest
 ) -> bodies.Session:
     """Change the budget of a session, never below what is spent, or its aim."""
     opened = lock_open(db, call)
@@ -155,7 +154,7 @@ def change_terms(
     return save(db, replace(opened, state=state), call.at.now).view
 
 
-def stop(db: Session, call: SessionCall) -> bodies.Session:
+def stop(db: Transaction, call: SessionCall) -> bodies.Session:
     """End a session on request; results that are still to come are waited for."""
     opened = lock_open(db, call)
     if opened is None:
@@ -167,7 +166,7 @@ def stop(db: Session, call: SessionCall) -> bodies.Session:
     return save(db, replace(opened, state=state), call.at.now).view
 
 
-def erase(db: Session, call: SessionCall) -> None:
+def erase(db: Transaction, call: SessionCall) -> None:
     """Close a session and erase what its answers said; the amounts stay."""
     session = sessions.get_locked(db, call.id)
     if session.document is not None or session.client_ref is not None:
@@ -177,7 +176,7 @@ def erase(db: Session, call: SessionCall) -> None:
         retries.remove_of_session(db, call.id)
 
 
-def lock_open(db: Session, call: SessionCall) -> OpenSession | None:
+def lock_open(db: Transaction, call: SessionCall) -> OpenSession | None:
     """Lock and parse a session; one that is due to expire is stored as expired."""
     session = sessions.get_locked(db, call.id)
     if session.document is not None and call.loaded.load(db, session.model_id):
@@ -189,7 +188,7 @@ def lock_open(db: Session, call: SessionCall) -> OpenSession | None:
 
 
 def open_session(
-    db: Session, session: PredictSession, call: SessionCall
+    db: Transaction, session: PredictSession, call: SessionCall
 ) -> OpenSession | None:
     """Parse a session, expired where it is due; None if its answers were erased."""
     if session.document is None:
@@ -203,7 +202,7 @@ def open_session(
     return OpenSession(session, model, state, texts, standing, call.loaded.states)
 
 
-def stand_of(db: Session, session: PredictSession) -> RefitStanding | None:
+def stand_of(db: Transaction, session: PredictSession) -> RefitStanding | None:
     """Say how the training at a session's prices stands; None: they are the model's."""
     if session.price_list_id is None:
         return None
@@ -254,7 +253,7 @@ def take_new(
 
 
 def save(
-    db: Session, opened: OpenSession, now: datetime, charges: Sequence[Charge] = ()
+    db: Transaction, opened: OpenSession, now: datetime, charges: Sequence[Charge] = ()
 ) -> OpenSession:
     """Store what a session has come to, and charge; the database decides whether."""
     ensemble = opened.model.ensemble

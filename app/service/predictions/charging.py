@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from sqlalchemy.orm import Session
-
 from app.records import LedgerEntry, PredictSession
 from app.store import ledger, sessions
+from app.store.transactions import Transaction
 from core.errors import OverBudgetError
 from core.session.state import Charge
 from core.table.catalogue import Catalogue
 
 
 def find_refusal(
-    db: Session,
+    db: Transaction,
     session: PredictSession,
     catalogue: Catalogue,
     charges: Sequence[Charge],
@@ -28,7 +27,7 @@ def find_refusal(
 
 
 def enter(
-    db: Session,
+    db: Transaction,
     session: PredictSession,
     catalogue: Catalogue,
     charges: Sequence[Charge],

@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy.orm import Session
-
 from app.documents.bodies import doubts
 from app.documents.bodies import predictions as bodies
 from app.service.predictions import SessionCall, open_session, take_new
 from app.service.predictions.requests import check_answers
 from app.service.predictions.views import doubts_of
 from app.store import sessions
+from app.store.transactions import Transaction
 from core.errors import ClosedError
 
 
 def check(
-    db: Session, call: SessionCall, answers: Sequence[bodies.GivenAnswer]
+    db: Transaction, call: SessionCall, answers: Sequence[bodies.GivenAnswer]
 ) -> doubts.AnswersCheck:
     """Return what answers would charge; refuse them as giving them would."""
     opened = open_session(db, sessions.get(db, call.id), call)

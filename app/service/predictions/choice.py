@@ -4,8 +4,6 @@ from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
-from sqlalchemy.orm import Session
-
 from app.documents.bodies.predictions import PredictRequest
 from app.documents.prices import write_prices
 from app.errors import NotFoundError
@@ -13,6 +11,7 @@ from app.records import ModelHead, StoredPriceList
 from app.service.loaded import LoadedModels
 from app.service.predictions import refits
 from app.store import models, price_lists
+from app.store.transactions import Transaction
 from core.table.catalogue import Catalogue
 
 CHAMPION = "champion"
@@ -26,7 +25,7 @@ class AskedModel(NamedTuple):
 
 
 def choose(
-    db: Session,
+    db: Transaction,
     loaded: LoadedModels,
     wanted: PredictRequest,
     max_refits: int,
@@ -54,7 +53,7 @@ def choose(
         return choose(db, loaded, wanted, max_refits, now)
 
 
-def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
+def hold_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
     """Find a model by its id, name or version; keep it from being deleted meanwhile.
 
     One that had to be parsed first, or was deleted just now, is looked up again.
@@ -69,7 +68,7 @@ def hold_model(db: Session, loaded: LoadedModels, key: str) -> ModelHead:
             return head
 
 
-def find_version(db: Session, key: str) -> ModelHead | None:
+def find_version(db: Transaction, key: str) -> ModelHead | None:
     """Find a model by `name@version` or `name@champion`; names may have an @."""
     name, _, version = key.rpartition("@")
     if version == CHAMPION:
@@ -79,7 +78,7 @@ def find_version(db: Session, key: str) -> ModelHead | None:
 
 
 def store_prices(
-    db: Session, head: ModelHead, moved: Catalogue, now: datetime
+    db: Transaction, head: ModelHead, moved: Catalogue, now: datetime
 ) -> StoredPriceList:
     """Store a price list of a model, once for all sessions that name the same."""
     document = write_prices(moved)

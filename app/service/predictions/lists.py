@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from sqlalchemy.orm import Session
-
 from app.documents.bodies import predictions as bodies
 from app.records import Moment, PredictSession, SessionFilter
 from app.service.predictions.expiry import see
 from app.service.predictions.views import summary_of
 from app.store import models, sessions
+from app.store.transactions import Transaction
 
 
 def page(
-    db: Session, limit: int, after: str | None, at: Moment, meant: SessionFilter
+    db: Transaction, limit: int, after: str | None, at: Moment, meant: SessionFilter
 ) -> bodies.SessionPage:
     """Return some of the sessions that are meant, newest first."""
     found = list(islice(find(db, limit + 1, after, at, meant), limit + 1))
@@ -26,7 +25,7 @@ def page(
 
 
 def find(
-    db: Session, some: int, after: str | None, at: Moment, meant: SessionFilter
+    db: Transaction, some: int, after: str | None, at: Moment, meant: SessionFilter
 ) -> Iterator[PredictSession]:
     """Yield the sessions that are meant, of which some are read at a time.
 

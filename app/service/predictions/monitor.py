@@ -7,7 +7,6 @@ from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy.orm import Session
 
 from app.documents.bodies import outcomes as bodies
 from app.documents.bodies.models import Estimate, Figures
@@ -15,6 +14,7 @@ from app.records import Moment, PredictSession, StoredOutcome
 from app.service.loaded import LoadedModels
 from app.service.predictions.expiry import see
 from app.store import models, outcomes
+from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.model.drift import find_drift
 from core.model.ensemble import Ensemble
@@ -42,7 +42,7 @@ class Span(NamedTuple):
 
 
 def monitor(
-    db: Session, loaded: LoadedModels, model_id: str, span: Span, at: Moment
+    db: Transaction, loaded: LoadedModels, model_id: str, span: Span, at: Moment
 ) -> bodies.Monitor:
     """Return figures of all sessions that began within a span, and of each part."""
     head = models.get_head(db, model_id)

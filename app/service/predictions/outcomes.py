@@ -2,18 +2,17 @@
 
 from datetime import datetime
 
-from sqlalchemy.orm import Session
-
 from app.documents.bodies import outcomes as bodies
 from app.errors import NotFoundError
 from app.records import StoredOutcome
 from app.service.predictions import OpenSession, SessionCall, lock_open
 from app.store import outcomes, sessions
+from app.store.transactions import Transaction
 from core.errors import ClosedError, Refusal, RefusedError
 from core.session import machine
 
 
-def put(db: Session, call: SessionCall, label: str) -> bodies.SessionOutcome:
+def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome:
     """Record the true label of a session's case, or correct it.
 
     With what the session predicts now. The same again changes nothing. Closed sessions
@@ -31,7 +30,7 @@ def put(db: Session, call: SessionCall, label: str) -> bodies.SessionOutcome:
     return show(opened, made)
 
 
-def get(db: Session, call: SessionCall) -> bodies.SessionOutcome:
+def get(db: Transaction, call: SessionCall) -> bodies.SessionOutcome:
     """Return what was told of a session's case."""
     session = sessions.get(db, call.id)
     found = outcomes.find(db, call.id)

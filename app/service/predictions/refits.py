@@ -8,12 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy.orm import Session
-
 from app.documents.prices import reprice_spec
 from app.errors import NotFoundError
 from app.records import ModelHead, Refit, StoredPriceList, StoredTraining
 from app.store import datasets, price_lists, trainings
+from app.store.transactions import Transaction
 from core.parameters import parameters
 from core.table.catalogue import Catalogue
 from core.table.price_lists import is_in_proportion
@@ -39,7 +38,7 @@ class RefitStanding(NamedTuple):
 
 
 def ensure(
-    db: Session, prices: StoredPriceList, order: RefitOrder, now: datetime
+    db: Transaction, prices: StoredPriceList, order: RefitOrder, now: datetime
 ) -> StoredPriceList:
     """Begin the training of a list that has none, or say why it gets none."""
     if prices.training_id is not None:
@@ -64,7 +63,7 @@ def ensure(
     return begin(db, prices, order, origin, now)
 
 
-def find_origin(db: Session, head: ModelHead) -> StoredTraining | None:
+def find_origin(db: Transaction, head: ModelHead) -> StoredTraining | None:
     """Return the training that made a model; a refitted model is not refitted again."""
     if head.training_id is None or head.refit_of is not None:
         return None
@@ -83,7 +82,7 @@ def is_same_at(origin: StoredTraining, own: Catalogue, moved: Catalogue) -> bool
 
 
 def begin(
-    db: Session,
+    db: Transaction,
     prices: StoredPriceList,
     order: RefitOrder,
     origin: StoredTraining,
@@ -104,14 +103,14 @@ def begin(
     return replace(prices, training_id=made.id, excuse=None)
 
 
-def find_model(db: Session, prices: StoredPriceList) -> str | None:
+def find_model(db: Transaction, prices: StoredPriceList) -> str | None:
     """Return the model that was trained at the prices of a list, once there is one."""
     if prices.training_id is None:
         return None
     return trainings.get(db, prices.training_id).model_id
 
 
-def stand(db: Session, model_id: str, price_list_id: str) -> RefitStanding:
+def stand(db: Transaction, model_id: str, price_list_id: str) -> RefitStanding:
     """Say what became of the training at the prices of a session."""
     prices = price_lists.get(db, price_list_id)
     if model_id != prices.model_id:

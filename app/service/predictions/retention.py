@@ -2,16 +2,15 @@
 
 from datetime import timedelta
 
-from sqlalchemy.orm import Session
-
 from app.records import Moment, PredictSession
 from app.service.predictions.expiry import see
 from app.store import retries, sessions
+from app.store.transactions import Transaction
 
 SOME = 200
 
 
-def erase_old(db: Session, at: Moment, kept: timedelta) -> int:
+def erase_old(db: Transaction, at: Moment, kept: timedelta) -> int:
     """Erase the tenant's sessions that were closed so long ago; return how many.
 
     The oldest ones first, some at a time; a session that expired was closed then.

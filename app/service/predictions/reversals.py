@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 
-from sqlalchemy.orm import Session
-
 from app.errors import ConflictError
 from app.records import LedgerEntry
 from app.service.predictions import SessionCall, lock_open, save
 from app.store import ledger, sessions
+from app.store.transactions import Transaction
 from core.session.reversals import reverse as reverse_charge
 
 
-def reverse(db: Session, entry_id: int, call: SessionCall, reason: str) -> LedgerEntry:
+def reverse(
+    db: Transaction, entry_id: int, call: SessionCall, reason: str
+) -> LedgerEntry:
     """Take back a charge; `spent` is lowered, and the session's state told, with it.
 
     `call` names no session yet: the entry does.

@@ -14,10 +14,12 @@ from app.settings import Settings
 from app.store.engine import create_engine
 from app.worker.child import Child
 from app.worker.chores import Chore
-from app.worker.errands import start_errands
+from app.worker.errands import ErrandsChild
 from app.worker.watching import Worker
 
 POLLING_S = 0.25
+# Between two looks whether errands are run.
+REVIVAL_S = 2.0
 
 
 def run(settings: Settings, parent: int | None = None) -> None:
@@ -33,8 +35,9 @@ def run(settings: Settings, parent: int | None = None) -> None:
     # Connections are no one's to share with a child.
     child = Child(settings, engine.dispose)
     worker = Worker(settings, engine, child, stop)
-    errands = start_errands(settings)
+    errands = ErrandsChild(settings, engine.dispose)
     chores = [
+        Chore(errands.revive, REVIVAL_S),
         Chore(worker.work, 0.0),
         Chore(worker.keep_house, settings.heartbeat_timeout_s / 4),
         Chore(worker.report, settings.heartbeat_timeout_s / 4),
@@ -42,16 +45,12 @@ def run(settings: Settings, parent: int | None = None) -> None:
     while not worker.is_done:
         for chore in chores:
             chore.act_when_due()
-        if not errands.is_alive():
-            engine.dispose()
-            errands = start_errands(settings)
         child.wait(POLLING_S, [] if parent is None else [parent])
         if parent is not None and wait([parent], 0) and not os.read(parent, 4096):
             parent = None
             stop.set()
     child.end()
-    errands.terminate()
-    errands.join()
+    errands.end()
     Chore(worker.leave, 0.0).act_when_due()
     engine.dispose()
     log("worker.stopped", holder=worker.holder)

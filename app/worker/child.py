@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from logging import WARNING
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -51,7 +52,13 @@ class Child:
     n_kills: int | None = None
 
     def revive(self) -> bool:
-        """Start the process unless it lives; whether it can begin."""
+        """Start the process unless it lives; whether it can begin.
+
+        One that died while it had nothing to do says nothing of the next training.
+        """
+        if self.is_ready and self.process.exitcode is not None:
+            log("child.lost", WARNING, code=self.process.exitcode)
+            self.end()
         if self.channel is None:
             ours, theirs = FORK.Pipe()
             self.prepare()
@@ -69,6 +76,7 @@ class Child:
     def begin(self, training: StoredTraining) -> None:
         """Hand over a training that is claimed."""
         assert self.channel is not None
+        self.n_kills = count_kills()
         self.channel.send(training)
 
     def wait(self, timeout_s: float, more: list[int]) -> None:
@@ -114,7 +122,7 @@ class Child:
             self.process.kill()
             self.process.join()
             self.channel.close()
-            self.channel = None
+            self.channel, self.is_ready = None, False
 
 
 def compute(settings: Settings, others: Connection, channel: Connection) -> None:
@@ -133,13 +141,15 @@ def compute(settings: Settings, others: Connection, channel: Connection) -> None
 
 def live_as_child() -> threading.Event:
     """Return what a worker's asking to stop sets; end where the worker has ended."""
-    stop, ended, worker = threading.Event(), threading.Event(), os.getppid()
+    stop, ended = threading.Event(), threading.Event()
+    worker = multiprocessing.parent_process()
+    assert worker is not None, "a worker has forked this process"
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     # Ctrl+C is sent to all processes of a terminal; it is the worker that acts.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
-        while os.getppid() == worker:
+        while os.getppid() == worker.pid:
             ended.wait(PARENT_S)
         os._exit(1)
 

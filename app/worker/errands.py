@@ -1,5 +1,6 @@
 """What workers do beside trainings, in a process of its own, for it may wait long."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -19,6 +20,8 @@ from app.worker.chores import Chore
 from app.worker.computing import now
 
 TURN_S = 1.0
+# For the errand in progress, once the worker was told to end.
+GRACE_S = 3.0
 ORPHANS_EVERY_S = 600.0
 RETENTION_EVERY_S = 600.0
 EMPTYING_EVERY_S = 60.0
@@ -46,10 +49,31 @@ def run_errands(settings: Settings) -> None:
         stop.wait(TURN_S)
 
 
-def start_errands(settings: Settings) -> Any:
-    process = FORK.Process(target=run_errands, args=(settings,), name="errands")
-    process.start()
-    return process
+@dataclass
+class ErrandsChild:
+    """The process that runs errands."""
+
+    settings: Settings
+    #: closes what must not be inherited
+    prepare: Callable[[], None]
+    process: Any = None
+
+    def revive(self) -> None:
+        """Start the process unless it lives."""
+        if self.process is None or not self.process.is_alive():
+            self.prepare()
+            self.process = FORK.Process(
+                target=run_errands, args=(self.settings,), name="errands"
+            )
+            self.process.start()
+
+    def end(self) -> None:
+        """End the process; one that waits for something, and stays, is killed."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.join(GRACE_S)
+            self.process.kill()
+            self.process.join()
 
 
 @dataclass

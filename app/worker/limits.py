@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PAGES = Path("/proc/self/statm")
-KILLS = Path("/proc/vmstat")
+# Of this container, else of the machine.
+KILLS = (Path("/sys/fs/cgroup/memory.events"), Path("/proc/vmstat"))
 PREFERENCE = Path("/proc/self/oom_score_adj")
 # As threads say it, which are no MemoryError.
 NO_THREAD = "can't start new thread"
@@ -47,8 +48,8 @@ def be_killed_first() -> None:
 
 def count_kills() -> int | None:
     """Return how many processes the system has killed for want of memory."""
-    with suppress(OSError):
-        for line in KILLS.read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
+    for file in KILLS:
+        with suppress(OSError):
+            counts = dict(line.split() for line in file.read_text().splitlines())
+            return int(counts["oom_kill"])
     return None

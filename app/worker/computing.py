@@ -24,6 +24,7 @@ from core.errors import RefusedError
 
 # The last one says that a PostgreSQL takes no changes now.
 AWAY = (OperationalError, InternalError)
+INTERRUPTED = "interrupted"
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Computer:
     def work(self, training: StoredTraining) -> str:
         """Make an attempt at a training that is claimed; return what became of it.
 
-        What is left undone, since the database is away, is left to the sweep.
+        What is left undone, since the database is away, is for the caller to put back.
         """
         try:
             return self.attempt(training)
@@ -46,7 +47,7 @@ class Computer:
             return "superseded"
         except AWAY:
             LOGGER.exception("database.away")
-            return "interrupted"
+            return INTERRUPTED
 
     def attempt(self, training: StoredTraining) -> str:
         try:

@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from logging import INFO, WARNING
 from time import monotonic
@@ -16,7 +17,7 @@ from app.service import operations, queue
 from app.settings import Settings
 from app.store.engine import transaction
 from app.worker.child import ChildLostError
-from app.worker.computing import now
+from app.worker.computing import INTERRUPTED, now
 
 # For the step in progress to end, once the worker was told to.
 GRACE_S = 15.0
@@ -48,6 +49,8 @@ class HeldTraining:
     n_misses: int = 0
     #: heartbeats that found it was to be cancelled
     n_cancelling: int = 0
+    #: what became of the attempt, where that is still to be acted on
+    outcome: str | None = None
 
 
 @dataclass
@@ -69,10 +72,13 @@ class Worker:
             return None
         assert self.held is not None
         try:
-            outcome = self.attempts.find_outcome()
+            outcome = self.held.outcome or self.attempts.find_outcome()
         except ChildLostError as lost:
             outcome = self.bury(self.held, lost)
             self.attempts.end()
+        if outcome == INTERRUPTED:
+            self.held.outcome = outcome
+            self.hand_back(self.held)
         if outcome is not None:
             self.let_go(self.held, outcome)
         return outcome
@@ -87,9 +93,11 @@ class Worker:
             log("worker.stopping", holder=self.holder)
             if self.held is not None:
                 self.attempts.ask_to_stop()
-        if self.held is not None and monotonic() > self.stopped + GRACE_S:
+        seconds = monotonic() - self.stopped
+        if self.held is not None and seconds > GRACE_S:
             self.attempts.kill()
-        return self.held is None
+        # The database may be away: then the silence of this worker tells the rest.
+        return self.held is None or seconds > 2 * GRACE_S
 
     def is_ready(self) -> bool:
         """Whether an attempt can begin; starts the process that makes it."""
@@ -136,6 +144,15 @@ class Worker:
                 return "cancelled" if held.n_cancelling else "lost"
         except SupersededError:
             return "superseded"
+
+    def hand_back(self, held: HeldTraining) -> None:
+        """Put a training back that found the database away; no worker was lost."""
+        training = held.training
+        with (
+            suppress(SupersededError),
+            transaction(self.engine, training.tenant_id) as db,
+        ):
+            queue.release(db, training, now())
 
     def let_go(self, held: HeldTraining, outcome: str) -> None:
         self.held = None

@@ -1,10 +1,11 @@
 """Sessions: rows in and out; the one statement that changes them charges too."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.records import Page, PredictSession, SessionFilter, SessionState
+from app.records import Page, PredictSession, SessionFilter
 from app.store.rows import StoredRows, write_cursor
 from app.store.tables import models, outcomes, sessions
 from app.store.tenancy import owned, run
@@ -24,16 +25,11 @@ IS_LATER = sa.tuple_(*BY_CHANGE) > sa.tuple_(
     sa.bindparam("at", type_=sessions.c.updated_at.type), sa.bindparam("than")
 )
 REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
+CHANGING = ("state", "document", "version", "updated_at")
 SAVE = (
     sessions.update()
     .where(IS_IT, FITS)
-    .values(
-        spent=AFTER,
-        state=sa.bindparam("state"),
-        document=sa.bindparam("document"),
-        version=sessions.c.version + 1,
-        updated_at=sa.bindparam("updated_at"),
-    )
+    .values(spent=AFTER, **{name: sa.bindparam(name) for name in CHANGING})
     .returning(*ROWS.columns)
 )
 
@@ -49,27 +45,23 @@ def set_budget(db: Transaction, session_id: str, budget: int | None) -> None:
 
 
 def save(
-    db: Transaction,
-    session_id: str,
-    *,
-    state: SessionState,
-    document: str | None,
-    now: datetime,
-    amount: int = 0,
+    db: Transaction, made: PredictSession, amount: int = 0
 ) -> PredictSession | None:
-    """Charge a locked session, and store how far it has come; its version grows by 1.
+    """Charge a locked session, and store how far it has come, under which version.
 
     One statement. None, and nothing is done, where the amount would pass the budget.
     """
-    values = {"state": state, "document": document, "updated_at": now}
-    done = run(db, SAVE, {"session_id": session_id, "amount": amount, **values})
+    values = {name: getattr(made, name) for name in CHANGING}
+    done = run(db, SAVE, {"session_id": made.id, "amount": amount, **values})
     row = done.first()
     return None if row is None else ROWS.read(row)
 
 
-def erase(db: Transaction, session_id: str, now: datetime) -> None:
+def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:
     """Close a locked session and keep nothing of its case; the amounts stay."""
-    save(db, session_id, state="closed", document=None, now=now)
+    session_id, version = seen.id, seen.version + 1
+    closed = replace(seen, state="closed", document=None, version=version)
+    save(db, replace(closed, updated_at=now))
     ROWS.change(db, session_id, client_ref=None)
     is_its = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
     run(db, outcomes.delete().where(is_its))

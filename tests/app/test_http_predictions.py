@@ -94,9 +94,7 @@ def test_a_refused_charge_tells_what_really_remains(
     session = start(3.0)
     with transaction(engine) as db:  # A charge that the state knows nothing of.
         found = sessions.get(db, session["id"])
-        kept: Any = {"state": "open", "document": found.document}
-        now = found.updated_at
-        assert sessions.save(db, found.id, now=now, amount=1_750_000, **kept)
+        assert sessions.save(db, found, 1_750_000)
 
     refused = answer(session, ("sex", "male"), ("age", 63))
 

@@ -66,6 +66,34 @@ def test_a_session_that_waits_expires_too_and_later(
     assert [one["outcome"] for one in after["answers"]] == ["unknown", "value"]
 
 
+def test_no_version_is_told_of_two_things(
+    client: TestClient, start: Start, answer: Answer, wait: Wait
+) -> None:
+    session = start(60.0)
+    answer(session, ("age", "ordered"))
+    wait(98)
+    expired = client.get(f"/predict/{session['id']}").json()
+
+    client.post("/ledger/1/reverse", json={"reason": "It was never done."})
+    after = client.get(f"/predict/{session['id']}").json()
+
+    assert (expired["state"], expired["version"]) == ("closed", 4)
+    assert (after["budget"]["spent"], after["version"]) == (0.0, 5)
+
+
+def test_a_session_that_expired_is_erased_under_the_version_that_was_seen(
+    client: TestClient, start: Start, wait: Wait
+) -> None:
+    path = f"/predict/{start(60.0)['id']}"
+    wait(8)
+    seen = client.get(path).headers["etag"]
+
+    erased = client.delete(path, headers={"If-Match": seen})
+
+    assert (seen, erased.status_code) == ('"2"', 204)
+    assert client.get(path).headers["etag"] == '"3"'
+
+
 def test_a_result_that_comes_while_it_is_waited_for_is_taken(
     start: Start, answer: Answer, wait: Wait
 ) -> None:

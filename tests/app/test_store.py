@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import StringIO
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -247,8 +246,7 @@ def test_reading_transaction_can_not_write(engine: sa.Engine, session_id: str) -
 
 
 def charge(db: Transaction, session_id: str, amount: int) -> bool:
-    values: Any = {"state": "open", "document": "{}", "now": NOW}
-    return sessions.save(db, session_id, amount=amount, **values) is not None
+    return sessions.save(db, sessions.get(db, session_id), amount) is not None
 
 
 def charge_often(url: str, session_id: str, number: int) -> int:

@@ -19,7 +19,7 @@ from app.service import limits
 from app.service.loaded import KeptStates, LoadedModels
 from app.service.predictions.charging import enter, find_refusal
 from app.service.predictions.choice import choose
-from app.service.predictions.expiry import expire, expired_row, is_due
+from app.service.predictions.expiry import expire, expired_row, is_due, see
 from app.service.predictions.refits import RefitStanding, stand
 from app.service.predictions.requests import check_answers, check_known
 from app.service.predictions.terms import change_state, check_wish
@@ -170,8 +170,9 @@ def erase(db: Transaction, call: SessionCall) -> None:
     """Close a session and erase what its answers said; the amounts stay."""
     session = sessions.get_locked(db, call.id)
     if session.document is not None or session.client_ref is not None:
-        require_version(session, call.versions)
-        sessions.erase(db, call.id, call.at.now)
+        seen = see(session, call.at)
+        require_version(seen, call.versions)
+        sessions.erase(db, seen, call.at.now)
         call.loaded.states.forget(call.id)
         retries.remove_of_session(db, call.id)
 
@@ -183,7 +184,8 @@ def lock_open(db: Transaction, call: SessionCall) -> OpenSession | None:
         session = sessions.get_locked(db, call.id)
     opened = open_session(db, session, call)
     if opened is not None and opened.session is not session:
-        return save(db, opened, opened.session.updated_at)
+        # Already under another version, or two: as everybody sees it.
+        return store(db, opened)
     return opened
 
 
@@ -255,18 +257,27 @@ def take_new(
 def save(
     db: Transaction, opened: OpenSession, now: datetime, charges: Sequence[Charge] = ()
 ) -> OpenSession:
-    """Store what a session has come to, and charge; the database decides whether."""
+    """Store what a session has come to as its next version, and charge."""
+    before = opened.session
+    made = replace(
+        before,
+        state=row_state(opened.state),
+        version=before.version + 1,
+        updated_at=now,
+    )
+    return store(db, replace(opened, session=made), charges)
+
+
+def store(
+    db: Transaction, opened: OpenSession, charges: Sequence[Charge] = ()
+) -> OpenSession:
+    """Store a session, and charge; the database decides whether."""
     ensemble = opened.model.ensemble
     catalogue = ensemble.catalogue
     opened = replace(opened, state=remember(ensemble, opened.state))
-    saved = sessions.save(
-        db,
-        opened.session.id,
-        state=row_state(opened.state),
-        document=write_state(opened.state, catalogue, opened.texts),
-        now=now,
-        amount=sum(charge.amount for charge in charges),
-    )
+    document = write_state(opened.state, catalogue, opened.texts)
+    made = replace(opened.session, document=document)
+    saved = sessions.save(db, made, sum(charge.amount for charge in charges))
     if saved is None:
         raise find_refusal(db, opened.session, catalogue, charges)
     enter(db, saved, catalogue, charges)

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from app.records import Moment, PredictSession
+from app.records import Moment
 from app.service.predictions.expiry import see
 from app.store import retries, sessions
 from app.store.transactions import Transaction
@@ -19,16 +19,11 @@ def erase_old(db: Transaction, at: Moment, kept: timedelta) -> int:
     while True:
         found = sessions.unchanged_since(db, before, after, SOME)
         for session in found:
-            if is_over(session, at, kept):
-                sessions.erase(db, session.id, at.now)
+            seen = see(session, at)
+            if seen.state == "closed" and seen.updated_at < before:
+                sessions.erase(db, seen, at.now)
                 retries.remove_of_session(db, session.id)
                 n_erased += 1
         if len(found) < SOME:
             return n_erased
         after = found[-1]
-
-
-def is_over(session: PredictSession, at: Moment, kept: timedelta) -> bool:
-    """Whether a session is closed, and was so long enough."""
-    seen = see(session, at)
-    return seen.state == "closed" and at.now - seen.updated_at > kept

@@ -26,8 +26,9 @@ def reverse(
         raise ConflictError("already-reversed", f"Entry {entry_id} is reversed.")
     sessions.refund(db, entry.session_id, entry.amount)
     if opened is None:
-        session_id, now = entry.session_id, call.at.now
-        sessions.save(db, session_id, state="closed", document=None, now=now)
+        erased = sessions.get_locked(db, entry.session_id)
+        version = erased.version + 1
+        sessions.save(db, replace(erased, version=version, updated_at=call.at.now))
     else:
         ensemble = opened.model.ensemble
         feature_idx = ensemble.catalogue.feature_idxs[entry.feature]

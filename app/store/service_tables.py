@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from app.store.kinds import UtcDateTime
+from app.store.kinds import Id, UtcDateTime
 from app.store.tables import metadata
 
 # Each worker process with its last sign of life, by the database's clock.
@@ -19,4 +19,14 @@ schema_state = sa.Table(
     "schema_state",
     metadata,
     sa.Column("oldest_code", sa.String(32), primary_key=True),
+)
+
+# Browsers that are signed in: of a cookie only the SHA-256. A key has a tenant.
+sign_ins = sa.Table(
+    "sign_ins",
+    metadata,
+    sa.Column("digest", sa.String(64), primary_key=True),
+    sa.Column("key_id", Id, sa.ForeignKey("keys.id"), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False, index=True),
 )

@@ -1,0 +1,39 @@
+"""Signing in with a key: a browser gets a random cookie, the database its digest."""
+
+import secrets
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from app.errors import UnknownKeyError
+from app.records import StoredKey
+from app.store import keys, sign_ins
+from app.store.transactions import Transaction
+
+LASTS = timedelta(hours=12)
+
+
+def digest_of(cookie: str) -> str:
+    """Return a cookie's SHA-256: it is random, and so needs no slow hash."""
+    return sha256(cookie.encode()).hexdigest()
+
+
+def enter(db: Transaction, key_id: str, now: datetime) -> str:
+    """Sign a browser in; return its cookie. What has expired is swept."""
+    sign_ins.remove_before(db, now)
+    cookie = secrets.token_urlsafe(32)
+    sign_ins.insert(db, digest_of(cookie), key_id, now, now + LASTS)
+    return cookie
+
+
+def identify(db: Transaction, cookie: str, now: datetime) -> StoredKey:
+    """Return the key of a browser; UnknownKeyError where it is not signed in."""
+    key_id = sign_ins.find_key(db, digest_of(cookie), now)
+    found = None if key_id is None else keys.identify(db, key_id)
+    if found is None:
+        raise UnknownKeyError
+    return found
+
+
+def leave(db: Transaction, cookie: str) -> None:
+    """Sign a browser out; a second time changes nothing."""
+    sign_ins.remove(db, digest_of(cookie))

@@ -1,0 +1,34 @@
+"""Browsers that are signed in: rows in and out. They say which key a page has."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from app.store.service_tables import sign_ins
+from app.store.transactions import Transaction
+
+FIND = sa.select(sign_ins.c.key_id).where(
+    sign_ins.c.digest == sa.bindparam("of"), sign_ins.c.expires_at > sa.bindparam("now")
+)
+
+
+def insert(
+    db: Transaction, digest: str, key_id: str, now: datetime, until: datetime
+) -> None:
+    values = {"digest": digest, "key_id": key_id}
+    db.execute(sign_ins.insert(), values | {"created_at": now, "expires_at": until})
+
+
+def find_key(db: Transaction, digest: str, now: datetime) -> str | None:
+    """Return the id of the key by which a browser is signed in."""
+    found: str | None = db.execute(FIND, {"of": digest, "now": now}).scalar()
+    return found
+
+
+def remove(db: Transaction, digest: str) -> None:
+    db.execute(sign_ins.delete().where(sign_ins.c.digest == digest))
+
+
+def remove_before(db: Transaction, time: datetime) -> None:
+    """Remove those that ended before a time."""
+    db.execute(sign_ins.delete().where(sign_ins.c.expires_at <= time))

@@ -74,7 +74,9 @@ class NamedCurve(NamedTuple):
     curve: Curve
 
 
-def curve_chart(curves: Sequence[NamedCurve], unit: str) -> str:
+def curve_chart(
+    curves: Sequence[NamedCurve], unit: str, size: tuple[float, float] = WIDE
+) -> str:
     """Draw error against mean spend, each curve with the band of its intervals."""
 
     def paint(axes: "Axes") -> None:
@@ -92,7 +94,8 @@ def curve_chart(curves: Sequence[NamedCurve], unit: str) -> str:
             axes.legend()
 
     names = " and ".join(one.name for one in curves)
-    return draw_chart(paint, f"Error against mean spend of {names}, with 95 % bands")
+    said = f"Error against mean spend of {names}, with 95 % bands"
+    return draw_chart(paint, said, size)
 
 
 def reliability_chart(bins: Sequence[ReliabilityBin], said: str, title: str) -> str:

@@ -12,7 +12,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from app import logs
+from app import logs, pages
 from app.home import local_folders
 from app.http import (
     contract,
@@ -22,7 +22,6 @@ from app.http import (
     ledger,
     models,
     operations,
-    pages,
     predictions,
     trainings,
 )
@@ -33,6 +32,7 @@ from app.http.errors import HANDLERS
 from app.http.gate import Gate
 from app.http.methods import Heads
 from app.http.metrics import Metrics
+from app.pages.errors import ProblemPages
 from app.parsing import reader_of
 from app.service.loaded import LoadedModels
 from app.settings import Settings
@@ -57,7 +57,7 @@ SCOPED = (
     (keys, "keys"),
 )
 # Those that tell nothing of a tenant.
-OPEN = (operations, pages)
+OPEN = (operations,)
 
 
 def cors(origins: list[str]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Askless(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         settings: Settings = self.state.settings
-        return Edge(
+        edge = Edge(
             Gate(
                 Heads(super().build_middleware_stack()),
                 settings.hosts,
@@ -92,6 +92,7 @@ class Askless(FastAPI):
             settings.max_body_bytes,
             settings.max_upload_bytes,
         )
+        return ProblemPages(edge, self)
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -125,7 +126,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=live,
-        exception_handlers=HANDLERS,
+        exception_handlers=HANDLERS | pages.HANDLERS,
         telemetry=telemetry_of(settings),
     )
     state = app.state
@@ -145,7 +146,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         app.include_router(routes.router)
     if settings.origins:
         app.add_middleware(CORSMiddleware, **cors(settings.origins))
-    pages.mount_assets(app)
+    pages.add_to(app)
     return app
 
 

@@ -38,6 +38,12 @@ KINDS = {
         "A page of another origin may not change anything here",
         "The operator may name origins that may (ASKLESS_ORIGINS).",
     ),
+    "foreign-form": Kind(
+        403,
+        "The form is not of this page, or too old",
+        "Each page gives its forms a token for one browser. Load the page again, and "
+        "send its form once more.",
+    ),
     "forbidden": Kind(
         403,
         "The key lacks a scope",

@@ -188,9 +188,21 @@ ARROWS = {
         "core.errors",
         "core.table.prices",
     ),
+    # Nothing imports it but app.main.
+    "app.pages": (
+        *LEAVES,
+        "app.pages",
+        "app.charts",
+        "app.wording",
+        "app.documents",
+        "app.http",
+        "app.service",
+        "core",
+    ),
     "app.main": (
         *LEAVES,
         "app.home",
+        "app.pages",
         "app.documents.bodies",
         "app.settings",
         "app.http",
@@ -272,6 +284,7 @@ ONLY_FROM = {
         "core.training.foreign",
     ),
     "narwhals": ("core.frames",),
+    "jinja2": ("app.pages.frame",),
     "scipy": ("core.pipeline.calibration", "core.panels"),
     "app.settings": (
         "app.environment",

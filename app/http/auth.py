@@ -34,6 +34,9 @@ USE_NOTED_EVERY = timedelta(minutes=5)
 READING = ("GET", "HEAD", "OPTIONS")
 ANYBODY = Caller(DEFAULT_TENANT, None, frozenset(keys.SCOPES), Limits())
 
+# In a request's scope: who calls, where a page has found it by its cookie.
+FOUND = "found_caller"
+
 bearer = HTTPBearer(
     scheme_name="key",
     bearerFormat="askl_<id>_<secret>",
@@ -140,6 +143,9 @@ async def get_caller(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller:
+    found: Caller | None = request.scope.get(FOUND)
+    if found is not None:
+        return found
     guard: Guard = request.app.state.guard
     token = None if credentials is None else credentials.credentials
     if token is None and "authorization" in request.headers:

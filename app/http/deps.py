@@ -145,6 +145,14 @@ def reading(
     return transaction(engine, tenant_id, is_read=True)
 
 
+def changing(
+    engine: sa.Engine, caller: Caller | None
+) -> AbstractContextManager[Transaction]:
+    """Open a transaction of a caller, or of the service itself."""
+    tenant_id = None if caller is None else caller.tenant_id
+    return transaction(engine, tenant_id, caller=caller)
+
+
 async def replay_early(request: Request, caller: Called) -> AsyncIterator[None]:
     """Answer what was answered before, before a table is read again."""
     if HEADER not in request.headers:

@@ -1,0 +1,60 @@
+"""Where to go, the API's documentation, the types of problems."""
+
+from importlib.resources import files
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import HTMLResponse, Response
+from fastapi.staticfiles import StaticFiles
+
+from app.pages.callers import PATH
+from app.pages.errors import prefers_pages
+from app.pages.frame import render, see_other
+from app.problems import KINDS
+
+router = APIRouter(include_in_schema=False)
+
+ASSETS = "/docs-assets"
+
+
+def mount_assets(app: FastAPI) -> None:
+    """Serve the documentation's script and style from here: no other site is asked."""
+    folder = str(files("fastapi_offline") / "static")
+    app.mount(ASSETS, StaticFiles(directory=folder))
+
+
+@router.get("/")
+def index(request: Request) -> Response:
+    """Lead a browser to the pages; others get the addresses that there are."""
+    if prefers_pages(request.headers.get("accept", "")):
+        response: Response = see_other(PATH)
+    else:
+        response = render(request, "index.html")
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+@router.get("/docs", response_class=HTMLResponse)
+def docs() -> HTMLResponse:
+    return get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title="Askless: the API",
+        swagger_js_url=f"{ASSETS}/swagger-ui-bundle.js",
+        swagger_css_url=f"{ASSETS}/swagger-ui.css",
+        swagger_favicon_url=f"{ASSETS}/favicon.png",
+    )
+
+
+@router.get("/problems", response_class=HTMLResponse)
+def problems(request: Request) -> HTMLResponse:
+    return render(request, "problems.html", kinds=KINDS)
+
+
+@router.get("/problems/{kind}", response_class=HTMLResponse)
+def problem(request: Request, kind: str) -> HTMLResponse:
+    if kind not in KINDS:
+        raise HTTPException(404)
+    one = KINDS[kind]
+    # Words between backticks are code.
+    parts = one.meaning.split("`")
+    return render(request, "kind.html", kind=kind, one=one, parts=parts)

@@ -1,0 +1,132 @@
+"""Who looks at a page, by its cookie, and whether a form is one of ours."""
+
+import hmac
+import secrets
+import time
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Annotated
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from app.errors import ConflictError, UnknownKeyError
+from app.http.auth import ANYBODY, FOUND, READING, RECHECK_S, Guard, Seen, keep
+from app.http.deps import reading
+from app.records import Caller, StoredKey
+from app.service import keys, sign_ins
+
+COOKIE = "askless_ui"
+PATH = "/ui"
+#: The field of every form that says that it is ours.
+TOKEN = "form_token"
+LABEL = b"askless form"
+# A table of a thousand columns has some fields for each.
+MAX_FIELDS = 20_000
+FOREIGN = "The token in the form is not the one that this browser was given."
+
+
+def cookie_of(request: Request) -> str:
+    """Return the browser's cookie, or one that it gets with the page."""
+    found = request.cookies.get(COOKIE) or request.scope.get(COOKIE)
+    if found is None:
+        found = request.scope[COOKIE] = secrets.token_urlsafe(32)
+    return str(found)
+
+
+def set_cookie(
+    request: Request, response: Response, cookie: str, max_age: int | None = None
+) -> None:
+    response.set_cookie(
+        COOKIE,
+        cookie,
+        max_age=max_age,
+        path=PATH,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def form_token(cookie: str) -> str:
+    """Return what the forms of a browser hold, which no other site can know."""
+    return hmac.new(cookie.encode(), LABEL, sha256).hexdigest()
+
+
+async def typed(request: Request) -> FormData:
+    """Return the fields of a form of ours; parsed once for each request."""
+    limit = request.app.state.settings.max_body_bytes
+    form = await request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=limit)
+    sent, cookie = form.get(TOKEN), request.cookies.get(COOKIE, "")
+    expected = form_token(cookie)
+    if not cookie or not isinstance(sent, str):
+        raise ConflictError("foreign-form", FOREIGN)
+    if not hmac.compare_digest(sent.encode(), expected.encode()):
+        raise ConflictError("foreign-form", FOREIGN)
+    return form
+
+
+async def check_form(request: Request) -> None:
+    """Refuse a form of another site."""
+    if request.method not in READING:
+        await typed(request)
+
+
+class SignInError(Exception):
+    """The page needs someone who has signed in."""
+
+
+async def enter(request: Request) -> None:
+    """Find who looks; SignInError where keys are asked for and there is none."""
+    guard: Guard = request.app.state.guard
+    cookie = request.cookies.get(COOKIE)
+    caller = None
+    if cookie is not None:
+        caller = await find_caller(guard, request.app.state.engine, cookie)
+    if caller is None and guard.must_ask:
+        raise SignInError
+    if caller is not None:
+        guard.count(caller)
+        request.scope["log_fields"]["key"] = caller.key_id
+    request.scope[FOUND] = caller or ANYBODY
+
+
+async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | None:
+    """Return whose key a cookie stands for; it is looked up anew after some seconds."""
+    name = cookie_name(cookie)
+    now = datetime.now(UTC)
+    seen = guard.seen.get(name)
+    try:
+        if seen is None or time.monotonic() - seen.at > RECHECK_S:
+            key = await run_in_threadpool(read_key, engine, cookie, now)
+            seen = Seen(key, time.monotonic())
+            keep(guard.seen, name, seen)
+        return keys.caller_of(seen.key, guard.limits, now)
+    except UnknownKeyError:
+        guard.seen.pop(name, None)
+        return None
+
+
+def cookie_name(cookie: str) -> bytes:
+    """Return what a cookie is kept under, beside keys."""
+    return sha256(b"cookie " + cookie.encode()).digest()
+
+
+def read_key(engine: sa.Engine, cookie: str, now: datetime) -> StoredKey:
+    with reading(engine, None) as db:
+        return sign_ins.identify(db, cookie, now)
+
+
+def sign_in_address(request: Request) -> str:
+    """Return where one signs in, and comes back from."""
+    path = request.url.path if request.method in READING else PATH
+    query = request.url.query if request.method in READING else ""
+    back = f"{path}?{query}" if query else path
+    return f"{PATH}/sign-in?next={quote(back, safe='')}"
+
+
+Typed = Annotated[FormData, Depends(typed)]

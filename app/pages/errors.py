@@ -1,0 +1,98 @@
+"""Problems as pages, for browsers; programs get the document as it is."""
+
+import json
+from typing import Any
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.pages.callers import SignInError, sign_in_address
+from app.pages.frame import render, see_other
+from app.problems import KINDS
+
+PROBLEM = b"application/problem+json"
+DOCUMENTS = ("application/json", "application/problem+json")
+
+
+def prefers_pages(accept: str) -> bool:
+    """Whether a header Accept names pages, and before JSON."""
+    shares = {}
+    for part in accept.lower().split(","):
+        kind, *params = (one.strip() for one in part.split(";"))
+        shares[kind] = next((share_of(one) for one in params if one[:2] == "q="), 1.0)
+    best = max((shares.get(one, 0.0) for one in DOCUMENTS), default=0.0)
+    return shares.get("text/html", 0.0) > best
+
+
+def share_of(param: str) -> float:
+    try:
+        return float(param[2:])
+    except ValueError:
+        return 0.0
+
+
+class ProblemPages:
+    """The outermost layer: shows a browser each problem as a page, whoever made it."""
+
+    def __init__(self, app: ASGIApp, top: ASGIApp) -> None:
+        self.app = app
+        self.top = top
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_asked = scope["type"] == "http" and scope["method"] != "HEAD"
+        if not is_asked or not prefers_pages(Headers(scope=scope).get("accept", "")):
+            await self.app(scope, receive, send)
+            return
+        held: list[Message] = []
+
+        async def send_on(message: Message) -> None:
+            is_start = message["type"] == "http.response.start"
+            if is_start and (b"content-type", PROBLEM) in message["headers"]:
+                held.append(message)
+            elif not held:
+                await send(message)
+            else:
+                held.append(message)
+                if not message.get("more_body", False):
+                    await self.show(held, scope, receive, send)
+
+        # As inner layers change what they are handed, they get it as it is.
+        await self.app(scope, receive, send_on)
+
+    async def show(
+        self, held: list[Message], scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        start, *parts = held
+        document = json.loads(b"".join(one.get("body", b"") for one in parts))
+        request = Request({**scope, "app": self.top}, receive)
+        response = page_of(request, document, start["status"])
+        response.headers["Vary"] = "Accept"
+        kept = Headers(raw=start["headers"])
+        for name in ("retry-after", "allow", "www-authenticate", "x-request-id"):
+            if name in kept:
+                MutableHeaders(raw=response.raw_headers)[name] = kept[name]
+        await response(scope, receive, send)
+
+
+def page_of(request: Request, document: dict[str, Any], status: int) -> Response:
+    """Return a problem in plain words, with what to do and the request's id."""
+    kind = str(document.get("type", "")).rpartition("/")[2]
+    meaning = KINDS[kind].meaning if kind in KINDS else ""
+    return render(
+        request,
+        "problem.html",
+        status,
+        title=document["title"],
+        detail=document.get("detail"),
+        rules=document.get("errors", []),
+        meaning=meaning.replace("`", ""),
+        request_id=document.get("request_id"),
+    )
+
+
+def on_sign_in(request: Request, error: SignInError) -> Response:
+    """Lead to where one signs in, and from there back."""
+    del error
+    return see_other(sign_in_address(request))

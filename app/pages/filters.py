@@ -1,0 +1,80 @@
+"""What templates write: amounts, shares, times, names, charts; all escaped."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from app import wording
+from core.table.prices import to_micros
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+# A policy without inline styles lets no `style` stand in a page. Charts have it on
+# their shapes, where each property has an attribute of its name too.
+STYLE_ELEMENT = re.compile(r"<style\b.*?</style>", re.S)
+STYLE = re.compile(r'(?<=\s)style="([^"]*)"')
+
+
+def money(amount: float, unit: str | None = "") -> str:
+    """An amount of a document, in units: two decimals, or as many as it needs."""
+    return wording.money(to_micros(amount), unit or "")
+
+
+def number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,g}"
+
+
+def moment(at: datetime) -> "Markup":
+    """A time in words, in UTC, and for machines."""
+    from markupsafe import Markup
+
+    words = f"{at.day} {at:%B %Y, %H:%M} UTC"
+    return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), words)
+
+
+def day(at: datetime) -> "Markup":
+    from markupsafe import Markup
+
+    iso = f"{at:%Y-%m-%d}"
+    return Markup('<time datetime="{}">{}</time>').format(iso, f"{at.day} {at:%B %Y}")
+
+
+def name(text: object) -> "Markup":
+    """A name that somebody gave: its direction is its own, and long ones break."""
+    from markupsafe import Markup
+
+    return Markup('<bdi class="name">{}</bdi>').format(text)
+
+
+def chart(svg: str) -> "Markup":
+    """A chart of app.charts as a part of the page, without a style in it."""
+    from markupsafe import Markup
+
+    return Markup(STYLE.sub(as_attributes, STYLE_ELEMENT.sub("", svg)))
+
+
+def as_attributes(found: re.Match[str]) -> str:
+    pairs = (one.partition(":") for one in found[1].split(";") if one.strip())
+    return " ".join(f'{name.strip()}="{value.strip()}"' for name, _, value in pairs)
+
+
+def identifier(text: object) -> str:
+    """A name as a part of an id, which has no spaces; others never become the same."""
+    return "".join(
+        one if one.isascii() and one.isalnum() else f"_{ord(one):x}_"
+        for one in str(text)
+    )
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "money": money,
+    "percent": wording.percent,
+    "number": number,
+    "moment": moment,
+    "day": day,
+    "name": name,
+    "chart": chart,
+    "identifier": identifier,
+}

@@ -1,0 +1,101 @@
+"""How every page is made: one environment of templates, one set of headers."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from app.http.auth import FOUND
+from app.pages import assets, filters
+from app.pages.callers import COOKIE, PATH, TOKEN, cookie_of, form_token, set_cookie
+from core.errors import RefusedError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    # With `no-referrer` browsers call the origin of our own forms `null`.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+#: The pages that the head of each page leads to; those that there are yet are shown.
+NAVIGATION = (
+    ("Home", "/ui"),
+    ("Models", "/ui/models"),
+    ("Sessions", "/ui/sessions"),
+    ("Train", "/ui/train"),
+    ("Ledger", "/ui/ledger"),
+)
+
+
+@cache
+def environment() -> "Environment":
+    """Return what templates are read by; Jinja2 is loaded with the first page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("app.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= filters.FILTERS
+    made.globals |= {"asset": assets.address_of, "TOKEN": TOKEN}
+    return made
+
+
+def render(
+    request: Request, template: str, status: int = 200, **context: Any
+) -> HTMLResponse:
+    """Return a page; `errors` (field -> rule) and `typed` are there for every form."""
+    is_ours = request.url.path.startswith(PATH)
+    cookie = cookie_of(request) if is_ours else ""
+    caller = request.scope.get(FOUND)
+    known: dict[str, Any] = {
+        "errors": {},
+        "typed": {},
+        "caller": caller,
+        "is_signed_in": caller is not None and caller.key_id is not None,
+        "must_ask": request.app.state.guard.must_ask,
+        "navigation": navigation(request),
+        "form_token": form_token(cookie),
+        "request_id": request.scope.get("request_id"),
+    }
+    text = environment().get_template(template).render(known | context)
+    response = HTMLResponse(text, status, HEADERS)
+    if is_ours and request.cookies.get(COOKIE) != cookie:
+        set_cookie(request, response, cookie)
+    return response
+
+
+def navigation(request: Request) -> list[tuple[str, str, bool]]:
+    """Return name and address of pages, and whether this one is within each."""
+    here = request.url.path
+    return [
+        (name, address, here == address or is_below(here, address))
+        for name, address in NAVIGATION
+        if address in request.app.state.page_addresses
+    ]
+
+
+def is_below(here: str, address: str) -> bool:
+    return address != PATH and here.startswith(address + "/")
+
+
+def see_other(address: str) -> RedirectResponse:
+    """Lead a browser on after a form, so that a reload sends nothing twice."""
+    return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+
+
+def errors_of(error: RefusedError) -> Mapping[str, str]:
+    """Return the rules that were broken, by field; one for each."""
+    return {one.field: one.told for one in reversed(error.refusals)}

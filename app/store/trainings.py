@@ -26,6 +26,8 @@ TRAININGS = StoredRows(
 )
 JOBS = StoredRows("job", trainings, StoredTraining, trainings.c.kind != "train")
 make_id, get, page = TRAININGS.make_id, TRAININGS.get, TRAININGS.page
+# Trainings whose events one query reads; SQLite takes no more than 1,000.
+AT_A_TIME = 500
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
@@ -213,17 +215,17 @@ def events(
     db: Transaction, numbers: Mapping[str, int]
 ) -> dict[str, tuple[TrainingEvent, ...]]:
     """Return the events of several trainings, each after its own number, in order."""
-    if not numbers:
-        return {}
     columns = training_events.c
-    is_new = (
+    is_new = [
         sa.and_(columns.training_id == training_id, columns.number > number)
         for training_id, number in numbers.items()
-    )
-    wanted = sa.select(training_events).where(sa.or_(*is_new))
+    ]
     found: dict[str, list[TrainingEvent]] = {key: [] for key in numbers}
-    for training_id, *rest in db.execute(wanted.order_by(columns.number)):
-        found[training_id].append(TrainingEvent(*rest))
+    for start in range(0, len(is_new), AT_A_TIME):
+        some = sa.or_(*is_new[start : start + AT_A_TIME])
+        wanted = sa.select(training_events).where(some)
+        for training_id, *rest in db.execute(wanted.order_by(columns.number)):
+            found[training_id].append(TrainingEvent(*rest))
     return {key: tuple(items) for key, items in found.items()}
 
 

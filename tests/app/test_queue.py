@@ -108,3 +108,16 @@ def test_worker_that_can_not_let_go_ends_all_the_same(
     worker.stopped -= 2 * GRACE_S + 1
 
     assert [*is_done, worker.is_done] == [False, True]
+
+
+def test_more_streams_are_followed_than_one_query_can_name(
+    jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    training = jobs.start(table, spec)
+    followed = {f"trn_{number}": 0 for number in range(2_500)} | {training.id: 0}
+
+    with transaction(jobs.engine, is_read=True) as db:
+        found = trainings.events(db, followed)
+
+    assert len(found) == len(followed)
+    assert [one.type for one in found[training.id]] == ["queued"]

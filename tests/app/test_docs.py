@@ -143,6 +143,21 @@ def test_variables_of_compose_are_listed_with_their_defaults() -> None:
     assert [one for one in variables if f"`{one[0]}` ({one[1]}" not in told] == []
 
 
+def test_the_memory_of_the_api_has_room_for_the_tables_that_it_reads() -> None:
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    limits = {name: int(found) for name, found in re.findall(r"(\w+):-(\d+)g", text)}
+    (tmp,) = re.findall(r"/tmp:size=(\d+)g", text)
+    settings = Settings.model_fields
+    parsers, parsed = (
+        settings[name].default for name in ("max_parsers", "parse_memory_bytes")
+    )
+
+    # What it has at rest, and what a child begins with: measured.
+    needed = 350e6 + int(tmp) * 2**30 + parsers * (parsed + 160e6)
+
+    assert limits["API_MEMORY"] * 2**30 >= needed
+
+
 def test_every_field_of_a_spec_and_every_algorithm_is_described() -> None:
     text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
     fields = [*SpecDocument.model_fields, *SpecParams.model_fields, *ALGORITHMS]

@@ -12,6 +12,7 @@ from types import FrameType
 
 import uvicorn
 
+from app.callers import BoundedProtocol
 from app.hosts import is_loopback
 from app.logs import log
 from app.main import create_app
@@ -76,6 +77,7 @@ def serve(
     app = create_app(settings, is_local=is_loopback(bound.getsockname()[0]))
     config = uvicorn.Config(
         app,
+        http=BoundedProtocol,
         log_config=None,
         access_log=False,
         server_header=False,

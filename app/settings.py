@@ -65,6 +65,12 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=2_000_000, ge=1, description="Largest other request body accepted."
     )
+    receive_timeout_s: float = Field(
+        default=1_800.0,
+        ge=1,
+        le=24 * 3600.0,
+        description="Time that a caller may take to send a request's body.",
+    )
     scrape_token: str | None = Field(
         default=None,
         min_length=16,

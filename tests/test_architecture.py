@@ -75,6 +75,7 @@ ARROWS = {
     "app.errors": ("app.records", "core.errors"),
     "app.problems": (),
     "app.hosts": (),
+    "app.callers": (),
     "app.settings": LEAVES,
     "app.home": ("app.settings", "core.errors"),
     "app.environment": (
@@ -246,7 +247,7 @@ ARROWS = {
         "app.store.engine",
         "core",
     ),
-    "app.server": (*LEAVES, "app.settings", "app.main"),
+    "app.server": (*LEAVES, "app.callers", "app.settings", "app.main"),
     "migrations": (),
     "migrations.env": ("app.environment", "app.store"),
     "benchmarks": ("benchmarks", "core", "app", "askless"),

@@ -21,7 +21,6 @@ from app.http.deps import (
     Limit,
     Loaded,
     LogFields,
-    Now,
     OurSettings,
     ReadDb,
     require_distinct,
@@ -90,12 +89,12 @@ async def start(
     change: Changes,
     loaded: Loaded,
     settings: OurSettings,
-    now: Now,
+    at: At,
     fields: LogFields,
 ) -> Response:
     """Open a session. Nothing is charged until an answer comes."""
     return await change(
-        lambda db: service.start(db, loaded, body, settings.max_refits, now),
+        lambda db: service.start(db, loaded, body, settings.max_refits, at),
         lambda opened: show(opened.view, fields, CREATED),
     )
 

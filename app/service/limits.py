@@ -1,6 +1,6 @@
 """Limits of keys: refused before anything is stored. Calls without a key have none.
 
-Two requests at once may pass a limit together by one of each.
+Uploads alone may pass theirs together: one that is written is not yet counted.
 """
 
 from collections.abc import Mapping
@@ -8,10 +8,13 @@ from typing import Any
 
 from app.documents.spec import read_spec
 from app.errors import LimitError
-from app.records import Limits
+from app.records import Limits, Moment
 from app.store import usage
 from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
+
+# More sessions of a key than are ever being started at a time.
+AT_A_TIME = 500
 
 
 def limits_of(db: Transaction) -> Limits:
@@ -54,12 +57,25 @@ def check_upload(db: Transaction, n_bytes: int) -> None:
 def check_training(db: Transaction) -> None:
     """Refuse a training more than a key may have in progress."""
     most = limits_of(db).trainings
-    if most is not None and usage.count_trainings(db) >= most:
+    if most is None:
+        return
+    usage.wait_turn(db, "trainings")
+    if usage.count_trainings(db) >= most:
         raise LimitError("trainings", most)
 
 
-def check_session(db: Transaction) -> None:
-    """Refuse a session more than a key may have open or waiting."""
+def check_session(db: Transaction, at: Moment) -> None:
+    """Refuse a session more than a key may have open or waiting.
+
+    For the transaction that stores it, which does not end before.
+    """
     most = limits_of(db).sessions
-    if most is not None and usage.has_sessions(db, most):
+    if most is None:
+        return
+    # Far below the limit nobody waits for another.
+    near = most - AT_A_TIME
+    if near > 0 and not usage.has_sessions(db, near):
+        return
+    usage.wait_turn(db, "sessions")
+    if usage.has_sessions(db, most) and usage.has_sessions_now(db, most, at):
         raise LimitError("sessions", most)

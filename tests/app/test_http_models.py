@@ -287,12 +287,14 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
     with transaction(engine, is_read=True) as db:
         loaded.load(db, model_id)
 
+    at = Moment(now, *[timedelta(seconds=60)] * 2)
+
     def delete(db: Transaction) -> None:
-        models.delete(db, model_id, Moment(now, *[timedelta(seconds=60)] * 2))
+        models.delete(db, model_id, at)
 
     def open_one(db: Transaction) -> None:
         wanted = PredictRequest(model=model_id, budget=None)
-        predictions.start(db, loaded, wanted, 0, now)
+        predictions.start(db, loaded, wanted, 0, at)
 
     def do_late() -> None:
         with transaction(engine) as db:

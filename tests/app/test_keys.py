@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Event
 from typing import Any
 
 import pytest
@@ -10,10 +12,13 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from app.documents.bodies.predictions import PredictRequest
 from app.http import auth
+from app.http.deps import get_now
 from app.main import OPEN, create_app
-from app.records import DEFAULT_TENANT
-from app.service import keys
+from app.records import DEFAULT_TENANT, Caller, Limits, Moment
+from app.service import keys, predictions
+from app.service.loaded import LoadedModels
 from app.settings import Settings
 from app.store.engine import transaction
 from tests.app.clinic import clinic, form, local_client, model_json
@@ -446,3 +451,52 @@ def test_at_most_a_keys_sessions_are_open(client: TestClient, key: Make) -> None
 
     found = [one.status_code for one in (first, second, third, fourth)]
     assert found == [201, 201, 409, 201]
+
+
+def test_sessions_that_expired_are_not_open(
+    app: FastAPI, client: TestClient, key: Make
+) -> None:
+    headers = key(limits={"sessions": 2})
+    client.post("/models", headers=headers, json=model_json(clinic(), "clinic"))
+    now = datetime.now(UTC)
+
+    def start(days: float, *answers: dict[str, Any]) -> int:
+        app.dependency_overrides[get_now] = lambda: now + timedelta(days=days)
+        body = {"model": "clinic", "budget": 9}
+        made = client.post("/predict", headers=headers, json=body)
+        path = f"/predict/{made.json().get('id')}/answers"
+        for one in answers:
+            given = client.post(path, headers=headers, json={"answers": [one]})
+            assert given.status_code == 200
+        return made.status_code
+
+    # The first one waits, once it has expired, for 90 days.
+    found = [start(0, {"feature": "age", "outcome": "ordered"})]
+    found += [start(days) for days in (0, 1, 8, 8, 98, 98, 98)]
+
+    assert found == [201, 201, 409, 201, 409, 201, 201, 409]
+
+
+def test_sessions_started_at_once_pass_no_limit_together(
+    client: TestClient, engine: sa.Engine, key: Make
+) -> None:
+    key_id = key()["X-Key"]
+    caller = Caller(DEFAULT_TENANT, key_id, frozenset(), Limits(sessions=1))
+    client.post("/models", headers=key(), json=model_json(clinic(), "clinic"))
+    wanted = PredictRequest(model="clinic", budget=None)
+    at, loaded = Moment(datetime.now(UTC), *[timedelta(1)] * 2), LoadedModels()
+    is_over = Event()
+
+    def start(wait_s: float) -> None:
+        with transaction(engine, DEFAULT_TENANT, caller=caller) as db:
+            predictions.start(db, loaded, wanted, 0, at)
+            is_over.wait(wait_s)
+        is_over.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        started = [pool.submit(start, 0.3) for _ in "ab"]
+
+    assert sorted(type(one.exception()).__name__ for one in started) == [
+        "LimitError",
+        "NoneType",
+    ]

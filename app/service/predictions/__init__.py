@@ -65,11 +65,12 @@ def start(
     loaded: LoadedModels,
     wanted: bodies.PredictRequest,
     max_refits: int,
-    now: datetime,
+    at: Moment,
 ) -> OpenSession:
     """Open a session; nothing is charged yet."""
-    limits.check_session(db)
+    now = at.now
     choice = choose(db, loaded, wanted, max_refits, now)
+    limits.check_session(db, at)
     model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue
     known, texts = check_known(catalogue, wanted.known)

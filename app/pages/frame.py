@@ -67,6 +67,7 @@ def render(
         "is_signed_in": caller is not None and caller.key_id is not None,
         "must_ask": request.app.state.guard.must_ask,
         "navigation": navigation(request),
+        "pages": request.app.state.page_addresses,
         "form_token": form_token(cookie),
         "request_id": request.scope.get("request_id"),
     }

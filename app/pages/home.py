@@ -12,6 +12,7 @@ from app.pages.frame import render
 from app.records import SessionFilter
 from app.service import models
 from app.service.predictions import lists
+from app.wording import money, percent
 from core.model.model import Model
 
 router = APIRouter(prefix="/ui", include_in_schema=False)
@@ -22,17 +23,28 @@ DRAWN: OrderedDict[str, str] = OrderedDict()
 
 
 @router.get("", dependencies=[needs("models"), needs("predict")])
-def home(request: Request, db: ReadDb, at: At) -> HTMLResponse:
+def home(request: Request, db: ReadDb, at: At, loaded: Loaded) -> HTMLResponse:
     asked = lists.page(db, MOST, None, at, SessionFilter("open", None, None))
     waiting = lists.page(db, MOST, None, at, SessionFilter("waiting", None, None))
     found = models.page(db, MOST, None)
+    shown = {one.id: models.find(db, loaded, one.id) for one in found.items}
     return render(
         request,
         "home.html",
         models=found.items,
+        curves={key: said(one) for key, one in shown.items() if one.curve},
         has_more=found.next is not None,
         sessions=[*asked.items, *waiting.items],
     )
+
+
+def said(model: Model) -> str:
+    """Return what a model's curve shows, for who can't see it."""
+    curve = model.curve
+    assert curve is not None
+    first, last = (percent(curve.errors_calibrated[idx]) for idx in (0, -1))
+    spend = money(curve.mean_spends[-1], model.ensemble.catalogue.cost_unit)
+    return f"Error falls from {first} for nothing to {last} for {spend} a case"
 
 
 @router.get("/models/{id}/curve.svg", dependencies=[needs("models")])

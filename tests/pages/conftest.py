@@ -1,15 +1,82 @@
-"""A database as the tests of the application have it, on SQLite alone."""
+"""A server with one small model, and Chromium; one of each for a process of tests.
+
+Debian's Chromium is driven through Playwright. Where there is none, what needs it is
+skipped.
+"""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from app.settings import Settings
 from tests.app.conftest import (  # noqa: F401  # fixtures
     database_url,
     settings,
     sqlite_template,
     warm_kernels,
 )
+from tests.app.servers import Server
+from tests.pages.site import Site, fill
+
+CHROMIUM = shutil.which("chromium")
 
 
 @pytest.fixture
 def engine_name() -> str:
     return "sqlite"
+
+
+@pytest.fixture(scope="session")
+def site(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Site]:
+    """A server on loopback, which asks no keys, with the model of `heart.json`."""
+    home = tmp_path_factory.mktemp("site")
+    shutil.copy(request.getfixturevalue("sqlite_template"), home / "askless.db")
+    server = Server(Settings(home=home))
+    try:
+        yield fill(server.url)
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("Debian's chromium is not installed")
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield made
+        made.close()
+
+
+def open_page(browser: Browser, site: Site, **more: Any) -> Iterator[Page]:
+    """A page of a fresh browser; what its console says as an error fails the test."""
+    context = browser.new_context(base_url=site.url, **more)
+    context.set_default_timeout(10_000)
+    made, said = context.new_page(), []
+    made.on("console", lambda one: said.append(one.text) if one.type == "error" else 0)
+    made.on("pageerror", lambda one: said.append(str(one)))
+    yield made
+    context.close()
+    # A refused form has such a status, which is no mistake of the page.
+    assert [one for one in said if "the server responded with" not in one] == []
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """A page with JavaScript."""
+    yield from open_page(browser, site)
+
+
+@pytest.fixture(params=[True, False], ids=["script", "no-script"])
+def any_page(
+    request: pytest.FixtureRequest, browser: Browser, site: Site
+) -> Iterator[Page]:
+    """A page with JavaScript, and once more without."""
+    yield from open_page(browser, site, java_script_enabled=request.param)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import sqlalchemy as sa
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InternalError, OperationalError
 from starlette.concurrency import run_in_threadpool
 
 from app.errors import ForbiddenError, UnknownKeyError
@@ -112,7 +112,8 @@ class Guard:
             try:
                 with transaction(engine, None) as db:
                     keys.note_use(db, key.id, now)
-            except OperationalError:  # A database that is full can still be read.
+            # A database that is full, or takes no changes, can still be read.
+            except (OperationalError, InternalError):
                 LOGGER.exception("key.use_not_noted")
         return key
 

@@ -235,6 +235,17 @@ def test_its_use_is_noted(client: TestClient, key: Make) -> None:
     assert found["last_used_at"] is not None
 
 
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_a_key_is_good_while_the_database_takes_no_changes(
+    app: FastAPI, client: TestClient, key: Make
+) -> None:
+    headers = key()
+    engine = app.state.engine
+    app.state.engine = engine.execution_options(postgresql_readonly=True)
+
+    assert client.get("/models", headers=headers).status_code == 200
+
+
 def test_too_many_requests_wait(client: TestClient, key: Make) -> None:
     headers = key(limits={"requests_per_minute": 3})
 

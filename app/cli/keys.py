@@ -56,6 +56,10 @@ def create(
         limits=dict(map(read_limit, limit or ())),
         expires_at=None if days is None else now + timedelta(days=days),
     )
+    refusals = service.refuse(wish, now)
+    if refusals:
+        # Before there is a tenant for it.
+        raise RefusedError(refusals)
     with database() as engine:
         with transaction(engine, None) as db:
             tenant_id = service.create_for(db, tenant, now)

@@ -23,6 +23,7 @@ SCOPES = tuple(f"{noun}:{right}" for noun in NOUNS for right in ("read", "write"
 LIMITS = tuple(one.name for one in fields(Limits))
 MARK = "askl"
 MAX_NAME = 200
+NAMED = f"must have 1 to {MAX_NAME} characters that can be printed"
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,15 @@ def create(db: Transaction, wish: Wish, now: datetime) -> MadeKey:
     return MadeKey(made, f"{MARK}_{made.id.partition('_')[2]}_{secret}")
 
 
+def is_name(text: str) -> bool:
+    return 0 < len(text) <= MAX_NAME and text.isprintable()
+
+
 def refuse(wish: Wish, now: datetime) -> list[Refusal]:
     """Say what is wrong with a wish."""
     found = []
-    name = wish.name.strip()
-    if not name or len(name) > MAX_NAME or not name.isprintable():
-        rule = f"must have 1 to {MAX_NAME} characters that can be printed"
-        found.append(Refusal("name", rule))
+    if not is_name(wish.name.strip()):
+        found.append(Refusal("name", NAMED))
     if not wish.scopes or not set(wish.scopes) <= set(SCOPES):
         found.append(Refusal("scopes", "must be some of " + ", ".join(SCOPES)))
     if not set(wish.limits) <= set(LIMITS):
@@ -116,7 +119,12 @@ def narrow(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
 
 
 def create_for(db: Transaction, tenant: str, now: datetime) -> str:
-    """Return the id of the tenant of a name, made if there is none."""
+    """Return the id of the tenant of a name, made if there is none.
+
+    Raises RefusedError for what is no name.
+    """
+    if not is_name(tenant):
+        raise RefusedError([Refusal("--tenant", NAMED)])
     found = keys.find_tenant(db, tenant)
     if found is None:
         found = f"ten_{secrets.token_hex(12)}"

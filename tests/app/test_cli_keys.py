@@ -53,6 +53,8 @@ def test_keys_of_another_tenant_are_not_seen(run: Run) -> None:
         (("create", "a", "--limit", "rows=-1"), "--limit"),
         (("create", "a", "--limit", "rows=0"), "limits"),
         (("create", "a", "--limit", "cells=3"), "limits"),
+        (("create", "a", "--tenant", ""), "--tenant"),
+        (("create", "a", "--tenant", "x" * 201), "--tenant"),
         (("list", "--tenant", "nobody"), "--tenant"),
         (("revoke", "key_none"), "KEY"),
     ],
@@ -64,3 +66,9 @@ def test_what_makes_no_sense_is_refused_by_name(
 
     assert refused.code == 2
     assert f"refused {field}:" in refused.err
+
+
+def test_no_tenant_is_made_for_a_key_that_is_refused(run: Run) -> None:
+    run("keys", "create", "a", "--scope", "all", "--tenant", "lab")
+
+    assert "lab" not in run("tenants", "list").out

@@ -43,7 +43,7 @@ def read_versions(text: str) -> frozenset[int] | None:
     tags: Iterable[str] | None = read_tags(text)
     if tags is None:
         return None
-    return frozenset(int(one) for one in tags if re.fullmatch("[0-9]{1,9}", one))
+    return frozenset(int(one) for one in tags if re.fullmatch("[1-9][0-9]{0,8}", one))
 
 
 def tag_of(content: bytes) -> str:

@@ -47,12 +47,13 @@ budget. Errors are problem documents (RFC 9457); their types are under
 
 
 # Routes with the first half of the scope that they need; the method gives the other.
+# An address is looked for from the first to the last; answers come the oftenest.
 SCOPED = (
+    (predictions, "predict"),
     (datasets, "datasets"),
     (trainings, "train"),
     (models, "models"),
     (jobs, "predict"),
-    (predictions, "predict"),
     (ledger, "ledger"),
     (keys, "keys"),
 )

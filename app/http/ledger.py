@@ -26,7 +26,7 @@ from app.http.deps import (
 from app.http.retries import RetriedRoute
 from app.records import LedgerFilter
 from app.service import ledger as service
-from app.service.predictions import SessionCall
+from app.service.predictions.opened import SessionCall
 from app.service.predictions.reversals import reverse as reverse_charge
 
 router = APIRouter(tags=["ledger"], route_class=RetriedRoute)

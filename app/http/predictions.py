@@ -1,7 +1,7 @@
 """Routes of sessions."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
@@ -29,7 +29,8 @@ from app.http.retries import RetriedRoute
 from app.http.tags import IfMatch, IfNoneMatch, is_seen, read_versions
 from app.records import SessionFilter
 from app.service import predictions as service
-from app.service.predictions import checks, lists, outcomes
+from app.service.predictions import answering, checks, lists, outcomes
+from app.service.predictions.opened import OpenSession, SessionCall
 from core.table.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"], route_class=RetriedRoute)
@@ -38,26 +39,27 @@ CREATED = 201
 SESSION_ID = re.compile("ses_[0-9a-f]{24}")
 
 
-async def get_call(id: str, request: Request, at: At) -> service.SessionCall:
+async def get_call(id: str, request: Request, at: At) -> SessionCall:
     # What is no id may be anything, a patient's name too.
     if SESSION_ID.fullmatch(id):
         request.scope["log_fields"]["session"] = id
-    return service.SessionCall(id, request.app.state.loaded, at)
+    return SessionCall(id, request.app.state.loaded, at)
 
 
-Call = Annotated[service.SessionCall, Depends(get_call)]
+Call = Annotated[SessionCall, Depends(get_call)]
 
 
-async def get_change(call: Call, if_match: IfMatch = None) -> service.SessionCall:
-    return call._replace(versions=None if if_match is None else read_versions(if_match))
+async def get_change(
+    id: str, request: Request, at: At, if_match: IfMatch = None
+) -> SessionCall:
+    call = await get_call(id, request, at)
+    return call if if_match is None else call._replace(versions=read_versions(if_match))
 
 
-Change = Annotated[service.SessionCall, Depends(get_change)]
+Change = Annotated[SessionCall, Depends(get_change)]
 
 
-def show(
-    view: schemas.Session, fields: dict[str, object], status: int = 200
-) -> Response:
+def show(view: schemas.Session, fields: dict[str, Any], status: int = 200) -> Response:
     """Return a session as the response; tell the log of it.
 
     Written here, in the route's thread: FastAPI would go to another one to check it.
@@ -79,7 +81,6 @@ def show(
     "",
     status_code=CREATED,
     response_model=schemas.Session,
-    dependencies=[TakesJson],
     openapi_extra=problems("not-found", "limit-reached"),
     operation_id="start_session",
     summary="Start a session",
@@ -90,12 +91,11 @@ async def start(
     loaded: Loaded,
     settings: OurSettings,
     at: At,
-    fields: LogFields,
 ) -> Response:
     """Open a session. Nothing is charged until an answer comes."""
     return await change(
         lambda db: service.start(db, loaded, body, settings.max_refits, at),
-        lambda opened: show(opened.view, fields, CREATED),
+        lambda opened: show(opened.view, change.fields, CREATED),
     )
 
 
@@ -137,28 +137,27 @@ def get(
 @router.patch(
     "/{id}",
     response_model=schemas.Session,
-    dependencies=[TakesJson],
     openapi_extra=problems("session-closed"),
     operation_id="change_session",
     summary="Change the budget or the aim",
 )
-def change_terms(
-    body: TermsRequest, db: Db, call: Change, fields: LogFields
-) -> Response:
+async def change_terms(body: TermsRequest, change: Changes, call: Change) -> Response:
     """Change the budget, never below what is spent, or what sessions are to reach."""
-    return show(service.change_terms(db, call, body), fields)
+    return await change(
+        lambda db: service.change_terms(db, call, body),
+        lambda opened: show(opened.view, change.fields),
+    )
 
 
 @router.post(
     "/{id}/answers",
     response_model=schemas.Session,
-    dependencies=[TakesJson],
     openapi_extra=problems("over-budget", "session-closed"),
     operation_id="answer_session",
     summary="Give answers",
 )
 async def answer(
-    body: schemas.AnswersRequest, change: Changes, call: Change, fields: LogFields
+    body: schemas.AnswersRequest, change: Changes, call: Change
 ) -> Response:
     """Take all answers or none; charges in list order.
 
@@ -166,12 +165,13 @@ async def answer(
     send the same request again.
     """
 
-    def tell(done: tuple[service.OpenSession, int]) -> Response:
+    def tell(done: tuple[OpenSession, int]) -> Response:
         opened, charged = done
-        fields.update(features=len(body.answers), charged=from_micros(charged))
-        return show(opened.view, fields)
+        told = {"features": len(body.answers), "charged": from_micros(charged)}
+        change.fields.update(told)
+        return show(opened.view, change.fields)
 
-    return await change(lambda db: service.answer(db, call, body.answers), tell)
+    return await change(lambda db: answering.answer(db, call, body.answers), tell)
 
 
 @router.post(
@@ -195,9 +195,12 @@ def check(body: schemas.AnswersRequest, db: ReadDb, call: Call) -> doubts.Answer
     operation_id="stop_session",
     summary="Stop a session",
 )
-def stop(db: Db, call: Change, fields: LogFields) -> Response:
+async def stop(change: Changes, call: Change) -> Response:
     """End a session; results that were ordered may still come in."""
-    return show(service.stop(db, call), fields)
+    return await change(
+        lambda db: service.stop(db, call),
+        lambda opened: show(opened.view, change.fields),
+    )
 
 
 @router.put(

@@ -20,36 +20,41 @@ MOST = 32
 MOST_STATES = 512
 # A model, and the price list that it is read with.
 Key = tuple[str, str | None]
+Kept = tuple[PredictSession, State, Texts]
 
 
 class KeptStates:
     """States of the sessions changed last, so that the next answer parses none.
 
-    A state is that of its document, which the database hands out each time: whichever
-    process wrote it, an old state is never taken for the present one.
+    Whichever process wrote last, an old state is never taken for the present one: it is
+    that of the document that the database hands out, or of the version that is changed.
     """
 
     def __init__(self, most: int = MOST_STATES) -> None:
         self.most = most
         self.lock = Lock()
-        self.states: OrderedDict[str, tuple[str, State, Texts]] = OrderedDict()
+        self.states: OrderedDict[str, Kept] = OrderedDict()
 
     def read(
         self, session: PredictSession, catalogue: Catalogue
     ) -> tuple[State, Texts]:
         """Return the state of a session that was not erased, and texts without code."""
         assert session.document is not None, "its answers were erased"
-        with self.lock:
-            kept = self.states.get(session.id)
-        if kept is not None and kept[0] == session.document:
+        kept = self.find(session.id)
+        if kept is not None and kept[0].document == session.document:
             return kept[1], kept[2]
         return parse_state(session.document, catalogue)
+
+    def find(self, session_id: str) -> Kept | None:
+        """Return a session as it was written here, which may be long ago."""
+        with self.lock:
+            return self.states.get(session_id)
 
     def keep(self, session: PredictSession, state: State, texts: Texts) -> None:
         """Keep the state that was written; let go of the one written longest ago."""
         assert session.document is not None, "its answers were erased"
         with self.lock:
-            self.states[session.id] = session.document, state, texts
+            self.states[session.id] = session, state, texts
             self.states.move_to_end(session.id)
             while len(self.states) > self.most:
                 self.states.popitem(last=False)
@@ -75,11 +80,10 @@ class LoadedModels:
         self, db: Transaction, model_id: str, price_list_id: str | None = None
     ) -> Model:
         """Return a model, parsed; a deleted one too, for the sessions it has."""
+        found = self.find(model_id, price_list_id)
+        if found is not None:
+            return found
         key = (model_id, price_list_id)
-        with self.lock:
-            if key in self.models:
-                self.models.move_to_end(key)
-                return self.models[key]
         if price_list_id is None:
             document = models.get_deleted_too(db, model_id).document
             return self.keep(key, parse_model(document))
@@ -88,6 +92,14 @@ class LoadedModels:
         prices = parse_prices(document, own.ensemble.catalogue)
         ensemble = own.ensemble.at_prices(prices, "prices")
         return self.keep(key, replace(own, ensemble=ensemble))
+
+    def find(self, model_id: str, price_list_id: str | None = None) -> Model | None:
+        """Return a model that is here."""
+        key = (model_id, price_list_id)
+        with self.lock:
+            if key in self.models:
+                self.models.move_to_end(key)
+            return self.models.get(key)
 
     def load(self, db: Transaction, model_id: str) -> bool:
         """Parse a model unless it is here already; False where it is.

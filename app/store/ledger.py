@@ -1,7 +1,6 @@
 """The ledger: rows are appended and read, never changed."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from app.store.tenancy import made_by, owned, run
 from app.store.transactions import Transaction
 
 FIELDS = [name for name in LedgerEntry.__slots__ if name != "model_id"]
+WRITTEN = [name for name in FIELDS if name != "id"]
 WANTED = (
     sa.select(*(ledger.c[name] for name in FIELDS), sessions.c.model_id)
     .join(sessions, sessions.c.id == ledger.c.session_id)
@@ -42,9 +42,7 @@ def append(db: Transaction, entry: LedgerEntry) -> None:
     A charge's number is found here. The database refuses a second charge of a feature
     while the one before stands, and a reversal that is not that of one charge.
     """
-    values = asdict(entry) | made_by(db, ledger)
-    for name in ("id", "model_id"):
-        del values[name]
+    values = {name: getattr(entry, name) for name in WRITTEN} | made_by(db, ledger)
     if entry.kind == "reversal":
         db.execute(APPEND, values)
         return

@@ -32,6 +32,11 @@ SAVE = (
     .values(spent=AFTER, **{name: sa.bindparam(name) for name in CHANGING})
     .returning(*ROWS.columns)
 )
+# Of a session that was not locked. A version is given once, and the time says whose.
+SAVE_UNCHANGED = SAVE.where(
+    sessions.c.version == sa.bindparam("seen_version"),
+    sessions.c.updated_at == sa.bindparam("seen_at", type_=sessions.c.updated_at.type),
+)
 
 
 def refund(db: Transaction, session_id: str, amount: int) -> None:
@@ -51,10 +56,22 @@ def save(
 
     One statement. None, and nothing is done, where the amount would pass the budget.
     """
-    values = {name: getattr(made, name) for name in CHANGING}
-    done = run(db, SAVE, {"session_id": made.id, "amount": amount, **values})
-    row = done.first()
+    row = run(db, SAVE, values_of(made, amount)).first()
     return None if row is None else ROWS.read(row)
+
+
+def save_ahead(
+    db: Transaction, before: PredictSession, made: PredictSession, amount: int
+) -> PredictSession | None:
+    """Do as `save` with a session that is not locked; None too where it has changed."""
+    seen = {"seen_version": before.version, "seen_at": before.updated_at}
+    row = run(db, SAVE_UNCHANGED, values_of(made, amount) | seen).first()
+    return None if row is None else ROWS.read(row)
+
+
+def values_of(made: PredictSession, amount: int) -> dict[str, object]:
+    values = {name: getattr(made, name) for name in CHANGING}
+    return {"session_id": made.id, "amount": amount, **values}
 
 
 def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from app.documents.bodies import doubts
 from app.documents.bodies import predictions as bodies
-from app.service.predictions import SessionCall, open_session, take_new
-from app.service.predictions.requests import check_answers
+from app.service.predictions.answering import take_new
+from app.service.predictions.opened import SessionCall, open_session
 from app.service.predictions.views import doubts_of
 from app.store import sessions
 from app.store.transactions import Transaction
@@ -21,8 +21,7 @@ def check(
         raise ClosedError("the session takes no more answers")
     ensemble = opened.model.ensemble
     features = ensemble.catalogue.features
-    given = check_answers(ensemble.catalogue, opened.state, answers)
-    after = take_new(opened, *given)
+    after = take_new(opened, answers)
     charges = after.state.charges[len(opened.state.charges) :]
     names = {one.feature for one in answers}
     odd = doubts_of(ensemble, after.state, after.texts)

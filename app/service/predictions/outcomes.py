@@ -5,7 +5,7 @@ from datetime import datetime
 from app.documents.bodies import outcomes as bodies
 from app.errors import NotFoundError
 from app.records import StoredOutcome
-from app.service.predictions import OpenSession, SessionCall, lock_open
+from app.service.predictions.opened import OpenSession, SessionCall, lock_open
 from app.store import outcomes, sessions
 from app.store.transactions import Transaction
 from core.errors import ClosedError, Refusal, RefusedError

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.errors import ConflictError
 from app.records import LedgerEntry
-from app.service.predictions import SessionCall, lock_open, save
+from app.service.predictions.opened import SessionCall, lock_open, save
 from app.store import ledger, sessions
 from app.store.transactions import Transaction
 from core.session.reversals import reverse as reverse_charge

@@ -18,6 +18,7 @@ from app.http.deps import (
     Changes,
     Db,
     ErasingDb,
+    JsonChanges,
     Limit,
     Loaded,
     LogFields,
@@ -87,7 +88,7 @@ def show(view: schemas.Session, fields: dict[str, Any], status: int = 200) -> Re
 )
 async def start(
     body: schemas.PredictRequest,
-    change: Changes,
+    change: JsonChanges,
     loaded: Loaded,
     settings: OurSettings,
     at: At,
@@ -141,7 +142,9 @@ def get(
     operation_id="change_session",
     summary="Change the budget or the aim",
 )
-async def change_terms(body: TermsRequest, change: Changes, call: Change) -> Response:
+async def change_terms(
+    body: TermsRequest, change: JsonChanges, call: Change
+) -> Response:
     """Change the budget, never below what is spent, or what sessions are to reach."""
     return await change(
         lambda db: service.change_terms(db, call, body),
@@ -157,7 +160,7 @@ async def change_terms(body: TermsRequest, change: Changes, call: Change) -> Res
     summary="Give answers",
 )
 async def answer(
-    body: schemas.AnswersRequest, change: Changes, call: Change
+    body: schemas.AnswersRequest, change: JsonChanges, call: Change
 ) -> Response:
     """Take all answers or none; charges in list order.
 

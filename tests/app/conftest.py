@@ -166,8 +166,8 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[sa.Engine]:
-    made = create_engine(database_url)
+def engine(settings: Settings) -> Iterator[sa.Engine]:
+    made = create_engine(settings.url)
     yield made
     made.dispose()
 

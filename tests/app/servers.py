@@ -6,9 +6,13 @@ in a moment; the socket is opened before, so that no request comes too early.
 
 import multiprocessing
 import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.context import ForkServerProcess
+from threading import Barrier
 
+import httpx
 import uvicorn
 
 from app.main import create_app
@@ -60,3 +64,15 @@ def serve(listener: socket.socket, settings: Settings) -> None:
     )
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def at_once(*calls: Callable[[], httpx.Response]) -> list[httpx.Response]:
+    """Make all calls in the same moment."""
+    barrier = Barrier(len(calls))
+
+    def run(call: Callable[[], httpx.Response]) -> httpx.Response:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))

@@ -4,10 +4,8 @@ import json
 import random
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
-from threading import Barrier
 from time import monotonic
 from typing import Any
 
@@ -15,32 +13,17 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.settings import Settings
 from app.store import ledger, sessions
 from app.store.tables import price_lists, trainings
 from tests.app.clinic import Json, many, model_json, said
 from tests.app.jobs import Jobs, noisy_spec, noisy_table
-from tests.app.servers import Server
+from tests.app.servers import Server, at_once
 from tests.app.tenants import transaction
+
+pytest_plugins = ["tests.app.conftest_server"]
 
 N_CALLERS = 200
 DEADLINE_S = 60.0
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[Server]:
-    made = Server(settings)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def caller(server: Server) -> Iterator[httpx.Client]:
-    limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
-    with httpx.Client(
-        base_url=server.url, timeout=DEADLINE_S, limits=limits, trust_env=False
-    ) as made:
-        yield made
 
 
 def begin(caller: httpx.Client, n_features: int, budget: float | None) -> Json:
@@ -50,18 +33,6 @@ def begin(caller: httpx.Client, n_features: int, budget: float | None) -> Json:
     body = {"model": "many", "budget": budget, "stop": stop}
     session: Json = caller.post("/predict", json=body).json()
     return session
-
-
-def at_once(calls: list[Callable[[], httpx.Response]]) -> list[httpx.Response]:
-    """Make all calls in the same moment."""
-    barrier = Barrier(len(calls))
-
-    def run(call: Callable[[], httpx.Response]) -> httpx.Response:
-        barrier.wait()
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 def accounts(engine: sa.Engine, session_id: str) -> tuple[int, int]:
@@ -80,7 +51,7 @@ def test_of_many_answers_at_once_as_many_are_taken_as_the_budget_pays(
     path = f"/predict/{session['id']}/answers"
     bodies = [{"answers": [said(f"f{i}", 1)]} for i in range(N_CALLERS)]
 
-    responses = at_once([partial(caller.post, path, json=body) for body in bodies])
+    responses = at_once(*[partial(caller.post, path, json=body) for body in bodies])
 
     statuses = Counter(response.status_code for response in responses)
     after = caller.get(f"/predict/{session['id']}").json()
@@ -97,7 +68,7 @@ def test_the_same_answers_at_once_are_charged_once_and_none_is_lost(
     path = f"/predict/{session['id']}/answers"
     bodies = [{"answers": [said(f"f{i % 50}", i % 50)]} for i in range(N_CALLERS)]
 
-    responses = at_once([partial(caller.post, path, json=body) for body in bodies])
+    responses = at_once(*[partial(caller.post, path, json=body) for body in bodies])
 
     after = caller.get(f"/predict/{session['id']}").json()
     assert {response.status_code for response in responses} == {200}
@@ -114,7 +85,7 @@ def test_versions_of_one_name_imported_at_once_all_differ(
     raw = model_json(many(1), "same")
     address = "/models?as_version=true"
 
-    made = at_once([partial(caller.post, address, json=raw) for _ in range(40)])
+    made = at_once(*[partial(caller.post, address, json=raw) for _ in range(40)])
 
     assert sorted(one.json()["version"] for one in made) == list(range(1, 41))
 
@@ -124,7 +95,7 @@ def test_of_imports_that_take_a_new_name_at_once_one_has_it(
 ) -> None:
     raw = model_json(many(1), "new")
 
-    made = at_once([partial(caller.post, "/models", json=raw) for _ in range(8)])
+    made = at_once(*[partial(caller.post, "/models", json=raw) for _ in range(8)])
 
     assert sorted(one.status_code for one in made) == [201] + [409] * 7
 
@@ -135,7 +106,7 @@ def test_a_name_has_one_champion_however_many_are_made_at_once(
     raw, address = model_json(many(1), "same"), "/models?as_version=true"
     ids = [caller.post(address, json=raw).json()["id"] for _ in range(6)]
 
-    done = at_once([partial(caller.put, f"/models/{key}/champion") for key in ids])
+    done = at_once(*[partial(caller.put, f"/models/{key}/champion") for key in ids])
 
     assert [one.status_code for one in done] == [200] * 6
     listed = caller.get("/models").json()["items"]

@@ -12,7 +12,6 @@ import pytest
 import sqlalchemy as sa
 
 from app.settings import Settings
-from app.store.blobs import Blobs
 from app.store.engine import create_engine
 from askless import Client
 from tests.app.chaos.rows import count_rows, violations
@@ -22,7 +21,7 @@ from tests.app.jobs import Jobs, noisy_spec, noisy_table, undisturbed, wait
 from tests.app.servers import Server
 from tests.app.test_worker import Launch
 
-pytest_plugins = ["tests.app.test_worker"]
+pytest_plugins = ["tests.app.conftest_server", "tests.app.test_worker"]
 pytestmark = pytest.mark.chaos
 
 N_CALLERS, N_SESSIONS, N_FEATURES, N_PAID = 4, 4, 12, 10
@@ -50,25 +49,6 @@ def settings(
 ) -> Settings:
     url = request.getfixturevalue("database_url") if postgres is None else postgres.url
     return Settings(home=tmp_path, database_url=url)
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[sa.Engine]:
-    made = create_engine(settings.url)
-    yield made
-    made.dispose()
-
-
-@pytest.fixture
-def jobs(settings: Settings, engine: sa.Engine) -> Jobs:
-    return Jobs(settings, engine, Blobs(settings.blobs_url))
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[Server]:
-    made = Server(settings)
-    yield made
-    made.close()
 
 
 def play(url: str, model: str) -> list[Any]:

@@ -17,17 +17,14 @@ import pytest
 import sqlalchemy as sa
 
 from app.settings import Settings
-from app.store.blobs import Blobs
-from app.store.engine import create_engine
 from app.store.migrate import migrate
 from tests.app.chaos.rows import count_rows, violations
 from tests.app.chaos.servers_of_postgres import OwnPostgres, own_postgres
 from tests.app.clinic import clinic, form, model_json, said
 from tests.app.jobs import Jobs, noisy_spec, noisy_table, undisturbed, wait
-from tests.app.servers import Server
 from tests.app.test_worker import Launch
 
-pytest_plugins = ["tests.app.test_worker"]
+pytest_plugins = ["tests.app.conftest_server", "tests.app.test_worker"]
 pytestmark = pytest.mark.chaos
 TABLE, SPEC = noisy_table(), noisy_spec(2000)
 
@@ -101,31 +98,6 @@ def storage(
 def settings(storage: Storage, home: Path) -> Settings:
     url = storage.server.url if isinstance(storage, ReadOnlyPostgres) else None
     return Settings(home=home, database_url=url)
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[sa.Engine]:
-    made = create_engine(settings.url)
-    yield made
-    made.dispose()
-
-
-@pytest.fixture
-def jobs(settings: Settings, engine: sa.Engine) -> Jobs:
-    return Jobs(settings, engine, Blobs(settings.blobs_url))
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[Server]:
-    made = Server(settings)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def caller(server: Server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, timeout=60, trust_env=False) as made:
-        yield made
 
 
 def insist(send: Callable[[], httpx.Response]) -> httpx.Response:

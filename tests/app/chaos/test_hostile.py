@@ -12,12 +12,12 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from app.settings import Settings
 from tests.app.clinic import clinic, form, model_json, said
 from tests.app.jobs import wait
 from tests.app.servers import Server
 from tests.app.serving import serving
 
+pytest_plugins = ["tests.app.conftest_server"]
 pytestmark = pytest.mark.chaos
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
@@ -32,19 +32,6 @@ JSON = {"Content-Type": "application/json"}
 N_STREAMS = 1000
 N_SLOW = 400
 LONG_LINE = 64_000_000
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[Server]:
-    made = Server(settings)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def caller(server: Server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, timeout=120, trust_env=False) as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,52 +1,21 @@
 """Changes of one thing at the same moment: each is whole, and none is done twice."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
-from threading import Barrier
 
 import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.settings import Settings
 from app.store.tables import models, sessions
 from tests.app.chaos.rows import count_rows, violations
 from tests.app.clinic import clinic, many, model_json, said
-from tests.app.servers import Server
+from tests.app.servers import at_once
 
+pytest_plugins = ["tests.app.conftest_server"]
 pytestmark = pytest.mark.chaos
 N_ROUNDS = 8
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[Server]:
-    made = Server(settings)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def caller(server: Server) -> Iterator[httpx.Client]:
-    limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
-    with httpx.Client(
-        base_url=server.url, timeout=60, limits=limits, trust_env=False
-    ) as made:
-        yield made
-
-
-def at_once(*calls: Callable[[], httpx.Response]) -> list[httpx.Response]:
-    """Make all calls in the same moment."""
-    barrier = Barrier(len(calls))
-
-    def run(call: Callable[[], httpx.Response]) -> httpx.Response:
-        barrier.wait()
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 def test_no_session_is_opened_on_a_deleted_model(

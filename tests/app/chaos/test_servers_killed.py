@@ -9,22 +9,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.settings import Settings
 from askless import Client
 from tests.app.chaos.proxy import Proxy
 from tests.app.chaos.rows import count_rows, kept_from_writing, violations
 from tests.app.clinic import clinic, model_json
 from tests.app.servers import Server
 
+pytest_plugins = ["tests.app.conftest_server"]
 pytestmark = pytest.mark.chaos
 Around = Callable[[Callable[[], Any]], Any]
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[Server]:
-    made = Server(settings)
-    yield made
-    made.close()
 
 
 @pytest.fixture

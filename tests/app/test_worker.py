@@ -130,10 +130,10 @@ def wait_for_state(jobs: Jobs, training_id: str, state: str) -> None:
 def test_killed_workers_are_replaced_and_the_model_is_the_same(
     jobs: Jobs, launch: Launch
 ) -> None:
-    workers = launch(4, max_attempts=10)
+    workers = launch(3, max_attempts=10)
     training = jobs.start(TABLE, SPEC)
 
-    for share in (0.05, 0.4, 0.75):
+    for share in (0.05, 0.6):
         wait_for_share(jobs, training.id, share)
         running = owner(jobs, training.id, workers)
         assert running is not None
@@ -143,7 +143,7 @@ def test_killed_workers_are_replaced_and_the_model_is_the_same(
 
     assert jobs.document(training.id) == expected()
     events = jobs.events(training.id)
-    assert [event.type for event in events].count("lost") >= 3
+    assert [event.type for event in events].count("lost") >= 2
     # Never two at once: once an attempt has begun, no earlier one stores a step.
     told = [event.data["attempt"] for event in events if "attempt" in event.data]
     assert told == sorted(told)
@@ -152,6 +152,7 @@ def test_killed_workers_are_replaced_and_the_model_is_the_same(
     assert shares == sorted(shares)
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 def test_worker_cancels_hands_back_and_ends_cleanly(jobs: Jobs, launch: Launch) -> None:
     (worker,) = launch()
     first, second = (jobs.start(TABLE, SPEC) for _ in range(2))
@@ -204,11 +205,11 @@ def test_suspended_worker_writes_nothing_once_it_wakes(
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
-def test_training_that_kills_three_workers_fails(jobs: Jobs, launch: Launch) -> None:
-    workers = launch(4)
+def test_training_that_kills_too_many_workers_fails(jobs: Jobs, launch: Launch) -> None:
+    workers = launch(3, max_attempts=2)
     training = jobs.start(TABLE, SPEC)
 
-    for attempt in (1, 2, 3):
+    for attempt in (1, 2):
         wait(lambda attempt=attempt: jobs.get(training.id).attempt == attempt)
         running = wait(lambda: owner(jobs, training.id, workers))
         running.kill()

@@ -80,6 +80,7 @@ def test_aim_can_be_changed_with_and_without_the_budget(client, start, model):
     assert client.get(path).json() == none
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("aim", "field", "rule"),
     [

@@ -204,6 +204,7 @@ def test_label_set_comes_with_the_end(start: Start, answer: Answer, put: Put) ->
     assert open_session["prediction"]["label_set"] == ["0", "1"]
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("wish", "field"),
     [

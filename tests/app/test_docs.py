@@ -15,14 +15,11 @@ from app.documents.spec import SpecDocument, SpecParams, SpecSelection
 from app.main import create_app
 from app.problems import KINDS
 from app.settings import Settings
-from app.terminal.demo import demo_training, load_demo
 from app.terminal.figures import MEANINGS, name_figure
-from app.terminal.show import pull
 from core.model.hypotheses import Stump
 from core.parameters import Parameter, parameters
 from core.pipeline.spec import AUTO_NAMES
 from core.selection.params import SelectionParams
-from core.session import machine
 from core.session.figures import ScoredRows, find_figures
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
@@ -71,20 +68,6 @@ def test_each_endpoint_is_named(tmp_path: Path) -> None:
 
     assert len(endpoints) > 20
     assert missing == []
-
-
-def test_shown_probability_is_that_of_the_demos_model() -> None:
-    spec, dataset = load_demo()
-    ensemble = pull(demo_training(spec, dataset), "training").ensemble
-    age_idx = ensemble.catalogue.feature_idxs["age"]
-
-    state = machine.start(ensemble, 60_000_000, known={age_idx: 63.0})
-
-    shown = re.search(r'"probability":([0-9.]+)', API)
-    chance = max(machine.forecast(ensemble, state).probabilities)
-    assert shown is not None
-    # Ridges are solved by the machine's own library, in its last digits.
-    assert chance == pytest.approx(float(shown[1]), abs=0.02)
 
 
 def test_each_type_of_problem_is_listed_with_its_status() -> None:

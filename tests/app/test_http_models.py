@@ -403,6 +403,7 @@ def test_a_model_without_a_single_stump_predicts_the_majority(
     assert session["prediction"]["label"] == "1"
 
 
+@only_sqlite
 @pytest.mark.parametrize("name", ["a\nb", "a\u200b", "n" * 201, ""])
 def test_name_that_training_refuses_is_refused(client: TestClient, name: str) -> None:
     raw = model_json(clinic(), "m") | {"name": name}

@@ -120,6 +120,7 @@ def test_stray_word_is_told_by_its_row_and_not_repeated(client: TestClient) -> N
     assert right.json()["valid"]
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("text", "field"),
     [
@@ -145,6 +146,7 @@ def test_wrong_spec_is_refused_and_nothing_is_stored(
         assert client.get(f"/{noun}").json()["items"] == []
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("request_", "status"),
     [

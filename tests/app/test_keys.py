@@ -280,6 +280,7 @@ def local(settings: Settings) -> Iterator[TestClient]:
         yield made
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("host", "status"),
     [
@@ -308,6 +309,7 @@ def test_probes_know_a_process_by_its_address(local: TestClient) -> None:
     assert asked.status_code == 200
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://127.0.0.1:9999", "http://"]
 )

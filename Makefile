@@ -11,10 +11,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 CORE_COVERAGE ?= 100
-# Files stay whole: their fixtures are dear.
-PARALLEL ?= -n 2 --dist loadfile
+# Files stay whole: their fixtures are dear. They come in the order of their folders,
+# and not by their number of tests: the dearest have few, and would come last.
+PARALLEL ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# What pytest makes of the test files is kept, and not made anew by each process.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test test-chaos test-schema check format test-clients compose-test bench bench-service evidence frontier certificates clean
 
@@ -27,7 +30,7 @@ demo: $(STAMP) ## Train on the built-in example, play a session, then serve the 
 # Both runs at once: where one waits for a server, the other computes.
 test: $(STAMP) ## Run the tests, and those of core uncompiled too, for its coverage.
 	@mkdir -p build
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core $(PARALLEL) -m "not slow" \
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core -p no:xdist -m "not slow" \
 		--durations=20 --cov --cov-report=term-missing \
 		--cov-fail-under=$(CORE_COVERAGE) >build/uncompiled.txt 2>&1 & \
 	uncompiled=$$!; code=0; \

@@ -292,6 +292,7 @@ def test_groups_without_a_name_charge_their_own_fees(cancer):
     assert buy(catalogue, Paid(), [0, 1])[0] == 6_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1e308, 5e-324])
 def test_equal_weights_of_any_size_change_nothing(cancer, weight):
     X, y = cancer
@@ -595,6 +596,7 @@ def test_curve_takes_sparse_indicators_as_fit_does(labelled):
     assert sparse == model.error_curve(X, labels_of(X), [None])
 
 
+@pytest.mark.slow
 def test_predictions_of_draws_follow_their_rows_into_another_order(cancer):
     X, y = cancer
     X = X[:60].copy()

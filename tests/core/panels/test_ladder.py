@@ -311,6 +311,7 @@ def test_ladder_of_very_many_rows_is_that_of_rows_that_stand_for_all(monkeypatch
     assert ladder == end_of(fit_ladder(thin_classes(small(), 12), 3, effort="fast"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_ladder_is_the_same_whatever_the_number_of_threads(effort):
     ladders = []
@@ -355,3 +356,13 @@ def test_panels_of_a_part_begin_with_its_root_and_have_beginnings(monkeypatch):
 
     assert all(panel.feature_idxs[0] == 2 for panel in panels)
     assert {1, 3} < {len(panel.feature_idxs) for panel in panels}
+
+
+def test_part_of_one_class_has_the_panel_of_its_root_alone(monkeypatch):
+    shorten(monkeypatch)
+    values = np.random.default_rng(0).random((3, 40))
+    one_class = table_of([*values], np.arange(40) % 2).take(np.arange(0, 40, 2))
+
+    panels = fit_part(EFFORTS["fast"], PanelRows(one_class, 0), (2,), [6 * MICROS])
+
+    assert [panel.feature_idxs for panel in panels] == [(2,)]

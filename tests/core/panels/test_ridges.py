@@ -84,6 +84,7 @@ def test_held_out_kernel_ridge_knows_more_than_the_class_shares(kind, n_classes)
     assert losses[0] < losses[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "power"), [("laplace", 1), ("gauss", 2)])
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_mean_cosine_of_many_waves_is_the_kernel(kind, power, n_columns):

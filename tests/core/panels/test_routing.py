@@ -197,6 +197,7 @@ def test_who_has_paid_the_root_has_paid_its_fee_or_its_bundle():
     assert free_root(catalogue, (2, 3)).groups[1].is_bundle
 
 
+@pytest.mark.slow
 def test_fitted_ladder_asks_the_root_and_then_what_it_names():
     plain = indicator(210, 3)
     targets = np.where(plain.values[:, 0] == 0, 0, plain.targets)

@@ -72,6 +72,7 @@ def test_curve_has_the_prices_of_panels_for_budgets():
     assert set(model.curve.budgets) == {*prices, None}
 
 
+@pytest.mark.slow
 def test_card_tells_what_mean_budgets_come_to_on_rows_not_trained_on():
     model = finish(train(telling(60), PARAMS, folds=2))
 
@@ -111,6 +112,7 @@ def test_panels_read_what_was_selected_alone():
     assert read <= set(told)
 
 
+@pytest.mark.slow
 def test_training_that_goes_on_selects_anew_for_the_panels_of_its_folds():
     progress, model = pull(train(telling(), PARAMS, folds=2, selection=QUICK))
     done = {}

@@ -93,6 +93,7 @@ def test_little_effort_tries_one_rule():
     assert model.params["algorithm"] == RULES[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("effort", "n_folds"), [("fast", 2), ("standard", 3), ("thorough", 5)]
 )

@@ -163,6 +163,7 @@ def play_to_advice(ensemble, state, row):
     return state
 
 
+@pytest.mark.slow
 def test_same_seed_certifies_the_same(model):
     assert trained(table(), certify_budgets=(2 * UNIT, UNIT, UNIT)) == model
 

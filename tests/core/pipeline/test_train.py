@@ -239,6 +239,7 @@ def test_model_knows_the_range_of_numbers_that_it_reads(model):
         assert feature.value_range == ends
 
 
+@pytest.mark.slow
 def test_curve_tells_of_budgets_that_are_named():
     plain, named = (
         trained(noisy_table(), curve_budgets=budgets).curve
@@ -285,6 +286,7 @@ def test_interrupted_training_ends_with_the_same_model(n_done, model):
     assert resumed == model
 
 
+@pytest.mark.slow
 def test_interrupted_training_repeats_no_round():
     params = BoostParams(rounds=4)
     progress = list(train(noisy_table(), params, folds=2))
@@ -299,6 +301,7 @@ def test_same_seed_gives_the_same_model(model):
     assert trained(noisy_table(), seed=4) == model
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(datasets(max_rows=10), st.sampled_from(["adaboost_rs", "speedboost"]))
 def test_any_small_table_trains(dataset, algorithm):
@@ -337,6 +340,7 @@ def test_curve_spends_nothing_at_zero_and_never_above_the_budget(model):
     assert all(spent <= budget for budget, spent in limited)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row_groups", [None, np.arange(60) // 4])
 def test_labels_of_the_curve_are_as_wrong_as_its_figures_say(row_groups):
     dataset = noisy_table(row_groups=row_groups)
@@ -426,6 +430,7 @@ def test_budgets_grow_with_each_feature_of_a_hypothesis(kind):
     assert budgets == (0, 3 * UNIT, 6 * UNIT, 7 * UNIT, None)
 
 
+@pytest.mark.slow
 def test_curve_of_a_tree_has_points_between_nothing_and_all():
     model = trained(noisy_table(), params=BoostParams("decision_tree"))
 

@@ -121,6 +121,7 @@ def stored(rounds, dataset: Dataset):
     return rounds_from_json(raw, dataset.catalogue, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_rounds_go_on_the_same_after_any_of_them(algorithm):
     dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)

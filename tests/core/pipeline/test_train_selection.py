@@ -94,6 +94,7 @@ def test_no_learner_reads_a_feature_that_was_not_selected(learner, search):
     assert set(used(model)) <= {1, 2}
 
 
+@pytest.mark.slow
 def test_card_tells_the_subset_its_cost_and_the_path():
     found = selected_on(telling())
 
@@ -115,6 +116,7 @@ def test_card_tells_the_subset_its_cost_and_the_path():
     assert first["needed"] == pytest.approx(found.steps[0].needed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["bagging", "random_forest"])
 def test_out_of_bag_error_is_not_told_of_selected_features(algorithm):
     """The selection has seen the rows that each tree left out."""
@@ -124,6 +126,7 @@ def test_out_of_bag_error_is_not_told_of_selected_features(algorithm):
     assert "out_of_bag_error" in trained(telling(), params, selection=None).card
 
 
+@pytest.mark.slow
 def test_training_without_a_selection_tells_none():
     assert "selection" not in trained(telling(), selection=None).card
 
@@ -232,6 +235,7 @@ def test_rows_of_an_empty_cascade_are_walked():
 # Progress and interruption.
 
 
+@pytest.mark.slow
 def test_progress_comes_at_every_candidate_and_rises_to_one():
     progress, _ = pull(
         train(telling(), BoostParams(rounds=5), folds=2, selection=QUICK)
@@ -294,6 +298,7 @@ def test_training_stopped_anywhere_goes_on_to_the_same_bytes(algorithm, method):
         assert n_stored + n_made == len(made)
 
 
+@pytest.mark.slow
 def test_finished_fold_selects_nothing_again():
     options = {"folds": 2, "selection": QUICK}
     progress, _ = pull(train(telling(), BoostParams(rounds=3), **options))

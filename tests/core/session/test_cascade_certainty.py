@@ -184,6 +184,7 @@ def test_unknown_policy_is_refused():
         check_policy("best", two_stages(), "--policy")
 
 
+@pytest.mark.slow
 def test_trained_cascade_survives_the_codec():
     model = finish(train(rare(12), params_of(false_alarm=0.7), folds=2, seed=1))
 

@@ -127,6 +127,7 @@ def test_interval_of_auroc_is_that_of_delong():
     assert odds[1] - odds[0] == pytest.approx(2 * reach)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_intervals_are_as_wide_as_those_of_rows_drawn_again(n_classes):
     rows, rng = draw(300, n_classes), np.random.default_rng(1)

@@ -124,6 +124,7 @@ def ranks_of(asked, row):
     return [asked.index(f) + 1 if f in asked else 0 for f in range(len(row))]
 
 
+@pytest.mark.slow
 @every_policy
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_walk_is_one_session_per_row_and_budget(policy, data, seed):

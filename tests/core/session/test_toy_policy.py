@@ -114,6 +114,7 @@ def test_larger_budget_extends_what_a_smaller_one_asks(ensemble, policy):
         assert more[: len(fewer)] == fewer
 
 
+@pytest.mark.slow
 @served
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_forecast_stands_at_every_step_and_certain_is_sound(ensemble, policy, budget):

@@ -341,6 +341,7 @@ def test_bagged_trees_decide_by_majority(algorithm, n_classes):
     np.testing.assert_allclose(chances, shares)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("algorithm", BAGGED)
@@ -467,6 +468,7 @@ def test_out_of_bag_error_of_units_is_no_better_than_chance():
     assert errors[1] > 0.35
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_panels")
 def test_only_bagged_algorithms_have_an_out_of_bag_error():
     for algorithm in ALGORITHMS:

@@ -385,6 +385,7 @@ def test_three_classes_are_refused():
         check_training(columns, spec)
 
 
+@pytest.mark.slow
 def test_groups_and_missing_values_are_no_obstacle():
     dataset = rare(8)
     features = tuple(

@@ -71,6 +71,7 @@ def test_two_classes_as_labels_of_both_predict_as_two_classes():
     np.testing.assert_allclose(*margins, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_order_of_the_classes_changes_nothing(learner):
     dataset = random_dataset(4, 3)

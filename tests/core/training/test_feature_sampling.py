@@ -236,6 +236,7 @@ def test_search_of_all_features_is_no_search(learner, search):
     assert rounds == run(dataset, params_of(learner, "all"))
 
 
+@pytest.mark.slow
 def test_seed_decides_the_draws_of_lazy():
     dataset = random_dataset(6, 3, n_samples=40, n_features=12)
 

@@ -17,7 +17,9 @@ from app.http.forms import FORM, media_type
 from app.logs import log
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,64}")
-UPLOADS = frozenset((("POST", "/train"), ("POST", "/datasets")))
+UPLOADS = frozenset(
+    ("POST", path) for path in ("/train", "/datasets", "/ui/train", "/ui/datasets")
+)
 # JSON that may be as large as an upload.
 DOCUMENTS = frozenset((("POST", "/models"),))
 TOO_LARGE = "The body is larger than the {limit} bytes that this address accepts."

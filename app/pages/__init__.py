@@ -22,7 +22,7 @@ def add_to(app: FastAPI) -> None:
     """Let an application serve the pages."""
     for page in ENTERED:
         app.include_router(
-            page.router, dependencies=[Depends(check_form), Depends(enter)]
+            page.router, dependencies=[Depends(enter), Depends(check_form)]
         )
     for page in OPEN:
         app.include_router(page.router, dependencies=[Depends(check_form)])

@@ -1,10 +1,12 @@
 """Who looks at a page, by its cookie, and whether a form is one of ours."""
 
-import hmac
 import secrets
 import time
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from hashlib import sha256
+from hmac import compare_digest
+from hmac import new as new_hmac
 from typing import Annotated
 from urllib.parse import quote
 
@@ -54,26 +56,36 @@ def set_cookie(
 
 def form_token(cookie: str) -> str:
     """Return what the forms of a browser hold, which no other site can know."""
-    return hmac.new(cookie.encode(), LABEL, sha256).hexdigest()
+    return new_hmac(cookie.encode(), LABEL, sha256).hexdigest()
+
+
+async def check_form(request: Request) -> AsyncIterator[None]:
+    """Parse a form, and refuse one of another site; its files are closed at the end."""
+    if request.method in READING:
+        yield
+        return
+    limit = request.app.state.settings.max_body_bytes
+    form = await request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=limit)
+    try:
+        require_ours(form, request.cookies.get(COOKIE, ""))
+        yield
+    finally:
+        await form.close()
+
+
+def require_ours(form: FormData, cookie: str) -> None:
+    """Refuse a form without what its browser's cookie leads to."""
+    sent = form.get(TOKEN)
+    is_text = isinstance(sent, str) and cookie != ""
+    if not is_text or not compare_digest(
+        str(sent).encode(), form_token(cookie).encode()
+    ):
+        raise ConflictError("foreign-form", FOREIGN)
 
 
 async def typed(request: Request) -> FormData:
-    """Return the fields of a form of ours; parsed once for each request."""
-    limit = request.app.state.settings.max_body_bytes
-    form = await request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=limit)
-    sent, cookie = form.get(TOKEN), request.cookies.get(COOKIE, "")
-    expected = form_token(cookie)
-    if not cookie or not isinstance(sent, str):
-        raise ConflictError("foreign-form", FOREIGN)
-    if not hmac.compare_digest(sent.encode(), expected.encode()):
-        raise ConflictError("foreign-form", FOREIGN)
-    return form
-
-
-async def check_form(request: Request) -> None:
-    """Refuse a form of another site."""
-    if request.method not in READING:
-        await typed(request)
+    """Return the fields of a form, which was parsed and checked before."""
+    return await request.form()
 
 
 class SignInError(Exception):

@@ -1,4 +1,4 @@
-"""A server with one small model, and Chromium; one of each for a process of tests.
+"""A server with one small model for a process of tests, and Chromium for a file.
 
 Debian's Chromium is driven through Playwright. Where there is none, what needs it is
 skipped.
@@ -43,8 +43,12 @@ def site(
         server.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Chromium, ended with the last test of a file.
+
+    As long as Playwright runs, no test of the same process can call `asyncio.run`.
+    """
     if CHROMIUM is None:
         pytest.skip("Debian's chromium is not installed")
     with sync_playwright() as playwright:

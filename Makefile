@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-chaos test-schema check format test-clients compose-test bench bench-service evidence frontier certificates clean
+.PHONY: help demo test test-chaos test-schema screenshots check format test-clients compose-test bench bench-service evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test-schema: $(STAMP) ## Send what the OpenAPI document allows and forbids; chec
 		$(PYTHON) -m venv build/schema; \
 		build/schema/bin/python -m pip install --quiet -e '.[schema]'; }
 	$(BIN)/python -m pytest tests/app/test_schema.py -m schema
+
+screenshots: $(STAMP) ## Play through the pages in Chromium and write docs/img/*.png (SHOTS="home sign-in": some).
+	$(BIN)/python -m tests.pages.screenshots $(SHOTS)
 
 check: $(STAMP) ## Check format, lint and types.
 	$(BIN)/ruff format --check .

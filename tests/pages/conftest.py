@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from app.settings import Settings
 from tests.app.conftest import (  # noqa: F401  # fixtures
@@ -52,11 +52,15 @@ def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("Debian's chromium is not installed")
     with sync_playwright() as playwright:
-        made = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-        )
+        made = launch(playwright)
         yield made
         made.close()
+
+
+def launch(playwright: Playwright) -> Browser:
+    # As root, which containers are, Chromium has no sandbox.
+    wanted = ["--no-sandbox", "--disable-gpu"]
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=wanted)
 
 
 def open_page(browser: Browser, site: Site, **more: Any) -> Iterator[Page]:

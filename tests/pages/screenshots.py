@@ -1,0 +1,87 @@
+"""Writes docs/img/*.png: each page as it is shown, on a desk and on a phone.
+
+`make screenshots`, or `python -m tests.pages.screenshots home sign-in` for some. Who
+writes a page adds its states to SHOTS.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from app.settings import Settings
+from app.store.migrate import migrate
+from tests.app.servers import Server
+from tests.pages.conftest import launch
+from tests.pages.site import Site, fill
+
+IMAGES = Path(__file__).parents[2] / "docs" / "img"
+# Width and height of the screen; a picture is as high as its page.
+SCREENS = {"": (1100, 760), "-phone": (390, 760)}
+
+
+class Shot(NamedTuple):
+    """A picture: its name, and how a page gets to what it shows."""
+
+    name: str
+    play: Callable[[Page, Site], None]
+
+
+def play_home(page: Page, site: Site) -> None:
+    site.start(client_ref="visit-4711")
+    page.goto("/ui")
+
+
+def play_sign_in(page: Page, site: Site) -> None:
+    del site
+    page.goto("/ui/sign-in")
+
+
+def play_wrong_key(page: Page, site: Site) -> None:
+    play_sign_in(page, site)
+    page.get_by_label("Key").fill("askl_1_2")
+    page.get_by_role("button", name="Sign in").click()
+
+
+SHOTS = (
+    Shot("home", play_home),
+    Shot("sign-in", play_sign_in),
+    Shot("sign-in-wrong", play_wrong_key),
+)
+
+
+def take(browser: Browser, site: Site, shot: Shot) -> None:
+    for suffix, (width, height) in SCREENS.items():
+        size = {"width": width, "height": height}
+        context = browser.new_context(base_url=site.url, viewport=size)
+        page = context.new_page()
+        shot.play(page, site)
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=IMAGES / f"{shot.name}{suffix}.png", full_page=True)
+        context.close()
+
+
+def main(names: list[str]) -> None:
+    unknown = set(names) - {one.name for one in SHOTS}
+    if unknown:
+        raise SystemExit(f"There is no picture called {', '.join(sorted(unknown))}.")
+    IMAGES.mkdir(exist_ok=True)
+    with TemporaryDirectory() as home, sync_playwright() as playwright:
+        settings = Settings(home=Path(home))
+        migrate(settings.url)
+        server = Server(settings)
+        try:
+            site, browser = fill(server.url), launch(playwright)
+            for shot in SHOTS:
+                if not names or shot.name in names:
+                    take(browser, site, shot)
+            browser.close()
+        finally:
+            server.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -15,6 +15,11 @@ BallotArray = npt.NDArray[np.int8]
 BoolArray = npt.NDArray[np.bool_]
 
 
+def make_finite(numbers: FloatArray) -> FloatArray:
+    """Return numbers with 0 for NaN and the largest for infinity, which are seldom."""
+    return numbers if np.isfinite(numbers).all() else np.nan_to_num(numbers)
+
+
 def is_same(one: object, other: object) -> bool:
     """Return whether two values are the same, arrays by what they hold."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):

@@ -102,22 +102,22 @@ def state_to_json(
         format="askless-state",
         version=1,
         features={
-            names[idx]: KnownShape(outcome=outcome, value=or_null(state.values[idx]))
+            names[idx]: {"outcome": outcome, "value": or_null(state.values[idx])}
             for idx, outcome in enumerate(state.outcomes)
             if outcome is not None
         },
         known=[names[idx] for idx in state.known],
         charges=[
-            ChargeShape(feature=names[one.feature_idx], amount_micros=one.amount)
+            {"feature": names[one.feature_idx], "amount": one.amount}
             for one in state.charges
         ],
         history=[
-            AnswerShape(
-                feature=names[one.feature_idx],
-                outcome=one.outcome,
-                value=one.value,
-                charged_micros=one.charged,
-            )
+            {
+                "feature": names[one.feature_idx],
+                "outcome": one.outcome,
+                "value": one.value,
+                "charged": one.charged,
+            }
             for one in state.history
         ],
         next_feature=None if next_idx is None else names[next_idx],

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core import kernels
+from core import arrays, kernels
 from core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats, IntArray
 from core.model.routes import MAIN, Route
 from core.model.stopping import Stopping
@@ -46,7 +46,7 @@ class Columns(Arrays):
         clipped = np.clip(read, self.lows, self.highs)
         laid = np.where(self.codes >= 0, is_code, clipped)
         laid = np.where(self.codes == MISSING_CODE, is_missing, laid)
-        laid = np.nan_to_num((laid - self.means) / self.scales)
+        laid = arrays.make_finite((laid - self.means) / self.scales)
         # Of rows that stand alone each in one piece, as a single one is.
         return np.ascontiguousarray(laid) if values.ndim > 2 else laid
 
@@ -172,7 +172,7 @@ class Blend(Arrays):
         for weight, ridge in zip(self.weights[1:], self.ridges, strict=True):
             if weight > 0:
                 total = total + weight * ridge.logits(columns)
-        logits: FloatArray = np.clip(np.nan_to_num(total), -MAX_LOGIT, MAX_LOGIT)
+        logits: FloatArray = np.clip(arrays.make_finite(total), -MAX_LOGIT, MAX_LOGIT)
         return logits
 
 

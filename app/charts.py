@@ -188,10 +188,13 @@ def purchases_chart(
     return draw_chart(paint, "How often each feature is asked, by budget", size)
 
 
-def stand_alone(svg: str) -> str:
-    """Return a chart as a file of its own, with the colours that a page would set."""
+def stand_alone(svg: str, ink: str = "svg { color: #888 }") -> str:
+    """Return a chart as a file of its own, with the colours that a page would set.
+
+    `ink` is for paper of either colour, where nobody knows which it stands on.
+    """
     head, end, rest = svg.partition(">")
-    return f"{head}{end}<style>{COLOURS}svg {{ color: #888 }}</style>{rest}"
+    return f"{head}{end}<style>{COLOURS}{ink}</style>{rest}"
 
 
 def in_unit(unit: str) -> str:

@@ -6,10 +6,10 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
 from app.charts import NamedCurve, curve_chart, stand_alone
-from app.http.auth import keep, needs
+from app.http.auth import Called, keep, needs
 from app.http.deps import At, Loaded, ReadDb
 from app.pages.frame import render
-from app.records import SessionFilter
+from app.records import ModelHead, Page, SessionFilter
 from app.service import models
 from app.service.predictions import lists
 from app.wording import money, percent
@@ -19,22 +19,34 @@ router = APIRouter(prefix="/ui", include_in_schema=False)
 # Inches: a chart of few words.
 THUMBNAIL = (3.0, 1.9)
 MOST = 12
+MODELS, SESSIONS = "models:read", "predict:read"
+# The text of a picture, which has the page's style sheet not.
+INK = "svg { color: #444 } @media (prefers-color-scheme: dark) { svg { color: #ccc } }"
 DRAWN: OrderedDict[str, str] = OrderedDict()
 
 
-@router.get("", dependencies=[needs("models"), needs("predict")])
-def home(request: Request, db: ReadDb, at: At, loaded: Loaded) -> HTMLResponse:
-    asked = lists.page(db, MOST, None, at, SessionFilter("open", None, None))
-    waiting = lists.page(db, MOST, None, at, SessionFilter("waiting", None, None))
-    found = models.page(db, MOST, None)
-    shown = {one.id: models.find(db, loaded, one.id) for one in found.items}
+@router.get("")
+def home(
+    request: Request, db: ReadDb, at: At, loaded: Loaded, caller: Called
+) -> HTMLResponse:
+    """Show what the caller may see; where a key lacks a scope, that is said."""
+    heads: Page[ModelHead] = Page((), None)
+    if MODELS in caller.scopes:
+        heads = models.page(db, MOST, None)
+    sessions = []
+    if SESSIONS in caller.scopes:
+        for state in ("open", "waiting"):
+            meant = SessionFilter(state, None, None)
+            sessions += lists.page(db, MOST, None, at, meant).items
+    shown = {one.id: models.find(db, loaded, one.id) for one in heads.items}
     return render(
         request,
         "home.html",
-        models=found.items,
+        models=heads.items,
         curves={key: said(one) for key, one in shown.items() if one.curve},
-        has_more=found.next is not None,
-        sessions=[*asked.items, *waiting.items],
+        has_more=heads.next is not None,
+        sessions=sessions,
+        wanting=[one for one in (MODELS, SESSIONS) if one not in caller.scopes],
     )
 
 
@@ -64,6 +76,6 @@ def drawn(model_id: str, model: Model) -> str:
         assert model.curve is not None
         unit = model.ensemble.catalogue.cost_unit
         curves = [NamedCurve(model.name, model.curve)]
-        found = stand_alone(curve_chart(curves, unit, THUMBNAIL))
+        found = stand_alone(curve_chart(curves, unit, THUMBNAIL), INK)
         keep(DRAWN, model_id, found)
     return found

@@ -1,0 +1,107 @@
+"""What the server says of pages to whoever asks: headers, files, problems."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.pages.errors import prefers_pages
+from app.settings import Settings
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    return create_app(settings, is_local=True)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_page"),
+    [
+        (BROWSER["Accept"], True),
+        ("text/html", True),
+        ("TEXT/HTML; q=0.5, application/json;q=0.4", True),
+        ("*/*", False),
+        ("", False),
+        ("application/json", False),
+        ("application/json, text/html", False),
+        ("text/html;q=0.3, application/problem+json;q=0.9", False),
+        ("text/html;q=0", False),
+        ("text/html;q=many", False),
+    ],
+)
+def test_pages_are_for_those_who_prefer_them(accept: str, is_page: bool) -> None:
+    assert prefers_pages(accept) == is_page
+
+
+def test_the_first_address_leads_browsers_to_pages(client: TestClient) -> None:
+    led, told = client.get("/", headers=BROWSER), client.get("/")
+
+    assert (led.status_code, led.headers["location"]) == (303, "/ui")
+    assert told.status_code == 200
+    assert {one.headers["vary"] for one in (led, told)} == {"Accept"}
+
+
+def test_a_page_lets_in_nothing_of_others(client: TestClient) -> None:
+    page = client.get("/ui")
+
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert page.headers["cache-control"] == "no-store"
+    assert not re.search(r"<[^>]+\s(style|on\w+)=|<script>|https?://", page.text)
+
+
+def test_files_are_kept_for_good_under_an_address_of_their_content(
+    client: TestClient,
+) -> None:
+    addresses = re.findall(r'"(/ui/static/[^"]+)"', client.get("/ui").text)
+    files = [client.get(address) for address in addresses]
+
+    assert len(files) == 3
+    for one in files:
+        assert one.status_code == 200
+        assert one.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert client.get("/ui/static/style.css").status_code == 404
+    assert max(len(one.content) for one in files) < 25_000
+
+
+@pytest.mark.parametrize("path", ["/models/none", "/nothing", "/ui/nothing"])
+def test_what_is_not_there_is_a_page_for_browsers_alone(
+    client: TestClient, path: str
+) -> None:
+    page, document = client.get(path, headers=BROWSER), client.get(path)
+
+    assert page.status_code == document.status_code == 404
+    assert page.headers["x-request-id"] in page.text
+    assert document.json()["type"] == "/problems/not-found"
+
+
+def test_what_comes_too_early_for_the_application_is_a_page_too(
+    client: TestClient,
+) -> None:
+    foreign = {**BROWSER, "Host": "evil.test"}
+    large = {**BROWSER, "Content-Length": "9999999999"}
+
+    refused = client.get("/ui", headers=foreign)
+    too_large = client.post("/predict", headers=large)
+
+    assert [refused.status_code, too_large.status_code] == [421, 413]
+    for one in (refused, too_large):
+        assert one.headers["content-type"].startswith("text/html")
+
+
+def test_no_page_is_in_the_document_of_the_api(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+
+    assert [one for one in paths if one.startswith("/ui")] == []

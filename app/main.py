@@ -98,7 +98,9 @@ class Askless(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             contract.complete(
-                super().openapi(), (*trainings.DOCUMENTED, *jobs.DOCUMENTED)
+                super().openapi(),
+                (*trainings.DOCUMENTED, *jobs.DOCUMENTED),
+                {tag: noun for one, noun in SCOPED for tag in one.router.tags},
             )
         assert self.openapi_schema is not None
         return self.openapi_schema

@@ -37,8 +37,10 @@ ANYBODY = Caller(DEFAULT_TENANT, None, frozenset(keys.SCOPES), Limits())
 # In a request's scope: who calls, where a page has found it by its cookie.
 FOUND = "found_caller"
 
+#: What the OpenAPI document calls it.
+KEY = "key"
 bearer = HTTPBearer(
-    scheme_name="key",
+    scheme_name=KEY,
     bearerFormat="askl_<id>_<secret>",
     description="A key, as `askless keys create` or `POST /keys` shows it once.",
     auto_error=False,

@@ -4,13 +4,14 @@ Which problems a call may answer follows from its shape; a route says what is it
 `problems`. A status is listed with each type of problem that it may have.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.documents.bodies.problems import Problem
+from app.http.auth import KEY
 from app.http.errors import MEDIA_TYPE
 from app.problems import KINDS, problem_document
 
@@ -59,8 +60,13 @@ def problems(*kinds: str) -> Json:
     return {OWN: list(kinds)}
 
 
-def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
-    """Add to a document what is missing; `bodies` are named by no route's signature."""
+def complete(
+    document: Json, bodies: Iterable[type[BaseModel]], nouns: Mapping[str, str]
+) -> Json:
+    """Add to a document what is missing; `bodies` are named by no route's signature.
+
+    `nouns` are the first half of the scope that calls of a tag need.
+    """
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     wanted: list[tuple[Any, Any]] = [(one, "validation") for one in (Problem, *bodies)]
     _, made = models_json_schema(wanted, ref_template=f"{COMPONENTS}schemas/{{model}}")
@@ -72,6 +78,7 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
         schemas.pop(name, None)
     shared = document["components"].setdefault("responses", {})
     for path, method, operation in operations(document):
+        tell_scope(method, operation, nouns)
         drop_items(operation)
         drop_null(operation)
         tell_of_tags(operation)
@@ -91,6 +98,14 @@ def complete(document: Json, bodies: Iterable[type[BaseModel]]) -> Json:
         if method == "post":
             tell_of_replays(operation)
     return document
+
+
+def tell_scope(method: str, operation: Json, nouns: Mapping[str, str]) -> None:
+    """Name the scope that a key needs for a call."""
+    for tag in operation.get("tags", ()):
+        if tag in nouns:
+            right = "read" if method == "get" else "write"
+            operation["security"] = [{KEY: [f"{nouns[tag]}:{right}"]}]
 
 
 def tell_of_tags(operation: Json) -> None:

@@ -86,8 +86,9 @@ def test_every_route_asks_for_a_key(
 def test_no_scope_opens_what_another_is_for(
     client: TestClient, key: Make, routes: list[tuple[str, str]]
 ) -> None:
-    """Each route is opened by exactly one scope: a reader can't write."""
+    """Each route is opened by the one scope that the document names for it."""
     headers = {scope: key(scope) for scope in keys.SCOPES}
+    paths = client.get("/openapi.json").json()["paths"]
     for method, path in scoped(routes):
         address = path.replace("{id}", "mdl_1")
         opening = [
@@ -99,6 +100,7 @@ def test_no_scope_opens_what_another_is_for(
 
         assert len(opening) == 1, (method, path, opening)
         assert opening[0].endswith(right)
+        assert paths[path][method.lower()]["security"] == [{"key": opening}]
 
 
 @pytest.mark.parametrize(

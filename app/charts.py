@@ -5,9 +5,10 @@ matplotlib is imported where a chart is drawn; no other command waits for it.
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from textwrap import fill
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,8 @@ STYLES: dict[Any, Any] = {
     "legend.frameon": False,
     "lines.solid_capstyle": "round",
 }
+# The settings of matplotlib are those of the whole process: one draws at a time.
+DRAWING = Lock()
 # What a page has no use for: the file's head, names that would stand twice, a size.
 NEEDLESS = (
     re.compile(r"^.*?(?=<svg)", re.S),
@@ -75,9 +78,15 @@ class NamedCurve(NamedTuple):
 
 
 def curve_chart(
-    curves: Sequence[NamedCurve], unit: str, size: tuple[float, float] = WIDE
+    curves: Sequence[NamedCurve],
+    unit: str,
+    size: tuple[float, float] = WIDE,
+    baselines: Mapping[str, float] | None = None,
 ) -> str:
-    """Draw error against mean spend, each curve with the band of its intervals."""
+    """Draw error against mean spend, each curve with the band of its intervals.
+
+    `baselines` are errors by name, to hold the curves against.
+    """
 
     def paint(axes: "Axes") -> None:
         for colour, (name, curve) in zip(cycle(SERIES), curves, strict=False):
@@ -85,12 +94,17 @@ def curve_chart(
             lows, highs = 100 * np.array(curve.intervals).T
             errors = [100 * error for error in curve.errors_calibrated]
             axes.fill_between(spends, lows, highs, color=colour, alpha=0.18, lw=0)
-            axes.plot(spends, errors, color=colour, marker="o", ms=3, label=name)
+            axes.plot(spends, errors, color=colour, marker="o", ms=3, label=cut(name))
+        styles = cycle(("--", ":"))
+        for (name, error), style in zip(
+            (baselines or {}).items(), styles, strict=False
+        ):
+            axes.axhline(100 * error, color=INK, ls=style, lw=1, alpha=0.7, label=name)
         axes.set(xlabel=f"mean spend per case{in_unit(unit)}", ylabel="error (%)")
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
         axes.grid(color=INK, alpha=0.12, lw=0.6)
-        if len(curves) > 1:
+        if len(curves) > 1 or baselines:
             axes.legend()
 
     names = " and ".join(one.name for one in curves)
@@ -179,13 +193,40 @@ def purchases_chart(
                     place = [(column - 0.47, 0.94)], (row - 0.45, 0.9)
                     axes.broken_barh(*place, color=SERIES[0], alpha=share, lw=0)
         axes.set(xlim=(-0.5, len(budgets) - 0.5), ylim=(len(features) - 0.5, -0.5))
-        axes.set_yticks(range(len(features)), features)
+        axes.set_yticks(range(len(features)), map(cut, features))
         axes.set_xticks(range(len(budgets)), budgets, rotation=45, ha="right")
         axes.set_xlabel(f"budget{in_unit(unit)}")
         axes.tick_params(length=0)
 
     size = (WIDE[0], 0.9 + 0.22 * len(features))
     return draw_chart(paint, "How often each feature is asked, by budget", size)
+
+
+def margin_chart(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
+    """Draw the share of cases by margin, a line for each budget.
+
+    `curves` are margins, 0 to 1 and ascending, with the shares of the cases that have
+    them.
+    """
+
+    def paint(axes: "Axes") -> None:
+        for colour, (name, (margins, shares)) in zip(
+            SERIES, curves.items(), strict=False
+        ):
+            ends = 100 * np.concatenate(([0.0], margins, [1.0]))
+            parts = 100 * np.concatenate(([0.0], np.cumsum(shares), [shares.sum()]))
+            axes.step(ends, parts, where="post", color=colour, label=name)
+        axes.set(xlabel="margin (points of a percent)", ylabel="cases up to it (%)")
+        axes.set(xlim=(0, 100), ylim=(0, 100))
+        axes.grid(color=INK, alpha=0.12, lw=0.6)
+        axes.legend()
+
+    return draw_chart(paint, "Share of cases by margin, for some budgets")
+
+
+def cut(name: str) -> str:
+    """Return a name as it fits beside a chart; the table has all of it."""
+    return name if len(name) <= LINE else f"{name[: LINE - 1]}…"
 
 
 def stand_alone(svg: str, ink: str = "svg { color: #888 }") -> str:
@@ -209,7 +250,7 @@ def draw_chart(
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLES):
+    with DRAWING, mpl.rc_context(STYLES):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         figure.patch.set_visible(False)

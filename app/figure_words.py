@@ -1,0 +1,143 @@
+"""Curves and figures in words: heads, rows and notes of tables, wherever they stand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.wording import money, number_range, percent, percent_range
+from core.arrays import FloatArray
+from core.model.ensemble import Ensemble
+from core.model.figures import Estimate
+from core.model.model import Curve
+
+# Budgets whose reliability is drawn.
+N_RELIABILITIES = 4
+Cells = tuple[Sequence[str], list[tuple[str, ...]]]
+
+# By figure: how it is headed, and what it says.
+MEANINGS = {
+    "auroc": (
+        "AUROC",
+        "how often {its} has a higher chance than {rest}; 0.5 is a coin's",
+    ),
+    "log_loss": ("log-loss", "how surprised the chances are by what came; 0 is best"),
+    "brier": ("Brier", "mean squared distance of chance and truth; 0 is best"),
+    "calibration_error": (
+        "calib.\nerror",
+        "how far {said} lie from what came, in ten groups of rows",
+    ),
+    "sensitivity": ("sensi-\ntivity", "of {its}, how many are found"),
+    "specificity": ("speci-\nficity", "of {rest}, how many are cleared"),
+    "expected_cost": ("cost of\nerrors", "mean of `error_costs` over all rows"),
+}
+SHARES = ("sensitivity", "specificity")
+
+RELIABILITY_NOTE = (
+    "Each point is a tenth of the rows, by chance; its line is the 95 % interval. "
+    "On the dashed line what was said comes as often as was said."
+)
+
+
+def name_figure(name: str) -> str:
+    """Return what a figure is called, in one line."""
+    return MEANINGS[name][0].replace("-\n", "").replace("\n", " ")
+
+
+def shown_figures(curve: Curve) -> list[str]:
+    """Return the figures that a curve has at some budget."""
+    figures = curve.predictive or ()
+    return [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
+
+
+def say_estimate(
+    estimate: Estimate | None, is_share: bool, layout: str = "{}\n{}"
+) -> str:
+    """Return a figure and its interval, by default below it."""
+    if estimate is None:
+        return "-"
+    told = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
+    if estimate.interval is None:
+        return told
+    say = percent_range if is_share else number_range
+    return layout.format(told, say(*estimate.interval))
+
+
+def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -> str:
+    """Return what each figure means, a line each."""
+    if ensemble.n_outputs == 1:
+        negative, positive = (repr(one.display) for one in ensemble.classes)
+        words = {"its": positive, "rest": negative, "said": "chances"}
+    else:
+        words = {
+            "its": "a class",
+            "rest": "the rest (mean over the classes)",
+            "said": "the labels' chances",
+        }
+    lines = [
+        f"{name_figure(one)}: {MEANINGS[one][1].format(**words)}." for one in shown
+    ]
+    if threshold is not None:
+        lines.append(
+            f"Labels of this table: {words['its']} from a chance of {threshold:g} on."
+        )
+    return "\n".join(lines)
+
+
+def say_budgets(curve: Curve) -> list[str]:
+    return ["unlimited" if one is None else money(one) for one in curve.budgets]
+
+
+def curve_cells(curve: Curve, unit: str) -> Cells:
+    """Return head and rows of a curve."""
+    head = (f"budget {unit}".strip(), "error", "error, calibrated", "95 % interval")
+    rows: list[tuple[str, ...]] = []
+    for named, error, calibrated, (low, high), mean, most in zip(
+        say_budgets(curve),
+        curve.errors,
+        curve.errors_calibrated,
+        curve.intervals,
+        curve.mean_spends,
+        curve.max_spends,
+        strict=True,
+    ):
+        told = f"{100 * error:.1f} %", f"{100 * calibrated:.1f} %"
+        between = f"{100 * low:.1f} to {100 * high:.1f} %"
+        spends = money(round(mean, -4)), money(most)
+        rows.append((named, *told, between, *spends))
+    return (*head, "mean spend", "most spent"), rows
+
+
+def figure_cells(curve: Curve, unit: str) -> Cells:
+    """Return head and rows of the figures under each budget."""
+    shown = shown_figures(curve)
+    layout = "{} ({})"
+    rows = [
+        (
+            named,
+            *(say_estimate(getattr(it, one), one in SHARES, layout) for one in shown),
+        )
+        for named, it in zip(say_budgets(curve), curve.predictive or (), strict=True)
+    ]
+    return (f"budget {unit}".strip(), *(name_figure(one) for one in shown)), rows
+
+
+def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:
+    """Return shares (n_features, n_budgets), and features by how often they are asked.
+
+    Of a curve that has purchases; without those that are never asked.
+    """
+    shares = np.array(curve.purchases, np.float64).T
+    order = np.argsort(-shares.sum(axis=1), kind="stable")
+    return shares, [int(idx) for idx in order if shares[idx].any()]
+
+
+def pick_places(curve: Curve) -> list[int]:
+    """Return the positions of some budgets: at one of 0 all have the same chance."""
+    last = len(curve.budgets) - 1
+    places = np.linspace(min(1, last), last, N_RELIABILITIES).round().astype(int)
+    return list(dict.fromkeys(places.tolist()))
+
+
+def name_chance(ensemble: Ensemble) -> str:
+    """Return what the chances are of that figures speak of."""
+    return ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"

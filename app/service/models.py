@@ -27,6 +27,7 @@ from core.table.prices import (
 page = models.page
 # With its document, the MODEL.json of the command line.
 export = models.get
+get_head, find_maker, versions = models.get_head, models.find_maker, models.versions
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 
 

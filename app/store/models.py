@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from app.records import ModelHead, StoredModel
 from app.store.rows import StoredRows
-from app.store.tables import models
+from app.store.tables import keys, models, trainings
 from app.store.tenancy import owned, run, tenant_of
 from app.store.transactions import Transaction
 
@@ -26,6 +26,7 @@ KEPT = sa.select(models.c.id).where(
 LOCKED, SHARED = KEPT.with_for_update(), KEPT.with_for_update(read=True)
 # Versions of one name are given out by one transaction at a time.
 VERSION_LOCK = 830_412
+MOST_VERSIONS = 50
 
 
 def insert(
@@ -70,6 +71,13 @@ def named(db: Transaction, name: str) -> ModelHead | None:
     return None if row is None else LISTED.read(row)
 
 
+def versions(db: Transaction, name: str) -> list[ModelHead]:
+    """Return the models of one name, newest first."""
+    wanted = LISTED.wanted.where(models.c.name == name)
+    found = run(db, wanted.order_by(models.c.version.desc()).limit(MOST_VERSIONS))
+    return [LISTED.read(row) for row in found]
+
+
 def find_champion(db: Transaction, name: str) -> ModelHead | None:
     is_it = sa.and_(models.c.name == name, models.c.is_champion)
     row = run(db, LISTED.wanted.where(is_it)).first()
@@ -108,6 +116,17 @@ def names(db: Transaction, model_ids: set[str]) -> dict[str, str]:
         models.c.id.in_(model_ids), owned(models)
     )
     return {row.id: row.name for row in run(db, wanted)}
+
+
+def find_maker(db: Transaction, training_id: str) -> str | None:
+    """Return the name of the key that a training was ordered with."""
+    wanted = sa.select(keys.c.name).where(
+        trainings.c.id == sa.bindparam("key"),
+        keys.c.id == trainings.c.key_id,
+        owned(trainings),
+    )
+    found: str | None = run(db, wanted, {"key": training_id}).scalar()
+    return found
 
 
 def delete(db: Transaction, model_id: str, now: datetime) -> None:

@@ -1,0 +1,120 @@
+"""What the page of a model says in words: card, features, limits of use."""
+
+from app.figure_words import Cells
+from app.pages.filters import name
+from app.wording import money, percent_range, value_words
+from core.model.ensemble import Ensemble
+from core.model.model import Model
+from core.table.catalogue import Feature
+
+# Fewer rows in a class than these say little of it.
+FEW_ROWS = 100
+
+
+def list_facts(model: Model) -> list[tuple[object, object]]:
+    """Return what a card says of data and training."""
+    ensemble, card = model.ensemble, model.card
+    names = " or ".join(one.display for one in ensemble.classes)
+    facts: list[tuple[object, object]] = [
+        ("It predicts", name(f"{model.target}: {names}" if model.target else names))
+    ]
+    rows, by_class = card.get("rows"), rows_by_class(model)
+    if isinstance(rows, int):
+        facts.append(("Rows it was trained on", f"{rows:,}"))
+    facts += [
+        (name(f"of class {one.display}"), f"{by_class[one.label]:,}")
+        for one in ensemble.classes
+        if one.label in by_class
+    ]
+    if isinstance(card.get("missing_cells"), int):
+        facts.append(("Cells without a value", f"{card['missing_cells']:,}"))
+    if isinstance(card.get("folds"), int):
+        facts.append(("Held-out rows come from", f"{card['folds']} folds"))
+    facts.append(("Algorithm", ensemble.algorithm))
+    facts.append(("Weak hypotheses", f"{len(ensemble.hypotheses):,}"))
+    if ensemble.panels is not None:
+        facts.append(("Panels", f"{len(ensemble.panels.panels):,}"))
+    n_features = len(ensemble.catalogue.features)
+    facts.append(
+        ("Features it reads", f"{int(ensemble.is_used.sum())} of {n_features}")
+    )
+    facts.append(("Seed", str(card.get("seed", model.params.get("seed", "not told")))))
+    return facts
+
+
+def rows_by_class(model: Model) -> dict[str, int]:
+    """Return how many rows of training each class had, where the card tells."""
+    told = model.card.get("rows_by_class")
+    if not isinstance(told, dict):
+        return {}
+    return {str(label): n for label, n in told.items() if isinstance(n, int)}
+
+
+def in_brackets(unit: str) -> str:
+    return f"({unit})" if unit else ""
+
+
+def list_features(ensemble: Ensemble) -> Cells:
+    """Return each feature with its price and what training saw of it."""
+    catalogue = ensemble.catalogue
+    groups = {group.name: group for group in catalogue.groups}
+    rows: list[tuple[str, ...]] = []
+    for feature, is_used in zip(catalogue.features, ensemble.is_used, strict=True):
+        cost, shared = money(feature.cost), ""
+        group = groups.get(feature.group or "")
+        if group is not None:
+            named = group.label or group.name
+            if group.price is not None:
+                cost, shared = "–", f"{named}, all for {money(group.price)}"
+            else:
+                shared = f"{named}, once {money(group.fee)}"
+        told = "yes" if is_used else "no"
+        cells = name(feature.title), say_values(feature), cost, name(shared), told
+        rows.append(cells)
+    unit = catalogue.cost_unit
+    head = ("Feature", "Values", f"Cost {in_brackets(unit)}".strip(), "Group", "Read")
+    return head, rows
+
+
+def say_values(feature: Feature) -> str:
+    """Return what values training saw."""
+    if feature.type == "category":
+        return name(", ".join(feature.categories))
+    if feature.type == "boolean":
+        return "yes or no"
+    if feature.value_range is None:
+        return f"a number {in_brackets(feature.unit or '')}".strip()
+    low, high = (value_words(feature, one) for one in feature.value_range)
+    return name(f"{low.removesuffix(f' {feature.unit}')} to {high}")
+
+
+def list_limits(model: Model) -> list[str]:
+    """Say what the model can't be trusted with, from what is known of it."""
+    limits, curve = [], model.curve
+    if curve is None:
+        limits.append(
+            "It was trained without validation: nobody knows how often it errs."
+        )
+    else:
+        low, high = curve.intervals[-1]
+        limits.append(
+            f"Its error was measured on {curve.n_samples:,} rows of the table that it "
+            f"was trained on. On other rows of the kind it lies, without a budget, "
+            f"within {percent_range(low, high)} % with a chance of 95 %. At another "
+            "place or time, with other people or other instruments, it may be larger."
+        )
+    few = [label for label, n in rows_by_class(model).items() if n < FEW_ROWS]
+    names = [one.display for one in model.ensemble.classes if one.label in few]
+    if names:
+        told = " and ".join(names)
+        limits.append(f"Training saw fewer than {FEW_ROWS} rows of: {told}.")
+    if any(one.value_range for one in model.ensemble.catalogue.features):
+        limits.append(
+            "Of a value outside the range that training saw, it knows nothing; a "
+            "session warns of it."
+        )
+    limits.append(
+        "It finds what goes together, not what causes what. Prices are those it was "
+        "trained with, unless a session names others."
+    )
+    return limits

@@ -1,0 +1,128 @@
+"""Models: the list, the card, downloads, which one is the champion, deletion."""
+
+import json
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from app.errors import ConflictError, NotFoundError
+from app.http.auth import Called, needs
+from app.http.deps import After, At, Changes, Loaded, ReadDb
+from app.pages.callers import Typed
+from app.pages.frame import render, see_other
+from app.pages.model_view import view_of
+from app.service import models, trainings
+
+router = APIRouter(prefix="/ui/models", include_in_schema=False)
+MOST = 50
+TRAIN, WRITE = "train:read", "models:write"
+TOLD = {
+    "champion": "It is the champion now: its name without a version means it.",
+    "dethroned": "It is no champion any more: its name means the newest version.",
+    "deleted": "The model is deleted. Its sessions and charges stay.",
+}
+# What stands in a file's name; the rest is for the reader of the page.
+PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+Done = Annotated[str | None, Query()]
+
+
+@router.get("", dependencies=[needs("models")])
+def page(
+    request: Request, db: ReadDb, after: After = None, done: Done = None
+) -> HTMLResponse:
+    found = models.page(db, MOST, after)
+    told = TOLD.get(done or "")
+    return render(
+        request, "models.html", models=found.items, next=found.next, told=told
+    )
+
+
+@router.get("/{id}", dependencies=[needs("models")])
+def show(
+    request: Request,
+    id: str,
+    db: ReadDb,
+    loaded: Loaded,
+    caller: Called,
+    done: Done = None,
+) -> HTMLResponse:
+    head = models.get_head(db, id)
+    return render(
+        request,
+        "model.html",
+        head=head,
+        view=view_of(id, models.find(db, loaded, id)),
+        maker=head.training_id and models.find_maker(db, head.training_id),
+        versions=[one for one in models.versions(db, head.name) if one.id != id],
+        may_write=WRITE in caller.scopes,
+        has_spec=head.training_id is not None and TRAIN in caller.scopes,
+        told=TOLD.get(done or ""),
+    )
+
+
+@router.get("/{id}/model.json", dependencies=[needs("models")])
+def export(id: str, db: ReadDb) -> Response:
+    """Return the file that the command line writes."""
+    stored = models.export(db, id)
+    return download(f"{stored.name}-{stored.version}.model.json", stored.document)
+
+
+@router.get("/{id}/spec.json", dependencies=[needs("models"), needs("train")])
+def export_spec(id: str, db: ReadDb) -> Response:
+    """Return the spec of its training; an imported model has none."""
+    head = models.get_head(db, id)
+    if head.training_id is None:
+        raise NotFoundError("training")
+    spec = trainings.get(db, head.training_id).spec
+    text = json.dumps(spec, indent=2, ensure_ascii=False) + "\n"
+    return download(f"{head.name}-{head.version}.spec.json", text)
+
+
+def download(named: str, text: str) -> Response:
+    """Return a file for keeping, under a name that every system takes."""
+    plain = PLAIN.sub("-", named)[-100:].lstrip(".-")
+    headers = {
+        "Content-Disposition": f'attachment; filename="{plain}"',
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(text, headers=headers, media_type="application/json")
+
+
+@router.post("/{id}/champion", dependencies=[needs("models")])
+async def crown(id: str, changes: Changes, form: Typed) -> Response:
+    """Make a model the champion of its name, or with `off` no champion."""
+    is_off = "off" in form
+    change: Any = models.dethrone if is_off else models.crown
+    done = "dethroned" if is_off else "champion"
+    address = f"/ui/models/{id}?done={done}"
+    return await changes(lambda db: change(db, id), lambda _: see_other(address))
+
+
+@router.get("/{id}/delete", dependencies=[needs("models")])
+def ask_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
+    return show_deletion(request, id, db)
+
+
+def show_deletion(
+    request: Request, id: str, db: ReadDb, why_not: str | None = None
+) -> HTMLResponse:
+    head = models.get_head(db, id)
+    status = 200 if why_not is None else 409
+    return render(request, "model_delete.html", status, head=head, why_not=why_not)
+
+
+@router.post("/{id}/delete", dependencies=[needs("models")])
+async def delete(
+    request: Request, id: str, db: ReadDb, changes: Changes, at: At
+) -> Response:
+    try:
+        return await changes(
+            lambda its: models.delete(its, id, at),
+            lambda _: see_other("/ui/models?done=deleted"),
+        )
+    except ConflictError as error:
+        return await run_in_threadpool(show_deletion, request, id, db, str(error))

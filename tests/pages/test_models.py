@@ -1,0 +1,129 @@
+"""Pages of models: the list, the card, downloads, the champion, deletion."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page, expect
+
+from app.main import create_app
+from app.settings import Settings
+from tests.pages.audit import audit
+from tests.pages.site import Site, heart
+from tests.pages.test_parts import HOSTILE
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    return create_app(settings, is_local=True)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
+        made.headers["Accept"] = BROWSER["Accept"]
+        yield made
+
+
+def bring(client: TestClient, **changes: Any) -> str:
+    """Import the model of `heart.json` and return its id."""
+    url = "/models?as_version=true"
+    made = client.post(url, json=heart() | changes, headers={"Accept": "*/*"})
+    assert made.status_code == 201, made.text
+    return str(made.json()["id"])
+
+
+def send(client: TestClient, address: str, page: str, **fields: str) -> Any:
+    """Send the form of a page."""
+    found = re.search(r'name="form_token" value="([0-9a-f]+)"', client.get(page).text)
+    assert found
+    return client.post(address, data={"form_token": found[1], **fields})
+
+
+def test_a_card_tells_what_the_model_knows(client: TestClient) -> None:
+    page = client.get(f"/ui/models/{bring(client)}").text
+
+    for words in ("303", "164", "5 folds", "adaboost_bt_smoothed", "imported"):
+        assert words in page
+    assert page.count("<svg") == 7
+    assert "always the commonest class" in page
+    assert not re.search(r"<[^>]+\s(style|on\w+)=", page)
+
+
+def test_a_model_without_a_curve_has_its_card(client: TestClient) -> None:
+    page = client.get(f"/ui/models/{bring(client, curve=None, card={})}").text
+
+    assert "so it has no curve" in page
+    assert "nobody knows how often it errs" in page
+    assert "<svg" not in page
+
+
+def test_names_are_text_and_no_markup(client: TestClient) -> None:
+    features = [
+        one | {"label": name}
+        for one, name in zip(heart()["features"], HOSTILE * 5, strict=False)
+    ]
+    id = bring(client, name=HOSTILE[0][:64], features=features)
+
+    for address in ("/ui/models", f"/ui/models/{id}", f"/ui/models/{id}/delete"):
+        page = client.get(address)
+        assert page.status_code == 200
+        assert "<script>alert" not in page.text
+        assert "&lt;script&gt;alert" in page.text
+
+
+def test_the_file_is_the_one_that_was_brought(client: TestClient) -> None:
+    id = bring(client)
+    got, spec = (client.get(f"/ui/models/{id}/{one}.json") for one in ("model", "spec"))
+
+    assert json.loads(got.text)["hypotheses"] == heart()["hypotheses"]
+    told = got.headers["content-disposition"]
+    assert told == 'attachment; filename="heart-cleveland-1.model.json"'
+    assert spec.status_code == 404
+
+
+def test_a_champion_is_made_and_unmade(client: TestClient) -> None:
+    first, second = bring(client), bring(client)
+    page = f"/ui/models/{first}"
+
+    made = send(client, f"{page}/champion", page)
+    crowned = client.get(made.headers["location"]).text
+    ended = send(client, f"{page}/champion", page, off="1")
+
+    assert made.status_code == ended.status_code == 303
+    assert "It is the champion now" in crowned
+    assert f"/ui/models/{second}" in crowned
+    assert "no champion any more" in client.get(ended.headers["location"]).text
+
+
+def test_a_model_is_deleted_once_no_case_of_it_is_open(client: TestClient) -> None:
+    id = bring(client)
+    page = f"/ui/models/{id}/delete"
+    started = client.post("/predict", json={"model": id, "budget": 60})
+    refused = send(client, page, page)
+    client.post(f"/predict/{started.json()['id']}/stop")
+    done = send(client, page, page)
+
+    assert (refused.status_code, done.status_code) == (409, 303)
+    assert "open or wait" in refused.text
+    assert "The model is deleted" in client.get(done.headers["location"]).text
+    assert client.get(f"/ui/models/{id}").status_code == 404
+
+
+def test_the_pages_of_a_model_keep_nobody_out(page: Page, site: Site) -> None:
+    page.goto("/ui/models")
+    audit(page)
+    page.get_by_role("link", name="heart-cleveland").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("heart")
+    page.get_by_text("The same as a table").first.click()
+    audit(page)
+    page.get_by_role("link", name="Delete").click()
+    audit(page)
+    page.get_by_role("link", name="Keep it").click()
+    expect(page).to_have_url(re.compile(site.model_id))

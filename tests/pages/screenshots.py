@@ -46,10 +46,29 @@ def play_wrong_key(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+def play_start(page: Page, site: Site) -> None:
+    page.goto(f"/ui/sessions/new?model={site.model_id}")
+
+
+def play_question(page: Page, site: Site) -> None:
+    known = {"age": 63, "sex": "male"}
+    session = site.start(150, known=known, client_ref="visit-4711")
+    given = [
+        {"feature": "cp", "outcome": "value", "value": "asymptomatic"},
+        {"feature": "chol", "outcome": "ordered"},
+        {"feature": "trestbps", "outcome": "value", "value": 150},
+    ]
+    address = f"/predict/{session['id']}/answers"
+    site.call("POST", address, {"answers": given})
+    page.goto(f"/ui/sessions/{session['id']}")
+
+
 SHOTS = (
     Shot("home", play_home),
     Shot("sign-in", play_sign_in),
     Shot("sign-in-wrong", play_wrong_key),
+    Shot("start", play_start),
+    Shot("question", play_question),
 )
 
 

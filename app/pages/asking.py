@@ -1,0 +1,129 @@
+"""What the page of a question shows, of a session and the feature that is asked."""
+
+from typing import Any, NamedTuple
+
+from app.pages.inputs import hint, options
+from app.pages.lines import Line, line_chart
+from app.service.predictions.opened import OpenSession
+from app.wording import percent, price_words
+from core.session import machine
+from core.session.answers import bundle_members, find_paid
+from core.session.state import Question, State
+from core.table.catalogue import Catalogue, Feature
+from core.table.prices import from_micros, price
+
+OUTCOMES = {
+    "known": "known before, free",
+    "value": "answered",
+    "ordered": "ordered",
+    "unavailable": "not available",
+    "refused": "refused",
+    "unknown": "nobody knows",
+}
+
+
+class Asked(NamedTuple):
+    """The feature that a page asks for: the next one, or another that was chosen."""
+
+    feature: Feature
+    #: all that its price reveals, itself first
+    features: tuple[Feature, ...]
+    #: in units
+    price: float
+    price_words: str
+    #: what is known of it already; None: nothing
+    outcome: str | None
+
+
+def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> Asked:
+    """Return a feature with what it costs now, and what that is made of."""
+    features, paid = catalogue.features, find_paid(catalogue, state.charges)
+    is_charged = feature_idx in paid.feature_idxs
+    is_free = is_charged or feature_idx in state.known
+    others = () if is_free else bundle_members(catalogue, state, feature_idx)
+    idxs = (feature_idx, *others)
+    cost = 0 if is_free else price(catalogue, paid, feature_idx)
+    is_group_paid = int(catalogue.group_idxs[feature_idx]) in paid.group_idxs
+    question = Question(0, feature_idx, idxs, cost, is_group_paid, None, 0.0)
+    return Asked(
+        features[feature_idx],
+        tuple(features[idx] for idx in idxs),
+        from_micros(cost),
+        "" if is_free else price_words(catalogue, question),
+        state.outcomes[feature_idx],
+    )
+
+
+def most_questions(opened: OpenSession) -> int:
+    """Return a number of questions that no session from here on can pass.
+
+    As many of the cheapest as what remains pays, without any fee that is to come.
+    """
+    ensemble, state = opened.model.ensemble, opened.state
+    catalogue = ensemble.catalogue
+    paid = find_paid(catalogue, state.charges)
+    purchases: dict[object, int] = {}
+    for idx, feature in enumerate(catalogue.features):
+        if state.outcomes[idx] is not None or not ensemble.is_used[idx]:
+            continue
+        is_bundled = bool(catalogue.is_bundled[idx])
+        key = ("bundle", feature.group) if is_bundled else idx
+        purchases[key] = price(catalogue, paid, idx) if is_bundled else feature.cost
+    left, n_most = state.remaining, 0
+    for amount in sorted(purchases.values()):
+        if left is not None:
+            left -= amount
+        n_most += left is None or left >= 0
+    if state.stop.max_questions is not None:
+        n_left = state.stop.max_questions - machine.count_questions(ensemble, state)
+        n_most = min(n_most, max(0, n_left))
+    return n_most
+
+
+def path_of_chance(view: Any) -> tuple[str, str] | None:
+    """Draw how the chance of a class moved; also return the class. None: it didn't."""
+    steps = view.prediction.steps
+    if not steps:
+        return None
+    label = steps[0].label
+    shown = next(one.display for one in view.prediction.classes if one.label == label)
+    values = [steps[0].before, *(one.after for one in steps)]
+    labels = ["start", *(str(number) for number in range(1, len(values)))]
+    ends = f"from {percent(values[0])} to {percent(values[-1])}"
+    said = f"Chance of {shown} after each answer, {ends}"
+    return line_chart(Line(values, labels, said, "answers", "chance")), shown
+
+
+def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
+    """Return what the template is given; `chosen` is a feature that exists, or None."""
+    view, state = opened.view, opened.state
+    catalogue = opened.model.ensemble.catalogue
+    asked_idx = state.next_feature_idx if view.question is not None else None
+    if chosen is not None:
+        asked_idx = catalogue.feature_idxs[chosen]
+    asked = None if asked_idx is None else find_asked(catalogue, state, asked_idx)
+    is_next = view.question is not None and (
+        asked is not None and asked.feature.name == view.question.feature
+    )
+    reason = view.question.why if is_next and view.question is not None else ""
+    if asked is not None and asked.price_words:
+        reason = reason.removesuffix(asked.price_words).strip()
+    others = [
+        find_asked(catalogue, state, idx)
+        for idx, outcome in enumerate(state.outcomes)
+        if outcome is None and idx != asked_idx
+    ]
+    return {
+        "view": view,
+        "asked": asked,
+        "is_next": is_next,
+        "reason": reason,
+        "others": others,
+        "most": most_questions(opened),
+        "path": path_of_chance(view),
+        "features": {one.name: one for one in catalogue.features},
+        "fields": [
+            (one, hint(one), options(one)) for one in (asked.features if asked else ())
+        ],
+        "OUTCOMES": OUTCOMES,
+    }

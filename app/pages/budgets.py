@@ -1,0 +1,57 @@
+"""What a budget buys of a model, in words, for who chooses one."""
+
+from typing import NamedTuple
+
+from app.pages.lines import Line, line_chart
+from app.wording import money, percent
+from core.model.model import Curve, Model
+from core.table.prices import from_micros
+
+
+class BudgetWords(NamedTuple):
+    """A budget of the curve; the amount as one types it, "" where there is no limit."""
+
+    amount: str
+    name: str
+    words: str
+
+
+def budget_words(model: Model) -> list[BudgetWords]:
+    """Return each budget of a model's curve with what it comes to on held-out rows."""
+    curve, unit = model.curve, model.ensemble.catalogue.cost_unit
+    if curve is None:
+        return []
+    found = []
+    for place, budget in enumerate(curve.budgets):
+        name = "no limit" if budget is None else money(budget, unit)
+        amount = "" if budget is None else f"{from_micros(budget):.6f}"
+        amount = amount.rstrip("0").rstrip(".") if amount else ""
+        error = percent(curve.errors_calibrated[place])
+        words = f"{error} error, {count_words(curve, place)} on average"
+        spend = money(curve.mean_spends[place], unit)
+        found.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
+    return found
+
+
+def count_words(curve: Curve, place: int) -> str:
+    """Return how many tests a case has; what they cost says the same without them."""
+    if curve.purchases is None:
+        return "as many tests as it pays"
+    n_tests = sum(curve.purchases[place])
+    shown = f"{n_tests:.1f}".removesuffix(".0")
+    return f"{shown} {'test' if shown == '1' else 'tests'}"
+
+
+def budget_chart(model: Model) -> str | None:
+    """Draw error against budget; None for a model without a curve."""
+    curve, unit = model.curve, model.ensemble.catalogue.cost_unit
+    if curve is None:
+        return None
+    named = [
+        "no limit" if one is None else f"{from_micros(one):,g}" for one in curve.budgets
+    ]
+    x_name = f"budget ({unit}), steps as measured" if unit else "budget"
+    said = f"Error by budget of {model.name}, with intervals of 95 %"
+    top = min(1.0, -(-max(high for _, high in curve.intervals) // 0.1) / 10)
+    line = Line(curve.errors_calibrated, named, said, x_name, "error", curve.intervals)
+    return line_chart(line, top)

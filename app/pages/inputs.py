@@ -1,0 +1,49 @@
+"""What people type for features: which field they get, and the value that is read."""
+
+from collections.abc import Sequence
+
+from starlette.datastructures import FormData
+
+from app.documents.fields import Value, read_value
+from app.wording import value_words
+from core.errors import AnswerError, Refusal, RefusedError
+from core.session.answers import parse_answer
+from core.table.catalogue import Feature
+
+BOOLEANS = (("yes", "Yes"), ("no", "No"))
+
+
+def text_in(form: FormData, field: str) -> str:
+    """Return what was typed, without white space around it; nothing of a file."""
+    found = form.get(field)
+    return found.strip() if isinstance(found, str) else ""
+
+
+def options(feature: Feature) -> Sequence[tuple[str, str]]:
+    """Return what can be chosen, as pairs of value and text; () where one types."""
+    if feature.type == "boolean":
+        return BOOLEANS
+    return tuple((one.strip(), one) for one in feature.categories)
+
+
+def hint(feature: Feature) -> str:
+    """Return what training saw of a number, for who types one."""
+    if feature.value_range is None:
+        return ""
+    low, high = (value_words(feature, end) for end in feature.value_range)
+    return f"Training saw {low} to {high}."
+
+
+def read_typed(feature: Feature, text: str, field: str) -> Value:
+    """Return the value of a feature; RefusedError names the field of the form."""
+    try:
+        read_value(text)
+        number = parse_answer(feature, text)
+    except AnswerError as error:
+        rules = [Refusal(field, one.rule) for one in error.refusals]
+        raise RefusedError(rules) from None
+    except ValueError as error:
+        raise RefusedError([Refusal(field, str(error))]) from None
+    if feature.type == "category":
+        return text
+    return bool(number) if feature.type == "boolean" else number

@@ -1,0 +1,267 @@
+"""Cases: the list of sessions, and one question on each page."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from app.documents.bodies.doubts import Doubt
+from app.documents.bodies.predictions import GivenAnswer
+from app.documents.bodies.terms import TermsRequest
+from app.errors import ConflictError, NotFoundError
+from app.http.auth import needs
+from app.http.deps import After, At, Changer, Changes, Loaded, ReadDb, reading
+from app.pages.asking import describe_session
+from app.pages.callers import Typed
+from app.pages.frame import errors_of, render, see_other
+from app.pages.inputs import read_typed, text_in
+from app.pages.start import read_money
+from app.records import SessionFilter
+from app.service import predictions as service
+from app.service.predictions import answering, checks, lists
+from app.service.predictions.opened import (
+    ErasedSession,
+    OpenSession,
+    SessionCall,
+    find,
+)
+from app.wording import STOP_WORDS, money
+from core.errors import ClosedError, CoreError, OverBudgetError, Refusal, RefusedError
+
+router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
+STATES = ("open", "waiting", "closed")
+MOST = 25
+GIVEN = ("value", "unavailable", "refused", "unknown", "ordered")
+STALE = (
+    "This form was out of date: the case has changed since. Nothing was taken or "
+    "charged. Here is what is asked now."
+)
+CLOSED = "The session takes no more answers. Nothing was taken or charged."
+
+
+class OddError(Exception):
+    """Values that are asked about before they are charged."""
+
+    def __init__(self, doubts: list[Doubt]) -> None:
+        super().__init__()
+        self.doubts = doubts
+
+
+@router.get("", dependencies=[needs("predict")])
+def page(request: Request, db: ReadDb, at: At, after: After = None) -> Response:
+    """List sessions, newest first; a field that is left empty means any."""
+    asked = {one: request.query_params.get(one, "").strip() for one in FILTERED}
+    state = asked["state"] if asked["state"] in STATES else None
+    meant = SessionFilter(state, asked["model"] or None, asked["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
+    found = lists.page(db, MOST, after, at, meant)
+    following = None
+    if found.next is not None:
+        following = str(request.url.include_query_params(after=found.next).query)
+    return render(request, "sessions.html", found=found, typed=asked, next=following)
+
+
+FILTERED = ("state", "model", "client_ref")
+FIELDS = ("budget",)
+
+
+async def get_page_call(id: str, loaded: Loaded, at: At) -> SessionCall:
+    return SessionCall(id, loaded, at)
+
+
+Call = Annotated[SessionCall, Depends(get_page_call)]
+
+
+@router.get("/{id}", dependencies=[needs("predict")])
+def show(
+    request: Request, db: ReadDb, call: Call, feature: str = "", on: str = ""
+) -> HTMLResponse:
+    """Show what is asked now; `on` goes on although it is advised to stop."""
+    opened = find(db, call)
+    if isinstance(opened, ErasedSession):
+        return render(request, "erased.html", view=opened.view)
+    if feature and feature not in opened.model.ensemble.catalogue.feature_idxs:
+        raise NotFoundError("feature")
+    return show_case(request, opened, feature or None, is_going_on=bool(on))
+
+
+def show_case(
+    request: Request,
+    opened: OpenSession,
+    feature: str | None,
+    status: int = 200,
+    *,
+    is_going_on: bool = False,
+    **more: Any,
+) -> HTMLResponse:
+    described = describe_session(opened, feature)
+    view = described["view"]
+    is_ended = view.state == "closed" or opened.state.is_ended
+    # A form that was refused is shown again, whatever is advised.
+    is_form = feature is not None or status != 200
+    is_over = not is_form and (is_ended or (view.should_stop and not is_going_on))
+    known: dict[str, Any] = {
+        "is_over": is_over or (is_ended and feature is None),
+        "is_ended": is_ended,
+        "is_going_on": is_going_on,
+        "why_over": STOP_WORDS.get(view.stop_reason or "", ""),
+        "doubts": {},
+        "said": None,
+        "labels": {
+            f"value.{one.name}": one.title for one in described["features"].values()
+        },
+    }
+    return render(request, "question.html", status, **{**known, **described, **more})
+
+
+@router.post("/{id}/answers", dependencies=[needs("predict")])
+async def answer(request: Request, form: Typed, changes: Changes, call: Call) -> Any:
+    """Take what came back; what is odd is asked again before it is charged."""
+
+    def take(db: Any) -> object:
+        answers = read_answers(form, call, db)
+        if form.get("confirmed") != signature(answers):
+            doubts = checks.check(db, call, answers).warnings
+            version = text_in(form, "version")
+            if doubts and str(find(db, call).view.version) == version:
+                raise OddError(list(doubts))
+        return answering.answer(db, guarded(call, form), answers)
+
+    return await attempt(request, form, changes, call, take)
+
+
+@router.post("/{id}/stop", dependencies=[needs("predict")])
+async def stop(request: Request, form: Typed, changes: Changes, call: Call) -> Any:
+    def end(db: Any) -> object:
+        return service.stop(db, guarded(call, form))
+
+    return await attempt(request, form, changes, call, end)
+
+
+@router.post("/{id}/terms", dependencies=[needs("predict")])
+async def change(request: Request, form: Typed, changes: Changes, call: Call) -> Any:
+    """Raise or lower the budget, never below what is spent."""
+
+    def set_terms(db: Any) -> object:
+        is_free = text_in(form, "unlimited") == "yes"
+        budget = None if is_free else read_money(text_in(form, "budget"))
+        terms = TermsRequest.model_validate({"budget": budget})
+        return service.change_terms(db, guarded(call, form), terms)
+
+    return await attempt(request, form, changes, call, set_terms)
+
+
+def guarded(call: SessionCall, form: FormData) -> SessionCall:
+    """Return a call that changes only what the form was made of."""
+    text = text_in(form, "version")
+    is_one = text.isascii() and text.isdecimal() and len(text) < 10
+    return call._replace(versions=frozenset({int(text)} if is_one else ()))
+
+
+async def attempt(
+    request: Request,
+    form: FormData,
+    changes: Changer,
+    call: SessionCall,
+    act: Callable[[Any], object],
+) -> Response:
+    """Change a session and lead to it; what is refused is said on its present page."""
+    is_on = text_in(form, "on") and not request.url.path.endswith("/stop")
+    address = f"/ui/sessions/{call.id}" + ("?on=1" if is_on else "")
+    try:
+        return await changes(act, lambda _: see_other(address))
+    except (CoreError, OddError) as error:
+        found: Exception = error
+    except ConflictError as error:
+        if error.kind != "version-mismatch":
+            raise
+        found = error
+    tenant_id = changes.caller.tenant_id
+    return await run_in_threadpool(explain, request, tenant_id, call, form, found)
+
+
+def explain(
+    request: Request,
+    tenant_id: str,
+    call: SessionCall,
+    form: FormData,
+    found: Exception,
+) -> Response:
+    """Show a session as it is now, with why nothing was changed."""
+    with reading(request.app.state.engine, tenant_id) as db:
+        opened = find(db, call)
+        if isinstance(opened, ErasedSession):
+            return render(request, "erased.html", 409, view=opened.view)
+        if isinstance(found, ConflictError | ClosedError):
+            said = STALE if isinstance(found, ConflictError) else CLOSED
+            return show_case(request, opened, None, 409, said=said)
+        feature = text_in(form, "feature")
+        known = opened.model.ensemble.catalogue.feature_idxs
+        more: dict[str, Any] = {"typed": form, "is_going_on": bool(text_in(form, "on"))}
+        if isinstance(found, OddError):
+            more["doubts"] = {one.feature: one for one in found.doubts}
+            answers = read_answers(form, call, db)
+            more["confirmed"] = signature(answers)
+        elif isinstance(found, OverBudgetError):
+            left = money(found.remaining, opened.session.unit)
+            price = money(found.price, opened.session.unit)
+            more["said"] = (
+                f"This costs {price}, and {left} of the budget is left. Nothing was "
+                "charged. Raise the budget below, or answer another feature."
+            )
+        elif isinstance(found, RefusedError):
+            more["errors"] = {
+                one
+                if one in FIELDS or one.startswith("value.")
+                else f"value.{feature}": rule
+                for one, rule in errors_of(found).items()
+            }
+        return show_case(
+            request, opened, feature if feature in known else None, 422, **more
+        )
+
+
+def read_answers(form: FormData, call: SessionCall, db: Any) -> list[GivenAnswer]:
+    """Return what a form says of a feature, and of what else its price reveals.
+
+    Of those that are left empty the results are to come.
+    """
+    opened = find(db, call)
+    if isinstance(opened, ErasedSession):
+        raise ClosedError("the session takes no more answers")
+    catalogue = opened.model.ensemble.catalogue
+    asked, outcome = text_in(form, "feature"), text_in(form, "outcome")
+    if asked not in catalogue.feature_idxs or outcome not in GIVEN:
+        raise NotFoundError("feature" if outcome in GIVEN else "outcome")
+    if outcome != "value":
+        return [GivenAnswer(feature=asked, outcome=outcome)]  # type: ignore[arg-type]  # one of GIVEN
+    answers, refusals = [], []
+    for name in dict.fromkeys((asked, *form.getlist("feature"))):
+        if name not in catalogue.feature_idxs:
+            continue
+        field = f"value.{name}"
+        text = text_in(form, f"other.{name}") or text_in(form, field)
+        if not text and name != asked:
+            continue
+        feature = catalogue.features[catalogue.feature_idxs[str(name)]]
+        if not text:
+            refusals.append(Refusal(field, EMPTY_RULE))
+            continue
+        try:
+            value = read_typed(feature, text, field)
+            answers.append(GivenAnswer(feature=name, outcome="value", value=value))
+        except RefusedError as error:
+            refusals += error.refusals
+    if refusals:
+        raise RefusedError(refusals)
+    return answers
+
+
+EMPTY_RULE = "must be given; without a result press one of the other buttons"
+
+
+def signature(answers: list[GivenAnswer]) -> str:
+    """Return what a form holds of answers that its user is sure of."""
+    return ";".join(one.model_dump_json() for one in answers)

@@ -1,0 +1,167 @@
+"""Starting a session: a model, a budget, what is already known."""
+
+from decimal import Decimal
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from app.documents.bodies.predictions import PredictRequest
+from app.documents.shape import read_shape
+from app.http.auth import needs
+from app.http.deps import After, At, Changes, Loaded, OurSettings, ReadDb, reading
+from app.pages.budgets import budget_chart, budget_words
+from app.pages.callers import Typed
+from app.pages.frame import errors_of, render, see_other
+from app.pages.inputs import hint, options, read_typed, text_in
+from app.service import models
+from app.service import predictions as service
+from app.service.loaded import LoadedModels
+from core.errors import Refusal, RefusedError
+from core.model.model import Model
+from core.table.cells import parse_number
+from core.table.prices import to_micros
+
+router = APIRouter(prefix="/ui/sessions/new", include_in_schema=False)
+MOST = 50
+CONFIDENCE_RULE = "must be a number above 0 and at most 100"
+COUNT_RULE = "must be a whole number, 0 or more"
+
+
+@router.get("", dependencies=[needs("predict"), needs("models")])
+def choose(
+    request: Request, db: ReadDb, loaded: Loaded, model: str = "", after: After = None
+) -> HTMLResponse:
+    """Show the models to choose from, or the form of the one that was chosen."""
+    if model:
+        return show_form(request, model, models.find(db, loaded, model))
+    heads = models.page(db, MOST, after)
+    if len(heads.items) == 1 and not after:
+        only = heads.items[0].id
+        return show_form(request, only, models.find(db, loaded, only))
+    found = [(one, models.find(db, loaded, one.id)) for one in heads.items]
+    return render(request, "choose.html", models=found, next=heads.next)
+
+
+def show_form(
+    request: Request, model_id: str, model: Model, status: int = 200, **more: Any
+) -> HTMLResponse:
+    rows = budget_words(model)
+    finite = [one.amount for one in rows if one.amount]
+    features = model.ensemble.catalogue.features
+    return render(
+        request,
+        "start.html",
+        status,
+        model_id=model_id,
+        model=model,
+        unit=model.ensemble.catalogue.cost_unit,
+        rows=rows,
+        finite=finite,
+        middle=finite[len(finite) // 2] if finite else "",
+        chart=budget_chart(model),
+        fields=[(one, hint(one), options(one)) for one in features],
+        labels={f"known.{one.name}": one.title for one in features}
+        | {"budget": "Budget", "client_ref": "Your name for the case"},
+        **more,
+    )
+
+
+@router.post("", dependencies=[needs("predict")])
+async def start(
+    request: Request,
+    form: Typed,
+    changes: Changes,
+    loaded: Loaded,
+    settings: OurSettings,
+    at: At,
+) -> Response:
+    """Start a session, or say at each field what is wrong with it."""
+    model_id = text_in(form, "model")
+
+    def begin(db: Any) -> Any:
+        wish = read_wish(form, model_id, models.find(db, loaded, model_id))
+        return service.start(db, loaded, wish, settings.max_refits, at)
+
+    try:
+        return await changes(
+            begin, lambda made: see_other(f"/ui/sessions/{made.session.id}")
+        )
+    except RefusedError as error:
+        tenant_id = changes.caller.tenant_id
+        model = await run_in_threadpool(
+            find_again, request, tenant_id, loaded, model_id
+        )
+        more = {"typed": form, "errors": errors_of(error)}
+        return show_form(request, model_id, model, 422, **more)
+
+
+def find_again(
+    request: Request, tenant_id: str, loaded: LoadedModels, model_id: str
+) -> Model:
+    with reading(request.app.state.engine, tenant_id) as db:
+        return models.find(db, loaded, model_id)
+
+
+def read_wish(form: FormData, model_id: str, model: Model) -> PredictRequest:
+    """Return the session that a form asks for, or refuse it field by field."""
+    refusals: list[Refusal] = []
+    raw: dict[str, Any] = {"model": model_id, "budget": None, "known": {}, "stop": {}}
+    if text_in(form, "limit") != "none":
+        raw["budget"] = noted(refusals, lambda: read_money(text_in(form, "budget")))
+    for feature in model.ensemble.catalogue.features:
+        field = f"known.{feature.name}"
+        if text := text_in(form, field):
+            raw["known"][feature.name] = noted(
+                refusals, lambda one=feature, of=text, at=field: read_typed(one, of, at)
+            )
+    if text := text_in(form, "client_ref"):
+        raw["client_ref"] = text
+    raw["stop"]["certain"] = text_in(form, "certain") == "yes"
+    if text := text_in(form, "confidence"):
+        raw["stop"]["confidence"] = noted(refusals, lambda: read_confidence(text))
+    if text := text_in(form, "max_questions"):
+        raw["stop"]["max_questions"] = noted(refusals, lambda: read_count(text))
+    if refusals:
+        raise RefusedError(refusals)
+    try:
+        return read_shape(PredictRequest, raw, "start")
+    except RefusedError as error:
+        told = [
+            Refusal(one.field.removeprefix("start."), one.rule)
+            for one in error.refusals
+        ]
+        raise RefusedError(told) from None
+
+
+def noted(refusals: list[Refusal], read: Any) -> Any:
+    """Return what is read; where it is refused note why, and go on."""
+    try:
+        return read()
+    except RefusedError as error:
+        refusals += error.refusals
+        return None
+
+
+def read_money(text: str) -> Decimal:
+    """Return an amount that was typed, exactly."""
+    try:
+        to_micros(text)
+    except ValueError as error:
+        raise RefusedError([Refusal("budget", str(error))]) from None
+    return Decimal(text)
+
+
+def read_confidence(text: str) -> float:
+    found = parse_number(text)
+    if found is None or not 0 < found <= 100:
+        raise RefusedError([Refusal("confidence", CONFIDENCE_RULE)])
+    return found / 100
+
+
+def read_count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise RefusedError([Refusal("max_questions", COUNT_RULE)])
+    return int(text)

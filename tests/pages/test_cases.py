@@ -1,0 +1,233 @@
+"""Cases by hand: started, asked, answered, corrected, stopped; and what is refused."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page, expect
+
+from app.main import create_app
+from app.settings import Settings
+from tests.pages.audit import audit
+from tests.pages.site import Site, heart
+
+BROWSER = {"Accept": "text/html"}
+HOSTILE = "<script>alert(1)</script> \"q\" 'q' مستوى " + "x" * 100
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    app = create_app(settings, is_local=True)
+    with TestClient(app, "http://127.0.0.1", headers=BROWSER) as made:
+        yield made
+
+
+@pytest.fixture
+def model_id(client: TestClient) -> str:
+    return str(client.post("/models", json=heart()).json()["id"])
+
+
+def send(client: TestClient, address: str, **fields: Any) -> Any:
+    """Send a form as a browser does, with the token of a page."""
+    token = re.search(
+        r'name="form_token" value="(\w+)"', client.get("/ui/sign-in").text
+    )
+    assert token is not None
+    return client.post(address, data={"form_token": token[1], **fields})
+
+
+def start(client: TestClient, model_id: str, **more: Any) -> dict[str, Any]:
+    body = {"model": model_id, "budget": 60, **more}
+    made: dict[str, Any] = client.post("/predict", json=body).json()
+    return made
+
+
+def state_of(client: TestClient, session: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = client.get(f"/predict/{session['id']}").json()
+    return found
+
+
+def answer(client: TestClient, session: dict[str, Any], **fields: Any) -> Any:
+    form = {"version": session["version"], "outcome": "value", **fields}
+    return send(client, f"/ui/sessions/{session['id']}/answers", **form)
+
+
+def test_a_session_is_started_with_what_is_known(
+    client: TestClient, model_id: str
+) -> None:
+    form = {"model": model_id, "limit": "some", "budget": "60.5", "known.age": "63"}
+    page = send(client, "/ui/sessions/new", **form, client_ref=HOSTILE)
+
+    found = client.get(f"/predict/{str(page.url).rpartition('/')[2]}").json()
+    assert found["budget"]["limit"] == 60.5
+    assert [one["value"] for one in found["answers"]] == [63]
+    assert found["client_ref"] == HOSTILE
+    listed = client.get("/ui/sessions", params={"client_ref": HOSTILE}).text
+    for text in (page.text, listed):
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;alert" in text
+
+
+@pytest.mark.parametrize(
+    ("field", "typed"),
+    [
+        ("budget", "-1"),
+        ("budget", ""),
+        ("known.age", "old"),
+        ("known.fbs", "perhaps"),
+        ("client_ref", "x" * 201),
+        ("confidence", "101"),
+        ("max_questions", "1.5"),
+    ],
+)
+def test_a_wrong_field_is_named_and_what_was_typed_stays(
+    client: TestClient, model_id: str, field: str, typed: str
+) -> None:
+    form = {"model": model_id, "limit": "some", "budget": "60", "known.sex": "male"}
+    page = send(client, "/ui/sessions/new", **{**form, field: typed})
+
+    assert page.status_code == 422
+    assert f'href="#f-{field.replace(".", "_2e_").replace("_r", "_5f_r")}"' in (
+        page.text.replace("max_5f_questions", "max_questions")
+    )
+    assert '<option value="male" selected>' in page.text
+    assert client.get("/predict").json()["items"] == []
+
+
+def test_an_odd_value_is_asked_about_before_it_is_charged(
+    client: TestClient, model_id: str
+) -> None:
+    session = start(client, model_id)
+    odd = {"feature": "chol", "value.chol": "5000"}
+    page = answer(client, session, **odd)
+
+    assert page.status_code == 422
+    assert "126 mg/dL to 564 mg/dL" in page.text
+    assert state_of(client, session)["budget"]["spent"] == 0
+    confirmed = re.search(r'name="confirmed" value="([^"]+)"', page.text)
+    assert confirmed is not None
+    sure = confirmed[1].replace("&#34;", '"')
+    other = answer(client, session, **{**odd, "value.chol": "9000"}, confirmed=sure)
+    assert other.status_code == 422
+    assert answer(client, session, **odd, confirmed=sure).status_code == 200
+    assert state_of(client, session)["budget"]["spent"] == 7.27
+
+
+@pytest.mark.parametrize("text", ["", "many", "NaN", "1e999"])
+def test_a_wrong_answer_is_refused_at_its_field(
+    client: TestClient, model_id: str, text: str
+) -> None:
+    session = start(client, model_id)
+    page = answer(client, session, **{"feature": "chol", "value.chol": text})
+
+    assert page.status_code == 422
+    assert 'id="f-value_2e_chol-error"' in page.text
+    assert state_of(client, session)["version"] == session["version"]
+
+
+def test_an_old_form_changes_nothing_and_the_same_twice_charges_once(
+    client: TestClient, model_id: str
+) -> None:
+    session = start(client, model_id)
+    given = {"feature": "chol", "value.chol": "233"}
+    pages = [answer(client, session, **given) for _ in range(2)]
+    stale = answer(client, session, **{"feature": "chol", "value.chol": "240"})
+
+    assert [one.status_code for one in (*pages, stale)] == [200, 200, 409]
+    assert "out of date" in stale.text
+    found = state_of(client, session)
+    assert (found["budget"]["spent"], found["answers"][0]["value"]) == (7.27, 233)
+
+
+def test_a_paid_answer_is_corrected_for_nothing(
+    client: TestClient, model_id: str
+) -> None:
+    session = start(client, model_id)
+    answer(client, session, **{"feature": "chol", "value.chol": "233"})
+    now = state_of(client, session)
+    page = client.get(f"/ui/sessions/{session['id']}", params={"feature": "chol"})
+    answer(client, now, **{"feature": "chol", "value.chol": "200"})
+
+    assert "A correction costs nothing" in page.text
+    found = state_of(client, session)
+    assert (found["budget"]["spent"], found["answers"][0]["value"]) == (7.27, 200)
+
+
+def test_what_costs_too_much_is_said_and_the_budget_is_raised(
+    client: TestClient, model_id: str
+) -> None:
+    session = start(client, model_id)
+    dear = {"feature": "ca", "value.ca": "1"}
+    refused = answer(client, session, **dear)
+    address = f"/ui/sessions/{session['id']}/terms"
+    low = send(client, address, version=session["version"], budget="many")
+    send(client, address, version=session["version"], budget="200")
+
+    assert (refused.status_code, low.status_code) == (422, 422)
+    assert "100.90 CAD, and 60.00 CAD" in refused.text
+    assert state_of(client, session)["budget"]["limit"] == 200
+    answer(client, state_of(client, session), **dear)
+    assert state_of(client, session)["budget"]["spent"] == 100.9
+
+
+def test_what_is_not_there_is_no_page(client: TestClient, model_id: str) -> None:
+    session = start(client, model_id)
+    here = f"/ui/sessions/{session['id']}"
+
+    assert client.get("/ui/sessions/ses_0").status_code == 404
+    assert client.get(here, params={"feature": HOSTILE}).status_code == 404
+    assert answer(client, session, feature=HOSTILE).status_code == 404
+    assert client.get("/ui/sessions/new?model=none").status_code == 404
+
+
+def test_a_question_weighs_little(client: TestClient, model_id: str) -> None:
+    session = start(client, model_id, known={"age": 63, "sex": "male"})
+    answer(client, session, **{"feature": "chol", "value.chol": "233"})
+    page = client.get(f"/ui/sessions/{session['id']}")
+    files = re.findall(r'"(/ui/static/[^"]+)"', page.text)
+
+    loaded = [page, *(client.get(one) for one in files)]
+    assert sum(len(one.content) for one in loaded) <= 60_000
+
+
+def test_a_case_from_start_to_stop(any_page: Page, site: Site) -> None:
+    page = any_page
+    page.goto(f"{site.url}/ui/sessions/new?model={site.model_id}")
+    page.get_by_label("Budget", exact=True).fill("60")
+    page.get_by_label("Age").fill("63")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Measure")
+    page.get_by_role("button", name="Refused").click()
+    expect(page.get_by_role("cell", name="refused")).to_be_visible()
+    page.get_by_role("button", name="Ordered, result later").click()
+    page.get_by_role("link", name="Enter the result").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("What is the result")
+    page.get_by_role("link", name="Back to what is asked").click()
+    page.get_by_role("button", name="Stop here").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("disease")
+
+
+def test_cases_keep_nobody_out(page: Page, site: Site) -> None:
+    session = site.start(known={"age": 63, "sex": "male"}, client_ref=HOSTILE)
+    here = f"/ui/sessions/{session['id']}"
+    for address in (f"/ui/sessions/new?model={site.model_id}", "/ui/sessions", here):
+        page.goto(address)
+        audit(page)
+    page.goto(f"{here}?feature=chol")
+    page.get_by_label("Serum cholesterol").fill("5000")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.get_by_text("Is this right?")).to_be_visible()
+    audit(page)
+    page.get_by_role("button", name="Stop here").click()
+    audit(page)
+
+
+def test_the_words_follow_the_slider(page: Page, site: Site) -> None:
+    page.goto(f"/ui/sessions/new?model={site.model_id}")
+    page.get_by_label("Budget on the curve").press("Home")
+
+    expect(page.get_by_label("Budget", exact=True)).to_have_value("0")
+    expect(page.get_by_role("status")).to_contain_text("At 0 CAD: 46 % error, 0 tests")
+    expect(page.locator(".here")).to_have_attribute("data-place", "0")

@@ -5,7 +5,8 @@ writes a page adds its states to SHOTS.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -83,23 +84,35 @@ def take(browser: Browser, site: Site, shot: Shot) -> None:
         context.close()
 
 
-def main(names: list[str]) -> None:
-    unknown = set(names) - {one.name for one in SHOTS}
-    if unknown:
-        raise SystemExit(f"There is no picture called {', '.join(sorted(unknown))}.")
-    IMAGES.mkdir(exist_ok=True)
+@contextmanager
+def served() -> Iterator[tuple[Site, Browser]]:
+    """Yield a server of its own, and Chromium."""
     with TemporaryDirectory() as home, sync_playwright() as playwright:
         settings = Settings(home=Path(home))
         migrate(settings.url)
         server = Server(settings)
         try:
-            site, browser = fill(server.url), launch(playwright)
-            for shot in SHOTS:
-                if not names or shot.name in names:
-                    take(browser, site, shot)
+            browser = launch(playwright)
+            yield fill(server.url), browser
             browser.close()
         finally:
             server.close()
+
+
+def chosen(names: list[str]) -> list[Shot]:
+    """Return the shots of these names, or all of them."""
+    unknown = set(names) - {one.name for one in SHOTS}
+    if unknown:
+        raise SystemExit(f"There is no picture called {', '.join(sorted(unknown))}.")
+    return [one for one in SHOTS if not names or one.name in names]
+
+
+def main(names: list[str]) -> None:
+    shots = chosen(names)
+    IMAGES.mkdir(exist_ok=True)
+    with served() as (site, browser):
+        for shot in shots:
+            take(browser, site, shot)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,178 @@
+"""Every route of a page, found by itself: who is let in, and what it says of itself."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx import Response
+
+from app import pages
+from app.main import create_app
+from app.service import keys
+from app.settings import Settings
+from app.store.engine import transaction
+from tests.pages.site import heart
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+ROUTES = [
+    (method, route.path)
+    for module in pages.ENTERED
+    for route in module.router.routes
+    for method in sorted(route.methods)
+]
+HOSTILE = "<script>alert(1)</script> & \"quotes\" 'of' \u0645\u0633\u062a\u0648\u0649"
+IDS = ("mdl_none", "'", "%00", "<script>", "..%2f..", "ü", "x" * 300, "\u202e")
+
+
+class Visitor:
+    """A browser, signed in with a key of a tenant, or of nobody."""
+
+    def __init__(self, client: TestClient, *scopes: str, tenant: str = "") -> None:
+        self.client, self.cookies = client, dict[str, str]()
+        self.token = self.bearer = ""
+        if tenant:
+            now = datetime.now(UTC)
+            engine = client.app.state.engine
+            with transaction(engine, None) as db:
+                tenant_id = keys.create_for(db, tenant, now)
+            with transaction(engine, tenant_id) as db:
+                made = keys.create(db, keys.Wish("k", scopes or keys.SCOPES), now)
+            self.bearer = made.token
+            page = self.send("GET", "/ui/sign-in").text
+            form = {"form_token": token_of(page), "key": made.token}
+            assert self.send("POST", "/ui/sign-in", form).status_code == 303
+        self.token = token_of(self.send("GET", "/ui/sign-in").text)
+
+    def send(
+        self, method: str, path: str, form: dict[str, str] | None = None
+    ) -> Response:
+        """Send what a browser sends; all browsers of a test share the client's loop."""
+        self.client.cookies.clear()
+        self.client.cookies.update(self.cookies)
+        got = self.client.request(method, path, headers=BROWSER, data=form)
+        self.cookies |= dict(got.cookies)
+        return got
+
+    def ask(self, method: str, path: str, token: str | None = None) -> tuple[int, str]:
+        form = {"form_token": self.token if token is None else token}
+        got = self.send(method, path, None if method == "GET" else form)
+        if "image/svg" not in got.headers.get("content-type", ""):
+            assert got.headers["cache-control"] == "no-store", (method, path)
+        else:
+            assert "public" not in got.headers["cache-control"], (method, path)
+        if got.headers.get("content-type", "").startswith("text/html"):
+            policy = got.headers["content-security-policy"]
+            assert "frame-ancestors 'none'" in policy, (method, path)
+            assert "unsafe" not in policy, (method, path)
+            assert "<script>alert" not in got.text, (method, path)
+        return got.status_code, got.text
+
+    def call(self, path: str, body: object) -> str:
+        head = {"Authorization": f"Bearer {self.bearer}"}
+        made = self.client.post(path, headers=head, json=body)
+        assert made.status_code < 300, made.text
+        return str(made.json()["id"])
+
+
+def token_of(page: str) -> str:
+    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
+    assert found, page
+    return found[1]
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    app = create_app(settings)
+    with TestClient(app, "http://askless.test", follow_redirects=False) as made:
+        yield made
+
+
+@pytest.fixture
+def ours(client: TestClient) -> Visitor:
+    return Visitor(client, tenant="ours")
+
+
+@pytest.fixture
+def things(ours: Visitor) -> dict[str, str]:
+    """A model and a session with hostile names; their ids by the path's noun."""
+    model = ours.call("/models", heart() | {"name": HOSTILE})
+    body = {"model": model, "budget": 60, "client_ref": HOSTILE}
+    return {"models": model, "sessions": ours.call("/predict", body)}
+
+
+def address(path: str, things: dict[str, str]) -> str:
+    """Return a path with the id of what it is about, and `none` for the rest."""
+    noun = path.split("/")[2] if path.count("/") > 1 else ""
+    return re.sub(r"\{[^}]+\}", "none", path.replace("{id}", things.get(noun, "none")))
+
+
+def test_whoever_has_not_signed_in_is_led_there(client: TestClient) -> None:
+    nobody = Visitor(client)
+
+    for method, path in ROUTES:
+        got = nobody.send(method, address(path, {}))
+        assert got.status_code == 303, (method, path)
+        assert got.headers["location"].startswith("/ui/sign-in"), (method, path)
+
+
+def test_another_tenants_ids_are_not_found(
+    client: TestClient, things: dict[str, str]
+) -> None:
+    other = Visitor(client, tenant="other")
+
+    for method, path in ROUTES:
+        status, text = other.ask(method, address(path, things))
+        if "{id}" in path:
+            assert status == other.ask(method, address(path, {}))[0], (method, path)
+            assert status in {404, 422}, (method, path, text)
+        assert "alert(1)" not in text, (method, path)
+
+
+def test_a_key_without_a_scope_sees_nothing(
+    client: TestClient, things: dict[str, str]
+) -> None:
+    poor = Visitor(client, "keys:read", tenant="ours")
+
+    for method, path in ROUTES:
+        status, text = poor.ask(method, address(path, things))
+        if path == "/ui":
+            assert status == 200
+        else:
+            assert status == 403, (method, path)
+            assert re.search(r"\w+:(read|write)", text), (method, path)
+        assert "alert(1)" not in text, (method, path)
+
+
+def test_a_form_without_the_browsers_token_is_refused(
+    client: TestClient, ours: Visitor, things: dict[str, str]
+) -> None:
+    other = Visitor(client, tenant="other")
+    posts = [(method, path) for method, path in ROUTES if method != "GET"]
+
+    for method, path in [*posts, ("POST", "/ui/sign-in"), ("POST", "/ui/sign-out")]:
+        for token in ("", other.token):
+            status, _ = ours.ask(method, address(path, things), token)
+            assert status == 403, (method, path)
+
+
+def test_odd_ids_are_not_found(ours: Visitor) -> None:
+    for method, path in ROUTES:
+        for odd in IDS if "{id}" in path else ():
+            known = odd if odd.startswith("%") or ".." in odd else quote(odd)
+            status, _ = ours.ask(method, path.replace("{id}", known))
+            assert status in {404, 422}, (method, path, odd)
+
+
+def test_hostile_names_are_text(ours: Visitor, things: dict[str, str]) -> None:
+    shown = "&lt;script&gt;alert(1)"
+    for method, path in ROUTES:
+        if method == "GET" and "." not in path and "{" not in path.replace("{id}", ""):
+            here = address(path, things)
+            status, text = ours.ask("GET", here)
+            assert status in {200, 404}, here
+            assert status == 200 or here.endswith("/none") or "/none/" in here, here
+            assert shown in text or not any(one in here for one in things.values())
+    assert ours.ask("GET", "/ui")[1].count(shown) >= 2

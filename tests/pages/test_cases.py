@@ -12,6 +12,7 @@ from app.main import create_app
 from app.settings import Settings
 from tests.pages.audit import audit
 from tests.pages.site import Site, heart
+from tests.pages.test_sign_in import make_key, sign_in
 
 BROWSER = {"Accept": "text/html"}
 HOSTILE = "<script>alert(1)</script> \"q\" 'q' مستوى " + "x" * 100
@@ -231,3 +232,16 @@ def test_the_words_follow_the_slider(page: Page, site: Site) -> None:
     expect(page.get_by_label("Budget", exact=True)).to_have_value("0")
     expect(page.get_by_role("status")).to_contain_text("At 0 CAD: 46 % error, 0 tests")
     expect(page.locator(".here")).to_have_attribute("data-place", "0")
+
+
+@pytest.mark.parametrize("address", ["", "/new", "/ses_1"])
+def test_a_key_without_the_scope_is_told_which(
+    settings: Settings, address: str
+) -> None:
+    app = create_app(settings)
+    with TestClient(app, "http://askless.test", headers=BROWSER) as made:
+        sign_in(made, make_key(app, "models:read").token)
+        page = made.get(f"/ui/sessions{address}")
+
+    assert page.status_code == 403
+    assert "predict:read" in page.text

@@ -197,7 +197,7 @@ def explain(
         if isinstance(found, ConflictError | ClosedError):
             said = STALE if isinstance(found, ConflictError) else CLOSED
             return show_case(request, opened, None, 409, said=said)
-        feature = text_in(form, "feature")
+        feature = first_feature(form)
         known = opened.model.ensemble.catalogue.feature_idxs
         more: dict[str, Any] = {"typed": form, "is_going_on": bool(text_in(form, "on"))}
         if isinstance(found, OddError):
@@ -232,7 +232,7 @@ def read_answers(form: FormData, call: SessionCall, db: Any) -> list[GivenAnswer
     if isinstance(opened, ErasedSession):
         raise ClosedError("the session takes no more answers")
     catalogue = opened.model.ensemble.catalogue
-    asked, outcome = text_in(form, "feature"), text_in(form, "outcome")
+    asked, outcome = first_feature(form), text_in(form, "outcome")
     if asked not in catalogue.feature_idxs or outcome not in GIVEN:
         raise NotFoundError("feature" if outcome in GIVEN else "outcome")
     if outcome != "value":
@@ -257,6 +257,12 @@ def read_answers(form: FormData, call: SessionCall, db: Any) -> list[GivenAnswer
     if refusals:
         raise RefusedError(refusals)
     return answers
+
+
+def first_feature(form: FormData) -> str:
+    """Return the feature that a form asks for; others of its bundle come behind it."""
+    found = form.getlist("feature")[:1]
+    return found[0] if found and isinstance(found[0], str) else ""
 
 
 EMPTY_RULE = "must be given; without a result press one of the other buttons"

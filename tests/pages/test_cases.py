@@ -1,5 +1,6 @@
 """Cases by hand: started, asked, answered, corrected, stopped; and what is refused."""
 
+import copy
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -181,6 +182,33 @@ def test_what_is_not_there_is_no_page(client: TestClient, model_id: str) -> None
     assert client.get(here, params={"feature": HOSTILE}).status_code == 404
     assert answer(client, session, feature=HOSTILE).status_code == 404
     assert client.get("/ui/sessions/new?model=none").status_code == 404
+
+
+def bundled() -> dict[str, Any]:
+    """Return the model with its blood draw sold whole."""
+    made = copy.deepcopy(heart())
+    for one in made["groups"]:
+        if one["name"] == "blood":
+            one.update(fee_micros=0, price_micros=8_000_000)
+    for one in made["features"]:
+        if one["group"] == "blood":
+            one["cost_micros"] = 0
+    return made
+
+
+def test_of_a_bundle_what_is_left_empty_is_to_come(client: TestClient) -> None:
+    session = start(client, client.post("/models", json=bundled()).json()["id"])
+    here = f"/ui/sessions/{session['id']}?feature=chol"
+    page = client.get(here).text
+    both = {"feature": ["chol", "fbs"], "value.chol": "233", "value.fbs": ""}
+    assert answer(client, session, **both).status_code == 200
+
+    found = state_of(client, session)
+    assert "buys all of" in page
+    assert (found["budget"]["spent"], found["pending"]) == (8, ["fbs"])
+    answer(client, found, feature="fbs", **{"value.fbs": "no"})
+    found = state_of(client, session)
+    assert (found["budget"]["spent"], found["pending"]) == (8, [])
 
 
 def test_a_question_weighs_little(client: TestClient, model_id: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import sqlalchemy as sa
+from psycopg.errors import DeadlockDetected
 
 from app.store.engine import create_engine
 from app.store.tables import metadata
@@ -41,6 +42,19 @@ def violations(engine: sa.Engine) -> list[tuple[object, ...]]:
         ]
 
 
+def lock_all(connection: sa.Connection) -> None:
+    """Lock all tables, again where somebody has locked some in another order."""
+    names = ", ".join(metadata.tables)
+    while True:
+        try:
+            with connection.begin_nested():
+                connection.exec_driver_sql(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
+            return
+        except sa.exc.OperationalError as error:
+            if not isinstance(error.orig, DeadlockDetected):
+                raise
+
+
 @contextmanager
 def kept_from_writing(url: str) -> Iterator[None]:
     """Let no transaction of others change anything while the block lasts."""
@@ -49,8 +63,7 @@ def kept_from_writing(url: str) -> Iterator[None]:
         with engine.begin() as connection:
             # On SQLite the transaction alone, which begins as a writing one.
             if engine.dialect.name == "postgresql":
-                names = ", ".join(metadata.tables)
-                connection.exec_driver_sql(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
+                lock_all(connection)
             yield
     finally:
         engine.dispose()

@@ -201,6 +201,7 @@ ARROWS = {
         "app.documents",
         "app.http",
         "app.service",
+        "app.store.transactions",
         "core",
     ),
     "app.main": (

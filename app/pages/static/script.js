@@ -45,3 +45,8 @@ for (const box of document.querySelectorAll("[data-budgets]")) {
   box.querySelector("details").open = false;
   tell();
 }
+
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
+}

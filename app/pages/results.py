@@ -1,0 +1,152 @@
+"""The result of a case: the decision, its reasons, the bill, and what came of it."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.datastructures import FormData
+
+from app.documents.bodies.predictions import Session
+from app.documents.bodies.terms import TermsRequest
+from app.documents.shape import read_shape
+from app.errors import NotFoundError
+from app.http.auth import Called, needs
+from app.http.deps import At, Changes, Loaded, ReadDb
+from app.pages import case_words
+from app.pages.callers import Typed
+from app.pages.frame import errors_of, render, see_other
+from app.service import ledger
+from app.service import predictions as service
+from app.service.predictions import outcomes
+from app.service.predictions.opened import ErasedSession, OpenSession, SessionCall, find
+from app.store.transactions import Transaction
+from app.wording import STOP_WORDS
+from core.errors import RefusedError
+
+router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
+READS, WRITES = needs("predict"), "predict:write"
+
+
+@router.get("/{id}/result", dependencies=[READS])
+def show(
+    request: Request, id: str, db: ReadDb, loaded: Loaded, at: At, caller: Called
+) -> HTMLResponse:
+    """Show a case as it stands; one that goes on too."""
+    call = SessionCall(id, loaded, at)
+    return page(request, db, call, may_change=WRITES in caller.scopes)
+
+
+def page(
+    request: Request,
+    db: Transaction,
+    call: SessionCall,
+    *,
+    may_change: bool,
+    status: int = 200,
+    **more: Any,
+) -> HTMLResponse:
+    opened = find(db, call)
+    known = view_of(opened) | {
+        "bill": ledger.of_session(db, call.id),
+        "outcome": find_outcome(db, call),
+        "may_change": may_change,
+    }
+    return render(request, "result.html", status, **known, **more)
+
+
+def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
+    """Return what the page tells of a session."""
+    session: Session = opened.view
+    if isinstance(opened, ErasedSession):
+        return {"session": session, "is_erased": True}
+    model, state = opened.model, opened.state
+    return {
+        "session": session,
+        "is_erased": False,
+        "meaning": case_words.meaning(session),
+        "reasons": case_words.reasons(session, model),
+        "unasked": case_words.unasked(model, state),
+        "error_now": case_words.error_now(model, state),
+        "larger": [] if state.is_ended else case_words.larger(model, state),
+        "is_ended": state.is_ended,
+        "stop_words": STOP_WORDS.get(state.stop_reason or ""),
+        "target": model.target,
+        "titles": {one.name: one.title for one in model.ensemble.catalogue.features},
+        "classes": [(one.label, one.display) for one in model.ensemble.classes],
+        "displays": {one.label: one.display for one in model.ensemble.classes},
+    }
+
+
+def find_outcome(db: Transaction, call: SessionCall) -> Any:
+    """Return what was told of the case; None where nothing was."""
+    try:
+        return outcomes.get(db, call)
+    except NotFoundError:
+        return None
+
+
+@router.get("/{id}/session.json", dependencies=[READS])
+def download(id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
+    """Hand out the document that `GET /predict/{id}` has."""
+    view = service.get(db, SessionCall(id, loaded, at))
+    return Response(
+        view.model_dump_json(indent=1),
+        media_type="application/json",
+        headers={
+            "Content-Disposition": f'attachment; filename="{view.id}.json"',
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+@router.post("/{id}/more", dependencies=[READS])
+async def raise_budget(
+    request: Request, id: str, form: Typed, change: Changes, loaded: Loaded, at: At
+) -> Response:
+    """Go on under a larger budget."""
+    call = SessionCall(id, loaded, at)
+    try:
+        wanted = read_shape(TermsRequest, {"budget": number_of(form)}, "terms")
+        return await change(
+            lambda db: service.change_terms(db, call, wanted),
+            lambda opened: see_other(f"/ui/sessions/{opened.session.id}"),
+        )
+    except RefusedError as error:
+        errors = {"budget": error.refusals[0].told}
+        return await refused(request, change, call, typed=form, errors=errors)
+
+
+def number_of(form: FormData) -> float | str | None:
+    """Return the budget in units as it was typed; None: no limit."""
+    text = str(form.get("budget", "")).strip()
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+@router.post("/{id}/outcome", dependencies=[READS])
+async def tell(
+    request: Request, id: str, form: Typed, change: Changes, loaded: Loaded, at: At
+) -> Response:
+    """Record what came of the case, or correct it."""
+    call, label = SessionCall(id, loaded, at), str(form.get("label", ""))
+    try:
+        return await change(
+            lambda db: outcomes.put(db, call, label),
+            lambda _: see_other(f"/ui/sessions/{id}/result#outcome"),
+        )
+    except RefusedError as error:
+        return await refused(request, change, call, typed=form, errors=errors_of(error))
+
+
+async def refused(
+    request: Request, change: Changes, call: SessionCall, **more: Any
+) -> Response:
+    """Show the page again with what was typed."""
+    return await change(
+        lambda db: page(request, db, call, may_change=True, status=422, **more),
+        lambda made: made,
+    )

@@ -1,0 +1,97 @@
+"""The result of a case: the decision, its reasons, the bill, and what came of it."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.pages.audit import audit
+from tests.pages.site import Site
+
+VALUES = {"number": 60, "boolean": True}
+
+
+def answer(site: Site, session: dict[str, Any], outcome: str = "value") -> Any:
+    """Answer what is asked; return the session then."""
+    asked = session["question"]
+    given = {"feature": asked["feature"], "outcome": outcome}
+    if outcome == "value":
+        known = asked["categories"]
+        given["value"] = known[0] if known else VALUES[asked["type"]]
+    path = f"/predict/{session['id']}/answers"
+    return site.call("POST", path, {"answers": [given]})
+
+
+@pytest.fixture
+def played(site: Site) -> Any:
+    """A case with a value, a refusal and a pending result, which goes on."""
+    session = site.start(120, client_ref="visit-4711", stop={"certain": False})
+    for outcome in ("value", "refused", "ordered", "value"):
+        if session["question"] is not None:
+            session = answer(site, session, outcome)
+    return session
+
+
+def test_a_result_tells_decision_reasons_and_bill(any_page: Page, played: Any) -> None:
+    any_page.goto(f"/ui/sessions/{played['id']}/result")
+
+    predicted = played["prediction"]
+    expect(any_page.get_by_role("heading", level=1)).to_have_text(predicted["display"])
+    main = any_page.locator("main")
+    expect(main).to_contain_text(re.compile(r"Of 100 cases with these answers, about"))
+    expect(main).to_contain_text("It was refused.")
+    expect(main).to_contain_text("Ordered; its result is still to come.")
+    total = f"Total: {played['budget']['spent']:.2f} CAD"
+    expect(main).to_contain_text(total)
+    for one in predicted["steps"]:
+        expect(main).to_contain_text(one["words"])
+    expect(any_page.locator("footer")).to_contain_text("Not medical advice.")
+
+
+def test_a_result_keeps_nobody_out(page: Page, played: Any) -> None:
+    page.goto(f"/ui/sessions/{played['id']}/result")
+
+    audit(page)
+
+
+def test_what_came_of_a_case_is_told_and_corrected(
+    any_page: Page, site: Site, played: Any
+) -> None:
+    any_page.goto(f"/ui/sessions/{played['id']}/result")
+    for button, label in (("Record it", "0"), ("Correct it", "1")):
+        any_page.get_by_label("The truth").select_option(label)
+        any_page.get_by_role("button", name=button).click()
+        told = site.call("GET", f"/predict/{played['id']}/outcome")
+
+        assert told["label"] == label
+
+
+def test_a_larger_budget_goes_on(page: Page, site: Site) -> None:
+    session = site.start(10)
+    page.goto(f"/ui/sessions/{session['id']}/result")
+    page.get_by_role("button", name="Raise the budget").first.click()
+
+    after = site.call("GET", f"/predict/{session['id']}")
+    assert after["budget"]["limit"] > 10
+
+
+def test_a_case_is_downloaded_as_the_api_tells_it(page: Page, site: Site) -> None:
+    session = site.start(10)
+    page.goto(f"/ui/sessions/{session['id']}/result")
+    with page.expect_download() as found:
+        page.get_by_role("link", name="Download as JSON").click()
+
+    assert json.loads(found.value.path().read_text()) == site.call(
+        "GET", f"/predict/{session['id']}"
+    )
+
+
+def test_an_erased_case_keeps_its_bill(page: Page, site: Site, played: Any) -> None:
+    site.call("DELETE", f"/predict/{played['id']}")
+    page.goto(f"/ui/sessions/{played['id']}/result")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("This case was erased")
+    expect(page.locator("main")).to_contain_text("Total:")
+    audit(page)

@@ -138,7 +138,7 @@ def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -
     if settings.must_ask(is_local=is_loopback(host)):
         show_first_key(settings)
     output.print(
-        f"Askless serves http://{host}:{port} (API pages: /docs). Stop: Ctrl+C"
+        f"Open http://{host}:{port} in a browser (the API: /docs). Stop: Ctrl+C"
     )
     sys.stdout.flush()
     logs.configure()

@@ -5,8 +5,9 @@ code of an earlier commit with the model that it makes of the same data. They ar
 in blocks of seconds, in turn, so that what else the machine does falls on all alike;
 every figure is of a block, every ratio of the blocks of one round. Nothing but the
 clients runs here. Then many sessions are played at once, and what must not be is
-counted: `--invariants --sessions 10000 --answers 100000` is the long run. SQLite,
-then PostgreSQL: that of ASKLESS_TEST_POSTGRES_URL, or the wheel's.
+counted: `--invariants --sessions 10000 --answers 100000` is the long run. `--pages`
+reads pages alone, and leaves the other figures as they are. SQLite, then PostgreSQL:
+that of ASKLESS_TEST_POSTGRES_URL, or the wheel's.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import numpy as np
 from benchmarks.documents import fill
 from benchmarks.service.clients import Caller, Player, drive, players
 from benchmarks.service.invariants import check_invariants
+from benchmarks.service.pages import measure_pages
 from benchmarks.service.servers import (
     ROOT,
     Party,
@@ -210,6 +212,14 @@ def measure_two(tree: Path, arguments: Any) -> Figures:
         return {"blocks": told(found), "rate": rates}
 
 
+def read_pages(engine: str, arguments: Any) -> Figures:
+    """The page of a question, by readers who are signed in."""
+    with database(engine) as url, served("askless", ROOT, url) as party:
+        model = import_model(party, arguments.models["askless"]["demo"])
+        found = measure_pages(party, model, arguments.rounds, arguments.seconds)
+        return {"load": os.getloadavg()[0], **found}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engines", nargs="*", default=ENGINES, choices=ENGINES)
@@ -217,6 +227,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--before", default=BEFORE, help="'' leaves it out")
     parser.add_argument("--invariants", action="store_true", help="no speed")
+    parser.add_argument("--pages", action="store_true", help="pages alone")
     parser.add_argument("--sessions", type=int, default=300)
     parser.add_argument("--answers", type=int, default=3_000)
     parser.add_argument("--output", type=Path, default=RESULTS)
@@ -231,22 +242,29 @@ def main() -> None:
     with ExitStack() as stack:
         trees = {"askless": ROOT, "bare": ROOT}
         arguments.models = {"askless": {"demo": train_model(ROOT)}}
-        if arguments.before:
+        if arguments.pages:
+            results = json.loads(arguments.output.read_text())
+        elif arguments.before:
             trees["before"] = stack.enter_context(old_code(arguments.before))
             old = train_model(trees["before"])
             arguments.models["before"] = {"demo": old}
             arguments.models["askless"]["before"] = old
         for engine in arguments.engines:
             if not arguments.invariants:
+                found = results[f"{engine}, pages"] = read_pages(engine, arguments)
+                show(engine, "pages", found)
+            if not (arguments.invariants or arguments.pages):
                 results[engine] = measure(engine, trees, arguments)
-            if arguments.answers:
+            if arguments.answers and not arguments.pages:
                 found = results[f"{engine}, money"] = play_many(engine, arguments)
                 show(engine, "money", found)
             write(results, arguments.output)
-        if "postgresql" in arguments.engines and not arguments.invariants:
+        is_short = arguments.invariants or arguments.pages
+        if "postgresql" in arguments.engines and not is_short:
             results["two processes"] = measure_two(ROOT, arguments)
             show("two processes", results["two processes"])
-    results["load_after"] = os.getloadavg()[0]
+    if not arguments.pages:
+        results["load_after"] = os.getloadavg()[0]
     write(results, arguments.output)
 
 

@@ -23,6 +23,8 @@ class Caller:
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        #: of the last response
+        self.head = ""
 
     def __enter__(self) -> "Caller":
         return self
@@ -30,11 +32,15 @@ class Caller:
     def __exit__(self, *_: object) -> None:
         self.socket.close()
 
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: str = JSON
+    ) -> tuple[int, bytes]:
         """Send a request; the status and the body that come back."""
-        content = b"" if body is None else json.dumps(body).encode()
+        content = body if isinstance(body, bytes) else b""
+        if body is not None and not content:
+            content = json.dumps(body).encode()
         head = (
-            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{JSON}"
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}"
             f"Content-Length: {len(content)}\r\n\r\n"
         )
         self.socket.sendall(head.encode() + content)
@@ -45,8 +51,11 @@ class Caller:
             found += part
             before, end, after = found.partition(b"\r\n\r\n")
             if end:
-                head, found = before.decode().lower(), after
-        length = int(head.partition("content-length: ")[2].partition("\r\n")[0] or 0)
+                head, found = before.decode(), after
+        self.head = head
+        length = int(
+            head.lower().partition("content-length: ")[2].partition("\r\n")[0] or 0
+        )
         while len(found) < length:
             found += self.socket.recv(65536)
         return int(head[9:12]), found

@@ -6,7 +6,7 @@ from typing import Any
 from benchmarks.documents import Rows, number
 
 Figures = Mapping[str, Any]
-SERVICE = ("service", "service-blocks", "service-money")
+SERVICE = ("service", "service-blocks", "service-money", "service-pages")
 ENGINES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 PARTIES = {
     "askless": "Askless, the demo's model",
@@ -82,6 +82,15 @@ def write_money(results: Figures) -> Rows:
             )
 
 
+def write_pages(results: Figures) -> Rows:
+    for engine, name in ENGINES.items():
+        found = results.get(f"{engine}, pages", {"readers": {}})
+        for readers, taken in found["readers"].items():
+            times = (ranged(taken[key]) for key in ("p50_ms", "p99_ms", "cpu_ms"))
+            least, most = found["bytes"]
+            yield name, readers, *times, f"{least / 1000:.1f} to {most / 1000:.1f}"
+
+
 def write_service(results: Figures | None) -> dict[str, Rows]:
     """Return the tables of the service by their regions."""
     results = results or {}
@@ -89,4 +98,5 @@ def write_service(results: Figures | None) -> dict[str, Rows]:
         "service": write_targets(results),
         "service-blocks": write_blocks(results),
         "service-money": write_money(results),
+        "service-pages": write_pages(results),
     }

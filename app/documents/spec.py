@@ -93,6 +93,11 @@ class SpecDocument(Shape):
         default=None, examples=[{"1": "disease"}], description="How they are shown."
     )
     cost_unit: Unit = Field(default="", examples=["CAD"])
+    note: Text | None = Field(
+        default=None,
+        examples=["Prices of 1995."],
+        description="What readers of the model should know; its card says it.",
+    )
     features: list[SpecFeature] | None = None
     costs: dict[str, Amount] | None = Field(
         default=None,

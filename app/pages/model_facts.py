@@ -18,6 +18,8 @@ def list_facts(model: Model) -> list[tuple[object, object]]:
     facts: list[tuple[object, object]] = [
         ("It predicts", name(f"{model.target}: {names}" if model.target else names))
     ]
+    if isinstance(card.get("note"), str):
+        facts.append(("Note", name(card["note"])))
     rows, by_class = card.get("rows"), rows_by_class(model)
     if isinstance(rows, int):
         facts.append(("Rows it was trained on", f"{rows:,}"))

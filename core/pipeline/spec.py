@@ -25,7 +25,7 @@ class TrainingSpec:
     the curve tells of, besides those that the model tells apart. `selection` None:
     every feature may be read. `certify_share` None: no row is set aside, hence no
     certificate and no label set. They are for `certify_budgets` in micro-units; none:
-    for those that the model tells apart.
+    for those that the model tells apart. `note` is told to readers of the model.
     """
 
     table: TableSpec
@@ -41,6 +41,7 @@ class TrainingSpec:
         doc("Share of the rows that nothing is trained on, for certificates."),
     ] = None
     certify_budgets: tuple[int, ...] = ()
+    note: str | None = None
 
 
 def check_algorithm(name: object) -> str:

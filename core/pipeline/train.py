@@ -164,6 +164,8 @@ def tell_trained(
 ) -> dict[str, object]:
     """Return what the card tells of all rows: choices, selection, rows left out."""
     told = tell_choices(spec.auto, trained.params, trained.tried)
+    if spec.note is not None:
+        told["note"] = spec.note
     if ALGORITHMS[spec.boost.algorithm].is_bagged and spec.selection is None:
         error = out_of_bag_error(dataset, whole, trained.rounds, spec.boost.seed)
         told["out_of_bag_error"] = error

@@ -56,6 +56,14 @@ def test_a_card_tells_what_the_model_knows(client: TestClient) -> None:
     assert not re.search(r"<[^>]+\s(style|on\w+)=", page)
 
 
+def test_a_card_has_the_note_of_its_spec(client: TestClient) -> None:
+    card = heart()["card"] | {"note": "Prices are <b>invented</b>."}
+
+    page = client.get(f"/ui/models/{bring(client, card=card)}").text
+
+    assert "Prices are &lt;b&gt;invented&lt;/b&gt;." in page
+
+
 def test_a_model_without_a_curve_has_its_card(client: TestClient) -> None:
     page = client.get(f"/ui/models/{bring(client, curve=None, card={})}").text
 

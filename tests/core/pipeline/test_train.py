@@ -251,6 +251,13 @@ def test_curve_tells_of_budgets_that_are_named():
     assert tuple(named.errors[place] for place in places) == plain.errors
 
 
+def test_card_has_the_note_of_the_spec_and_else_none(model):
+    noted = trained(noisy_table(), folds=0, note="Prices of 1995.")
+
+    assert noted.card["note"] == "Prices of 1995."
+    assert "note" not in model.card
+
+
 def test_card_counts_rows_cells_and_features(model):
     card = model.card
 

@@ -26,6 +26,8 @@ TOO_LARGE = "The body is larger than the {limit} bytes that this address accepts
 # What a method is called that HTTP does not have: callers may invent any number.
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 OTHER = "other"
+# No browser is to guess that an answer is a page or a script.
+NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 # To look whether a caller is still there takes 20 microseconds.
 LOOK_AFTER_S = 0.05
 
@@ -68,7 +70,8 @@ class Exchange:
             is_gone = await self.has_hung_up()
             self.status = GONE if is_gone else message["status"]
             named = (b"x-request-id", self.request_id.encode())
-            message = {**message, "headers": [*message["headers"], named]}
+            others = [one for one in message["headers"] if one != NO_SNIFFING]
+            message = {**message, "headers": [*others, NO_SNIFFING, named]}
         await self.send(message)
 
     async def has_hung_up(self) -> bool:

@@ -87,7 +87,6 @@ def download(named: str, text: str) -> Response:
     headers = {
         "Content-Disposition": f'attachment; filename="{plain}"',
         "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
     }
     return Response(text, headers=headers, media_type="application/json")
 

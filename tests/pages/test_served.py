@@ -62,6 +62,21 @@ def test_a_page_lets_in_nothing_of_others(client: TestClient) -> None:
     assert not re.search(r"<[^>]+\s(style|on\w+)=|<script>|https?://", page.text)
 
 
+@pytest.mark.parametrize("path", ["/ui", "/ui/sign-in", "/", "/docs", "/problems"])
+def test_no_page_can_stand_in_a_frame_of_others(client: TestClient, path: str) -> None:
+    page = client.get(path)
+
+    assert page.headers["content-type"].startswith("text/html")
+    assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+
+
+def test_no_browser_guesses_what_an_answer_is(client: TestClient) -> None:
+    address = re.findall(r'"(/ui/static/[^"]+)"', client.get("/ui").text)[0]
+    for path in (address, "/ui", "/models", "/openapi.json", "/nothing", "/docs"):
+        got = client.get(path)
+        assert got.headers.get_list("x-content-type-options") == ["nosniff"], path
+
+
 def test_files_are_kept_for_good_under_an_address_of_their_content(
     client: TestClient,
 ) -> None:

@@ -5,6 +5,7 @@ matplotlib is imported where a chart is drawn; no other command waits for it.
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from textwrap import fill
@@ -38,8 +39,8 @@ COLOURS = """
 
 # Width and height in inches of 72 points; of charts side by side the second.
 WIDE, SMALL = (5.6, 3.2), (3.4, 2.8)
-# Letters of a title, in a small chart.
-LINE = 34
+# Letters of a title, and of a name within what an axis is called, in a small chart.
+LINE, PART = 34, 20
 
 STYLES: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -127,7 +128,9 @@ def reliability_chart(bins: Sequence[ReliabilityBin], said: str, title: str) -> 
             color=SERIES[0],
             ms=4,
         )
-        axes.set(xlabel=f"chance of {said} (%)", ylabel="how often it came (%)")
+        axes.set(
+            xlabel=f"chance of {cut(said, PART)} (%)", ylabel="how often it came (%)"
+        )
         axes.set(xlim=(0, 100), ylim=(0, 100), title=title)
         axes.grid(color=INK, alpha=0.12, lw=0.6)
 
@@ -159,18 +162,20 @@ def effect_chart(effect: Effect, classes: Sequence[str]) -> str:
             if is_number:
                 style = "steps-mid" if effect.has_steps else "default"
                 answers = np.array(effect.answers)
-                axes.plot(answers, chances, color=colour, label=name, drawstyle=style)
+                axes.plot(answers, chances, color=colour, drawstyle=style)
             else:
-                axes.plot(range(len(chances)), chances, "o", color=colour, label=name)
+                axes.plot(range(len(chances)), chances, "o", color=colour)
+            axes.lines[-1].set_label(cut(name))
         if not is_number:
             turn, side = (30, "right") if len(effect.answers) > 2 else (0, "center")
-            names = [str(one) for one in effect.answers]
+            names = [cut(str(one), PART) for one in effect.answers]
             axes.set_xticks(range(len(names)), names, rotation=turn, ha=side)
             axes.set_xlim(-0.5, len(effect.answers) - 0.5)
         axes.set(ylim=(0, 100), ylabel="chance (%)")
-        axes.set_title(fill(effect.title, LINE), fontsize=10)
+        title = fill(effect.title, LINE, max_lines=3, placeholder=" …")
+        axes.set_title(title, fontsize=10)
         if len(classes) == 1:
-            axes.set_ylabel(f"chance of {classes[0]} (%)")
+            axes.set_ylabel(f"chance of {cut(classes[0], PART)} (%)")
         else:
             axes.legend(fontsize=8)
         axes.grid(color=INK, alpha=0.12, lw=0.6)
@@ -224,9 +229,9 @@ def margin_chart(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
     return draw_chart(paint, "Share of cases by margin, for some budgets")
 
 
-def cut(name: str) -> str:
+def cut(name: str, most: int = LINE) -> str:
     """Return a name as it fits beside a chart; the table has all of it."""
-    return name if len(name) <= LINE else f"{name[: LINE - 1]}…"
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def stand_alone(svg: str, ink: str = "svg { color: #888 }") -> str:
@@ -239,7 +244,7 @@ def stand_alone(svg: str, ink: str = "svg { color: #888 }") -> str:
 
 
 def in_unit(unit: str) -> str:
-    return f" ({unit})" if unit else ""
+    return f" ({cut(unit, PART)})" if unit else ""
 
 
 def draw_chart(
@@ -250,7 +255,9 @@ def draw_chart(
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with DRAWING, mpl.rc_context(STYLES):
+    with DRAWING, mpl.rc_context(STYLES), warnings.catch_warnings():
+        # The text stands in the file, and is written in the fonts of whoever looks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         figure.patch.set_visible(False)

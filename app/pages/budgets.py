@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from app.charts import in_unit
 from app.pages.lines import Line, line_chart
 from app.wording import money, percent
 from core.model.model import Curve, Model
@@ -50,7 +51,7 @@ def budget_chart(model: Model) -> str | None:
     named = [
         "no limit" if one is None else f"{from_micros(one):,g}" for one in curve.budgets
     ]
-    x_name = f"budget ({unit}), steps as measured" if unit else "budget"
+    x_name = f"budget{in_unit(unit)}, steps as measured"
     said = f"Error by budget of {model.name}, with intervals of 95 %"
     top = min(1.0, -(-max(high for _, high in curve.intervals) // 0.1) / 10)
     line = Line(curve.errors_calibrated, named, said, x_name, "error", curve.intervals)

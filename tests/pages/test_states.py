@@ -1,0 +1,233 @@
+"""Each page in each of its states, all of whose names are hostile ones.
+
+axe-core in light, in dark and at 320 px; no script of a name runs; nothing is wider
+than the screen. A page that is new has its states here.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app.settings import Settings
+from tests.app.servers import Server
+from tests.pages.audit import audit
+from tests.pages.conftest import open_page
+from tests.pages.hostile import MARKUP, NAMES, hostile_model
+from tests.pages.site import Site, fill
+from tests.pages.test_result import answer
+
+Play = Callable[[Page, Site], None]
+STATES: list[Play] = []
+
+
+def state(play: Play) -> Play:
+    """Have a state walked; it says how one gets there."""
+    STATES.append(play)
+    return play
+
+
+@pytest.fixture(scope="module")
+def odd_site(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Site]:
+    """A server with a hostile model, and a plain one."""
+    home = tmp_path_factory.mktemp("odd")
+    template = request.getfixturevalue("sqlite_template")
+    (home / "askless.db").write_bytes(template.read_bytes())
+    server = Server(Settings(home=home))
+    try:
+        fill(server.url)
+        made = Site(server.url, "").call("POST", "/models", hostile_model())
+        yield Site(server.url, made["id"])
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def odd_page(browser: Browser, odd_site: Site) -> Iterator[Page]:
+    asked: list[str] = []
+    for page in open_page(browser, odd_site):
+        page.on("dialog", lambda one: (asked.append(one.message), one.dismiss()))
+        yield page
+    assert asked == []
+
+
+def open_case(page: Page, site: Site, **more: Any) -> dict[str, Any]:
+    """Start a case, and show what it asks."""
+    session = site.start(None, client_ref=MARKUP, stop={"certain": False}, **more)
+    page.goto(f"/ui/sessions/{session['id']}")
+    return session
+
+
+def send(page: Page, **fields: str) -> None:
+    """Fill fields by their names, and press the button of the first of them."""
+    for name, text in fields.items():
+        page.locator(f'[name="{name}"]').fill(text)
+    first = page.locator(f'[name="{next(iter(fields))}"]')
+    first.locator("xpath=ancestor::form").get_by_role("button").last.click()
+
+
+@state
+def home(page: Page, site: Site) -> None:
+    site.start(client_ref=NAMES[3])
+    page.goto("/ui")
+
+
+@state
+def signed_in_wrongly(page: Page, site: Site) -> None:
+    del site
+    page.goto("/ui/sign-in")
+    send(page, key=MARKUP)
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
+def what_is_not_there(page: Page, site: Site) -> None:
+    del site
+    page.goto(f"/ui/models/{NAMES[1]}")
+    expect(page.get_by_role("heading")).to_contain_text("no such", ignore_case=True)
+
+
+@state
+def models(page: Page, site: Site) -> None:
+    del site
+    page.goto("/ui/models?done=deleted")
+
+
+@state
+def model(page: Page, site: Site) -> None:
+    page.goto(f"/ui/models/{site.model_id}")
+    for one in page.locator("main details summary").all():
+        one.click()
+
+
+@state
+def model_that_is_in_use(page: Page, site: Site) -> None:
+    site.start()
+    page.goto(f"/ui/models/{site.model_id}/delete")
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("alert")).to_contain_text("not deleted")
+
+
+@state
+def choice_of_a_model(page: Page, site: Site) -> None:
+    del site
+    page.goto("/ui/sessions/new")
+
+
+@state
+def start_with_all_fields_wrong(page: Page, site: Site) -> None:
+    page.goto(f"/ui/sessions/new?model={site.model_id}")
+    page.get_by_text("More: when to stop").click()
+    for field in page.locator("main form input[type=text]").all():
+        field.fill("\u0645 <b> " + "9" * 250)
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
+def sessions_of_which_there_is_none(page: Page, site: Site) -> None:
+    del site
+    page.goto(f"/ui/sessions?model={NAMES[5][:9]}&client_ref={MARKUP[:8]}&state=closed")
+
+
+@state
+def sessions(page: Page, site: Site) -> None:
+    site.start(client_ref=NAMES[1])
+    page.goto("/ui/sessions")
+
+
+@state
+def question(page: Page, site: Site) -> None:
+    session = open_case(page, site)
+    for outcome in ("value", "ordered", "refused", "value"):
+        session = answer(site, session, outcome)
+    page.reload()
+    for one in page.locator("main details summary").all():
+        one.click()
+
+
+@state
+def answer_that_is_missing(page: Page, site: Site) -> None:
+    open_case(page, site)
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
+def answer_that_is_odd(page: Page, site: Site) -> None:
+    open_case(page, site)
+    page.get_by_text("None of these").first.click()
+    page.get_by_label("Another answer").fill(NAMES[1])
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.get_by_text("Is this right?")).to_be_visible()
+
+
+@state
+def answer_to_an_old_form(page: Page, site: Site) -> None:
+    answer(site, open_case(page, site))
+    page.get_by_role("button", name="Refused").click()
+    expect(page.get_by_role("alert")).to_contain_text("out of date")
+
+
+@state
+def answer_that_costs_too_much(page: Page, site: Site) -> None:
+    session = site.start(20, stop={"certain": False})
+    dearest = max(hostile_model()["features"], key=lambda one: one["cost_micros"])
+    query = urlencode({"feature": dearest["name"]})
+    page.goto(f"/ui/sessions/{session['id']}?{query}")
+    page.get_by_role("button", name="Ordered, result later").click()
+    expect(page.get_by_role("alert")).to_contain_text("This costs")
+
+
+@state
+def correction_and_wrong_budget(page: Page, site: Site) -> None:
+    answer(site, open_case(page, site), "ordered")
+    page.reload()
+    page.get_by_role("link", name="Enter the result").click()
+    page.get_by_text("Change the budget").click()
+    page.locator("[name=budget]").fill(MARKUP)
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
+def advice_to_stop(page: Page, site: Site) -> None:
+    session = site.start(None, stop={"max_questions": 1})
+    answer(site, session)
+    page.goto(f"/ui/sessions/{session['id']}")
+    expect(page.get_by_role("link", name="Go on all the same")).to_be_visible()
+
+
+@state
+def result(page: Page, site: Site) -> None:
+    session = site.start(300, client_ref=NAMES[3], stop={"certain": False})
+    for outcome in ("value", "ordered", "unavailable", "value", "unknown", "value"):
+        session = answer(site, session, outcome)
+    site.call("POST", f"/predict/{session['id']}/stop", {})
+    page.goto(f"/ui/sessions/{session['id']}/result")
+    page.get_by_role("button", name="Record it").click()
+    expect(page.get_by_role("button", name="Correct it")).to_be_visible()
+
+
+@state
+def erased_case(page: Page, site: Site) -> None:
+    session = answer(site, open_case(page, site))
+    site.call("DELETE", f"/predict/{session['id']}")
+    page.reload()
+    audit(page)
+    page.goto(f"/ui/sessions/{session['id']}/result")
+
+
+@pytest.mark.parametrize("play", STATES, ids=[one.__name__ for one in STATES])
+def test_a_page_keeps_nobody_out_whatever_names_are(
+    odd_page: Page, odd_site: Site, play: Play
+) -> None:
+    play(odd_page, odd_site)
+
+    audit(odd_page)
+    assert odd_page.locator("h1").count() == 1
+    assert odd_page.locator("main :is(script, img[onerror], [style])").count() == 0

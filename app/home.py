@@ -11,6 +11,8 @@ from app.settings import Settings
 from core.errors import Refusal, RefusedError
 
 UPLOADS = "uploads"
+#: The key of the demo, in the clear: it is for this machine alone.
+DEMO_KEY = "demo-key"
 FOLDER, FILE, OTHERS = 0o700, 0o600, 0o077
 
 
@@ -58,6 +60,8 @@ def files_of(settings: Settings) -> Iterator[Path]:
     if settings.is_embedded and database:
         for tail in ("", "-wal", "-shm", "-journal"):
             yield Path(database + tail)
+    if (key := settings.home_dir / DEMO_KEY).exists():
+        yield key
     uploads = settings.home_dir / UPLOADS
     if uploads.is_dir():
         yield from (uploads, *uploads.iterdir())

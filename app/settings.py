@@ -145,6 +145,15 @@ class Settings(BaseSettings):
         default=False,
         description="Ask for keys on loopback too; elsewhere always.",
     )
+    address: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/]+(/\S*)?$",
+        description="What people open in a browser, told at the start.",
+    )
+    demo: bool = Field(
+        default=False,
+        description="Have a tenant `demo` with three models, and tell its key.",
+    )
     hosts: list[str] = Field(
         default=[], description="Host names to answer to; loopback names always."
     )

@@ -11,17 +11,20 @@ from typing import Annotated
 import typer
 
 from app import logs
+from app.cli import demo
 from app.cli.options import Host, Port, output
 from app.environment import read_settings
 from app.home import private_files
 from app.hosts import is_loopback
 from app.records import DEFAULT_TENANT
 from app.settings import Settings
-from app.terminal import show
-from app.terminal.demo import demo_training, load_demo, run_demo
+from app.terminal.demo import run_demo
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.warm import warm_up
+
+# Where `serve` listens unless it is told otherwise.
+ADDRESS = "http://127.0.0.1:8000"
 
 
 def show_demo(
@@ -34,6 +37,10 @@ def show_demo(
         migrate_database(settings)
         seed_model(settings, run_demo(output))
         if bound is not None:
+            with demo.connected(settings) as engine:
+                begun = demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
+            if begun:
+                output.print(f"The service now trains {' and '.join(begun)}, too.")
             run_server(settings, bound, with_worker=True)
 
 
@@ -45,7 +52,7 @@ def serve_api(
     bound = bind(host, port)
     with opened() as settings:
         if settings.is_embedded:
-            migrate_database(settings)
+            prepare_database(settings)
         run_server(settings, bound, with_worker=worker)
 
 
@@ -61,18 +68,12 @@ def work(
         worker.run(settings, sys.stdin.fileno() if with_parent else None)
 
 
-def migrate(
-    seed_demo: Annotated[
-        bool, typer.Option("--seed-demo", help="Train and store the heart model.")
-    ] = False,
-) -> None:
+def migrate() -> None:
     with opened() as settings:
-        migrate_database(settings)
-        if seed_demo:
-            spec, dataset = load_demo()
-            model = show.pull(demo_training(spec, dataset), "training")
-            seed_model(settings, model)
-    output.print("the database is up to date")
+        prepare_database(settings)
+        output.print("the database is up to date")
+        if settings.demo:
+            demo.show_demo_key(settings, settings.address or ADDRESS)
 
 
 def compile_kernels() -> None:
@@ -102,6 +103,12 @@ def bind(host: str, port: int) -> socket.socket:
         taken = ("--port", "must be free")
         broken = wrong if is_elsewhere else taken
         raise RefusedError([Refusal(*broken, found)]) from None
+
+
+def prepare_database(settings: Settings) -> None:
+    migrate_database(settings)
+    if settings.demo:
+        demo.seed(settings)
 
 
 def migrate_database(settings: Settings) -> None:
@@ -137,9 +144,10 @@ def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -
     host, port = bound.getsockname()[:2]
     if settings.must_ask(is_local=is_loopback(host)):
         show_first_key(settings)
-    output.print(
-        f"Open http://{host}:{port} in a browser (the API: /docs). Stop: Ctrl+C"
-    )
+    address = settings.address or f"http://{host}:{port}"
+    output.print(f"Open {address} in a browser (the API: /docs). Stop: Ctrl+C")
+    if settings.demo:
+        demo.show_demo_key(settings, address)
     sys.stdout.flush()
     logs.configure()
     serve(settings, bound, with_worker=with_worker)

@@ -28,6 +28,7 @@ page = models.page
 # With its document, the MODEL.json of the command line.
 export = models.get
 get_head, find_maker, versions = models.get_head, models.find_maker, models.versions
+lock_name = models.lock_name
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 
 
@@ -115,15 +116,19 @@ def import_model(
     if not is_storable(text):
         raise RefusedError([Refusal("model", STORABLE_RULE)])
     models.lock_name(db, model.name)
-    if not as_version and models.named(db, model.name) is not None:
+    if not as_version and is_name_taken(db, model.name):
         detail = "A model has this name. as_version=true adds the next version of it."
         raise ConflictError("name-taken", detail)
     return models.insert(db, model.name, text, now)
 
 
+def is_name_taken(db: Transaction, name: str) -> bool:
+    return models.named(db, name) is not None
+
+
 def seed(db: Transaction, model: Model, now: datetime) -> None:
     """Store a model unless there is one of its name."""
-    if models.named(db, model.name) is None:
+    if not is_name_taken(db, model.name):
         models.insert(db, model.name, model_text(model), now)
 
 

@@ -23,6 +23,7 @@ from app.store.transactions import Transaction
 from core.errors import RefusedError
 
 get, page, events = trainings.get, trainings.page, trainings.events
+is_begun = trainings.is_begun
 
 
 @dataclass(frozen=True)

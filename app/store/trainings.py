@@ -46,6 +46,12 @@ def is_any_queued(db: Transaction) -> bool:
     )
 
 
+def is_begun(db: Transaction, name: str) -> bool:
+    """Whether there is a training of a name that has not failed."""
+    is_it = trainings.c.name == name, trainings.c.state != "failed"
+    return TRAININGS.has_any(db, *is_it)
+
+
 def count_ahead(db: Transaction, training: StoredTraining) -> int:
     """Return how many, of whatever tenant, are claimed before one that is queued."""
     is_refit = trainings.c.refit_of.is_not(None)

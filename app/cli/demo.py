@@ -1,0 +1,132 @@
+"""The demo of the service: its tables put into the queue, its tenant and key.
+
+A start that was killed is finished by the next one; one more changes nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import sqlalchemy as sa
+
+from app.apart import Wanted
+from app.cli.options import output
+from app.documents.text import parse_spec
+from app.errors import UnknownKeyError
+from app.home import DEMO_KEY
+from app.parsing import JudgedTable, TableReader, judge_file, reader_of
+from app.records import StoredKey
+from app.service import datasets, keys, models, trainings
+from app.settings import Settings
+from app.store.blobs import Blobs
+from app.store.engine import create_engine, transaction
+from app.store.transactions import Transaction
+from app.terminal.demo import DATA
+
+TENANT = "demo"
+TABLES = ("heart", "breast-cancer", "diabetes")
+
+
+class DemoReader(TableReader):
+    """Reads tables of ours in this process; children are for those of others."""
+
+    def judge(
+        self, source: IO[bytes], raw: Mapping[str, Any], is_wanted: Wanted
+    ) -> JudgedTable:
+        del is_wanted
+        return judge_file(source, self.bounds, dict(raw))
+
+
+def seed(settings: Settings) -> None:
+    """Make the demo's tenant with its key, and enqueue its trainings."""
+    with connected(settings) as engine:
+        with transaction(engine, None) as db:
+            tenant_id = keys.create_for(db, TENANT, datetime.now(UTC))
+        keep_key(settings.home_dir / DEMO_KEY, engine, tenant_id)
+        enqueue_tables(settings, engine, tenant_id)
+
+
+def show_demo_key(settings: Settings, address: str) -> None:
+    """Print where to click, and the key."""
+    path = settings.home_dir / DEMO_KEY
+    with connected(settings) as engine, transaction(engine, None, is_read=True) as db:
+        found = find_key(db, path)
+    if found is None or keys.validity(found, datetime.now(UTC)) != "yes":
+        output.print(
+            "The demo has no valid key; "
+            f"askless keys create NAME --tenant {TENANT} makes one."
+        )
+    else:
+        told = path.read_text(encoding="ascii").strip()
+        output.print(f"Demo: open {address}, key {told}")
+
+
+def keep_key(path: Path, engine: sa.Engine, tenant_id: str) -> None:
+    """Make the key and write it down, unless the one that is written down is known.
+
+    It is written before it is committed: of a start that was killed between, the next
+    one makes another. One that was revoked is known, and stays revoked.
+    """
+    with transaction(engine, tenant_id) as db:
+        if find_key(db, path) is None:
+            made = keys.create(db, keys.Wish(TENANT), datetime.now(UTC))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(".partial")
+            partial.write_text(f"{made.token}\n", encoding="ascii")
+            partial.replace(path)
+
+
+def find_key(db: Transaction, path: Path) -> StoredKey | None:
+    """Return the key that is written down; None where it is none of the database's."""
+    try:
+        return keys.identify(db, path.read_text("utf-8", "replace").strip())
+    except (FileNotFoundError, UnknownKeyError):
+        return None
+
+
+def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> list[str]:
+    """Enqueue a training of each table, unless there was one, or is its model.
+
+    Returns the names of the models to come.
+    """
+    blobs, usual = Blobs(settings.blobs_url), reader_of(settings)
+    reader = DemoReader(usual.limits, usual.bounds)
+    begun = []
+    for table in TABLES:
+        raw = parse_spec((DATA / f"{table}.json").read_bytes())
+        with transaction(engine, tenant_id, is_read=True) as db:
+            if is_there(db, raw["name"]):
+                continue
+        with (DATA / f"{table}.csv").open("rb") as stream:
+            order, facts = trainings.check(reader, raw, stream)
+            upload = datasets.make_upload(f"{table}.csv", stream, facts)
+            with transaction(engine, tenant_id) as db:
+                enqueue(db, blobs, order, upload)
+        begun.append(order.name)
+    return begun
+
+
+def enqueue(
+    db: Transaction, blobs: Blobs, order: trainings.Order, upload: datasets.Upload
+) -> None:
+    models.lock_name(db, order.name)
+    # Another start may have come first.
+    if not is_there(db, order.name):
+        now = datetime.now(UTC)
+        dataset = datasets.store(db, blobs, upload, now)
+        trainings.start(db, order, dataset.id, now)
+
+
+def is_there(db: Transaction, name: str) -> bool:
+    return models.is_name_taken(db, name) or trainings.is_begun(db, name)
+
+
+@contextmanager
+def connected(settings: Settings) -> Iterator[sa.Engine]:
+    engine = create_engine(settings.url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()

@@ -1,0 +1,162 @@
+"""The demo of the service: begun once, finished after whatever kill, never unasked."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from app.cli import demo
+from app.home import DEMO_KEY
+from app.service import keys, trainings
+from app.settings import Settings
+from app.store.engine import transaction
+from tests.app.conftest import Finished
+
+Run = Callable[..., Finished]
+NAMES = ["breast-cancer", "diabetes-progression", "heart-cleveland"]
+
+
+class Killed(BaseException):
+    """Ends a start, as a kill does, where nothing catches it."""
+
+
+class Commits:
+    """Counts commits, and kills before one of them."""
+
+    def __init__(self, last: int) -> None:
+        self.count, self.last = 0, last
+
+    def __call__(self, connection: sa.Connection) -> None:
+        del connection
+        self.count += 1
+        if self.count > self.last:
+            raise Killed
+
+
+def begin(settings: Settings, last: int = 10**6) -> int:
+    """Seed the demo up to a commit; return how many there were."""
+    commits = Commits(last)
+    sa.event.listen(sa.Engine, "commit", commits)
+    try:
+        demo.seed(settings)
+    finally:
+        sa.event.remove(sa.Engine, "commit", commits)
+    return commits.count
+
+
+def seeded(engine: sa.Engine, home: Path) -> dict[str, Any]:
+    """What there is of the demo."""
+    with transaction(engine, None, is_read=True) as db:
+        tenant_id = keys.find_tenant(db, demo.TENANT)
+        token = (home / DEMO_KEY).read_text().strip()
+        known = keys.identify(db, token)
+    with transaction(engine, tenant_id, is_read=True) as db:
+        found = trainings.page(db, 50, None).items
+        made = keys.page(db, 50, None).items
+    tables = sorted(path.name for path in (home / "uploads").iterdir())
+    return {
+        "token": token,
+        "names": sorted(one.name for one in found),
+        "states": {one.state for one in found},
+        "key": known.tenant_id == tenant_id and known.revoked_at is None,
+        "keys": len(made),
+        "rows": sorted(one.dataset_id or "" for one in found),
+        "blobs": tables,
+    }
+
+
+def test_a_second_start_changes_nothing(settings: Settings, engine: sa.Engine) -> None:
+    begin(settings)
+    first = seeded(engine, settings.home_dir)
+
+    begin(settings)
+
+    assert seeded(engine, settings.home_dir) == first
+    assert (first["names"], first["states"]) == (NAMES, {"queued"})
+    assert (first["key"], first["keys"]) == (True, 1)
+    assert first["rows"] == first["blobs"]
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_a_start_that_was_killed_is_finished_by_the_next(
+    settings: Settings, engine: sa.Engine
+) -> None:
+    """Killed before each commit in turn; each start comes one further."""
+    last, was_killed = 0, True
+    while was_killed:
+        try:
+            begin(settings, last)
+            was_killed = False
+        except Killed:
+            last += 1
+
+    found = seeded(engine, settings.home_dir)
+    assert last > 4
+    assert (found["names"], found["states"]) == (NAMES, {"queued"})
+    assert (found["key"], found["keys"]) == (True, 1)
+    # What was written before a kill has no row; workers remove it.
+    assert set(found["rows"]) <= set(found["blobs"])
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("state", "count"), [("failed", 2), ("cancelled", 1)])
+def test_what_has_failed_is_tried_again_and_what_was_cancelled_is_not(
+    settings: Settings, engine: sa.Engine, state: str, count: int
+) -> None:
+    begin(settings)
+    change = f"UPDATE trainings SET state = '{state}' WHERE name = 'heart-cleveland'"
+    with engine.begin() as connection:
+        connection.execute(sa.text(change))
+
+    begin(settings)
+
+    names = seeded(engine, settings.home_dir)["names"]
+    assert names.count("heart-cleveland") == count
+
+
+def test_a_start_tells_the_address_and_always_the_same_key(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
+    monkeypatch.setenv("ASKLESS_DEMO", "1")
+    monkeypatch.setenv("ASKLESS_ADDRESS", "http://localhost:18000")
+
+    told, again = (run("migrate").out.splitlines()[-1] for _ in range(2))
+    (tmp_path / DEMO_KEY).unlink()
+    other = run("migrate").out.splitlines()[-1]
+    key = "key_" + other.split("askl_")[1].split("_")[0]
+    run("keys", "revoke", key, "--tenant", "demo")
+    revoked = run("migrate").out
+
+    assert told.startswith("Demo: open http://localhost:18000, key askl_")
+    assert again == told
+    assert other.startswith("Demo: open http://localhost:18000, key askl_")
+    assert other != told, "a key that is lost can't be told again"
+    assert "askl_" not in revoked
+    assert "askless keys create NAME --tenant demo" in revoked
+    assert (tmp_path / DEMO_KEY).stat().st_mode & 0o077 == 0
+
+
+def test_nothing_is_seeded_unasked(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
+
+    said = run("migrate").out
+
+    assert said == "the database is up to date\n"
+    assert "demo" not in run("tenants", "list").out
+    assert not (tmp_path / DEMO_KEY).exists()
+
+
+def test_an_address_is_one_for_a_browser(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASKLESS_ADDRESS", "localhost:8000")
+
+    refused = run("migrate")
+
+    assert refused.code == 2
+    assert "ASKLESS_ADDRESS" in refused.err

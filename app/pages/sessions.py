@@ -109,9 +109,8 @@ def show_case(
         "why_over": STOP_WORDS.get(view.stop_reason or "", ""),
         "doubts": {},
         "said": None,
-        "labels": {
-            f"value.{one.name}": one.title for one in described["features"].values()
-        },
+        "labels": {"budget": "Budget"}
+        | {f"value.{one.name}": one.title for one in described["features"].values()},
     }
     return render(request, "question.html", status, **{**known, **described, **more})
 

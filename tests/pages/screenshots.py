@@ -7,21 +7,35 @@ writes a page adds its states to SHOTS.
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from app.documents.files import load_spec
+from app.documents.model import model_to_json
+from app.ingest import read_columns
 from app.settings import Settings
 from app.store.migrate import migrate
+from app.terminal.demo import DATA
+from core.pipeline.check import check_training
+from core.pipeline.train import train
+from core.table.check import CheckedTable
+from core.training.params import BoostParams
 from tests.app.servers import Server
 from tests.pages.conftest import launch
 from tests.pages.site import Site, fill
+from tests.small import pull
 
 IMAGES = Path(__file__).parents[2] / "docs" / "img"
 # Width and height of the screen; a picture is as high as its page.
-SCREENS = {"": (1100, 760), "-phone": (390, 760)}
+SCREENS = {"": (1280, 800), "-phone": (375, 760)}
+
+COLOURS = 128
 
 
 class Shot(NamedTuple):
@@ -53,7 +67,7 @@ def play_start(page: Page, site: Site) -> None:
 
 def play_question(page: Page, site: Site) -> None:
     known = {"age": 63, "sex": "male"}
-    session = site.start(150, known=known, client_ref="visit-4711")
+    session = site.start(150, known=known, client_ref="visit-4712")
     given = [
         {"feature": "cp", "outcome": "value", "value": "asymptomatic"},
         {"feature": "chol", "outcome": "ordered"},
@@ -65,7 +79,7 @@ def play_question(page: Page, site: Site) -> None:
 
 
 def play_result(page: Page, site: Site) -> None:
-    session = site.start(120, client_ref="visit-4711", stop={"certain": False})
+    session = site.start(120, client_ref="visit-4713", stop={"certain": False})
     for _ in range(6):
         asked = session["question"]
         if asked is None:
@@ -92,6 +106,17 @@ SHOTS = (
 )
 
 
+def add_models(site: Site) -> None:
+    """Import models of the demo's other tables, small ones, as they are trained."""
+    for table in ("breast-cancer", "diabetes"):
+        spec = load_spec(DATA / f"{table}.json")
+        small = replace(spec, boost=BoostParams("adaboost_bt_smoothed", rounds=60))
+        columns = read_columns(DATA / f"{table}.csv", spec.table.text_columns)
+        dataset = check_training(columns, spec).dataset
+        _, model = pull(train(CheckedTable(dataset, None, ()), small))
+        site.call("POST", "/models", model_to_json(model))
+
+
 def take(browser: Browser, site: Site, shot: Shot) -> None:
     for suffix, (width, height) in SCREENS.items():
         size = {"width": width, "height": height}
@@ -99,7 +124,10 @@ def take(browser: Browser, site: Site, shot: Shot) -> None:
         page = context.new_page()
         shot.play(page, site)
         page.wait_for_load_state("networkidle")
-        page.screenshot(path=IMAGES / f"{shot.name}{suffix}.png", full_page=True)
+        shown = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
+        # A third of the bytes: pages have few colours.
+        few = shown.quantize(COLOURS, dither=Image.Dither.NONE)
+        few.save(IMAGES / f"{shot.name}{suffix}.png", optimize=True)
         context.close()
 
 
@@ -130,6 +158,7 @@ def main(names: list[str]) -> None:
     shots = chosen(names)
     IMAGES.mkdir(exist_ok=True)
     with served() as (site, browser):
+        add_models(site)
         for shot in shots:
             take(browser, site, shot)
 

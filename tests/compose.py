@@ -31,6 +31,7 @@ LARGE = {
     "params": {"rounds": 2000},
     "validation": {"folds": 3},
 }
+MODELS = ["breast-cancer", "diabetes-progression", "heart-cleveland"]
 # Where an answer is longer, the transcript shows its beginning.
 SHOWN = 400
 ERASED = "\x1b[2K"
@@ -58,13 +59,19 @@ def run(command: str, *, is_shown: bool = True) -> str:
     return done.stdout
 
 
-def find_key() -> None:
-    """Take the first key from the log of the first start, as an operator does."""
+def assign(name: str, command: str) -> str:
+    """Set a variable that later commands use, from what a command says."""
+    os.environ[name] = run(command, is_shown=False).strip()
+    print(f"$ {name}=$({command.replace(COMPOSE, 'docker compose')})", flush=True)
+    return os.environ[name]
+
+
+def find_key() -> str:
+    """Take the key from the log of the last start, as an operator does."""
     find = f"{COMPOSE} logs --no-log-prefix api | grep --only-matching 'askl_.*'"
-    key = run(find, is_shown=False).strip()
-    print(f"$ KEY=$({find.replace(COMPOSE, 'docker compose')})", flush=True)
-    os.environ["KEY"] = key
-    expect("the first start has told a key", key.startswith("askl_"))
+    key = assign("KEY", f"{find} | tail -n 1")
+    expect("the start has told a key", key.startswith("askl_"))
+    return key
 
 
 def curl(path: str, body: Any = None) -> Any:
@@ -80,6 +87,17 @@ def get(path: str) -> Any:
 def train(table: Path, spec: Path) -> str:
     form = f"-F dataset=@{table} -F 'spec=<{spec}'"
     return str(json.loads(run(f"{CURL} --fail-with-body {form} {ADDRESS}/train"))["id"])
+
+
+def until_trained() -> None:
+    """Wait until the demo's trainings have ended; three models must be there."""
+    began = time.monotonic()
+    trainings = get("/train")["items"]
+    ended = [until_progress(one["id"], 2.0)["state"] for one in trainings]
+    names = [one["name"] for one in curl("/models")["items"]]
+    expect("three models are there, each once", sorted(names) == MODELS)
+    expect("each training has succeeded", ended == ["succeeded"] * 3)
+    print(f"# waited for {time.monotonic() - began:.0f} s", flush=True)
 
 
 def until_progress(training_id: str, share: float) -> dict[str, Any]:
@@ -115,11 +133,69 @@ def engine() -> Iterator[None]:
         )
     try:
         run(f"{COMPOSE} build --quiet")
-        run(f"{COMPOSE} up --detach --wait --quiet-pull")
         yield
     finally:
         run(f"{COMPOSE} logs --no-log-prefix worker | tail -n 40")
         run(f"{COMPOSE} down --volumes")
+
+
+def start_killed() -> None:
+    """Kill the first start while it seeds, ever later; the next one finishes it."""
+    run(f"{COMPOSE} up --detach --wait --quiet-pull db")
+    for seconds in (1, 2, 3):
+        kill = f"timeout --signal=KILL {seconds} askless migrate || true"
+        run(f"{COMPOSE} run --rm -T migrate sh -c '{kill}' 2>&1 | grep Killed || true")
+    run(f"{COMPOSE} up --detach --wait --quiet-pull")
+
+
+def use_pages() -> None:
+    """Sign in with the key, start a case and look at its question, as a browser."""
+    jar, ui = FOLDER / "cookies.txt", f"{ADDRESS}/ui"
+    (ROOT / FOLDER).mkdir(parents=True, exist_ok=True)
+    curl = f"curl -sS --fail-with-body --cookie {jar} --cookie-jar {jar}"
+    assign("BROWSER", f"echo {curl}")
+    find = "grep -o 'form_token.*' | grep -m 1 -o '[0-9a-f]\\{64\\}'"
+    assign("TOKEN", f"$BROWSER {ui}/sign-in | {find}")
+    sent = "$BROWSER --data form_token=$TOKEN"
+    run(f"{sent} --data key=$KEY {ui}/sign-in")
+    home = run(f"$BROWSER {ui} | grep -o '<h[1-3].*</h[1-3]>'")
+    expect("home shows three models", all(one in home for one in MODELS))
+    model_id = get("/models")["items"][0]["id"]
+    assign("TOKEN", f"$BROWSER {ui}/sessions/new?model={model_id} | {find}")
+    run(f"{sent} --data model={model_id} --data budget=60 {ui}/sessions/new")
+    (session,) = get("/predict")["items"]
+    page = f"{ui}/sessions/{session['id']}"
+    question = run(f"$BROWSER {page} | grep -E '<h1|class=.price'")
+    expect("its question is asked", "<h1>Measure" in question)
+
+
+def start_again(key: str) -> None:
+    """Go down and up, and up once more: all is kept, and told again."""
+    before = get("/models"), get("/train"), get("/predict")
+    run(f"{COMPOSE} down")
+    run(f"{COMPOSE} up --detach --wait")
+    expect("the same key is told", find_key() == key)
+    after = get("/models"), get("/train"), get("/predict")
+    expect("models, trainings and sessions are those of before", after == before)
+    run(f"{COMPOSE} up --detach")
+    told = run(f"{COMPOSE} logs --no-log-prefix migrate | tail -n 1")
+    expect("a running one tells it too", told_line(key) in told)
+
+
+def start_without_demo() -> None:
+    """Start anew without the demo: nothing of it is there."""
+    run(f"{COMPOSE} down --volumes")
+    run(f"ASKLESS_DEMO=0 {COMPOSE} up --detach --wait")
+    told = run(f"{COMPOSE} logs --no-log-prefix api | grep -c Demo || true")
+    expect("no demo is told", told == "0\n")
+    tenants = run(f"{COMPOSE} exec -T api askless tenants list")
+    expect("no demo is there", "demo" not in tenants)
+    find_key()
+    expect("no model is there", curl("/models")["items"] == [])
+
+
+def told_line(key: str) -> str:
+    return f"Demo: open http://localhost:{PORT}, key {key}\n"
 
 
 def play_session(model_id: str) -> None:
@@ -195,18 +271,24 @@ def lose_worker() -> None:
 def main() -> None:
     began = time.monotonic()
     with engine():
+        start_killed()
         run(f"{COMPOSE} ps --all --format 'table {{{{.Service}}}}\t{{{{.Status}}}}'")
         expect("it is ready", READY in run(f"curl -sS {ADDRESS}/readyz"))
         asked = f"curl -sS --output /dev/null --write-out '%{{http_code}}' {ADDRESS}"
         expect("it asks for a key", run(f"{asked}/models") == "401")
-        find_key()
-        expect("the demo's model is there", len(curl("/models")["items"]) == 1)
+        told = run(f"{COMPOSE} logs --no-log-prefix api | grep Demo")
+        key = find_key()
+        expect("address and key are told", told_line(key) in told)
+        until_trained()
+        use_pages()
+        start_again(key)
         training_id = train(HEART / "heart.csv", HEART / "heart.json")
         model_id = until_progress(training_id, 2.0)["model_id"]
         expect("the training has made a model", model_id is not None)
         play_session(model_id)
         restore_backup()
         lose_worker()
+        start_without_demo()
     print(f"# all of it in {time.monotonic() - began:.0f} s")
 
 

@@ -55,7 +55,8 @@ def said(model: Model) -> str:
     curve = model.curve
     assert curve is not None
     first, last = (percent(curve.errors_calibrated[idx]) for idx in (0, -1))
-    spend = money(curve.mean_spends[-1], model.ensemble.catalogue.cost_unit)
+    # A mean: to the cent.
+    spend = money(round(curve.mean_spends[-1], -4), model.ensemble.catalogue.cost_unit)
     return f"Error falls from {first} for nothing to {last} for {spend} a case"
 
 

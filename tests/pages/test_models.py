@@ -10,7 +10,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
+from app.documents.files import read_model
 from app.main import create_app
+from app.pages.home import said
 from app.settings import Settings
 from tests.pages.audit import audit
 from tests.pages.site import Site, heart
@@ -54,6 +56,12 @@ def test_a_card_tells_what_the_model_knows(client: TestClient) -> None:
     assert page.count("<svg") == 7
     assert "always the commonest class" in page
     assert not re.search(r"<[^>]+\s(style|on\w+)=", page)
+
+
+def test_a_curve_is_told_to_the_cent() -> None:
+    model = read_model(heart())
+
+    assert re.search(r"to 1\d % for 3\d\d\.\d\d CAD a case$", said(model))
 
 
 def test_a_card_has_the_note_of_its_spec(client: TestClient) -> None:

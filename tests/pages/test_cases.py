@@ -72,6 +72,15 @@ def test_a_session_is_started_with_what_is_known(
         assert "&lt;script&gt;alert" in text
 
 
+def test_the_list_says_why_it_is_empty(client: TestClient) -> None:
+    fresh, sought = (
+        client.get("/ui/sessions", params={"client_ref": one}).text for one in ("", "x")
+    )
+
+    assert "There is no session yet." in fresh
+    assert "No session is like this." in sought
+
+
 @pytest.mark.parametrize(
     ("field", "typed"),
     [

@@ -1,6 +1,7 @@
 """Problems as pages, for browsers; programs get the document as it is."""
 
 import json
+import re
 from typing import Any
 
 from fastapi import Request
@@ -13,6 +14,9 @@ from app.pages.frame import render, see_other
 from app.problems import KINDS
 
 PROBLEM = b"application/problem+json"
+SENTENCE = re.compile(r"(?<=\.) ")
+# Members of the document, which stand between backticks, and headers.
+OF_PROGRAMS = re.compile(r"`|\b[A-Z]\w*-[A-Z]|\bheader\b")
 DOCUMENTS = ("application/json", "application/problem+json")
 
 
@@ -67,27 +71,38 @@ class ProblemPages:
         start, *parts = held
         document = json.loads(b"".join(one.get("body", b"") for one in parts))
         request = Request({**scope, "app": self.top}, receive)
-        response = page_of(request, document, start["status"])
-        response.headers["Vary"] = "Accept"
         kept = Headers(raw=start["headers"])
+        wait_s = kept.get("retry-after")
+        response = page_of(request, document, start["status"], wait_s)
+        response.headers["Vary"] = "Accept"
         for name in ("retry-after", "allow", "www-authenticate", "x-request-id"):
             if name in kept:
                 MutableHeaders(raw=response.raw_headers)[name] = kept[name]
         await response(scope, receive, send)
 
 
-def page_of(request: Request, document: dict[str, Any], status: int) -> Response:
+def for_people(meaning: str) -> str:
+    """Return what a problem means without what only programs see of it."""
+    said = (one for one in SENTENCE.split(meaning) if not OF_PROGRAMS.search(one))
+    return " ".join(said)
+
+
+def page_of(
+    request: Request, document: dict[str, Any], status: int, wait_s: str | None = None
+) -> Response:
     """Return a problem in plain words, with what to do and the request's id."""
     kind = str(document.get("type", "")).rpartition("/")[2]
     meaning = KINDS[kind].meaning if kind in KINDS else ""
+    detail = document.get("detail")
     return render(
         request,
         "problem.html",
         status,
         title=document["title"],
-        detail=document.get("detail"),
+        detail=None if detail == meaning else detail,
         rules=document.get("errors", []),
-        meaning=meaning.replace("`", ""),
+        meaning=for_people(meaning),
+        wait_s=wait_s,
         request_id=document.get("request_id"),
     )
 

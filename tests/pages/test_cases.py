@@ -259,6 +259,7 @@ def test_cases_keep_nobody_out(page: Page, site: Site) -> None:
     expect(page.get_by_text("Is this right?")).to_be_visible()
     audit(page)
     page.get_by_role("button", name="Stop here").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The prediction is")
     audit(page)
 
 

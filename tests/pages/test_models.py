@@ -140,6 +140,7 @@ def test_the_pages_of_a_model_keep_nobody_out(page: Page, site: Site) -> None:
     page.get_by_text("The same as a table").first.click()
     audit(page)
     page.get_by_role("link", name="Delete").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Delete")
     audit(page)
     page.get_by_role("link", name="Keep it").click()
     expect(page).to_have_url(re.compile(site.model_id))

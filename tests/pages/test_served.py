@@ -8,7 +8,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.pages.errors import prefers_pages
+from app.pages.errors import for_people, prefers_pages
+from app.problems import KINDS
 from app.settings import Settings
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -100,6 +101,21 @@ def test_what_is_not_there_is_a_page_for_browsers_alone(
     assert page.status_code == document.status_code == 404
     assert page.headers["x-request-id"] in page.text
     assert document.json()["type"] == "/problems/not-found"
+
+
+def test_no_page_tells_people_what_only_programs_see() -> None:
+    told = {kind: for_people(one.meaning) for kind, one in KINDS.items()}
+
+    assert told["forbidden"] == ""
+    assert told["internal"] == "Nothing was stored."
+    assert told["too-large"] == KINDS["too-large"].meaning
+    assert not [one for one in told.values() if "`" in one or "Retry-After" in one]
+
+
+def test_a_page_says_each_thing_once(client: TestClient) -> None:
+    page = client.get("/ui/nothing", headers=BROWSER).text
+
+    assert page.count(KINDS["not-found"].meaning) == 1
 
 
 def test_what_comes_too_early_for_the_application_is_a_page_too(

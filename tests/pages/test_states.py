@@ -151,6 +151,30 @@ def question(page: Page, site: Site) -> None:
 
 
 @state
+def question_of_a_bundle(page: Page, site: Site) -> None:
+    bundled = hostile_model()
+    for one in bundled["groups"]:
+        one.update(fee_micros=0, price_micros=8_000_000)
+    for one in bundled["features"]:
+        one["cost_micros"] *= one["group"] is None
+    made = site.call("POST", "/models?as_version=true", bundled)
+    bundle = next(one["name"] for one in bundled["features"] if one["group"])
+    session = site._replace(model_id=made["id"]).start(60)
+    page.goto(f"/ui/sessions/{session['id']}?{urlencode({'feature': bundle})}")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
+def model_and_start_without_a_curve(page: Page, site: Site) -> None:
+    bare = hostile_model() | {"curve": None, "card": {}, "cost_unit": ""}
+    made = site.call("POST", "/models?as_version=true", bare)
+    page.goto(f"/ui/models/{made['id']}")
+    audit(page)
+    page.goto(f"/ui/sessions/new?model={made['id']}")
+
+
+@state
 def answer_that_is_missing(page: Page, site: Site) -> None:
     open_case(page, site)
     page.get_by_role("button", name="Answer", exact=True).click()

@@ -61,6 +61,20 @@ def play_wrong_key(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+def play_models(page: Page, site: Site) -> None:
+    del site
+    page.goto("/ui/models")
+
+
+def play_model(page: Page, site: Site) -> None:
+    page.goto(f"/ui/models/{site.model_id}")
+
+
+def play_sessions(page: Page, site: Site) -> None:
+    site.start(client_ref="visit-4714")
+    page.goto("/ui/sessions")
+
+
 def play_start(page: Page, site: Site) -> None:
     page.goto(f"/ui/sessions/new?model={site.model_id}")
 
@@ -101,6 +115,9 @@ SHOTS = (
     Shot("home", play_home),
     Shot("sign-in", play_sign_in),
     Shot("sign-in-wrong", play_wrong_key),
+    Shot("models", play_models),
+    Shot("model", play_model),
+    Shot("sessions", play_sessions),
     Shot("start", play_start),
     Shot("question", play_question),
 )

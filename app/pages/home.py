@@ -9,8 +9,8 @@ from app.charts import NamedCurve, curve_chart, stand_alone
 from app.http.auth import Called, keep, needs
 from app.http.deps import At, Loaded, ReadDb
 from app.pages.frame import render
-from app.records import ModelHead, Page, SessionFilter
-from app.service import models
+from app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredTraining
+from app.service import models, trainings
 from app.service.predictions import lists
 from app.wording import money, percent
 from core.model.model import Model
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/ui", include_in_schema=False)
 # Inches: a chart of few words.
 THUMBNAIL = (3.0, 1.9)
 MOST = 12
-MODELS, SESSIONS = "models:read", "predict:read"
+MODELS, SESSIONS, TRAININGS = "models:read", "predict:read", "train:read"
 # The text of a picture, which has the page's style sheet not.
 INK = "svg { color: #444 } @media (prefers-color-scheme: dark) { svg { color: #ccc } }"
 DRAWN: OrderedDict[str, str] = OrderedDict()
@@ -38,6 +38,10 @@ def home(
         for state in ("open", "waiting"):
             meant = SessionFilter(state, None, None)
             sessions += lists.page(db, MOST, None, at, meant).items
+    under_way: list[StoredTraining] = []
+    if TRAININGS in caller.scopes:
+        latest = trainings.page(db, MOST, None).items
+        under_way = [one for one in latest if one.state not in FINAL_STATES]
     shown = {one.id: models.find(db, loaded, one.id) for one in heads.items}
     return render(
         request,
@@ -46,6 +50,7 @@ def home(
         curves={key: said(one) for key, one in shown.items() if one.curve},
         has_more=heads.next is not None,
         sessions=sessions,
+        trainings=under_way,
         wanting=[one for one in (MODELS, SESSIONS) if one not in caller.scopes],
     )
 

@@ -10,9 +10,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
+from app.cli import demo
 from app.documents.files import read_model
 from app.main import create_app
 from app.pages.home import said
+from app.records import DEFAULT_TENANT
 from app.settings import Settings
 from tests.pages.audit import audit
 from tests.pages.site import Site, heart
@@ -56,6 +58,19 @@ def test_a_card_tells_what_the_model_knows(client: TestClient) -> None:
     assert page.count("<svg") == 7
     assert "always the commonest class" in page
     assert not re.search(r"<[^>]+\s(style|on\w+)=", page)
+
+
+def test_home_shows_what_is_being_trained(
+    client: TestClient, settings: Settings
+) -> None:
+    with demo.connected(settings) as engine:
+        demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
+
+    page = client.get("/ui").text
+
+    assert "The first one is being trained." in page
+    assert page.index("Being trained") < page.index("heart-cleveland")
+    assert page.count(">queued<") == 3
 
 
 def test_a_curve_is_told_to_the_cent() -> None:

@@ -112,11 +112,13 @@ def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
 
 def error_words(ensemble: Ensemble, now: float, then: float) -> str:
     """What the features to be bought are expected to do to the error."""
-    if ensemble.error_costs is not None:
-        told = f"cost of an error from {now:.3g} to {then:.3g}"
-    else:
-        told = f"chance of an error from {percent(now)} to {percent(then)}"
-    return f"What is to be bought is expected to bring the {told}."
+    has_costs = ensemble.error_costs is not None
+    what = "cost" if has_costs else "chance"
+    before, after = (f"{one:.3g}" if has_costs else percent(one) for one in (now, then))
+    told = f"bring the {what} of an error from {before} to {after}"
+    if before == after:
+        told = f"leave the {what} of an error at {after}"
+    return f"What is to be bought is expected to {told}."
 
 
 def price_words(catalogue: Catalogue, question: Question) -> str:

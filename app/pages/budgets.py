@@ -29,7 +29,8 @@ def budget_words(model: Model) -> list[BudgetWords]:
         amount = amount.rstrip("0").rstrip(".") if amount else ""
         error = percent(curve.errors_calibrated[place])
         words = f"{error} error, {count_words(curve, place)} on average"
-        spend = money(curve.mean_spends[place], unit)
+        # A mean: to the cent.
+        spend = money(round(curve.mean_spends[place], -4), unit)
         found.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
     return found
 

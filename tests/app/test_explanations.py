@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from rich.console import Console
 
 from app.terminal.transcript import say_end, say_question, say_standing
-from app.wording import step_words, why
+from app.wording import error_words, step_words, why
 from core.session import machine
 from core.session.steps import AnswerStep, find_prospect
 from tests.panels import make_ladder
@@ -60,6 +60,19 @@ def test_why_of_what_moves_nothing_alone_is_what_is_expected_of_it():
     question = machine.next_question(ensemble, machine.start(ensemble, None))
 
     assert why(ensemble, question).startswith("It is to bring ")
+
+
+@pytest.mark.parametrize(
+    ("then", "words"),
+    [
+        (0.2, "bring the chance of an error from 30 % to 20 %."),
+        (0.299, "leave the chance of an error at 30 %."),
+    ],
+)
+def test_what_is_expected_of_a_purchase_is_told_in_percents(then, words):
+    ensemble = small_ensemble([1])
+
+    assert error_words(ensemble, 0.3, then).endswith(f"is expected to {words}")
 
 
 def lines_of(say, *given):

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from app.cli import demo
 from app.documents.files import read_model
 from app.main import create_app
+from app.pages.budgets import budget_words
 from app.pages.home import said
 from app.records import DEFAULT_TENANT
 from app.settings import Settings
@@ -77,6 +78,8 @@ def test_a_curve_is_told_to_the_cent() -> None:
     model = read_model(heart())
 
     assert re.search(r"to 1\d % for 3\d\d\.\d\d CAD a case$", said(model))
+    for one in budget_words(model):
+        assert re.search(r" \d+\.\d\d CAD spent$", one.words)
 
 
 def test_a_card_has_the_note_of_its_spec(client: TestClient) -> None:

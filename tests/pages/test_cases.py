@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 
 from app.main import create_app
 from app.settings import Settings
-from tests.pages.audit import audit
 from tests.pages.site import Site, heart
 from tests.pages.test_sign_in import make_key, sign_in
 
@@ -245,22 +244,6 @@ def test_a_case_from_start_to_stop(any_page: Page, site: Site) -> None:
     page.get_by_role("link", name="Back to what is asked").click()
     page.get_by_role("button", name="Stop here").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("disease")
-
-
-def test_cases_keep_nobody_out(page: Page, site: Site) -> None:
-    session = site.start(known={"age": 63, "sex": "male"}, client_ref=HOSTILE)
-    here = f"/ui/sessions/{session['id']}"
-    for address in (f"/ui/sessions/new?model={site.model_id}", "/ui/sessions", here):
-        page.goto(address)
-        audit(page)
-    page.goto(f"{here}?feature=chol")
-    page.get_by_label("Serum cholesterol").fill("5000")
-    page.get_by_role("button", name="Answer", exact=True).click()
-    expect(page.get_by_text("Is this right?")).to_be_visible()
-    audit(page)
-    page.get_by_role("button", name="Stop here").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("The prediction is")
-    audit(page)
 
 
 def test_the_words_follow_the_slider(page: Page, site: Site) -> None:

@@ -219,11 +219,14 @@ def correction_and_wrong_budget(page: Page, site: Site) -> None:
 
 
 @state
-def advice_to_stop(page: Page, site: Site) -> None:
+def advice_to_stop_and_the_end(page: Page, site: Site) -> None:
     session = site.start(None, stop={"max_questions": 1})
     answer(site, session)
     page.goto(f"/ui/sessions/{session['id']}")
     expect(page.get_by_role("link", name="Go on all the same")).to_be_visible()
+    audit(page)
+    page.get_by_role("button", name="Stop here").click()
+    expect(page.get_by_text("The session is closed")).to_be_visible()
 
 
 @state

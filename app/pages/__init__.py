@@ -4,12 +4,22 @@ from typing import Any
 
 from fastapi import Depends, FastAPI
 
-from app.pages import about, assets, home, models, results, sessions, sign_in, start
+from app.pages import (
+    about,
+    assets,
+    home,
+    models,
+    plans,
+    results,
+    sessions,
+    sign_in,
+    start,
+)
 from app.pages.callers import SignInError, check_form, enter
 from app.pages.errors import on_sign_in
 
 #: Pages that need someone who has signed in, where keys are asked for.
-ENTERED = (home, models, start, sessions, results)
+ENTERED = (home, models, plans, start, sessions, results)
 #: Pages with forms that anybody may send.
 OPEN = (sign_in,)
 #: What tells nothing of anybody, and takes nothing.

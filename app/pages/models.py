@@ -81,14 +81,14 @@ def export_spec(id: str, db: ReadDb) -> Response:
     return download(f"{head.name}-{head.version}.spec.json", text)
 
 
-def download(named: str, text: str) -> Response:
+def download(named: str, text: str, media_type: str = "application/json") -> Response:
     """Return a file for keeping, under a name that every system takes."""
     plain = PLAIN.sub("-", named)[-100:].lstrip(".-")
     headers = {
         "Content-Disposition": f'attachment; filename="{plain}"',
         "Cache-Control": "no-store",
     }
-    return Response(text, headers=headers, media_type="application/json")
+    return Response(text, headers=headers, media_type=media_type)
 
 
 @router.post("/{id}/champion", dependencies=[needs("models")])

@@ -110,7 +110,12 @@ def play_result(page: Page, site: Site) -> None:
     page.goto(f"/ui/sessions/{session['id']}/result")
 
 
+def play_plan(page: Page, site: Site) -> None:
+    page.goto(f"/ui/models/{site.model_id}/plan?budget=60")
+
+
 SHOTS = (
+    Shot("plan", play_plan),
     Shot("result", play_result),
     Shot("home", play_home),
     Shot("sign-in", play_sign_in),

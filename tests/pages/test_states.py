@@ -105,6 +105,18 @@ def model(page: Page, site: Site) -> None:
 
 
 @state
+def plan(page: Page, site: Site) -> None:
+    page.goto(f"/ui/models/{site.model_id}/plan?budget=&questions=5")
+
+
+@state
+def plan_for_a_wrong_budget(page: Page, site: Site) -> None:
+    query = urlencode({"budget": MARKUP, "questions": NAMES[1]})
+    page.goto(f"/ui/models/{site.model_id}/plan?{query}")
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
 def model_that_is_in_use(page: Page, site: Site) -> None:
     site.start()
     page.goto(f"/ui/models/{site.model_id}/delete")

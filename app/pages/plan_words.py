@@ -1,0 +1,110 @@
+"""A plan in words: what is asked, after which answers, and what is decided."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from app.pages.filters import number
+from app.wording import STOP_WORDS, money, percent, span, value_words
+from core.model.ensemble import Ensemble
+from core.session.flow import FlowAnswers, FlowNode
+from core.table.catalogue import Feature
+
+# Of more categories than these, those that are left are counted.
+MOST_CODES = 4
+# Why nothing more is asked, in as few words as a box has room for.
+ENDS = {
+    "certain": "Nothing left to ask can change it.",
+    "all_known": "All that it reads is known.",
+    "budget_exhausted": "The rest of the budget pays nothing more.",
+    "plan_complete": "Nothing more that helps fits the budget.",
+}
+
+
+class PlanNode(NamedTuple):
+    """A box of the drawing and an entry of the list; both say the same."""
+
+    #: the answers that lead here; "" at the start
+    answers: str
+    head: str
+    lines: tuple[str, ...]
+    is_end: bool
+    goes_on: bool
+    children: tuple["PlanNode", ...] = ()
+
+    def walk(self) -> Iterator["PlanNode"]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def say_plan(
+    ensemble: Ensemble, node: FlowNode, asked: Feature | None = None
+) -> PlanNode:
+    """Return a flow in words; `asked` is what was asked before it."""
+    unit, spent = ensemble.catalogue.cost_unit, node.spent
+    lines = [say_chance(ensemble, node)]
+    feature = None
+    if node.question is None:
+        head = f"Decide: {ensemble.classes[node.forecast.label].display}"
+        lines.append(f"{money(spent, unit)} spent")
+        if node.stop_reason is not None:
+            lines.append(ENDS.get(node.stop_reason, STOP_WORDS[node.stop_reason]))
+    else:
+        feature = ensemble.catalogue.features[node.question.feature_idx]
+        head = f"Ask: {feature.title}"
+        price = money(node.question.price, unit)
+        more = len(node.question.feature_idxs) - 1
+        if more:
+            price += f", with {more} more of {feature.group}"
+        lines.append(f"{price}, {money(spent + node.question.price)} in all")
+    if node.goes_on:
+        lines.append("Goes on, not shown here.")
+    return PlanNode(
+        answers="" if asked is None else say_answers(asked, node.answers),
+        head=head,
+        lines=tuple(lines),
+        is_end=node.question is None,
+        goes_on=node.goes_on,
+        children=tuple(say_plan(ensemble, one, feature) for one in node.children),
+    )
+
+
+def say_chance(ensemble: Ensemble, node: FlowNode) -> str:
+    """Return the label so far, with its chance after the answers that lead here."""
+    label = node.forecast.label
+    low = high = node.forecast.probabilities[label]
+    if node.answers is not None:
+        low, high = node.answers.chances
+    return f"{span(percent(low), percent(high))} {ensemble.classes[label].display}"
+
+
+def say_answers(feature: Feature, answers: FlowAnswers | None) -> str:
+    """Return the answers that lead somewhere, as people say them."""
+    assert answers is not None
+    if is_any(feature, answers):
+        return "any answer, or none" if answers.has_none else "any answer"
+    told = [say_range(feature, *one) for one in answers.ranges]
+    told += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
+    if left := len(answers.codes[MOST_CODES:]):
+        told.append(f"{left} more")
+    if answers.has_none:
+        told.append("no answer")
+    return " or ".join(told)
+
+
+def is_any(feature: Feature, answers: FlowAnswers) -> bool:
+    """Whether all values of a feature lead there."""
+    if feature.type == "number":
+        return answers.ranges == ((-math.inf, math.inf),)
+    n_values = 2 if feature.type == "boolean" else len(feature.categories)
+    return len(answers.codes) == n_values
+
+
+def say_range(feature: Feature, low: float, high: float) -> str:
+    """Return numbers above one end, up to the other, in short."""
+    unit = f" {feature.unit}" if feature.unit else ""
+    ends = [number(float(f"{one:.4g}")) for one in (low, high)]
+    if math.isinf(low):
+        return f"up to {ends[1]}{unit}"
+    return f"above {ends[0]}{'' if math.isinf(high) else f' to {ends[1]}'}{unit}"

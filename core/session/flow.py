@@ -1,0 +1,243 @@
+"""Where the answers of a session lead: its questions as a tree, to some depth."""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.arrays import FloatArray
+from core.model.ensemble import Ensemble
+from core.model.values import list_cuts, middle_values, possible_values
+from core.session import machine
+from core.session.policies import POLICIES
+from core.session.state import Answer, Forecast, Question, State, StopReason
+
+# Values of a number that are tried; between two that part the border is looked for.
+N_TRIED = 17
+# Of a number that no cut parts, so many places are told apart.
+N_PLACES = 129
+# Answers that share these go the same way: what is asked next, why not, the label.
+Key = tuple[int | None, StopReason | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowBounds:
+    """How much of a flow is found."""
+
+    #: questions, one after the other
+    depth: int = 3
+    n_nodes: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FlowAnswers:
+    """Answers to one question that lead the same way."""
+
+    #: of a number: above the first, up to the second; infinite at the ends
+    ranges: tuple[tuple[float, float], ...] = ()
+    #: of a category its codes, of a boolean 0 and 1
+    codes: tuple[int, ...] = ()
+    #: whether no answer leads there too
+    has_none: bool = False
+    #: least and greatest chance of the label after one of these; (low, high)
+    chances: tuple[float, float] = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowNode:
+    """Where a session stands after some answers."""
+
+    #: what leads here from the node before; None at the start
+    answers: FlowAnswers | None
+    #: None where nothing is asked any more
+    question: Question | None
+    stop_reason: StopReason | None
+    #: in micro-units
+    spent: int
+    forecast: Forecast
+    #: empty at an end, and where a question's answers are not followed any more
+    children: tuple["FlowNode", ...] = ()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more is asked than is found here."""
+        return self.question is not None and not self.children
+
+
+def find_flow(
+    ensemble: Ensemble, budget: int | None, bounds: FlowBounds | None = None
+) -> FlowNode:
+    """Return the questions of a session, and what is asked after which answers.
+
+    Answers lead the same way where the next question, or the reason for none, and the
+    label are the same. What comes after several such answers is found for one of them:
+    that with the middle chance. Of a bundle the first feature's answers are told
+    apart; the others are middle ones. Nodes are found level by level, until there are
+    so many that the next question's answers might be too many.
+
+    Parameters
+    ----------
+    budget : int or None
+        In micro-units; None: unlimited. Policy, seed and stop rule are those that
+        `machine.start` has by itself.
+    """
+    bounds = bounds or FlowBounds()
+    finder = Finder(ensemble)
+    root = Draft(machine.start(ensemble, budget), None)
+    waiting, n_nodes = deque([(root, 0)]), 1
+    while waiting:
+        draft, depth = waiting.popleft()
+        question = find_question(ensemble, draft.state)
+        if question is None or depth >= bounds.depth or n_nodes >= bounds.n_nodes:
+            continue
+        draft.children = finder.follow(draft.state, question)
+        n_nodes += len(draft.children)
+        waiting += [(child, depth + 1) for child in draft.children]
+    return freeze(ensemble, root)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A node whose children are still looked for."""
+
+    state: State
+    answers: FlowAnswers | None
+    children: list["Draft"] = field(default_factory=list)
+
+
+def freeze(ensemble: Ensemble, draft: Draft) -> FlowNode:
+    """Return a draft and all below it as nodes."""
+    state = draft.state
+    return FlowNode(
+        answers=draft.answers,
+        question=find_question(ensemble, state),
+        stop_reason=state.stop_reason,
+        spent=state.spent,
+        forecast=machine.forecast(ensemble, state),
+        children=tuple(freeze(ensemble, child) for child in draft.children),
+    )
+
+
+def find_question(ensemble: Ensemble, state: State) -> Question | None:
+    """Return what is asked next; None where the session advises to stop."""
+    if state.stop_reason is not None:
+        return None
+    return machine.next_question(ensemble, state)
+
+
+class Finder:
+    """Plays answers to the questions of one ensemble."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self.ensemble = ensemble
+        self.middles = middle_values(ensemble)
+        self.cuts = [np.unique(its) for its in list_cuts(ensemble)]
+
+    def play(self, state: State, question: Question, value: float) -> State:
+        """Return the state after an answer, NaN for none; it is charged only if one."""
+        idx = question.feature_idx
+        if math.isnan(value):
+            answers = [Answer(idx, "unavailable")]
+        else:
+            answers = [Answer(idx, "value", value)] + [
+                Answer(other, "value", self.middles[other])
+                for other in question.feature_idxs
+                if other != idx
+            ]
+        return machine.observe(self.ensemble, state, answers)
+
+    def key_of(self, state: State) -> Key:
+        """Return what answers share that go the same way."""
+        asked = state.next_feature_idx if state.stop_reason is None else None
+        label = machine.forecast(self.ensemble, state).label
+        return asked, state.stop_reason, label
+
+    def follow(self, state: State, question: Question) -> list[Draft]:
+        """Return where the answers to a question lead, those without a value last."""
+        feature = self.ensemble.catalogue.features[question.feature_idx]
+        found: dict[Key, list[tuple[State, float]]] = {}
+        for value in self.tries(state, question).tolist():
+            after = self.play(state, question, value)
+            found.setdefault(self.key_of(after), []).append((after, value))
+        ranges: dict[Key, list[tuple[float, float]]] = {}
+        if feature.type == "number":
+            ranges = self.part(state, question, found)
+        drafts = []
+        for key, its in found.items():
+            values = [value for _, value in its if not math.isnan(value)]
+            chances = [self.chance_of(after, key[2]) for after, _ in its]
+            drafts.append(
+                Draft(
+                    self.middle_of(its, chances),
+                    FlowAnswers(
+                        ranges=tuple(ranges.get(key, ())),
+                        codes=() if ranges else tuple(int(one) for one in values),
+                        has_none=len(values) < len(its),
+                        chances=(min(chances), max(chances)),
+                    ),
+                )
+            )
+        return drafts
+
+    def chance_of(self, state: State, label: int) -> float:
+        """Return the chance of a class where a session stands."""
+        return machine.forecast(self.ensemble, state).probabilities[label]
+
+    def middle_of(
+        self, found: list[tuple[State, float]], chances: list[float]
+    ) -> State:
+        """Return the state of the middle chance, of a value where there is one."""
+        told = [place for place, (_, value) in enumerate(found) if value == value]
+        order = sorted(told or range(len(found)), key=lambda place: chances[place])
+        return found[order[(len(order) - 1) // 2]][0]
+
+    def places(self, state: State, question: Question) -> tuple[FloatArray, FloatArray]:
+        """Return values of a question that may be told apart, and what parts them."""
+        idx, has_votes = question.feature_idx, POLICIES[state.policy].has_votes
+        values = possible_values(self.ensemble, idx, has_votes=has_votes)
+        if has_votes and self.cuts[idx].size == values.size - 1:
+            return values, self.cuts[idx]
+        if self.ensemble.catalogue.features[idx].type == "number" and values.size > 1:
+            values = np.linspace(values[0], values[-1], N_PLACES)
+        return values, (values[1:] + values[:-1]) / 2
+
+    def tries(self, state: State, question: Question) -> FloatArray:
+        """Return the answers that are tried, no answer last."""
+        values, _ = self.places(state, question)
+        is_number = (
+            self.ensemble.catalogue.features[question.feature_idx].type == "number"
+        )
+        if is_number and values.size > N_TRIED:
+            values = values[
+                np.linspace(0, values.size - 1, N_TRIED).round().astype(int)
+            ]
+        return np.append(values, np.nan)
+
+    def part(
+        self,
+        state: State,
+        question: Question,
+        found: dict[Key, list[tuple[State, float]]],
+    ) -> dict[Key, list[tuple[float, float]]]:
+        """Return the ranges of a number by where they lead, borders looked for."""
+        values, borders = self.places(state, question)
+        keys = {value: key for key, its in found.items() for _, value in its}
+        tried = sorted(value for value in keys if not math.isnan(value))
+        ranges: dict[Key, list[tuple[float, float]]] = {}
+        start = -math.inf
+        for value, following in zip(tried, [*tried[1:], math.inf], strict=True):
+            key = keys[value]
+            if math.isinf(following):
+                ranges.setdefault(key, []).append((start, math.inf))
+            elif keys[following] != key:
+                low, high = np.searchsorted(values, (value, following)).tolist()
+                while high - low > 1:
+                    middle = (low + high) // 2
+                    after = self.play(state, question, float(values[middle]))
+                    is_same = self.key_of(after) == key
+                    low, high = (middle, high) if is_same else (low, middle)
+                end = float(borders[low])
+                ranges.setdefault(key, []).append((start, end))
+                start = end
+        return ranges

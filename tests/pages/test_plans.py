@@ -1,0 +1,146 @@
+"""The plan for a budget: as a drawing, as a list, as a file."""
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page
+
+from app.main import create_app
+from app.pages.flow_chart import GAP_Y, WIDTH, draw, lay_out, wrap
+from app.pages.plan_words import PlanNode
+from app.settings import Settings
+from tests.pages.hostile import NAMES
+from tests.pages.site import Site
+from tests.pages.test_models import BROWSER, bring
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    return create_app(settings, is_local=True)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
+        made.headers["Accept"] = BROWSER["Accept"]
+        yield made
+
+
+def any_node(rng: random.Random, depth: int) -> PlanNode:
+    """Return a tree of any shape, whose words are any length."""
+    n_children = rng.randint(0, 4) if depth else 0
+    children = tuple(any_node(rng, depth - 1) for _ in range(n_children))
+    words = [*NAMES, "x", "", "a few words that are some more"]
+    lines = tuple(rng.choice(words) for _ in range(rng.randint(0, 4)))
+    ends = not children, rng.random() < 0.5
+    return PlanNode(rng.choice(words), rng.choice(words), lines, *ends, children)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boxes_lie_apart_and_right_of_their_parents(seed: int) -> None:
+    root = any_node(random.Random(seed), 3)
+    layout = lay_out(root)
+
+    assert len(layout.boxes) == sum(1 for _ in root.walk())
+    columns: dict[float, list[tuple[float, float]]] = {}
+    for box in layout.boxes:
+        columns.setdefault(box.x, []).append((box.y, box.y + box.height))
+        assert box.y >= 0
+        assert box.y + box.height <= layout.height
+        assert box.x + WIDTH <= layout.width
+        if box.parent is not None:
+            assert box.x > layout.boxes[box.parent].x + WIDTH
+    for spans in columns.values():
+        for (_, end), (start, _) in pairwise(sorted(spans)):
+            assert start - end >= GAP_Y - 1e-6
+
+
+@pytest.mark.parametrize("words", NAMES)
+def test_words_are_cut_to_a_few_lines(words: str) -> None:
+    assert 1 <= len(wrap(words)) <= 3
+    assert (
+        words == "x" * 200 or " ".join(wrap(words[:20])).split() == words[:20].split()
+    )
+
+
+def test_all_text_stands_within_its_box(page: Page, site: Site) -> None:
+    texts = tuple(NAMES)
+    nodes = [PlanNode(one, one, texts[:2], is_end=True, goes_on=False) for one in texts]
+    root = PlanNode("", "W" * 80, ("m" * 90,), False, False, tuple(nodes))
+    page.goto(f"{site.url}/ui")
+    page.evaluate("text => document.body.innerHTML = text", draw(lay_out(root), "x"))
+
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("svg g")].flatMap((group) => {
+            const box = group.querySelector("rect").getBBox();
+            return [...group.querySelectorAll("text")].filter((one) => {
+                const its = one.getBBox();
+                return its.x < box.x || its.x + its.width > box.x + box.width
+                    || its.y < box.y || its.y + its.height > box.y + box.height;
+            }).map((one) => one.textContent);
+        })"""
+    )
+
+    assert outside == []
+
+
+def test_plan_is_told_as_a_drawing_and_as_a_list(client: TestClient) -> None:
+    model = bring(client)
+
+    page = client.get(f"/ui/models/{model}/plan?budget=60&questions=2").text
+
+    for words in (
+        "Ask: Type of chest pain",
+        "asymptomatic",
+        "Goes on, not shown here.",
+    ):
+        assert page.count(words) >= 2, words
+    assert 'Budget: <bdi class="name">60.00 CAD' in page
+    assert 'class="flow"' in page
+    assert " style=" not in page
+
+
+def test_plan_needs_no_budget(client: TestClient) -> None:
+    model = bring(client)
+
+    assert "without a limit" in client.get(f"/ui/models/{model}/plan?budget=").text
+    assert client.get(f"/ui/models/{model}/plan").status_code == 200
+    bare = bring(client, curve=None)
+    assert "without a limit" in client.get(f"/ui/models/{bare}/plan").text
+
+
+def test_nothing_is_asked_for_nothing(client: TestClient) -> None:
+    page = client.get(f"/ui/models/{bring(client)}/plan?budget=0").text
+
+    assert "It pays for nothing." in page
+    assert "Decide: no disease" in page
+
+
+@pytest.mark.parametrize("budget", ["x", "-1", "1e99", "0.00000001", "NaN", "<b>"])
+def test_odd_budget_is_refused_at_its_field(client: TestClient, budget: str) -> None:
+    model = bring(client)
+    query = {"budget": budget, "questions": "9"}
+
+    got = client.get(f"/ui/models/{model}/plan", params=query)
+
+    assert got.status_code == 422
+    assert 'id="f-budget-error"' in got.text
+    assert "must be one of 1 to 5" in got.text
+    assert "<b>" not in got.text
+    assert client.get(f"/ui/models/{model}/plan.svg", params=query).status_code == 422
+
+
+def test_plan_is_kept_as_a_picture(client: TestClient) -> None:
+    model = bring(client, name="<i>&")
+
+    got = client.get(f"/ui/models/{model}/plan.svg?budget=60")
+
+    assert got.headers["content-type"] == "image/svg+xml"
+    assert got.headers["content-disposition"].endswith('filename="i--1.plan.svg"')
+    assert ElementTree.fromstring(got.text).tag.endswith("}svg")
+    assert "prefers-color-scheme: dark" in got.text

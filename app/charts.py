@@ -255,7 +255,10 @@ def draw_chart(
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with DRAWING, mpl.rc_context(STYLES), warnings.catch_warnings():
+    with DRAWING, mpl.rc_context(), warnings.catch_warnings():
+        # Whatever a matplotlibrc, or another module of this process, would have.
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLES)
         # The text stands in the file, and is written in the fonts of whoever looks.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=size, layout="constrained")

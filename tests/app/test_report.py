@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from app.charts import NamedCurve
 from app.documents.files import model_text
 from app.terminal.report import report_page
@@ -145,6 +147,19 @@ def test_page_needs_nothing_else_and_fits_dark_rooms_and_phones() -> None:
     # Nothing is drawn in a colour that does not change with the page's.
     drawn = "".join(re.findall(r"<svg.*?</svg>", page, re.S))
     assert re.findall(r"#[0-9a-f]{6}\b(?=[;\"])", drawn) == []
+
+
+def test_charts_are_the_same_whatever_matplotlib_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import matplotlib as mpl
+
+    model = Model("m", short(), "disease", curve=WHOLE)
+    page = report_page(model)
+    monkeypatch.setitem(mpl.rcParams, "axes.grid", True)
+    monkeypatch.setitem(mpl.rcParams, "lines.linewidth", 9.0)
+
+    assert report_page(model) == page
 
 
 def test_page_tells_what_each_answer_does() -> None:

@@ -26,6 +26,14 @@ def number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,g}"
 
 
+def size(n_bytes: int) -> str:
+    """A file's size in thousands of bytes, or millions, as file managers show it."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:,.3g} {name}"
+    return f"{n_bytes} bytes"
+
+
 def moment(at: datetime) -> "Markup":
     """A time in words, in UTC, and for machines."""
     from markupsafe import Markup
@@ -72,6 +80,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "money": money,
     "percent": wording.percent,
     "number": number,
+    "size": size,
     "moment": moment,
     "day": day,
     "name": name,

@@ -31,6 +31,7 @@ NAVIGATION = (
     ("Home", "/ui"),
     ("Models", "/ui/models"),
     ("Sessions", "/ui/sessions"),
+    ("Data", "/ui/datasets"),
     ("Train", "/ui/train"),
     ("Ledger", "/ui/ledger"),
 )

@@ -23,6 +23,15 @@ class Site(NamedTuple):
         response.raise_for_status()
         return response.json() if response.content else None
 
+    def upload(self, name: str, table: str) -> dict[str, Any]:
+        """Upload a table and return it."""
+        files = {"dataset": (name, table)}
+        url = f"{self.url}/datasets"
+        response = httpx.post(url, files=files, trust_env=False, timeout=60)
+        response.raise_for_status()
+        made: dict[str, Any] = response.json()
+        return made
+
     def start(self, budget: float | None = 60.0, **more: Any) -> dict[str, Any]:
         """Start a session and return it."""
         body = {"model": self.model_id, "budget": budget, **more}

@@ -261,6 +261,18 @@ def erased_case(page: Page, site: Site) -> None:
     page.goto(f"/ui/sessions/{session['id']}/result")
 
 
+@state
+def datasets(page: Page, site: Site) -> None:
+    made = site.upload(NAMES[5], f'"{MARKUP.replace(chr(34), "")}",b\n1,2\n')
+    page.goto("/ui/datasets")
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_role("alert")).to_contain_text("must be chosen")
+    audit(page)
+    page.goto(f"/ui/datasets/{made['id']}/delete")
+    audit(page)
+    page.goto(f"/ui/datasets/{made['id']}")
+
+
 @pytest.mark.parametrize("play", STATES, ids=[one.__name__ for one in STATES])
 def test_a_page_keeps_nobody_out_whatever_names_are(
     odd_page: Page, odd_site: Site, play: Play

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -70,9 +71,9 @@ class Visitor:
             assert "<script>alert" not in got.text, (method, path)
         return got.status_code, got.text
 
-    def call(self, path: str, body: object) -> str:
+    def call(self, path: str, body: object = None, **more: Any) -> str:
         head = {"Authorization": f"Bearer {self.bearer}"}
-        made = self.client.post(path, headers=head, json=body)
+        made = self.client.post(path, headers=head, json=body, **more)
         assert made.status_code < 300, made.text
         return str(made.json()["id"])
 
@@ -97,10 +98,16 @@ def ours(client: TestClient) -> Visitor:
 
 @pytest.fixture
 def things(ours: Visitor) -> dict[str, str]:
-    """A model and a session with hostile names; their ids by the path's noun."""
+    """What there is, with hostile names; their ids by the path's noun."""
     model = ours.call("/models", heart() | {"name": HOSTILE})
     body = {"model": model, "budget": 60, "client_ref": HOSTILE}
-    return {"models": model, "sessions": ours.call("/predict", body)}
+    # Of a path the last part is the name.
+    table = {"dataset": (HOSTILE.replace("/", ""), b"a,b\n1,2\n")}
+    return {
+        "models": model,
+        "sessions": ours.call("/predict", body),
+        "datasets": ours.call("/datasets", files=table),
+    }
 
 
 def address(path: str, things: dict[str, str]) -> str:

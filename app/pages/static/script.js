@@ -50,3 +50,43 @@ for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;
   button.addEventListener("click", () => print());
 }
+
+// A table may be dropped, and its way is shown.
+const watchUpload = (going) => {
+  const form = going.closest("form"), drop = form.querySelector(".drop"), input = form.querySelector("[type=file]");
+  const tooLarge = form.querySelector("[data-too-large]");
+  const button = form.querySelector("button"), told = going.querySelector("[role=status]");
+  for (const kind of ["dragover", "dragleave", "drop"])
+    drop.addEventListener(kind, (event) => {
+      event.preventDefault();
+      drop.classList.toggle("over", kind === "dragover");
+      if (kind === "drop" && event.dataTransfer.files.length) input.files = event.dataTransfer.files;
+    });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (button.disabled) return;
+    tooLarge.hidden = (input.files[0]?.size ?? 0) <= Number(input.dataset.most);
+    if (!tooLarge.hidden) return;
+    const sent = new XMLHttpRequest(), bar = going.querySelector("progress");
+    const end = () => { button.disabled = false; bar.hidden = true; };
+    sent.upload.addEventListener("progress", (at) => (bar.value = at.loaded / at.total));
+    sent.upload.addEventListener("load", () => (told.textContent = told.dataset.read));
+    sent.addEventListener("error", () => { end(); told.textContent = told.dataset.broken; });
+    sent.addEventListener("load", () => {
+      end();
+      if (sent.responseURL !== form.action) return location.assign(sent.responseURL);
+      const page = new DOMParser().parseFromString(sent.responseText, "text/html");
+      document.title = page.title;
+      document.querySelector("main").replaceWith(page.querySelector("main"));
+      document.querySelectorAll("[data-going]").forEach(watchUpload);
+      document.querySelector("[data-focus]")?.focus();
+    });
+    button.disabled = true;
+    going.hidden = bar.hidden = false;
+    told.textContent = told.dataset.words;
+    sent.open("POST", form.action);
+    sent.setRequestHeader("Accept", "text/html");
+    sent.send(new FormData(form));
+  });
+};
+document.querySelectorAll("[data-going]").forEach(watchUpload);

@@ -1,0 +1,160 @@
+"""Tables: the list with the upload, each one's facts, deletion."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+
+from app.errors import ConflictError, LimitError
+from app.http.auth import Called, needs
+from app.http.deps import After, Changes, Now, ReadDb, Reader, Uploads, reading
+from app.http.turns import in_turn
+from app.pages.callers import Typed
+from app.pages.frame import render, see_other
+from app.records import Caller, StoredDataset
+from app.service import datasets
+from core.errors import Refusal, RefusedError
+
+router = APIRouter(prefix="/ui/datasets", include_in_schema=False)
+MOST = 50
+# Of what is wrong with a table; the rest comes when that is mended.
+MOST_RULES = 5
+FIELD = "dataset"
+WRITE, TRAIN = "datasets:write", "train:write"
+TOLD = {
+    "stored": "The table is stored.",
+    "deleted": "The table is deleted. Models that were trained on it stay.",
+}
+Done = Annotated[str | None, Query()]
+
+
+@router.get("", dependencies=[needs("datasets")])
+def page(
+    request: Request,
+    db: ReadDb,
+    caller: Called,
+    after: After = None,
+    done: Done = None,
+) -> HTMLResponse:
+    return show_page(request, db, caller, after, told=TOLD.get(done or ""))
+
+
+def show_page(
+    request: Request,
+    db: Any,
+    caller: Caller,
+    after: str | None = None,
+    status: int = 200,
+    **more: Any,
+) -> HTMLResponse:
+    found = datasets.page(db, MOST, after)
+    known: dict[str, Any] = {
+        "found": found,
+        "may_write": WRITE in caller.scopes,
+        "most_bytes": request.app.state.settings.max_upload_bytes,
+        "told": None,
+    }
+    return render(request, "datasets.html", status, **{**known, **more})
+
+
+@router.post("", dependencies=[needs("datasets")])
+async def upload(
+    request: Request,
+    form: Typed,
+    reader: Reader,
+    blobs: Uploads,
+    changes: Changes,
+    now: Now,
+) -> Response:
+    """Store a table; what is wrong with it is said at the field."""
+    try:
+        part = file_of(form)
+        act = partial(datasets.read, reader, part.filename, part.file)
+        table = await in_turn(request, act)
+        return await changes(
+            lambda db: datasets.store(db, blobs, table, now),
+            lambda made: see_other(f"/ui/datasets/{made.id}?done=stored"),
+        )
+    except RefusedError as error:
+        said, status = words_of(error.refusals), 422
+    except LimitError as error:
+        said, status = str(error), 409
+    return await run_in_threadpool(refuse, request, changes.caller, said, status)
+
+
+def file_of(form: FormData) -> UploadFile:
+    part = form.get(FIELD)
+    if isinstance(part, UploadFile) and part.filename:
+        return part
+    raise RefusedError([Refusal("table", "must be chosen, or dropped here")])
+
+
+def words_of(refusals: Sequence[Refusal]) -> str:
+    """Return what is wrong with a table, as sentences."""
+    told = [sentence_of(one) for one in refusals[:MOST_RULES]]
+    n_more = len(refusals) - len(told)
+    told += [f"And {n_more} more."] if n_more > 0 else []
+    return " ".join(told)
+
+
+def sentence_of(refusal: Refusal) -> str:
+    start = f"{refusal.field}: "
+    if refusal.field == "table":
+        start = "The table " if refusal.told.startswith("must ") else ""
+    text = f"{start}{refusal.told}."
+    return text[0].upper() + text[1:]
+
+
+def refuse(request: Request, caller: Caller, said: str, status: int) -> HTMLResponse:
+    with reading(request.app.state.engine, caller.tenant_id) as db:
+        return show_page(request, db, caller, status=status, errors={FIELD: said})
+
+
+@router.get("/{id}", dependencies=[needs("datasets")])
+def show(
+    request: Request, id: str, db: ReadDb, caller: Called, done: Done = None
+) -> HTMLResponse:
+    return render(
+        request,
+        "dataset.html",
+        dataset=datasets.get(db, id),
+        may_write=WRITE in caller.scopes,
+        may_train=TRAIN in caller.scopes,
+        told=TOLD.get(done or ""),
+    )
+
+
+@router.get("/{id}/delete", dependencies=[needs("datasets")])
+def ask_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
+    return show_deletion(request, id, db)
+
+
+def show_deletion(
+    request: Request, id: str, db: Any, why_not: str | None = None
+) -> HTMLResponse:
+    dataset = datasets.get(db, id)
+    status = 200 if why_not is None else 409
+    return render(
+        request, "dataset_delete.html", status, dataset=dataset, why_not=why_not
+    )
+
+
+@router.post("/{id}/delete", dependencies=[needs("datasets")])
+async def delete(
+    request: Request, id: str, db: ReadDb, changes: Changes, blobs: Uploads
+) -> Response:
+    def tell(deleted: StoredDataset) -> Response:
+        answer = see_other("/ui/datasets?done=deleted")
+        # After the response, and so after the commit.
+        answer.background = BackgroundTask(blobs.remove, deleted.blob)
+        return answer
+
+    try:
+        return await changes(lambda its: datasets.delete(its, id), tell)
+    except ConflictError as error:
+        return await run_in_threadpool(show_deletion, request, id, db, str(error))

@@ -1,0 +1,162 @@
+"""Pages of datasets: the upload and what it refuses, the list, deletion."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page, expect
+
+from app.errors import BlobGoneError
+from app.main import create_app
+from app.service import datasets
+from app.settings import Settings
+from core.errors import Refusal, RefusedError
+from tests.pages.test_parts import HOSTILE
+
+# The first table that a server reads waits for its child processes to be loaded.
+READ_MS = 60_000
+TABLE = b"age,chol,disease\n63,233,1\n41,204,0\n"
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    app = create_app(settings, is_local=True)
+    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
+        made.headers["Accept"] = "text/html"
+        yield made
+
+
+def token(client: TestClient) -> dict[str, str]:
+    page = client.get("/ui/datasets").text
+    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
+    assert found
+    return {"form_token": found[1]}
+
+
+def upload(client: TestClient, content: bytes, name: str = "heart.csv") -> Any:
+    files = {"dataset": (name, content)}
+    return client.post("/ui/datasets", data=token(client), files=files)
+
+
+def test_a_table_is_uploaded_shown_and_deleted(client: TestClient) -> None:
+    made = upload(client, TABLE)
+    page = made.headers["location"].partition("?")[0]
+    shown = client.get(made.headers["location"]).text
+    listed = client.get("/ui/datasets").text
+    blobs = client.app.state.blobs
+    dataset_id = page.rpartition("/")[2]
+    blobs.open(dataset_id).close()
+    deleted = client.post(f"{page}/delete", data=token(client))
+
+    assert made.status_code == 303
+    for words in (
+        "heart.csv",
+        "2 rows, 3 columns",
+        f"{len(TABLE)} bytes",
+        ">chol<",
+        "is stored",
+    ):
+        assert words in shown
+    assert page in listed
+    assert "heart.csv" in listed
+    assert deleted.headers["location"] == "/ui/datasets?done=deleted"
+    assert "is deleted" in client.get(deleted.headers["location"]).text
+    assert client.get(page).status_code == 404
+    with pytest.raises(BlobGoneError):
+        blobs.open(dataset_id)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a,b\n1,2\n3\n", "Row 2: must have 2 cells. Every row must have as many"),
+        (b"a,a\n1,2\n", "must be unique"),
+        (b"a,b\n", "The table must have at least one row."),
+        (b"", "The table must be CSV in UTF-8"),
+        (b"%PDF-1.4\n...", "is a PDF: save it as CSV"),
+    ],
+)
+def test_what_is_no_table_is_refused_at_the_field(
+    client: TestClient, content: bytes, said: str
+) -> None:
+    refused = upload(client, content)
+
+    assert refused.status_code == 422
+    assert f"{said}" in refused.text
+    assert 'aria-describedby="f-dataset-hint f-dataset-error"' in refused.text
+    assert "There is no table yet." in refused.text
+
+
+def test_an_upload_without_a_file_is_refused_at_the_field(client: TestClient) -> None:
+    without = client.post("/ui/datasets", data=token(client))
+    unchosen = upload(client, b"", name="")
+
+    for refused in (without, unchosen):
+        assert refused.status_code == 422
+        assert "The table must be chosen" in refused.text
+
+
+def test_of_many_rules_some_are_said(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any) -> Any:
+        rules = [Refusal(f"column {HOSTILE[0]}", "is odd") for _ in range(7)]
+        raise RefusedError(rules)
+
+    monkeypatch.setattr(datasets, "read", read)
+    refused = upload(client, TABLE)
+
+    assert refused.text.count("is odd") == 2 * 5
+    assert "And 2 more." in refused.text
+    assert "<script>alert" not in refused.text
+
+
+def test_a_table_in_use_is_kept(client: TestClient) -> None:
+    rows = b"".join(b"%d,%d\n" % (one, one % 2) for one in range(40))
+    made = upload(client, b"a,label\n" + rows)
+    page = made.headers["location"].partition("?")[0]
+    order = {"dataset_id": page.rpartition("/")[2], "target": "label", "name": "n"}
+    made = client.post("/train", json=order)
+    refused = client.post(f"{page}/delete", data=token(client))
+
+    assert made.status_code == 202, made.text
+    assert refused.status_code == 409
+    assert "It is not deleted. A training that is queued or running" in refused.text
+
+
+def test_a_table_of_a_person(any_page: Page, tmp_path: Path) -> None:
+    bad, good = tmp_path / "bad.csv", tmp_path / f"{HOSTILE[2][:200]}.csv"
+    bad.write_bytes(b"a,b\n1,2\n3\n")
+    good.write_bytes(TABLE)
+    any_page.set_default_timeout(READ_MS)
+    any_page.goto("/ui")
+    any_page.get_by_role("link", name="Data").click()
+
+    any_page.get_by_label("Table", exact=True).set_input_files(bad)
+    any_page.get_by_role("button", name="Upload").click()
+    refused = expect(any_page.get_by_role("alert"))
+    refused.to_contain_text("must have 2 cells", timeout=READ_MS)
+    any_page.get_by_label("Table", exact=True).set_input_files(good)
+    any_page.get_by_role("button", name="Upload").click()
+    stored = expect(any_page.get_by_role("status"))
+    stored.to_have_text("The table is stored.", timeout=READ_MS)
+    any_page.get_by_role("link", name="Data").first.click()
+    any_page.get_by_role("link", name="xxx").first.click()
+    any_page.get_by_role("link", name="Delete it").click()
+    any_page.get_by_role("button", name="Delete it").click()
+    expect(any_page.get_by_role("status")).to_contain_text("is deleted")
+
+
+def test_a_file_that_is_too_large_is_not_sent(page: Page, tmp_path: Path) -> None:
+    large = tmp_path / "large.csv"
+    large.write_bytes(TABLE)
+    page.goto("/ui/datasets")
+    page.get_by_label("Table", exact=True).set_input_files(large)
+    page.evaluate("document.querySelector('[data-most]').dataset.most = '9'")
+    page.get_by_role("button", name="Upload").click()
+
+    expect(page.get_by_text("It has more than the")).to_be_visible()
+    expect(page.get_by_role("button", name="Upload")).to_be_enabled()

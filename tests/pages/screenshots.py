@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -36,6 +37,8 @@ IMAGES = Path(__file__).parents[2] / "docs" / "img"
 SCREENS = {"": (1280, 800), "-phone": (375, 760)}
 
 COLOURS = 128
+# What callers know their cases by.
+VISITS = (f"visit-{number}" for number in count(4711))
 
 
 class Shot(NamedTuple):
@@ -46,7 +49,7 @@ class Shot(NamedTuple):
 
 
 def play_home(page: Page, site: Site) -> None:
-    site.start(client_ref="visit-4711")
+    site.start(client_ref=next(VISITS))
     page.goto("/ui")
 
 
@@ -71,7 +74,7 @@ def play_model(page: Page, site: Site) -> None:
 
 
 def play_sessions(page: Page, site: Site) -> None:
-    site.start(client_ref="visit-4714")
+    site.start(client_ref=next(VISITS))
     page.goto("/ui/sessions")
 
 
@@ -81,7 +84,7 @@ def play_start(page: Page, site: Site) -> None:
 
 def play_question(page: Page, site: Site) -> None:
     known = {"age": 63, "sex": "male"}
-    session = site.start(150, known=known, client_ref="visit-4712")
+    session = site.start(150, known=known, client_ref=next(VISITS))
     given = [
         {"feature": "cp", "outcome": "value", "value": "asymptomatic"},
         {"feature": "chol", "outcome": "ordered"},
@@ -93,7 +96,7 @@ def play_question(page: Page, site: Site) -> None:
 
 
 def play_result(page: Page, site: Site) -> None:
-    session = site.start(120, client_ref="visit-4713", stop={"certain": False})
+    session = site.start(120, client_ref=next(VISITS), stop={"certain": False})
     for _ in range(6):
         asked = session["question"]
         if asked is None:

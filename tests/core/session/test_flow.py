@@ -10,7 +10,7 @@ import pytest
 
 from core.model.hypotheses import Stump
 from core.session import machine
-from core.session.flow import FlowBounds, FlowAnswers, FlowNode, find_flow
+from core.session.flow import FlowAnswers, FlowBounds, FlowNode, find_flow
 from core.session.state import Answer
 from tests.app.clinic import clinic
 from tests.panels import make_ladder

@@ -14,9 +14,10 @@ from app.batch.measuring import Conditions, play_conditions
 from app.charts import NamedCurve, curve_chart, stand_alone
 from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelled
 from app.cli.options import Seed, output
+from app.comparison_words import Compared, find_clashes
 from app.documents import files
 from app.documents.bodies import models as bodies
-from app.terminal.compared import Compared, compared_page, compared_table
+from app.terminal.compared import compared_page, compared_table
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
 from core.session.curves import draw_curve, find_differences
@@ -73,22 +74,11 @@ def name_models(paths: list[Path]) -> list[Model]:
         rule = f"must be two or more, each a file that ends in {MODEL_ENDING}"
         raise RefusedError([Refusal("models", rule, str(len(paths)))])
     models = [files.load_model(path) for path in paths]
-    first, refusals = models[0], []
-    for path, model in zip(paths, models, strict=True):
-        ours, its = first.ensemble, model.ensemble
-        pairs = {
-            "target": (first.target, model.target),
-            "classes": tuple(
-                sorted(one.label for one in ensemble.classes)
-                for ensemble in (ours, its)
-            ),
-            "cost_unit": (ours.catalogue.cost_unit, its.catalogue.cost_unit),
-        }
-        refusals += [
-            Refusal(f"{path}: {name}", f"must be as in {paths[0]}", repr(found))
-            for name, (expected, found) in pairs.items()
-            if found != expected
-        ]
+    refusals = [
+        Refusal(f"{path}: {one.name}", f"must be as in {paths[0]}", repr(one.other))
+        for path, model in zip(paths, models, strict=True)
+        for one in find_clashes(models[0], model)
+    ]
     if refusals:
         raise RefusedError(refusals)
     if len({model.name for model in models}) == len(models):

@@ -12,8 +12,8 @@ class Clash(NamedTuple):
     """What two models must share to be compared, and what each has."""
 
     name: str
-    #: as people call it
-    words: str
+    #: the rule that is broken, in words
+    rule: str
     first: object
     other: object
 
@@ -24,9 +24,14 @@ def find_clashes(first: Model, other: Model) -> Iterator[Clash]:
     labels = [tuple(sorted(one.label for one in it.classes)) for it in (ours, its)]
     units = ours.catalogue.cost_unit, its.catalogue.cost_unit
     for clash in (
-        Clash("target", "what they predict", first.target, other.target),
-        Clash("classes", "their classes", *labels),
-        Clash("cost_unit", "the unit of their prices", *units),
+        Clash(
+            "target",
+            "must predict the same column as the first",
+            first.target,
+            other.target,
+        ),
+        Clash("classes", "must have the same classes as the first", *labels),
+        Clash("cost_unit", "must have prices in the same unit as the first", *units),
     ):
         if clash.first != clash.other:
             yield clash

@@ -7,6 +7,7 @@ from fastapi import Depends, FastAPI
 from app.pages import (
     about,
     assets,
+    comparing,
     datasets,
     home,
     models,
@@ -20,7 +21,7 @@ from app.pages.callers import SignInError, check_form, enter
 from app.pages.errors import on_sign_in
 
 #: Pages that need someone who has signed in, where keys are asked for.
-ENTERED = (home, models, plans, start, sessions, results, datasets)
+ENTERED = (home, comparing, models, plans, start, sessions, results, datasets)
 #: Pages with forms that anybody may send.
 OPEN = (sign_in,)
 #: What tells nothing of anybody, and takes nothing.

@@ -4,6 +4,8 @@
 writes a page adds its states to SHOTS.
 """
 
+import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +34,7 @@ from tests.pages.conftest import launch
 from tests.pages.site import Site, fill
 from tests.small import pull
 
+DEMO = Path(__file__).parents[2] / "app" / "demo"
 IMAGES = Path(__file__).parents[2] / "docs" / "img"
 # Width and height of the screen; a picture is as high as its page.
 SCREENS = {"": (1280, 800), "-phone": (375, 760)}
@@ -117,7 +120,20 @@ def play_plan(page: Page, site: Site) -> None:
     page.goto(f"/ui/models/{site.model_id}/plan?budget=60")
 
 
+def play_comparison(page: Page, site: Site) -> None:
+    spec = json.loads((DEMO / "heart.json").read_text(encoding="utf-8"))
+    with TemporaryDirectory() as place:
+        files = Path(place) / "spec.json", Path(place) / "model.json"
+        files[0].write_text(json.dumps(spec | {"algorithm": "adaboost_rs"}))
+        train = [sys.executable, "-m", "app.cli", "train", DEMO / "heart.csv"]
+        subprocess.run([*train, "--spec", files[0], "-o", files[1]], check=True)
+        model = json.loads(files[1].read_text(encoding="utf-8"))
+    other = site.call("POST", "/models?as_version=true", model)["id"]
+    page.goto(f"/ui/models/compare?a={site.model_id}&b={other}")
+
+
 SHOTS = (
+    Shot("comparison", play_comparison),
     Shot("plan", play_plan),
     Shot("result", play_result),
     Shot("home", play_home),

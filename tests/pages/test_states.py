@@ -105,6 +105,20 @@ def model(page: Page, site: Site) -> None:
 
 
 @state
+def comparison(page: Page, site: Site) -> None:
+    other = hostile_model() | {"name": NAMES[4]}
+    made = site.call("POST", "/models?as_version=true", other)
+    page.goto(f"/ui/models/compare?a={site.model_id}&b={made['id']}")
+    page.get_by_text("The same as a table").click()
+
+
+@state
+def comparison_of_one_with_itself(page: Page, site: Site) -> None:
+    page.goto(f"/ui/models/compare?a={site.model_id}&b={site.model_id}")
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
 def plan(page: Page, site: Site) -> None:
     page.goto(f"/ui/models/{site.model_id}/plan?budget=&questions=5")
 

@@ -12,7 +12,7 @@ from core.model.ensemble import BudgetRange, Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Curve
 from core.session import curves, machine
-from core.session.curves import evaluate, play_rows
+from core.session.curves import evaluate, find_gap, play_rows
 from core.session.policies import POLICIES
 from core.session.policies.sample import MAX_DRAWS, uniforms
 from core.session.position import Position
@@ -361,3 +361,19 @@ def test_each_budget_is_played_by_the_policy_that_the_ensemble_prefers_there():
         )
         assert np.array_equal(votes[:, column], class_votes(plain, alone)[:, 0])
         assert machine.start(ensemble, budget).policy == policy
+
+
+def test_gap_of_two_curves_is_newcombes():
+    def curve(share, n_rows):
+        return Curve((0, None), (0.5, share), (0.5, share), (0, 0), (0, 0), n_rows)
+
+    first, other = curve(48 / 80, 80), curve(56 / 70, 70)
+
+    gap = find_gap(first, other, None)
+
+    # Newcombe (1998), Table II, example (a): 56/70 - 48/80, method 10.
+    assert gap.value == pytest.approx(0.2)
+    assert gap.interval == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    back = find_gap(other, first, None)
+    assert back.interval == pytest.approx((-0.3339, -0.0524), abs=5e-5)
+    assert find_gap(first, other, 5).value == 0.0

@@ -1,0 +1,89 @@
+"""Two models side by side, and what keeps them apart."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.settings import Settings
+from tests.pages.site import heart
+from tests.pages.test_models import BROWSER, bring
+
+PAGE = "/ui/models/compare"
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    return create_app(settings, is_local=True)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
+        made.headers["Accept"] = BROWSER["Accept"]
+        yield made
+
+
+def compare(client: TestClient, **changes: Any) -> tuple[int, str]:
+    """Compare the model of `heart.json` with one that differs from it."""
+    sides = {"a": bring(client), "b": bring(client, **changes)}
+    got = client.get(PAGE, params=sides)
+    return got.status_code, got.text
+
+
+def worse() -> dict[str, Any]:
+    """Return a curve that errs in all cases, of as many rows."""
+    curve = heart()["curve"]
+    return curve | {"errors_calibrated": [1.0] * len(curve["errors"])}
+
+
+def test_models_stand_on_one_chart_beside_a_table(client: TestClient) -> None:
+    status, page = compare(client, name="other", curve=worse())
+
+    assert status == 200
+    assert page.count("<svg") == 1
+    assert "100.0 % (99–100)" in page
+    assert "other, version 1" in page
+    assert "+54.1 (" in page
+    assert "on the same table is not known" in page
+
+
+def test_page_asks_which_models(client: TestClient) -> None:
+    assert "takes two models" in client.get(PAGE).text
+    first, _ = bring(client), bring(client)
+
+    page = client.get(f"{PAGE}?a={first}").text
+
+    assert page.count("heart-cleveland, version") == 4
+    assert f'value="{first}" selected' in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"target": "other"}, "must predict the same column"),
+        ({"cost_unit": "EUR"}, "must have prices in the same unit"),
+        ({"curve": None}, "has no curve"),
+    ],
+)
+def test_what_can_not_be_compared_is_refused(
+    client: TestClient, changes: dict[str, Any], rule: str
+) -> None:
+    status, page = compare(client, **changes)
+
+    assert status == 422
+    assert page.count(rule) == 2
+    assert "<svg" not in page
+
+
+def test_a_model_is_not_compared_with_itself(client: TestClient) -> None:
+    id = bring(client)
+
+    got = client.get(f"{PAGE}?a={id}&b={id}")
+
+    assert got.status_code == 422
+    assert "must be another model" in got.text
+    assert client.get(f"{PAGE}?a={id}&b=mdl_none").status_code == 404

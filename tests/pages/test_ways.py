@@ -74,13 +74,15 @@ def test_a_case_is_played_by_keys_alone(page: Page, site: Site) -> None:
     expect(page.get_by_role("heading", name="The bill")).to_be_visible()
 
 
-@pytest.mark.parametrize("page_of", ["result", "model"])
+@pytest.mark.parametrize("page_of", ["result", "model", "plan"])
 def test_on_paper_nothing_is_cut_off(page: Page, site: Site, page_of: str) -> None:
     session = site.start(300, stop={"certain": False})
     for outcome in ("value", "refused", "value"):
         session = answer(site, session, outcome)
-    address = f"sessions/{session['id']}/result"
-    page.goto(f"/ui/{f'models/{site.model_id}' if page_of == 'model' else address}")
+    model = f"models/{site.model_id}"
+    result = f"sessions/{session['id']}/result"
+    addresses = {"model": model, "plan": f"{model}/plan", "result": result}
+    page.goto(f"/ui/{addresses[page_of]}")
     # A4 with margins of 2 cm, at 96 dots an inch.
     page.set_viewport_size({"width": 642, "height": 970})
     page.emulate_media(media="print", color_scheme="dark")

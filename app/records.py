@@ -228,6 +228,8 @@ class LedgerSum:
     entries: int
     charged: int
     reversed: int
+    #: the day, model or feature of them all, where that was asked for
+    common: str = ""
 
     @property
     def net(self) -> int:

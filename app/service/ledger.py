@@ -4,11 +4,13 @@ import csv
 import io
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from app.documents.bodies import ledger as bodies
 from app.errors import NoPageError, NotFoundError
-from app.records import LedgerEntry, LedgerFilter, Page
+from app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
 from app.store import ledger, sessions
 from app.store.transactions import Transaction
 from core.table.prices import MICROS_PER_UNIT
@@ -55,6 +57,46 @@ def entries(
 ) -> Page[LedgerEntry]:
     """Return some of the entries that are meant, newest first."""
     return ledger.page(db, limit, None if after is None else number(after), meant)
+
+
+class Books(NamedTuple):
+    """What charges and reversals come to: all of them, and of one unit more closely."""
+
+    sums: tuple[LedgerSum, ...]
+    #: the unit of what follows; money of several units is never added up
+    unit: str
+    by_day: tuple[LedgerSum, ...]
+    by_model: tuple[LedgerSum, ...]
+    by_feature: tuple[LedgerSum, ...]
+
+
+def books(db: Transaction, meant: LedgerFilter) -> Books:
+    """Return sums of the entries that are meant; the dearest models and features first.
+
+    Where no unit is asked for, the one with the most entries is looked at closely.
+    """
+    found = ledger.sums(db, meant)
+    if not found:
+        return Books((), meant.unit or "", (), (), ())
+    unit = max(found, key=lambda one: one.entries).unit
+    meant = replace(meant, unit=unit)
+    by_day, *others = (
+        ledger.sums_by(db, meant, by) for by in ("day", "model", "feature")
+    )
+    by_model, by_feature = (
+        tuple(sorted(one, key=lambda part: -part.net)) for one in others
+    )
+    return Books(found, unit, by_day, by_model, by_feature)
+
+
+def find_entry(
+    db: Transaction, text: str
+) -> tuple[bodies.LedgerEntry, bodies.LedgerEntry | None]:
+    """Return the entry that a path names, and its reversal."""
+    entry = ledger.get(db, find_number(text))
+    reversal = ledger.find_reversal(db, entry.id)
+    told = None if reversal is None else bodies.LedgerEntry.of(reversal)
+    return bodies.LedgerEntry.of(entry), told
 
 
 def number(text: str) -> int:

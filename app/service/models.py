@@ -29,6 +29,7 @@ page = models.page
 export = models.get
 get_head, find_maker, versions = models.get_head, models.find_maker, models.versions
 lock_name = models.lock_name
+titles = models.titles
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 
 

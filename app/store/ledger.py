@@ -83,34 +83,55 @@ def page(
 
 
 def sums(db: Transaction, meant: LedgerFilter) -> tuple[LedgerSum, ...]:
-    """Return what entries come to, by unit.
+    """Return what entries come to, by unit."""
+    return add_up(db, meant, sa.literal(""))
+
+
+def sums_by(db: Transaction, meant: LedgerFilter, by: str) -> tuple[LedgerSum, ...]:
+    """Return what entries come to by unit, and by "day" (of UTC), "model" or "feature".
+
+    In the order of days, of models' ids or of features' names.
+    """
+    columns = {"model": sessions.c.model_id, "feature": ledger.c.feature}
+    return add_up(db, meant, day_of(db) if by == "day" else columns[by])
+
+
+def day_of(db: Transaction) -> sa.ColumnElement[str]:
+    """Return the day of an entry in UTC, as 2026-11-20."""
+    if db.dialect == "postgresql":
+        return sa.func.to_char(sa.func.timezone("UTC", ledger.c.at), "YYYY-MM-DD")
+    return sa.func.substr(ledger.c.at, 1, 10, type_=sa.Text)
+
+
+def add_up(
+    db: Transaction, meant: LedgerFilter, common: sa.ColumnElement[str]
+) -> tuple[LedgerSum, ...]:
+    """Return sums of the entries that have something in common, by unit.
 
     Whole units and the rest are added up apart: SQLite's sums end at 64 bits.
     """
     is_charge = ledger.c.kind == "charge"
     parts = [ledger.c.amount // MICROS, ledger.c.amount % MICROS]
+    groups = common.label("common"), ledger.c.unit
+    amounts = (
+        sa.func.sum(sa.case((condition, part), else_=0))
+        for condition in (is_charge, sa.not_(is_charge))
+        for part in parts
+    )
     wanted: sa.Select[Any] = (
-        sa.select(
-            ledger.c.unit,
-            sa.func.count(),
-            *(
-                sa.func.sum(sa.case((condition, part), else_=0))
-                for condition in (is_charge, sa.not_(is_charge))
-                for part in parts
-            ),
-        )
+        sa.select(*groups, sa.func.count(), *amounts)
         .join_from(ledger, sessions, sessions.c.id == ledger.c.session_id)
         .where(owned(ledger), *conditions(meant))
-        .group_by(ledger.c.unit)
-        .order_by(ledger.c.unit)
+        .group_by("common", ledger.c.unit)
+        .order_by("common", ledger.c.unit)
     )
-    found = []
-    for row in run(db, wanted):
-        unit, n_entries, *amounts = tuple(row)
-        units, micros, units_back, micros_back = map(int, amounts)
-        charged, given_back = units * MICROS + micros, units_back * MICROS + micros_back
-        found.append(LedgerSum(unit, n_entries, charged, given_back))
-    return tuple(found)
+    return tuple(read_sum(*tuple(row)) for row in run(db, wanted))
+
+
+def read_sum(common: str, unit: str, n_entries: int, *amounts: Any) -> LedgerSum:
+    units, micros, units_back, micros_back = map(int, amounts)
+    charged, given_back = units * MICROS + micros, units_back * MICROS + micros_back
+    return LedgerSum(unit, n_entries, charged, given_back, common)
 
 
 def read(row: sa.Row[Any]) -> LedgerEntry:

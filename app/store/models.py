@@ -1,5 +1,6 @@
 """Stored models: rows in and out. A deleted one keeps its row, unseen by name."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from zlib import crc32
 
@@ -132,3 +133,10 @@ def find_maker(db: Transaction, training_id: str) -> str | None:
 def delete(db: Transaction, model_id: str, now: datetime) -> None:
     """Mark a locked model as deleted."""
     ALL.change(db, model_id, deleted_at=now, is_champion=False)
+
+
+def titles(db: Transaction, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Return name and version of models by id, deleted ones too."""
+    wanted = sa.select(models.c.id, models.c.name, models.c.version)
+    found = run(db, wanted.where(owned(models), models.c.id.in_(sorted(set(ids)))))
+    return {row.id: (row.name, row.version) for row in found}

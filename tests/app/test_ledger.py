@@ -14,7 +14,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from app.http.deps import get_now
-from app.records import DEFAULT_TENANT
+from app.records import DEFAULT_TENANT, LedgerFilter
+from app.service import ledger as service
+from app.service import models
 from app.service.ledger import cell
 from app.store.engine import create_engine, transaction
 from app.store.migrate import config, migrate
@@ -171,6 +173,35 @@ def test_sums_are_of_all_that_is_meant_by_unit(
     assert model["sums"][0]["net"] == 16.5
     assert {one["model"] for one in model["items"]} == {books[0]["model"]["id"]}
     assert (len(session["items"]), session["sums"][0]["net"]) == (3, 1.0)
+
+
+def test_books_are_sums_of_one_unit_by_day_model_and_feature(
+    engine: sa.Engine, books: list[Json]
+) -> None:
+    with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
+        found = service.books(db, LedgerFilter())
+        none = service.books(db, LedgerFilter(unit="EUR"))
+        titles = models.titles(db, [one["model"]["id"] for one in books])
+    with transaction(engine, "ten_other", is_read=True) as db:
+        others = service.books(db, LedgerFilter()), models.titles(db, titles)
+
+    one, two = (session["model"]["id"] for session in books)
+    assert (found.unit, len(found.sums)) == ("CAD", 1)
+    assert [(part.common, part.net) for part in found.by_day] == [
+        ("2026-11-20", 16_500_000),
+        ("2026-11-21", 1_000_000),
+    ]
+    assert [(part.common, part.net) for part in found.by_model] == [
+        (one, 16_500_000),
+        (two, 1_000_000),
+    ]
+    assert [(part.common, part.charged) for part in found.by_feature] == [
+        ("ecg", 31_000_000),
+        ("age", 2_000_000),
+    ]
+    assert none == service.Books((), "EUR", (), (), ())
+    assert titles == {one: ("one", 1), two: ("two", 1)}
+    assert others == (service.Books((), "", (), (), ()), {})
 
 
 def test_a_day_that_is_none_is_refused_by_name(client: TestClient) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from app import wording
-from core.table.prices import to_micros
+from core.table.prices import MICROS_PER_UNIT
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -18,8 +18,18 @@ STYLE = re.compile(r'(?<=\s)style="([^"]*)"')
 
 
 def money(amount: float, unit: str | None = "") -> str:
-    """An amount of a document, in units: two decimals, or as many as it needs."""
-    return wording.money(to_micros(amount), unit or "")
+    """An amount of a document, in units: two decimals, or as many as it needs.
+
+    Sums may be larger than any one amount, and below zero.
+    """
+    text = wording.money(amount * MICROS_PER_UNIT, unit or "")
+    return f"−{text[1:]}" if text.startswith("-") else text
+
+
+def mean(amount: float, unit: str | None = "") -> str:
+    """A mean amount: to the cent, or to three digits where that would hide it."""
+    near = round(amount, 2) if abs(amount) >= 1 else float(f"{amount:.3g}")
+    return money(near, unit)
 
 
 def number(value: float) -> str:
@@ -78,6 +88,7 @@ def identifier(text: object) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "money": money,
+    "mean": mean,
     "percent": wording.percent,
     "number": number,
     "size": size,

@@ -110,10 +110,25 @@ def test_a_chart_brings_no_style_and_no_script() -> None:
 
 @pytest.mark.parametrize(
     ("amount", "unit", "words"),
-    [(10.27, "CAD", "10.27 CAD"), (0, None, "0.00"), (0.000001, "", "0.000001")],
+    [
+        (10.27, "CAD", "10.27 CAD"),
+        (0, None, "0.00"),
+        (0.000001, "", "0.000001"),
+        (-5.5, "CAD", "−5.50 CAD"),
+        (3_999_999_999.000001, "", "3,999,999,999.000001"),
+    ],
 )
 def test_amounts_are_written_exactly(amount: float, unit: str, words: str) -> None:
     assert filters.money(amount, unit) == words
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"), [(30.920833, "30.92"), (0.001234, "0.00123"), (0, "0.00")]
+)
+def test_means_are_written_to_the_cent_where_that_says_enough(
+    amount: float, words: str
+) -> None:
+    assert filters.mean(amount) == words
 
 
 def test_identifiers_of_two_names_differ() -> None:

@@ -85,6 +85,7 @@ ARROWS = {
     "app.memory": (),
     "app.threads": (),
     "app.charts": ("core.arrays", "core.model", "core.table.prices"),
+    "app.book_charts": ("app.charts",),
     "app.wording": (
         *("app.records", "core.table", "core.model"),
         *("core.session.state", "core.session.steps"),
@@ -197,6 +198,7 @@ ARROWS = {
     "app.pages": (
         *LEAVES,
         "app.pages",
+        "app.book_charts",
         "app.charts",
         "app.comparison_words",
         "app.figure_words",

@@ -10,7 +10,9 @@ from app.pages import (
     comparing,
     datasets,
     home,
+    ledger,
     models,
+    monitor,
     plans,
     results,
     sessions,
@@ -21,7 +23,18 @@ from app.pages.callers import SignInError, check_form, enter
 from app.pages.errors import on_sign_in
 
 #: Pages that need someone who has signed in, where keys are asked for.
-ENTERED = (home, comparing, models, plans, start, sessions, results, datasets)
+ENTERED = (
+    home,
+    comparing,
+    models,
+    plans,
+    start,
+    sessions,
+    results,
+    datasets,
+    monitor,
+    ledger,
+)
 #: Pages with forms that anybody may send.
 OPEN = (sign_in,)
 #: What tells nothing of anybody, and takes nothing.

@@ -98,6 +98,14 @@ def see_other(address: str) -> RedirectResponse:
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
+def as_file(name: str) -> dict[str, str]:
+    """Return the headers of a file of somebody's own, which is for keeping."""
+    named = f'attachment; filename="{name}"'
+    return {"Content-Disposition": named} | {
+        one: HEADERS[one] for one in ("Cache-Control", "X-Content-Type-Options")
+    }
+
+
 def errors_of(error: RefusedError) -> Mapping[str, str]:
     """Return the rules that were broken, by field; one for each."""
     return {one.field: one.told for one in reversed(error.refusals)}

@@ -1,10 +1,12 @@
 """What people type for features: which field they get, and the value that is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, QueryParams
 
 from app.documents.fields import Value, read_value
+from app.http.days import read_day
 from app.wording import value_words
 from core.errors import AnswerError, Refusal, RefusedError
 from core.session.answers import parse_answer
@@ -17,6 +19,26 @@ def text_in(form: FormData, field: str) -> str:
     """Return what was typed, without white space around it; nothing of a file."""
     found = form.get(field)
     return found.strip() if isinstance(found, str) else ""
+
+
+def asked_of(params: QueryParams, names: Iterable[str]) -> dict[str, str]:
+    """Return what an address asks for; a field that is left empty means any."""
+    asked = {name: params.get(name, "").strip() for name in names}
+    return {name: text for name, text in asked.items() if text}
+
+
+def read_days(asked: Mapping[str, str], refusals: list[Refusal]) -> dict[str, date]:
+    """Return the days `from` and `to` where they are asked for; refusals are added."""
+    days = {}
+    for name in ("from", "to"):
+        try:
+            if name in asked:
+                days[name] = read_day(asked[name])
+        except ValueError:
+            refusals.append(Refusal(name, "must be a day, such as 2026-11-20"))
+    if len(days) == 2 and days["from"] > days["to"]:
+        refusals.append(Refusal("from", f"must not be after {days['to']}"))
+    return days
 
 
 def options(feature: Feature) -> Sequence[tuple[str, str]]:

@@ -132,6 +132,26 @@ def play_comparison(page: Page, site: Site) -> None:
     page.goto(f"/ui/models/compare?a={site.model_id}&b={other}")
 
 
+def play_ledger(page: Page, site: Site) -> None:
+    play_result(page, site)
+    page.goto("/ui/ledger")
+
+
+def play_reversal(page: Page, site: Site) -> None:
+    play_result(page, site)
+    page.goto("/ui/ledger")
+    page.get_by_role("link", name="Reverse").first.click()
+
+
+def play_monitor(page: Page, site: Site) -> None:
+    for label in ("0", "1", "1"):
+        play_result(page, site)
+        session = page.url.split("/")[-2]
+        site.call("POST", f"/predict/{session}/stop", {})
+        site.call("PUT", f"/predict/{session}/outcome", {"label": label})
+    page.goto(f"/ui/models/{site.model_id}/monitor")
+
+
 SHOTS = (
     Shot("comparison", play_comparison),
     Shot("plan", play_plan),
@@ -144,6 +164,9 @@ SHOTS = (
     Shot("sessions", play_sessions),
     Shot("start", play_start),
     Shot("question", play_question),
+    Shot("ledger", play_ledger),
+    Shot("reversal", play_reversal),
+    Shot("monitor", play_monitor),
 )
 
 

@@ -287,6 +287,43 @@ def datasets(page: Page, site: Site) -> None:
     page.goto(f"/ui/datasets/{made['id']}")
 
 
+@state
+def ledger_of_which_nothing_is_meant(page: Page, site: Site) -> None:
+    del site
+    page.goto(f"/ui/ledger?{urlencode({'unit': MARKUP})}")
+    audit(page)
+    page.goto(f"/ui/ledger?{urlencode({'from': MARKUP, 'key': NAMES[1]})}")
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
+def ledger_and_reversal(page: Page, site: Site) -> None:
+    session = answer(site, open_case(page, site))
+    page.goto(f"/ui/ledger?session={session['id']}")
+    for one in page.locator("main figure summary").all():
+        one.click()
+    audit(page)
+    page.get_by_role("link", name="Reverse").click()
+    page.get_by_role("button", name="Take back").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+    audit(page)
+    page.get_by_label("Reason").fill(MARKUP)
+    page.get_by_role("button", name="Take back").click()
+    expect(page.get_by_role("status")).to_contain_text("is reversed")
+
+
+@state
+def monitor(page: Page, site: Site) -> None:
+    session = answer(site, open_case(page, site))
+    answer(site, session, "refused")
+    site.call("POST", f"/predict/{session['id']}/stop", {})
+    label = session["prediction"]["label"]
+    site.call("PUT", f"/predict/{session['id']}/outcome", {"label": label})
+    page.goto(f"/ui/models/{site.model_id}/monitor")
+    for one in page.locator("main figure summary").all():
+        one.click()
+
+
 @pytest.mark.parametrize("play", STATES, ids=[one.__name__ for one in STATES])
 def test_a_page_keeps_nobody_out_whatever_names_are(
     odd_page: Page, odd_site: Site, play: Play

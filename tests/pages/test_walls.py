@@ -101,11 +101,15 @@ def things(ours: Visitor) -> dict[str, str]:
     """What there is, with hostile names; their ids by the path's noun."""
     model = ours.call("/models", heart() | {"name": HOSTILE})
     body = {"model": model, "budget": 60, "client_ref": HOSTILE}
+    session = ours.call("/predict", body)
+    answers = [{"feature": "age", "outcome": "value", "value": 63}]
+    ours.call(f"/predict/{session}/answers", {"answers": answers})
     # Of a path the last part is the name.
     table = {"dataset": (HOSTILE.replace("/", ""), b"a,b\n1,2\n")}
     return {
         "models": model,
-        "sessions": ours.call("/predict", body),
+        "sessions": session,
+        "ledger": "1",
         "datasets": ours.call("/datasets", files=table),
     }
 

@@ -1,0 +1,225 @@
+"""The ledger: what was spent, on what, and charges taken back."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from app.book_charts import days_chart, names_chart
+from app.documents.bodies.ledger import LedgerEntry, LedgerSum, ReversalRequest
+from app.documents.shape import read_shape
+from app.errors import ForbiddenError
+from app.http.auth import Called, needs
+from app.http.days import begin, end
+from app.http.deps import At, Changes, Engine, Loaded, ReadDb
+from app.http.ledger import CSV, write_file
+from app.pages.callers import Typed
+from app.pages.frame import as_file, errors_of, render, see_other
+from app.pages.inputs import asked_of, read_days, text_in
+from app.records import Caller, LedgerFilter
+from app.records import LedgerSum as Sum
+from app.service import ledger, models
+from app.service.predictions.opened import SessionCall
+from app.service.predictions.reversals import reverse as reverse_charge
+from app.store.transactions import Transaction
+from core.errors import Refusal, RefusedError
+from core.table.prices import from_micros
+
+router = APIRouter(prefix="/ui/ledger", include_in_schema=False)
+ADDRESS = "/ui/ledger"
+WRITE = "ledger:write"
+ASKED = ("from", "to", "unit", "model", "session", "key")
+PREFIXES = {"model": "mdl_", "session": "ses_", "key": "key_"}
+LIMIT = 50
+# Bars of a chart; its table has them all, and days up to this many.
+MOST_BARS, MOST_DAYS = 15, 120
+MAX_TEXT = 200
+TEXT_RULE = f"must have at most {MAX_TEXT} characters that can be printed"
+
+
+@router.get("", dependencies=[needs("ledger")])
+def show(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
+    """Show sums, charts and entries; what is wrong is said at its field."""
+    params = request.query_params
+    asked, after = asked_of(params, ASKED), params.get("after")
+    more: dict[str, Any] = {"asked": asked, "can_reverse": WRITE in caller.scopes}
+    try:
+        meant = read_filter(asked)
+        page = ledger.entries(db, LIMIT, after, meant)
+    except RefusedError as error:
+        return render(
+            request,
+            "ledger.html",
+            422,
+            **more,
+            typed=asked,
+            errors=errors_of(error),
+            made=None,
+        )
+    books = None if after else ledger.books(db, meant)
+    drawn = () if books is None else books.by_model
+    used = {one.model_id for one in page.items} | {one.common for one in drawn}
+    titles = {id: f"{name}@{n}" for id, (name, n) in models.titles(db, used).items()}
+    return render(
+        request,
+        "ledger.html",
+        **more,
+        typed=asked,
+        books=books,
+        shown={} if books is None else draw(books, titles),
+        sums=[] if books is None else [LedgerSum.of(one) for one in books.sums],
+        entries=[LedgerEntry.of(one) for one in page.items],
+        has_keys=any(one.key_id for one in page.items),
+        titles=titles,
+        most_bars=MOST_BARS,
+        is_first=not after,
+        made=params.get("reversed"),
+        query=urlencode(asked),
+        next=page.next and f"{ADDRESS}?{urlencode(asked | {'after': page.next})}",
+    )
+
+
+def read_filter(asked: Mapping[str, str]) -> LedgerFilter:
+    """Return which entries are meant; RefusedError names each field that is wrong."""
+    refusals: list[Refusal] = []
+    days = read_days(asked, refusals)
+    for name, prefix in PREFIXES.items():
+        text = asked.get(name, prefix)
+        if not text.startswith(prefix) or not is_plain(text):
+            refusals.append(Refusal(name, f"must be an id that begins with {prefix}"))
+    if not is_plain(asked.get("unit", "")):
+        refusals.append(Refusal("unit", TEXT_RULE))
+    if refusals:
+        raise RefusedError(refusals)
+    return LedgerFilter(
+        model_id=asked.get("model"),
+        session_id=asked.get("session"),
+        key_id=asked.get("key"),
+        unit=asked.get("unit"),
+        since=begin(days["from"]) if "from" in days else None,
+        until=end(days["to"]) if "to" in days else None,
+    )
+
+
+def is_plain(text: str) -> bool:
+    return len(text) <= MAX_TEXT and text.isprintable()
+
+
+def draw(books: ledger.Books, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Return charts of one unit, and the same figures as rows of tables."""
+    if not books.sums:
+        return {}
+    is_long = len(books.by_day) > MOST_DAYS
+    part = "month" if is_long else "day"
+    by_time = by_month(books.by_day) if is_long else books.by_day
+    days = [(day_of(one.common), from_micros(one.net)) for one in by_time]
+    shown: dict[str, Any] = {
+        part: (days_chart(days, books.unit, part), rows_of(by_time))
+    }
+    for noun, sums in ("model", books.by_model), ("feature", books.by_feature):
+        named = [
+            replace(one, common=titles.get(one.common, one.common)) for one in sums
+        ]
+        bars = [(one.common, from_micros(one.net)) for one in named[:MOST_BARS]]
+        shown[noun] = names_chart(bars, books.unit, noun), rows_of(named)
+    return shown
+
+
+def rows_of(sums: Iterable[Sum]) -> list[tuple[str, LedgerSum]]:
+    return [(one.common, LedgerSum.of(one)) for one in sums]
+
+
+def day_of(text: str) -> date:
+    """Return a day, or the first one of a month."""
+    return date.fromisoformat(text if len(text) > 7 else f"{text}-01")
+
+
+def by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
+    """Return sums of months from those of their days, which are in order."""
+    made: dict[str, Sum] = {}
+    for one in sums:
+        month = one.common[:7]
+        before = made.get(month, Sum(one.unit, 0, 0, 0, month))
+        made[month] = replace(
+            before,
+            entries=before.entries + one.entries,
+            charged=before.charged + one.charged,
+            reversed=before.reversed + one.reversed,
+        )
+    return tuple(made.values())
+
+
+@router.get("/ledger.csv", dependencies=[needs("ledger")])
+def download(request: Request, engine: Engine, caller: Called) -> Response:
+    """Return all entries that are meant, as the API writes them."""
+    meant = read_filter(asked_of(request.query_params, ASKED))
+    lines = write_file(engine, caller.tenant_id, meant)
+    return StreamingResponse(lines, media_type=CSV, headers=as_file("ledger.csv"))
+
+
+@router.get("/{id}/reverse", dependencies=[needs("ledger")])
+def ask(request: Request, id: str, db: ReadDb, caller: Called) -> HTMLResponse:
+    """Show the charge that is to be taken back, and ask why."""
+    require_write(caller)
+    return render_charge(request, db, id)
+
+
+async def get_call(loaded: Loaded, at: At) -> SessionCall:
+    return SessionCall("", loaded, at)
+
+
+Call = Annotated[SessionCall, Depends(get_call)]
+
+
+@router.post("/{id}/reverse", dependencies=[needs("ledger")])
+async def reverse(
+    request: Request,
+    id: str,
+    form: Typed,
+    db: ReadDb,
+    changes: Changes,
+    call: Call,
+) -> Response:
+    """Take a charge back; then its session's entries are shown."""
+    try:
+        body = read_shape(ReversalRequest, {"reason": text_in(form, "reason")}, "")
+    except RefusedError as error:
+        more: dict[str, Any] = {
+            "status": 422,
+            "typed": form,
+            "errors": errors_of(error),
+        }
+        return await run_in_threadpool(render_charge, request, db, id, **more)
+    return await changes(
+        lambda db: reverse_charge(db, ledger.find_number(id), call, body.reason),
+        lambda made: see_other(
+            f"{ADDRESS}?{urlencode({'session': made.session_id, 'reversed': id})}"
+        ),
+    )
+
+
+def require_write(caller: Caller) -> None:
+    """Refuse who may only read, before a form is filled in in vain."""
+    if WRITE not in caller.scopes:
+        raise ForbiddenError(WRITE)
+
+
+def render_charge(
+    request: Request, db: Transaction, entry_id: str, status: int = 200, **more: Any
+) -> HTMLResponse:
+    entry, reversal = ledger.find_entry(db, entry_id)
+    title, version = models.titles(db, [entry.model])[entry.model]
+    return render(
+        request,
+        "reversal.html",
+        status,
+        entry=entry,
+        reversal=reversal,
+        title=f"{title}@{version}",
+        **more,
+    )

@@ -1,0 +1,188 @@
+"""What became of a model's sessions over time: errors, spend, refusals and drift."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from app.book_charts import PlottedFigure, shares_chart, trend_chart
+from app.charts import in_unit, reliability_chart
+from app.documents.bodies.models import Estimate
+from app.documents.bodies.outcomes import BucketSize, Monitor, MonitorBucket
+from app.http.auth import needs
+from app.http.days import begin, days_before, end
+from app.http.deps import At, Loaded, ReadDb
+from app.http.ledger import CSV
+from app.http.models import DAYS
+from app.pages.frame import as_file, errors_of, render
+from app.pages.inputs import asked_of, read_days
+from app.records import Moment
+from app.service import models
+from app.service.ledger import cell, csv_lines
+from app.service.predictions import monitor
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
+
+router = APIRouter(prefix="/ui/models", include_in_schema=False)
+SIZES = get_args(BucketSize.__value__)
+ASKED = ("from", "to", "bucket")
+FIGURES = (
+    *("auroc", "log_loss", "brier", "calibration_error", "sensitivity"),
+    *("specificity", "expected_cost"),
+)
+ANSWERS = ("refused", "unavailable", "unknown")
+COLUMNS = ("start", "feature", "figure", "value", "low", "high", "cases")
+# Of a feature's chart; the table beside it has them all.
+MOST_NAMES = 20
+
+
+@router.get("/{id}/monitor", dependencies=[needs("models")])
+def show(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> HTMLResponse:
+    """Show a model's monitor; what is wrong in the address stands at its field."""
+    asked = asked_of(request.query_params, ASKED)
+    title, *_ = models.titles(db, [id]).get(id, ("", 0))
+    more: dict[str, Any] = {"id": id, "sizes": [(one, one) for one in SIZES]}
+    ensemble = models.find(db, loaded, id).ensemble
+    try:
+        span = read_span(asked, at)
+        found = monitor.monitor(db, loaded, id, span, at)
+    except RefusedError as error:
+        more |= {"errors": errors_of(error), "typed": asked}
+        return render(request, "monitor.html", 422, title=title, found=None, **more)
+    first, last = span.since.date().isoformat(), asked.get("to", f"{at.now:%Y-%m-%d}")
+    return render(
+        request,
+        "monitor.html",
+        title=title,
+        found=found,
+        shown=draw(found, ensemble),
+        typed={"from": first, "to": last, "bucket": span.bucket},
+        query=urlencode(asked),
+        **more,
+    )
+
+
+def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
+    """Return the time that is asked for; RefusedError names each field that is wrong.
+
+    By default the last days, by week, as the API has it.
+    """
+    refusals: list[Refusal] = []
+    days = read_days({"to": f"{at.now:%Y-%m-%d}", **asked}, refusals)
+    bucket = asked.get("bucket", "week")
+    if bucket not in SIZES:
+        refusals.append(Refusal("bucket", f"must be one of {', '.join(SIZES)}"))
+    if refusals:
+        raise RefusedError(refusals)
+    first = days.get("from") or days_before(days["to"], DAYS)
+    return monitor.Span(begin(first), end(days["to"]), bucket)  # type: ignore[arg-type]  # one of SIZES
+
+
+def draw(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
+    """Return the charts for which there is something to draw, by what they show."""
+    spends = [
+        (one.start, PlottedFigure(one.mean_spend, one.mean_spend_interval))
+        for one in found.buckets
+        if one.mean_spend is not None
+    ]
+    shown = {}
+    if spends:
+        shown["spend"] = trend_chart(spends, f"mean spend{in_unit(found.unit)}")
+    for name in "error", "calibration_error":
+        points = [
+            (one.start, PlottedFigure(100 * value, percents(interval)))
+            for one in found.buckets
+            for value, interval in estimates_of(one, name)
+        ]
+        if points:
+            shown[name] = trend_chart(points, f"{name.replace('_', ' ')} (%)")
+    if found.whole.figures is not None:
+        said = ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"
+        bins = found.whole.figures.reliability
+        shown["reliability"] = reliability_chart(bins, said, "all outcomes")  # type: ignore[arg-type]  # bodies have the same fields
+    return shown | draw_features(found.whole)
+
+
+def draw_features(whole: MonitorBucket) -> dict[str, str]:
+    """Return charts of what features' questions came to, and of odd values."""
+    vain = [
+        (one.feature, PlottedFigure(one.refused.value, one.refused.interval))
+        for one in whole.features
+        if one.answers
+    ]
+    odd = [
+        (
+            one.feature,
+            PlottedFigure(one.drift.outside.value, one.drift.outside.interval),
+        )
+        for one in whole.features
+        if one.drift is not None and one.drift.outside is not None
+    ]
+    charts = {}
+    if vain:
+        charts["refused"] = shares_chart(vain[:MOST_NAMES], "refused")
+    if odd:
+        charts["outside"] = shares_chart(odd[:MOST_NAMES], "not seen in training")
+    return charts
+
+
+def percents(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if interval is None else (100 * interval[0], 100 * interval[1])
+
+
+def estimates_of(
+    one: MonitorBucket, name: str
+) -> Iterator[tuple[float, tuple[float, float] | None]]:
+    """Yield a figure and its interval, where there is one."""
+    found = one.error if name == "error" else getattr(one.figures, name, None)
+    if found is not None:
+        yield found.value, found.interval
+
+
+@router.get("/{id}/monitor.csv", dependencies=[needs("models")])
+def download(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
+    """Return every figure of each part, a line for each."""
+    span = read_span(asked_of(request.query_params, ASKED), at)
+    found = monitor.monitor(db, loaded, id, span, at)
+    text = csv_lines([COLUMNS, *lines_of(found.buckets)])
+    return Response(text, headers=as_file("monitor.csv"), media_type=CSV)
+
+
+def lines_of(parts: Iterable[MonitorBucket]) -> Iterator[list[str]]:
+    for part in parts:
+        spend = None
+        if part.mean_spend is not None:
+            spend = Estimate(value=part.mean_spend, interval=part.mean_spend_interval)
+        yield line(part.start, "", "mean_spend", spend, part.closed)
+        yield line(part.start, "", "error", part.error, part.outcomes)
+        for name in FIGURES:
+            found = getattr(part.figures, name, None)
+            yield line(part.start, "", name, found, part.outcomes)
+        yield from feature_lines(part)
+
+
+def feature_lines(part: MonitorBucket) -> Iterator[list[str]]:
+    for one in part.features:
+        for name in ANSWERS:
+            yield line(part.start, one.feature, name, getattr(one, name), one.answers)
+        drift = one.drift
+        if drift is None:
+            continue
+        yield line(part.start, one.feature, "outside", drift.outside, drift.values)
+        for name in "mean", "training_mean", "psi":
+            value = getattr(drift, name)
+            told = None if value is None else Estimate(value=value, interval=None)
+            yield line(part.start, one.feature, name, told, drift.values)
+
+
+def line(
+    start: date, feature: str, figure: str, one: Estimate | None, n_cases: int
+) -> list[str]:
+    """Return a line; a figure that can't be told is empty."""
+    low, high = (one.interval if one and one.interval else None) or ("", "")
+    shown = "" if one is None else repr(one.value)
+    safe = cell(feature, "feature")
+    return [f"{start}", safe, figure, shown, f"{low}", f"{high}", f"{n_cases}"]

@@ -1,0 +1,217 @@
+"""The ledger and the monitor: figures, what is chosen, and charges taken back."""
+
+import csv
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page, expect
+
+from app.http.deps import get_now
+from app.pages.ledger import by_month
+from app.records import LedgerSum
+from tests.app.clinic import Answer, Put, Start
+from tests.app.test_doubts import ranged
+from tests.pages.site import Site
+from tests.pages.test_walls import token_of
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+
+def on_day(app: FastAPI, day: int) -> None:
+    app.dependency_overrides[get_now] = lambda: datetime(2026, 11, day, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def model(
+    app: FastAPI, client: TestClient, put: Put, start: Start, answer: Answer
+) -> str:
+    """A model with two closed sessions of two days, and one outcome."""
+    made = put(ranged(), "<b>watched</b>")
+    for day in (16, 24):
+        on_day(app, day)
+        session = start(60.0, model=made)
+        answer(session, ("sex", "refused"), ("age", 63))
+        client.post(f"/predict/{session['id']}/stop")
+    client.put(f"/predict/{session['id']}/outcome", json={"label": "1"})
+    return made
+
+
+def cells(page: str, caption: str) -> list[list[str]]:
+    """Return the rows of the first table of a caption, without the marks of HTML."""
+    found = page.split(f"<caption>{caption}")[1].split("<tbody>")[1]
+    rows = found.split("</tbody>")[0].split("</tr>")[:-1]
+    return [
+        [
+            re.sub("<[^>]*>", "", one).strip()
+            for one in re.findall("<t[hd].*?>(.*?)</t[hd]>", row, re.S)
+        ]
+        for row in rows
+    ]
+
+
+def reverse(client: TestClient, number: str, reason: str) -> Any:
+    address = f"/ui/ledger/{number}/reverse"
+    form = {"form_token": token_of(client.get(address).text), "reason": reason}
+    return client.post(address, data=form, follow_redirects=False)
+
+
+def test_the_ledger_says_what_was_spent_by_day_model_and_feature(
+    client: TestClient, model: str
+) -> None:
+    page = client.get("/ui/ledger").text
+    one_day = client.get("/ui/ledger?from=2026-11-24&unit=CAD").text
+    none = client.get("/ui/ledger?unit=EUR").text
+
+    assert cells(page, "By unit")[0] == ["CAD", "2", "2.00", "0.00", "2.00"]
+    assert [one[0] for one in cells(page, "Spend by day in CAD")] == [
+        "2026-11-16",
+        "2026-11-24",
+    ]
+    (by_model,) = cells(page, "Spend by model in CAD")
+    assert by_model[0].startswith("&lt;b&gt;watched")
+    assert cells(page, "Spend by feature in CAD") == [
+        ["age", "2", "2.00", "0.00", "2.00"]
+    ]
+    assert f"/ui/ledger?model={model}" in page
+    assert len(cells(one_day, "Newest first")) == 1
+    assert "No entry is like this" in none
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("from=2026-11-31", "from"),
+        ("from=2026-11-30&to=2026-11-29", "from"),
+        ("unit=%00", "unit"),
+        ("key=key_" + "k" * 200, "key"),
+        ("session=heart", "session"),
+    ],
+)
+def test_a_wrong_choice_is_said_at_its_field(
+    client: TestClient, query: str, field: str
+) -> None:
+    page = client.get(f"/ui/ledger?{query}")
+
+    assert page.status_code == 422
+    assert f'id="f-{field}-error"' in page.text
+    assert client.get(f"/ui/ledger/ledger.csv?{query}").status_code == 422
+
+
+@pytest.mark.usefixtures("model")
+def test_the_file_has_what_was_chosen(client: TestClient) -> None:
+    whole = client.get("/ui/ledger/ledger.csv")
+    some = client.get("/ui/ledger/ledger.csv?to=2026-11-16").text
+
+    assert whole.text == client.get("/ledger?format=csv").text
+    assert whole.headers["cache-control"] == "no-store"
+    assert len(some.splitlines()) == 2
+
+
+@pytest.mark.usefixtures("model")
+def test_a_charge_is_taken_back_once_with_a_reason(client: TestClient) -> None:
+    blank = reverse(client, "1", " ")
+    done = reverse(client, "1", "The sample was <lost>.")
+    after = client.get(done.headers["location"]).text
+    form = {"form_token": token_of(blank.text), "reason": "again"}
+    again = client.post("/ui/ledger/1/reverse", data=form)
+    shown = client.get("/ui/ledger/1/reverse").text
+
+    assert blank.status_code == 422
+    assert 'id="f-reason-error"' in blank.text
+    assert done.status_code == 303
+    assert "Charge 1 is reversed." in after
+    assert "The sample was &lt;lost&gt;." in after
+    assert cells(after, "By unit")[0] == ["CAD", "2", "1.00", "1.00", "0.00"]
+    assert again.status_code == 409
+    assert "<button class=" not in shown.split("<main")[1]
+
+
+def test_money_that_came_back_on_a_later_day_is_shown_as_less(
+    client: TestClient, app: FastAPI, model: str
+) -> None:
+    on_day(app, 25)
+    reverse(client, "1", "The sample was lost.")
+
+    page = client.get(f"/ui/ledger?from=2026-11-25&model={model}").text
+
+    assert cells(page, "By unit")[0] == ["CAD", "1", "0.00", "1.00", "−1.00"]
+
+
+def test_months_are_sums_of_their_days() -> None:
+    days = [
+        LedgerSum("CAD", 1, 5, 0, "2026-10-31"),
+        LedgerSum("CAD", 2, 7, 1, "2026-11-01"),
+        LedgerSum("CAD", 1, 3, 2, "2026-11-30"),
+    ]
+
+    assert by_month(days) == (
+        LedgerSum("CAD", 1, 5, 0, "2026-10"),
+        LedgerSum("CAD", 3, 10, 3, "2026-11"),
+    )
+
+
+def test_a_monitor_says_what_its_figures_rest_on(
+    client: TestClient, model: str
+) -> None:
+    page = client.get(f"/ui/models/{model}/monitor").text
+    api = client.get(f"/models/{model}/monitor").json()
+    told = client.get(f"/ui/models/{model}/monitor.csv").text
+    rows = list(csv.DictReader(told.splitlines()))
+
+    assert [one[:3] for one in cells(page, "Error by week")] == [
+        ["16 November 2026", "1", "0"],
+        ["23 November 2026", "1", "1"],
+    ]
+    assert [one[:3] for one in cells(page, "Mean spend (CAD) by week")] == [
+        ["16 November 2026", "1", "1"],
+        ["23 November 2026", "1", "1"],
+    ]
+    assert "on 1 outcomes" in page
+    assert cells(page, "What came of questions")[1][:2] == ["sex", "2"]
+    (error,) = [one for one in rows if one["figure"] == "error" and one["value"]]
+    last = api["buckets"][-1]
+    assert (error["start"], error["cases"]) == (last["start"], "1")
+    assert float(error["value"]) == last["error"]["value"]
+    spends = [float(one["value"]) for one in rows if one["figure"] == "mean_spend"]
+    assert spends == [one["mean_spend"] for one in api["buckets"]]
+
+
+@pytest.mark.parametrize("query", ["to=x", "bucket=year", "from=9999-01-01"])
+def test_a_wrong_time_of_a_monitor_is_said_at_its_field(
+    client: TestClient, put: Put, query: str
+) -> None:
+    page = client.get(f"/ui/models/{put()}/monitor?{query}")
+
+    assert page.status_code == 422
+    assert f'id="f-{query.partition("=")[0]}-error"' in page.text
+
+
+def test_without_outcomes_a_monitor_says_how_they_get_in(
+    client: TestClient, put: Put, start: Start
+) -> None:
+    model = put()
+    empty = client.get(f"/ui/models/{model}/monitor").text
+    start(60.0, model=model)
+    begun = client.get(f"/ui/models/{model}/monitor").text
+
+    assert "No session of this model" in empty
+    assert "PUT /predict/{id}/outcome" in begun
+
+
+def test_a_charge_is_found_and_taken_back(any_page: Page, site: Site) -> None:
+    session = site.start(budget=60)
+    answers = [{"feature": "age", "outcome": "value", "value": 63}]
+    site.call("POST", f"/predict/{session['id']}/answers", {"answers": answers})
+    any_page.goto(f"/ui/ledger?session={session['id']}")
+    any_page.get_by_role("link", name=re.compile("Reverse")).click()
+    any_page.get_by_role("button", name="Take back").click()
+    expect(any_page.get_by_role("alert")).to_contain_text("Reason")
+    any_page.get_by_label("Reason").fill("The sample was lost.")
+    any_page.get_by_role("button", name="Take back").click()
+
+    expect(any_page.get_by_role("status")).to_contain_text("is reversed")

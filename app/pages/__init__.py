@@ -18,6 +18,7 @@ from app.pages import (
     sessions,
     sign_in,
     start,
+    trainings,
 )
 from app.pages.callers import SignInError, check_form, enter
 from app.pages.errors import on_sign_in
@@ -32,6 +33,7 @@ ENTERED = (
     sessions,
     results,
     datasets,
+    trainings,
     monitor,
     ledger,
 )

@@ -324,6 +324,21 @@ def monitor(page: Page, site: Site) -> None:
         one.click()
 
 
+@state
+def trainings(page: Page, site: Site) -> None:
+    rows = "".join(f"{one},{one % 2}\n" for one in range(40))
+    made = site.upload(NAMES[1], f"{NAMES[5].replace(',', '')},b\n{rows}")
+    wish = {"dataset_id": made["id"], "target": "b", "name": MARKUP}
+    training = site.call("POST", "/train", wish)
+    page.goto("/ui/train")
+    audit(page)
+    page.goto(f"/ui/train/{training['id']}")
+    expect(page.get_by_text("in the queue")).to_be_visible()
+    audit(page)
+    page.get_by_role("button", name="Cancel the training").click()
+    expect(page.get_by_text("The training was cancelled.")).to_be_visible()
+
+
 @pytest.mark.parametrize("play", STATES, ids=[one.__name__ for one in STATES])
 def test_a_page_keeps_nobody_out_whatever_names_are(
     odd_page: Page, odd_site: Site, play: Play

@@ -90,3 +90,36 @@ const watchUpload = (going) => {
   });
 };
 document.querySelectorAll("[data-going]").forEach(watchUpload);
+
+// What is under way is shown as it goes on; once it has ended the page is another.
+const followed = document.querySelector("[data-follow]");
+if (followed) {
+  const here = followed.dataset.follow.replace(/\/events$/, "");
+  let isLooking = false, isDue = false;
+  const look = async () => {
+    isDue = true;
+    if (isLooking) return;
+    isLooking = true;
+    while (isDue) {
+      isDue = false;
+      const answer = await fetch(here, { headers: { Accept: "text/html" } }).catch(() => null);
+      if (answer?.redirected) return location.assign(here);
+      if (answer?.ok) {
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (!page.querySelector("[data-follow]")) return location.assign(here);
+        for (const part of document.querySelectorAll("[data-live]")) {
+          const now = page.querySelector(`[data-live="${part.dataset.live}"]`);
+          if (part.innerHTML !== now.innerHTML) part.innerHTML = now.innerHTML;
+        }
+      }
+      await new Promise((wake) => setTimeout(wake, 1000));
+    }
+    isLooking = false;
+  };
+  const events = new EventSource(followed.dataset.follow);
+  for (const kind of ["running", "progress", "queued", "lost", "cancelling", "succeeded", "failed", "cancelled"])
+    events.addEventListener(kind, look);
+  // The place in the queue, and the end that is expected, have no events.
+  setInterval(look, 10000);
+  document.querySelector("[data-unscripted]").hidden = true;
+}

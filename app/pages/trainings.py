@@ -1,0 +1,117 @@
+"""Trainings: the list, how far each one is, cancelling, and why one failed."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from app.errors import ConflictError
+from app.http.auth import Called, needs
+from app.http.deps import After, Changes, Now, ReadDb, reading
+from app.http.following import LastEvent, stream, unfinished
+from app.pages.frame import render, see_other
+from app.records import FINAL_STATES, Caller
+from app.service import datasets, trainings
+
+router = APIRouter(prefix="/ui/train", include_in_schema=False)
+MOST = 50
+WRITE = "train:write"
+SEEN = {"sessions": "predict:write", "data": "datasets:read", "models": "models:read"}
+# State -> its words, and the kind of its badge.
+STATES = {
+    "queued": ("waits for a worker", "busy"),
+    "running": ("is being trained", "busy"),
+    "cancelling": ("is being cancelled", "busy"),
+    "succeeded": ("is trained", "good"),
+    "failed": ("failed", "bad"),
+    "cancelled": ("was cancelled", "neutral"),
+}
+# Kind of problem -> what one does then; of others the detail says it.
+REMEDIES = {
+    "invalid-request": "Mend what is listed, in the table or the order, and start "
+    "another training.",
+    "training-failed": "Upload the table again, and start another training.",
+    "time-limit": "Start another training with fewer rounds, folds or rows.",
+    "worker-lost": "Start it again. If that happens once more, tell whoever runs this "
+    "service, and name the training's id.",
+    "internal": "Tell whoever runs this service, and name the training's id.",
+}
+
+
+@router.get("", dependencies=[needs("train")])
+def page(
+    request: Request, db: ReadDb, caller: Called, after: After = None
+) -> HTMLResponse:
+    found = trainings.page(db, MOST, after)
+    may_write = WRITE in caller.scopes
+    return render(
+        request, "trainings.html", found=found, states=STATES, may_write=may_write
+    )
+
+
+@router.get("/{id}", dependencies=[needs("train")])
+def show(
+    request: Request, id: str, db: ReadDb, now: Now, caller: Called
+) -> HTMLResponse:
+    return show_training(request, db, trainings.show(db, id, now), caller)
+
+
+def show_training(
+    request: Request,
+    db: Any,
+    training: Any,
+    caller: Caller,
+    why_not: str | None = None,
+) -> HTMLResponse:
+    sees = {name: scope in caller.scopes for name, scope in SEEN.items()}
+    has_table = training.dataset_id is not None and sees["data"]
+    is_ended = training.state in FINAL_STATES
+    is_cancelling = training.state == "cancelling"
+    kind = training.error.type.rpartition("/")[2] if training.error else ""
+    return render(
+        request,
+        "training.html",
+        200 if why_not is None else 409,
+        training=training,
+        state=STATES[training.state],
+        is_ended=is_ended,
+        may_cancel=WRITE in caller.scopes and not is_ended and not is_cancelling,
+        remedy=REMEDIES.get(kind),
+        sees=sees,
+        table=datasets.get(db, training.dataset_id).name if has_table else None,
+        why_not=why_not,
+    )
+
+
+@router.get(
+    "/{id}/events", dependencies=[needs("train")], response_class=EventSourceResponse
+)
+async def events(
+    id: Annotated[str, Depends(unfinished(trainings.get))],
+    request: Request,
+    last_event_id: LastEvent = 0,
+) -> AsyncIterator[ServerSentEvent]:
+    """Stream what the API streams, to who has signed in by the cookie."""
+    async for event in stream(request, id, last_event_id):
+        yield event
+
+
+@router.post("/{id}/cancel", dependencies=[needs("train")])
+async def cancel(request: Request, id: str, changes: Changes, now: Now) -> Response:
+    caller = changes.caller
+
+    def explain(why_not: str) -> HTMLResponse:
+        with reading(request.app.state.engine, caller.tenant_id) as db:
+            training = trainings.show(db, id, now)
+            return show_training(request, db, training, caller, why_not)
+
+    try:
+        return await changes(
+            lambda db: trainings.cancel(db, id, now),
+            lambda _: see_other(f"/ui/train/{id}"),
+        )
+    except ConflictError as error:
+        return await run_in_threadpool(explain, str(error))

@@ -1,0 +1,171 @@
+"""Pages of trainings: the list, how far one is, cancelling, failures."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+import pytest
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page, expect
+
+from app.main import create_app
+from app.pages.trainings import STATES
+from app.records import TrainingState
+from app.service import queue
+from app.settings import Settings
+from app.store.engine import transaction
+from core.errors import Refusal, RefusedError
+from tests.pages.hostile import MARKUP
+from tests.pages.site import Site
+
+TABLE = "a,label\n" + "".join(f"{one},{one % 2}\n" for one in range(40))
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    app = create_app(settings, is_local=True)
+    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
+        yield made
+
+
+def order(client: TestClient, name: str = MARKUP) -> str:
+    """Order a training, which nobody takes, and return its page."""
+    dataset = client.post("/datasets", files={"dataset": ("t.csv", TABLE)})
+    spec = {"dataset_id": dataset.json()["id"], "target": "label", "name": name}
+    made = client.post("/train", json=spec)
+    assert made.status_code == 202, made.text
+    return f"/ui/train/{made.json()['id']}"
+
+
+def read(client: TestClient, page: str) -> str:
+    got = client.get(page, headers={"Accept": "text/html"})
+    assert got.status_code == 200, got.text
+    return got.text
+
+
+def cancel(client: TestClient, page: str, text: str) -> Any:
+    token = re.search(r'name="form_token" value="([0-9a-f]+)"', text)
+    assert token
+    data = {"form_token": token[1]}
+    return client.post(f"{page}/cancel", data=data, headers={"Accept": "text/html"})
+
+
+def claim(client: TestClient, **more: Any) -> Any:
+    """Take the training as a worker does; with `problem` end it."""
+    engine = client.app.state.engine  # type: ignore[attr-defined]
+    with transaction(engine, None) as db:
+        claimed = queue.claim(db, "w", NOW)
+        assert claimed is not None
+    with transaction(engine, claimed.tenant_id) as db:
+        if "problem" in more:
+            queue.fail(db, claimed, more["problem"], NOW)
+
+
+def test_a_waiting_training_tells_its_place(client: TestClient) -> None:
+    first, second = order(client, "n"), order(client)
+    listed = read(client, "/ui/train")
+    shown = read(client, second)
+
+    assert "It is the next in the queue." in read(client, first)
+    assert "It is number 2 in the queue." in shown
+    assert f'data-follow="{second}/events"' in shown
+    assert second in listed
+    for text in (shown, listed):
+        assert "&lt;script&gt;" in text
+        assert "<script>alert" not in text
+
+
+def test_a_training_is_cancelled_once(client: TestClient) -> None:
+    page = order(client)
+    before = read(client, page)
+    first = cancel(client, page, before)
+    second = cancel(client, page, before)
+    shown = read(client, page)
+
+    assert first.status_code == 303
+    assert second.status_code == 409
+    assert "It is not cancelled. The training is cancelled already." in second.text
+    assert "The training was cancelled." in shown
+    assert "Cancel the training" not in shown
+    assert "data-follow" not in shown
+
+
+def test_the_stream_is_for_who_has_the_cookie(client: TestClient) -> None:
+    page = order(client)
+    cancel(client, page, read(client, page))
+    told = client.get(f"{page}/events")
+
+    assert told.headers["content-type"].startswith("text/event-stream")
+    assert re.findall("event: (.*)", told.text) == ["queued", "cancelled"]
+    again = client.get(f"{page}/events", headers={"Last-Event-ID": "2"})
+    assert again.status_code == 204
+
+
+def test_a_running_training_can_be_cancelled(client: TestClient) -> None:
+    page = order(client)
+    claim(client)
+    running = read(client, page)
+    cancel(client, page, running)
+    cancelling = read(client, page)
+
+    assert "The model is being trained." in running
+    assert "in the queue" not in running
+    assert "The model is being cancelled." in cancelling
+    assert "Cancel the training" not in cancelling
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (
+            queue.refused(RefusedError([Refusal(f"column {MARKUP}", "is odd")])),
+            ("is odd", "Mend what is listed"),
+        ),
+        (queue.out_of_memory(1000), ("Take fewer rows or columns.",)),
+        (queue.past_time(60), ("after the 60 s", "fewer rounds")),
+        (queue.internal(), ("name the training&#39;s id",)),
+        (queue.dataset_lost(), ("Upload the table again",)),
+    ],
+    ids=["refused", "memory", "time", "internal", "lost"],
+)
+def test_a_failure_says_what_to_do(
+    client: TestClient, problem: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    page = order(client)
+    claim(client, problem=problem)
+    shown = read(client, page)
+
+    assert "The training failed." in shown
+    for words in said:
+        assert words in shown
+    assert "<script>alert" not in shown
+
+
+def test_a_training_whose_table_is_deleted_is_shown(client: TestClient) -> None:
+    page = order(client)
+    cancel(client, page, read(client, page))
+    dataset_id = client.get(page.removeprefix("/ui")).json()["dataset_id"]
+    client.delete(f"/datasets/{dataset_id}")
+
+    assert "deleted since" in read(client, page)
+
+
+def test_each_state_has_its_words() -> None:
+    assert set(STATES) == set(get_args(TrainingState))
+
+
+def test_a_page_follows_its_training_by_itself(page: Page, site: Site) -> None:
+    dataset = site.upload("t.csv", TABLE)["id"]
+    wish = {"dataset_id": dataset, "target": "label", "name": MARKUP}
+    made = site.call("POST", "/train", wish)
+    page.goto("/ui/train")
+    page.get_by_role("link", name="alert(1)").first.click()
+    expect(page.get_by_text("in the queue")).to_be_visible()
+    expect(page.get_by_text("This page stands still")).to_be_hidden()
+
+    site.call("POST", f"/train/{made['id']}/cancel")
+
+    expect(page.get_by_text("The training was cancelled.")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)

@@ -23,21 +23,21 @@ class Killed(BaseException):
 
 
 class Commits:
-    """Counts commits, and kills before one of them."""
+    """Counts commits to one database, and kills before one of them."""
 
-    def __init__(self, last: int) -> None:
-        self.count, self.last = 0, last
+    def __init__(self, url: str, last: int) -> None:
+        self.url, self.count, self.last = sa.make_url(url), 0, last
 
     def __call__(self, connection: sa.Connection) -> None:
-        del connection
-        self.count += 1
-        if self.count > self.last:
-            raise Killed
+        if connection.engine.url == self.url:
+            self.count += 1
+            if self.count > self.last:
+                raise Killed
 
 
 def begin(settings: Settings, last: int = 10**6) -> int:
     """Seed the demo up to a commit; return how many there were."""
-    commits = Commits(last)
+    commits = Commits(settings.url, last)
     sa.event.listen(sa.Engine, "commit", commits)
     try:
         demo.seed(settings)

@@ -21,6 +21,8 @@ OUTCOMES = {
     "unknown": "nobody knows",
 }
 
+N_BEST = 2
+
 
 class Asked(NamedTuple):
     """The feature that a page asks for: the next one, or another that was chosen."""
@@ -94,6 +96,19 @@ def path_of_chance(view: Any) -> tuple[str, str] | None:
     return line_chart(Line(values, labels, said, "answers", "chance")), shown
 
 
+def next_best(catalogue: Catalogue, view: Any) -> list[Any]:
+    """Return what would be asked instead; of a bundle, which is bought whole, one."""
+    found: dict[object, Any] = {}
+    idx_of = catalogue.feature_idxs
+    for one in (view.question, *view.question.alternatives):
+        idx = idx_of[one.feature]
+        is_bundled = bool(catalogue.is_bundled[idx])
+        found.setdefault(
+            ("bundle", catalogue.features[idx].group) if is_bundled else idx, one
+        )
+    return [*found.values()][1:][:N_BEST]
+
+
 def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
     """Return what the template is given; `chosen` is a feature that exists, or None."""
     view, state = opened.view, opened.state
@@ -119,6 +134,7 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
         "is_next": is_next,
         "reason": reason,
         "others": others,
+        "best": next_best(catalogue, view) if is_next else [],
         "most": most_questions(opened),
         "path": path_of_chance(view),
         "features": {one.name: one for one in catalogue.features},

@@ -3,13 +3,16 @@
 import copy
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
+from app.documents.files import read_model
 from app.main import create_app
+from app.pages.asking import next_best
 from app.settings import Settings
 from tests.pages.site import Site, heart
 from tests.pages.test_sign_in import make_key, sign_in
@@ -217,6 +220,27 @@ def test_of_a_bundle_what_is_left_empty_is_to_come(client: TestClient) -> None:
     answer(client, found, feature="fbs", **{"value.fbs": "no"})
     found = state_of(client, session)
     assert (found["budget"]["spent"], found["pending"]) == (8, [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "others", "best"),
+    [
+        ("chol", ["fbs", "age", "sex", "cp"], ["age", "sex"]),
+        ("age", ["fbs", "chol", "sex"], ["fbs", "sex"]),
+        ("age", [], []),
+    ],
+)
+def test_next_best_are_other_purchases(
+    asked: str, others: list[str], best: list[str]
+) -> None:
+    """What is bought with the question, or with what stands before it, is none."""
+    alternatives = [SimpleNamespace(feature=one) for one in others]
+    question = SimpleNamespace(feature=asked, alternatives=alternatives)
+    catalogue = read_model(bundled()).ensemble.catalogue
+
+    found = next_best(catalogue, SimpleNamespace(question=question))
+
+    assert [one.feature for one in found] == best
 
 
 def test_a_question_weighs_little(client: TestClient, model_id: str) -> None:

@@ -35,6 +35,7 @@ from tests.pages.site import Site, fill
 from tests.small import pull
 
 DEMO = Path(__file__).parents[2] / "app" / "demo"
+DEMO = Path(__file__).parents[2] / "app" / "demo"
 IMAGES = Path(__file__).parents[2] / "docs" / "img"
 # Width and height of the screen; a picture is as high as its page.
 SCREENS = {"": (1280, 800), "-phone": (375, 760)}
@@ -152,7 +153,33 @@ def play_monitor(page: Page, site: Site) -> None:
     page.goto(f"/ui/models/{site.model_id}/monitor")
 
 
+def play_datasets(page: Page, site: Site) -> None:
+    site.upload("heart.csv", (DEMO / "heart.csv").read_text(encoding="utf-8"))
+    page.goto("/ui/datasets")
+
+
+def play_dataset(page: Page, site: Site) -> None:
+    play_datasets(page, site)
+    page.get_by_role("link", name="heart.csv").first.click()
+
+
+def play_training(page: Page, site: Site) -> None:
+    table = (DEMO / "heart.csv").read_text(encoding="utf-8")
+    spec = json.loads((DEMO / "heart.json").read_text(encoding="utf-8"))
+    spec |= {"dataset_id": site.upload("heart.csv", table)["id"]}
+    page.goto(f"/ui/train/{site.call('POST', '/train', spec)['id']}")
+
+
+def play_trainings(page: Page, site: Site) -> None:
+    play_training(page, site)
+    page.get_by_role("link", name="Trainings").click()
+
+
 SHOTS = (
+    Shot("datasets", play_datasets),
+    Shot("dataset", play_dataset),
+    Shot("training", play_training),
+    Shot("trainings", play_trainings),
     Shot("comparison", play_comparison),
     Shot("plan", play_plan),
     Shot("result", play_result),

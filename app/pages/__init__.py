@@ -10,6 +10,7 @@ from app.pages import (
     comparing,
     datasets,
     home,
+    keys,
     ledger,
     models,
     monitor,
@@ -36,6 +37,7 @@ ENTERED = (
     trainings,
     monitor,
     ledger,
+    keys,
 )
 #: Pages with forms that anybody may send.
 OPEN = (sign_in,)

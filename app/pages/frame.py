@@ -26,14 +26,16 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-#: The pages that the head of each page leads to; those that there are yet are shown.
+#: The pages that the head of each page leads to, and the scope that each needs; those
+#: are shown that the caller may see.
 NAVIGATION = (
-    ("Home", "/ui"),
-    ("Models", "/ui/models"),
-    ("Sessions", "/ui/sessions"),
-    ("Data", "/ui/datasets"),
-    ("Train", "/ui/train"),
-    ("Ledger", "/ui/ledger"),
+    ("Home", "/ui", ""),
+    ("Models", "/ui/models", "models:read"),
+    ("Sessions", "/ui/sessions", "predict:read"),
+    ("Data", "/ui/datasets", "datasets:read"),
+    ("Train", "/ui/train", "train:read"),
+    ("Ledger", "/ui/ledger", "ledger:read"),
+    ("Keys", "/ui/keys", "keys:read"),
 )
 
 
@@ -81,11 +83,12 @@ def render(
 
 def navigation(request: Request) -> list[tuple[str, str, bool]]:
     """Return name and address of pages, and whether this one is within each."""
-    here = request.url.path
+    here, caller = request.url.path, request.scope.get(FOUND)
     return [
         (name, address, here == address or is_below(here, address))
-        for name, address in NAVIGATION
+        for name, address, scope in NAVIGATION
         if address in request.app.state.page_addresses
+        and (caller is None or not scope or scope in caller.scopes)
     ]
 
 

@@ -144,6 +144,24 @@ def play_reversal(page: Page, site: Site) -> None:
     page.get_by_role("link", name="Reverse").first.click()
 
 
+def play_keys(page: Page, site: Site) -> None:
+    scopes = ["models:read", "predict:read", "predict:write"]
+    site.call("POST", "/keys", {"name": "night clinic", "scopes": scopes, "days": 90})
+    page.goto("/ui/keys")
+
+
+def play_new_key(page: Page, site: Site) -> None:
+    del site
+    page.goto("/ui/keys/new")
+
+
+def play_made_key(page: Page, site: Site) -> None:
+    play_new_key(page, site)
+    page.get_by_label("Name").fill("night clinic")
+    page.get_by_label("Start cases").check()
+    page.get_by_role("button", name="Make the key").click()
+
+
 def play_monitor(page: Page, site: Site) -> None:
     for label in ("0", "1", "1"):
         play_result(page, site)
@@ -194,6 +212,9 @@ SHOTS = (
     Shot("ledger", play_ledger),
     Shot("reversal", play_reversal),
     Shot("monitor", play_monitor),
+    Shot("keys", play_keys),
+    Shot("key-new", play_new_key),
+    Shot("key-made", play_made_key),
 )
 
 

@@ -15,7 +15,7 @@ from app.settings import Settings
 from tests.app.servers import Server
 from tests.pages.audit import audit
 from tests.pages.conftest import open_page
-from tests.pages.hostile import MARKUP, NAMES, hostile_model
+from tests.pages.hostile import ARABIC, MARKUP, NAMES, hostile_model
 from tests.pages.site import Site, fill
 from tests.pages.test_result import answer
 
@@ -337,6 +337,25 @@ def trainings(page: Page, site: Site) -> None:
     audit(page)
     page.get_by_role("button", name="Cancel the training").click()
     expect(page.get_by_text("The training was cancelled.")).to_be_visible()
+
+
+@state
+def keys(page: Page, site: Site) -> None:
+    del site
+    page.goto("/ui/keys/new")
+    send(page, name="x" * 201, days=ARABIC)
+    expect(page.get_by_role("alert")).to_be_focused()
+    audit(page)
+    page.get_by_label("See tables").check()
+    send(page, name=MARKUP, days="9")
+    expect(page.get_by_text("it is not shown again")).to_be_visible()
+    audit(page)
+    page.get_by_role("link", name="I have kept it").click()
+    audit(page)
+    page.get_by_role("link", name="Revoke").first.click()
+    audit(page)
+    page.get_by_role("button", name="Revoke it").click()
+    expect(page.get_by_role("status")).to_contain_text("is revoked")
 
 
 @pytest.mark.parametrize("play", STATES, ids=[one.__name__ for one in STATES])

@@ -1,0 +1,196 @@
+"""Keys: the list, a new one with its secret shown once, and revoking."""
+
+import re
+import secrets
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.datastructures import FormData
+
+from app.documents.bodies.keys import MAX_DAYS, KeyRequest
+from app.documents.shape import read_shape
+from app.errors import ConflictError, ForbiddenError, ReplayedError
+from app.http.auth import Called, needs
+from app.http.deps import After, Changes, Now, ReadDb
+from app.pages.callers import FOREIGN, Typed
+from app.pages.frame import errors_of, render, see_other
+from app.pages.inputs import text_in
+from app.records import Caller, StoredAnswer, StoredKey
+from app.service import keys as service
+from app.service import retries
+from app.store.transactions import Transaction
+from core.errors import RefusedError
+
+router = APIRouter(prefix="/ui/keys", include_in_schema=False)
+ADDRESS = "/ui/keys"
+WRITE = "keys:write"
+MOST = 50
+#: what a key of each scope may do
+SCOPES = {
+    "datasets:read": "See tables",
+    "datasets:write": "Upload and delete tables",
+    "train:read": "See trainings and their specs",
+    "train:write": "Train, and cancel trainings",
+    "models:read": "See models, their plans and monitors",
+    "models:write": "Import and delete models, choose champions",
+    "predict:read": "See cases",
+    "predict:write": "Start cases and answer them",
+    "ledger:read": "See what was charged",
+    "ledger:write": "Take charges back",
+    "keys:read": "See keys",
+    "keys:write": "Make and revoke keys",
+}
+LIMITS = {
+    "requests_per_minute": "Requests a minute",
+    "trainings": "Trainings that have not ended",
+    "sessions": "Sessions that are not closed",
+    "dataset_bytes": "Bytes of all its tables",
+    "rows": "Rows of a table",
+    "columns": "Columns of a table",
+    "rounds": "Rounds of a training",
+}
+TOLD = {
+    "revoked": "The key is revoked. Within seconds nobody can use it any more.",
+    "sent": "That form was sent before, so no second key was made. The first one's "
+    "secret is not shown again: if it is lost, revoke the key and make another.",
+}
+# A form makes one key, however often it is sent.
+FORM = re.compile("[0-9a-f]{32}")
+
+
+@router.get("", dependencies=[needs("keys")])
+def page(
+    request: Request, db: ReadDb, caller: Called, now: Now, after: After = None
+) -> HTMLResponse:
+    found = service.page(db, MOST, after)
+    return render(
+        request,
+        "keys.html",
+        rows=[(one, service.validity(one, now)) for one in found.items],
+        next=found.next and f"{ADDRESS}?after={found.next}",
+        all_scopes=service.SCOPES,
+        may_write=WRITE in caller.scopes,
+        told=TOLD.get(request.query_params.get("done", "")),
+    )
+
+
+@router.get("/new", dependencies=[needs("keys")])
+def ask(request: Request, caller: Called) -> HTMLResponse:
+    require_write(caller)
+    return show_form(request, caller, secrets.token_hex(16))
+
+
+def require_write(caller: Caller) -> None:
+    """Refuse who may only read, before a form is filled in in vain."""
+    if WRITE not in caller.scopes:
+        raise ForbiddenError(WRITE)
+
+
+def show_form(
+    request: Request, caller: Caller, number: str, status: int = 200, **more: Any
+) -> HTMLResponse:
+    """Show what a new key may be like: no more than the caller's own."""
+    limits = [
+        (f"limits.{name}", words, getattr(caller.limits, name))
+        for name, words in LIMITS.items()
+    ]
+    return render(
+        request,
+        "key_new.html",
+        status,
+        number=number,
+        scopes=[(one, SCOPES[one]) for one in service.SCOPES if one in caller.scopes],
+        limits=limits,
+        max_days=MAX_DAYS,
+        **{"chosen": [], "is_limited": False, **more},
+    )
+
+
+@router.post("", dependencies=[needs("keys")])
+async def create(
+    request: Request, form: Typed, changes: Changes, caller: Called, now: Now
+) -> Response:
+    """Make a key, and show its secret in this answer alone."""
+    number = text_in(form, "number")
+    if not FORM.fullmatch(number):
+        raise ConflictError("foreign-form", FOREIGN)
+    try:
+        wish = read_wish(form, now)
+        return await changes(
+            lambda db: make_once(db, number, caller, wish, now),
+            lambda made: render(request, "key_made.html", 201, made=made, words=LIMITS),
+        )
+    except ReplayedError:
+        return see_other(f"{ADDRESS}?done=sent")
+    except RefusedError as error:
+        more = {
+            "typed": form,
+            "errors": {
+                # One of several scopes stands in the same group of boxes.
+                "scopes" if field.startswith("scopes") else field: rule
+                for field, rule in errors_of(error).items()
+            },
+            "chosen": form.getlist("scopes"),
+            "is_limited": any(text_in(form, f"limits.{one}") for one in LIMITS),
+        }
+        return show_form(request, caller, number, 422, **more)
+
+
+def read_wish(form: FormData, now: datetime) -> service.Wish:
+    """Return the key that is asked for; RefusedError names the fields of the form."""
+    limits = {name: text_in(form, f"limits.{name}") for name in LIMITS}
+    raw = {
+        "name": text_in(form, "name"),
+        "scopes": form.getlist("scopes"),
+        "limits": {name: whole(text) for name, text in limits.items() if text},
+        "days": whole(text_in(form, "days")),
+    }
+    body = read_shape(KeyRequest, raw, "")
+    ends = None if body.days is None else now + timedelta(days=body.days)
+    most = {str(name): most for name, most in body.limits.items()}
+    return service.Wish(body.name, tuple(body.scopes), most, ends)
+
+
+def whole(text: str) -> int | str | None:
+    """Return a whole number, None of nothing; other text is refused by its field."""
+    is_whole = text.isascii() and text.isdigit() and len(text) < 20
+    return int(text) if is_whole else text or None
+
+
+def make_once(
+    db: Transaction, number: str, caller: Caller, wish: service.Wish, now: datetime
+) -> service.MadeKey:
+    """Make the key of a form; ReplayedError where that is done already."""
+    name = f"form {number}"
+    digest = sha256(name.encode()).hexdigest()
+    retries.claim(db, name, digest)
+    made = service.create_within(db, caller, wish, now)
+    retries.keep(db, StoredAnswer(name, digest, 303, {}, b"", now, None))
+    return made
+
+
+@router.get("/{id}/revoke", dependencies=[needs("keys")])
+def ask_revocation(
+    request: Request, id: str, db: ReadDb, caller: Called, now: Now
+) -> HTMLResponse:
+    require_write(caller)
+    key: StoredKey = service.get(db, id)
+    return render(
+        request,
+        "key_revoke.html",
+        key=key,
+        validity=service.validity(key, now),
+        is_own=key.id == caller.key_id,
+    )
+
+
+@router.post("/{id}/revoke", dependencies=[needs("keys")])
+async def revoke(id: str, form: Typed, changes: Changes, now: Now) -> Response:
+    del form
+    return await changes(
+        lambda db: service.revoke(db, id, now),
+        lambda _: see_other(f"{ADDRESS}?done=revoked"),
+    )

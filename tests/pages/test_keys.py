@@ -1,0 +1,139 @@
+"""Keys on pages: made once and shown once, revoked, and never more than the maker's."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.settings import Settings
+from tests.pages.test_walls import HOSTILE, Visitor
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    app = create_app(settings)
+    with TestClient(app, "http://askless.test", follow_redirects=False) as made:
+        yield made
+
+
+@pytest.fixture
+def ours(client: TestClient) -> Visitor:
+    return Visitor(client, tenant="ours")
+
+
+def number_in(page: str) -> str:
+    found = re.search(r'name="number" value="([0-9a-f]{32})"', page)
+    assert found, page
+    return found[1]
+
+
+def wish(visitor: Visitor, **more: str) -> dict[str, str]:
+    """Return the fields of a form that asks for a key."""
+    page = visitor.ask("GET", "/ui/keys/new")[1]
+    wanted = {"name": HOSTILE, "scopes": "predict:read", "days": "9"}
+    ours = {"form_token": visitor.token, "number": number_in(page)}
+    return ours | wanted | more
+
+
+def keys_of(client: TestClient, visitor: Visitor) -> list[dict[str, object]]:
+    head = {"Authorization": f"Bearer {visitor.bearer}"}
+    items: list[dict[str, object]] = client.get("/keys", headers=head).json()["items"]
+    return items
+
+
+def test_a_key_is_made_once_and_its_secret_shown_once(
+    client: TestClient, ours: Visitor
+) -> None:
+    form = wish(ours, **{"limits.requests_per_minute": "60"})
+    made = ours.send("POST", "/ui/keys", form)
+    again = ours.send("POST", "/ui/keys", form)
+    listed = ours.ask("GET", again.headers["location"])[1]
+    (token,) = set(re.findall(r"askl_[0-9a-f]+_[\w-]{43}", made.text))
+    newest = keys_of(client, ours)[0]
+
+    assert (made.status_code, again.status_code) == (201, 303)
+    assert made.headers["cache-control"] == "no-store"
+    assert "no second key was made" in listed
+    assert token not in listed
+    assert len(keys_of(client, ours)) == 2
+    assert newest["scopes"] == ["predict:read"]
+    assert newest["limits"] == {"requests_per_minute": 60}
+    head = {"Authorization": f"Bearer {token}"}
+    assert client.get("/predict", headers=head).status_code == 200
+
+
+def test_a_revoked_key_opens_nothing(client: TestClient, ours: Visitor) -> None:
+    ours.send("POST", "/ui/keys", wish(ours))
+    address = f"/ui/keys/{keys_of(client, ours)[0]['id']}/revoke"
+    asked = ours.ask("GET", address)[1]
+    done = ours.send("POST", address, {"form_token": ours.token})
+    listed = ours.ask("GET", done.headers["location"])[1]
+
+    assert "&lt;script&gt;alert(1)" in asked
+    assert "The key is revoked." in listed
+    assert keys_of(client, ours)[0]["revoked_at"] is not None
+    assert 'class="danger"' not in ours.ask("GET", address)[1]
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("name", ""),
+        ("name", "a\x00b"),
+        ("name", "x" * 201),
+        ("days", "0"),
+        ("days", "1.5"),
+        ("days", "9" * 30),
+        ("scopes", "all"),
+        ("limits.rows", "many"),
+        ("limits.rows", "0"),
+        ("limits.rows", "9" * 18),
+    ],
+)
+def test_a_wrong_field_is_named_and_what_was_typed_stays(
+    client: TestClient, ours: Visitor, field: str, text: str
+) -> None:
+    refused = ours.send("POST", "/ui/keys", wish(ours, **{field: text}))
+
+    assert refused.status_code == 422
+    identifier = field.replace(".", "_2e_")
+    assert f'id="f-{identifier}-error"' in refused.text
+    assert refused.text.count("checked") == (field != "scopes")
+    assert len(keys_of(client, ours)) == 1
+
+
+def test_without_a_scope_chosen_the_rule_is_said(ours: Visitor) -> None:
+    form = wish(ours)
+    del form["scopes"]
+
+    refused = ours.send("POST", "/ui/keys", form)
+
+    assert refused.status_code == 422
+    assert 'id="f-scopes-error"' in refused.text
+
+
+def test_a_key_makes_none_that_can_do_more(client: TestClient) -> None:
+    poor = Visitor(client, "keys:write", "keys:read", tenant="ours")
+    page = poor.ask("GET", "/ui/keys/new")[1]
+
+    refused = poor.send("POST", "/ui/keys", wish(poor))
+
+    assert page.count('type="checkbox"') == 2
+    assert refused.status_code == 403
+    assert "predict:read" in refused.text
+
+
+def test_the_navigation_shows_what_a_key_may_see(client: TestClient) -> None:
+    poor = Visitor(client, "keys:read", tenant="ours")
+
+    page = poor.ask("GET", "/ui/keys")[1]
+
+    head = page.split("</nav>")[0]
+    assert re.findall(r'href="(/ui[^"]*)"[^>]*>\w+</a></li>', head) == [
+        "/ui",
+        "/ui/keys",
+    ]
+    assert "Make a key" not in page
+    assert poor.ask("GET", "/ui/keys/new")[0] == 403

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from app.settings import Settings
 from tests.app.conftest import (  # noqa: F401  # fixtures
@@ -22,6 +22,9 @@ from tests.app.servers import Server
 from tests.pages.site import Site, fill
 
 CHROMIUM = shutil.which("chromium")
+# Far more than anything takes: a machine that is busy fails no test.
+WITHIN_MS = 60_000
+expect.set_options(timeout=WITHIN_MS)
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def launch(playwright: Playwright) -> Browser:
 def open_page(browser: Browser, site: Site, **more: Any) -> Iterator[Page]:
     """A page of a fresh browser; what its console says as an error fails the test."""
     context = browser.new_context(base_url=site.url, **more)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(WITHIN_MS)
     made, said = context.new_page(), []
     made.on("console", lambda one: said.append(one.text) if one.type == "error" else 0)
     made.on("pageerror", lambda one: said.append(str(one)))

@@ -14,7 +14,7 @@ from app.http.deps import After, Changes, Now, ReadDb, reading
 from app.http.following import LastEvent, stream, unfinished
 from app.pages.frame import render, see_other
 from app.records import FINAL_STATES, Caller
-from app.service import datasets, trainings
+from app.service import datasets, operations, trainings
 
 router = APIRouter(prefix="/ui/train", include_in_schema=False)
 MOST = 50
@@ -79,11 +79,18 @@ def show_training(
         state=STATES[training.state],
         is_ended=is_ended,
         may_cancel=WRITE in caller.scopes and not is_ended and not is_cancelling,
+        has_workers=training.state != "queued" or has_workers(request, db),
+        step=trainings.last_step(db, training.id),
         remedy=REMEDIES.get(kind),
         sees=sees,
         table=datasets.get(db, training.dataset_id).name if has_table else None,
         why_not=why_not,
     )
+
+
+def has_workers(request: Request, db: Any) -> bool:
+    timeout_s = request.app.state.settings.heartbeat_timeout_s
+    return operations.count_workers(db, timeout_s) > 0
 
 
 @router.get(

@@ -23,6 +23,7 @@ from app.store.transactions import Transaction
 from core.errors import RefusedError
 
 get, page, events = trainings.get, trainings.page, trainings.events
+last_step = trainings.last_step
 is_begun = trainings.is_begun
 
 

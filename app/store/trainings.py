@@ -235,6 +235,14 @@ def events(
     return {key: tuple(items) for key, items in found.items()}
 
 
+def last_step(db: Transaction, training_id: str) -> dict[str, Any]:
+    """Return what the last event of progress tells; nothing where there is none."""
+    columns = training_events.c
+    is_step = sa.and_(columns.training_id == training_id, columns.type == "progress")
+    wanted = sa.select(columns.data).where(is_step)
+    return dict(db.scalar(wanted.order_by(columns.number.desc()).limit(1)) or {})
+
+
 def add_checkpoint(
     db: Transaction, training_id: str, part: int, first_round: int, rounds: str
 ) -> None:

@@ -14,6 +14,7 @@ from app.pages.trainings import STATES
 from app.records import TrainingState
 from app.service import queue
 from app.settings import Settings
+from app.store import trainings
 from app.store.engine import transaction
 from core.errors import Refusal, RefusedError
 from tests.pages.hostile import MARKUP
@@ -53,12 +54,15 @@ def cancel(client: TestClient, page: str, text: str) -> Any:
 
 
 def claim(client: TestClient, **more: Any) -> Any:
-    """Take the training as a worker does; with `problem` end it."""
+    """Take the training as a worker does, go some steps, and end with a problem."""
     engine = client.app.state.engine  # type: ignore[attr-defined]
     with transaction(engine, None) as db:
         claimed = queue.claim(db, "w", NOW)
         assert claimed is not None
     with transaction(engine, claimed.tenant_id) as db:
+        for step in more.get("steps", ()):
+            kind, share = "progress", 0.1
+            trainings.add_event(db, claimed.id, kind, NOW, share, **step)
         if "problem" in more:
             queue.fail(db, claimed, more["problem"], NOW)
 
@@ -69,7 +73,7 @@ def test_a_waiting_training_tells_its_place(client: TestClient) -> None:
     shown = read(client, second)
 
     assert "It is the next in the queue." in read(client, first)
-    assert "It is number 2 in the queue." in shown
+    assert "It is number 2 in the queue. No worker is there" in shown
     assert f'data-follow="{second}/events"' in shown
     assert second in listed
     for text in (shown, listed):
@@ -105,13 +109,14 @@ def test_the_stream_is_for_who_has_the_cookie(client: TestClient) -> None:
 
 def test_a_running_training_can_be_cancelled(client: TestClient) -> None:
     page = order(client)
-    claim(client)
+    claim(client, steps=({"part": 0, "round": 9}, {"part": 1, "round": 17}))
     running = read(client, page)
     cancel(client, page, running)
     cancelling = read(client, page)
 
     assert "The model is being trained." in running
     assert "in the queue" not in running
+    assert "Now at round 17 of part 2." in running
     assert "The model is being cancelled." in cancelling
     assert "Cancel the training" not in cancelling
 

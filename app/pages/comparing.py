@@ -11,9 +11,9 @@ from app.comparison_words import find_clashes, say_difference
 from app.figure_words import Cells
 from app.http.auth import needs
 from app.http.deps import Loaded, ReadDb
+from app.model_facts import list_facts
 from app.pages.filters import name
 from app.pages.frame import errors_of, render
-from app.pages.model_facts import list_facts
 from app.records import ModelHead
 from app.service import models, trainings
 from app.store.transactions import Transaction
@@ -43,7 +43,7 @@ class SideBySide(NamedTuple):
     sides: tuple[Side, Side]
     svg: str
     cells: Cells
-    cards: Sequence[tuple[object, object, object]]
+    cards: Sequence[tuple[object, ...]]
     rows: str
 
 
@@ -96,7 +96,10 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
         sides=(first, other),
         svg=curve_chart(named, unit),
         cells=lay_cells(first, other, curves, unit),
-        cards=[(one, ours.get(one, "–"), its.get(one, "–")) for one in terms],
+        cards=[
+            tuple(map(name, (one, ours.get(one, "–"), its.get(one, "–"))))
+            for one in terms
+        ],
         rows=say_rows(db, first.head, other.head),
     )
 

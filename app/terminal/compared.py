@@ -35,5 +35,5 @@ def compared_page(
     names = " and ".join(one.name for one in found)
     head, rows = lay_cells(found, budgets, unit)
     parts = ["<h1>Error against spend</h1>", html_notes([f"{names}: {where}."])]
-    parts += [html_figures([chart]), html_table(head, rows)]
+    parts += [html_figures([chart]), html_table(head, rows, names)]
     return html_page(names, [*parts, html_notes(explain_cells(found))])

@@ -32,11 +32,12 @@ def effects_part(ensemble: Ensemble) -> list[str]:
         for one in shown
     ]
     rows = [row for one in shown for row in list_answers(ensemble, one, told)]
+    head = "feature", "answer", *(f"chance of {one}" for one in names)
     return [
         "<h2>What each answer does</h2>",
         html_notes(explain_effects(ensemble, found.typical[told].tolist(), names)),
         html_figures(charts),
-        html_table(("feature", "answer", *(f"chance of {one}" for one in names)), rows),
+        html_table(head, rows, "What each answer does"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""A model on one printable page: what it asks per budget, and how often it errs."""
+"""A model on one printable page: errors, what it asks per budget, card, limits."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 
 from app.charts import NamedCurve
+from app.model_facts import list_cautions, list_facts, list_features
 from app.terminal.effects import effects_part
 from app.terminal.html import html_page, html_table
 from app.terminal.measured import Measured, measured_parts
@@ -39,11 +40,26 @@ def report_page(
     curves = [] if curve is None else [NamedCurve("held-out rows of training", curve)]
     curves += [] if tested is None else [tested]
     if curves:
-        parts += measured_parts(Measured(ensemble, curves))
+        parts += measured_parts(Measured(model, curves))
     parts.append("<h2>What it asks, if every answer comes</h2>")
     parts += [budget_section(ensemble, curve, budget) for budget in shown]
-    parts += effects_part(ensemble)
+    parts += [*effects_part(ensemble), *card_parts(model)]
     return html_page(model.name, parts)
+
+
+def card_parts(model: Model) -> list[str]:
+    """Return prices, facts and limits of use, as the model's page has them."""
+    facts = "".join(
+        f"<dt>{escape(term)}</dt><dd>{escape(words)}</dd>"
+        for term, words in list_facts(model)
+    )
+    limits = "".join(f"<li>{escape(one)}</li>" for one in list_cautions(model))
+    return [
+        "<h2>Features and prices</h2>",
+        html_table(*list_features(model.ensemble), "Features and prices"),
+        f"<h2>Card</h2><dl>{facts}</dl>",
+        f"<h2>Limits of use</h2><ul>{limits}</ul>",
+    ]
 
 
 def choose_budgets(ensemble: Ensemble, curve: Curve | None) -> list[int | None]:
@@ -70,7 +86,7 @@ def budget_section(ensemble: Ensemble, curve: Curve | None, budget: int | None) 
         rows.append((str(question.number), ", ".join(names), told, *price))
     named = "without a budget" if budget is None else money(budget, catalogue.cost_unit)
     head = ("", "feature", "", f"price {catalogue.cost_unit}".strip(), "spent")
-    table = html_table(head, rows) if rows else "<p>It pays for nothing.</p>"
+    table = html_table(head, rows, named) if rows else "<p>It pays for nothing.</p>"
     return (
         f"<section><h3>{escape(named)}{error_at(curve, budget)}</h3>{table}</section>"
     )

@@ -1,7 +1,6 @@
-"""What the page of a model says in words: card, features, limits of use."""
+"""What is said of a model in words: its card, its features, its limits of use."""
 
 from app.figure_words import Cells
-from app.pages.filters import name
 from app.wording import money, percent_range, value_words
 from core.model.ensemble import Ensemble
 from core.model.model import Model
@@ -11,20 +10,20 @@ from core.table.catalogue import Feature
 FEW_ROWS = 100
 
 
-def list_facts(model: Model) -> list[tuple[object, object]]:
+def list_facts(model: Model) -> list[tuple[str, str]]:
     """Return what a card says of data and training."""
     ensemble, card = model.ensemble, model.card
     names = " or ".join(one.display for one in ensemble.classes)
-    facts: list[tuple[object, object]] = [
-        ("It predicts", name(f"{model.target}: {names}" if model.target else names))
+    facts: list[tuple[str, str]] = [
+        ("It predicts", f"{model.target}: {names}" if model.target else names)
     ]
     if isinstance(card.get("note"), str):
-        facts.append(("Note", name(card["note"])))
+        facts.append(("Note", str(card["note"])))
     rows, by_class = card.get("rows"), rows_by_class(model)
     if isinstance(rows, int):
         facts.append(("Rows it was trained on", f"{rows:,}"))
     facts += [
-        (name(f"of class {one.display}"), f"{by_class[one.label]:,}")
+        (f"of class {one.display}", f"{by_class[one.label]:,}")
         for one in ensemble.classes
         if one.label in by_class
     ]
@@ -71,26 +70,26 @@ def list_features(ensemble: Ensemble) -> Cells:
             else:
                 shared = f"{named}, once {money(group.fee)}"
         told = "yes" if is_used else "no"
-        cells = name(feature.title), say_values(feature), cost, name(shared), told
+        cells = feature.title, say_seen(feature), cost, shared, told
         rows.append(cells)
     unit = catalogue.cost_unit
     head = ("Feature", "Values", f"Cost {in_brackets(unit)}".strip(), "Group", "Read")
     return head, rows
 
 
-def say_values(feature: Feature) -> str:
+def say_seen(feature: Feature) -> str:
     """Return what values training saw."""
     if feature.type == "category":
-        return name(", ".join(feature.categories))
+        return ", ".join(feature.categories)
     if feature.type == "boolean":
         return "yes or no"
     if feature.value_range is None:
         return f"a number {in_brackets(feature.unit or '')}".strip()
     low, high = (value_words(feature, one) for one in feature.value_range)
-    return name(f"{low.removesuffix(f' {feature.unit}')} to {high}")
+    return f"{low.removesuffix(f' {feature.unit}')} to {high}"
 
 
-def list_limits(model: Model) -> list[str]:
+def list_cautions(model: Model) -> list[str]:
     """Say what the model can't be trusted with, from what is known of it."""
     limits, curve = [], model.curve
     if curve is None:

@@ -5,10 +5,12 @@ writes a page adds its states to SHOTS.
 """
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from io import BytesIO
 from itertools import count
@@ -34,8 +36,6 @@ from tests.pages.conftest import launch
 from tests.pages.site import Site, fill
 from tests.small import pull
 
-DEMO = Path(__file__).parents[2] / "app" / "demo"
-DEMO = Path(__file__).parents[2] / "app" / "demo"
 IMAGES = Path(__file__).parents[2] / "docs" / "img"
 # Width and height of the screen; a picture is as high as its page.
 SCREENS = {"": (1280, 800), "-phone": (375, 760)}
@@ -122,11 +122,11 @@ def play_plan(page: Page, site: Site) -> None:
 
 
 def play_comparison(page: Page, site: Site) -> None:
-    spec = json.loads((DEMO / "heart.json").read_text(encoding="utf-8"))
+    spec = json.loads((DATA / "heart.json").read_text(encoding="utf-8"))
     with TemporaryDirectory() as place:
         files = Path(place) / "spec.json", Path(place) / "model.json"
         files[0].write_text(json.dumps(spec | {"algorithm": "adaboost_rs"}))
-        train = [sys.executable, "-m", "app.cli", "train", DEMO / "heart.csv"]
+        train = [sys.executable, "-m", "app.cli", "train", DATA / "heart.csv"]
         subprocess.run([*train, "--spec", files[0], "-o", files[1]], check=True)
         model = json.loads(files[1].read_text(encoding="utf-8"))
     other = site.call("POST", "/models?as_version=true", model)["id"]
@@ -172,25 +172,36 @@ def play_monitor(page: Page, site: Site) -> None:
 
 
 def play_datasets(page: Page, site: Site) -> None:
-    site.upload("heart.csv", (DEMO / "heart.csv").read_text(encoding="utf-8"))
+    upload(site, "heart")
+    upload(site, "diabetes")
     page.goto("/ui/datasets")
 
 
 def play_dataset(page: Page, site: Site) -> None:
-    play_datasets(page, site)
-    page.get_by_role("link", name="heart.csv").first.click()
+    page.goto(f"/ui/datasets/{upload(site, 'heart')}")
 
 
 def play_training(page: Page, site: Site) -> None:
-    table = (DEMO / "heart.csv").read_text(encoding="utf-8")
-    spec = json.loads((DEMO / "heart.json").read_text(encoding="utf-8"))
-    spec |= {"dataset_id": site.upload("heart.csv", table)["id"]}
-    page.goto(f"/ui/train/{site.call('POST', '/train', spec)['id']}")
+    spec = json.loads((DATA / "heart.json").read_text(encoding="utf-8"))
+    order = spec | {"effort": "standard", "dataset_id": upload(site, "heart")}
+    address = f"/train/{site.call('POST', '/train', order)['id']}"
+    # Where no worker is, it stays queued.
+    for _ in range(80):
+        if site.call("GET", address)["progress"] > 0.2:
+            break
+        time.sleep(0.25)
+    page.goto(f"/ui{address}")
 
 
 def play_trainings(page: Page, site: Site) -> None:
-    play_training(page, site)
-    page.get_by_role("link", name="Trainings").click()
+    del site
+    page.goto("/ui/train")
+
+
+def upload(site: Site, table: str) -> str:
+    """Upload a table of the demo, and return its id."""
+    text = (DATA / f"{table}.csv").read_text(encoding="utf-8")
+    return str(site.upload(f"{table}.csv", text)["id"])
 
 
 SHOTS = (
@@ -235,7 +246,9 @@ def take(browser: Browser, site: Site, shot: Shot) -> None:
         context = browser.new_context(base_url=site.url, viewport=size)
         page = context.new_page()
         shot.play(page, site)
-        page.wait_for_load_state("networkidle")
+        # The page of a training listens to it.
+        is_idle = "/ui/train/" not in page.url
+        page.wait_for_load_state("networkidle" if is_idle else "load")
         shown = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
         # A third of the bytes: pages have few colours.
         few = shown.quantize(COLOURS, dither=Image.Dither.NONE)
@@ -244,18 +257,29 @@ def take(browser: Browser, site: Site, shot: Shot) -> None:
 
 
 @contextmanager
-def served() -> Iterator[tuple[Site, Browser]]:
+def working(home: str) -> Iterator[None]:
+    """Have a worker, which ends with the block."""
+    command = [sys.executable, "-m", "app.cli", "worker", "--with-parent"]
+    environment = os.environ | {"ASKLESS_HOME": home}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment):
+        yield
+
+
+@contextmanager
+def served(*, has_worker: bool = False) -> Iterator[tuple[Site, Browser]]:
     """Yield a server of its own, and Chromium."""
-    with TemporaryDirectory() as home, sync_playwright() as playwright:
+    with ExitStack() as stack:
+        home = stack.enter_context(TemporaryDirectory())
+        playwright = stack.enter_context(sync_playwright())
         settings = Settings(home=Path(home))
         migrate(settings.url)
         server = Server(settings)
-        try:
-            browser = launch(playwright)
-            yield fill(server.url), browser
-            browser.close()
-        finally:
-            server.close()
+        stack.callback(server.close)
+        if has_worker:
+            stack.enter_context(working(home))
+        browser = launch(playwright)
+        yield fill(server.url), browser
+        browser.close()
 
 
 def chosen(names: list[str]) -> list[Shot]:
@@ -269,7 +293,7 @@ def chosen(names: list[str]) -> list[Shot]:
 def main(names: list[str]) -> None:
     shots = chosen(names)
     IMAGES.mkdir(exist_ok=True)
-    with served() as (site, browser):
+    with served(has_worker=True) as (site, browser):
         add_models(site)
         for shot in shots:
             take(browser, site, shot)

@@ -110,5 +110,8 @@ def as_file(name: str) -> dict[str, str]:
 
 
 def errors_of(error: RefusedError) -> Mapping[str, str]:
-    """Return the rules that were broken, by field; one for each."""
-    return {one.field: one.told for one in reversed(error.refusals)}
+    """Return the rules that were broken, by field: of each the first."""
+    found: dict[str, str] = {}
+    for one in error.refusals:
+        found.setdefault(one.field, one.told)
+    return found

@@ -50,7 +50,8 @@ def show(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> HTMLR
         span = read_span(asked, at)
         found = monitor.monitor(db, loaded, id, span, at)
     except RefusedError as error:
-        more |= {"errors": errors_of(error), "typed": asked}
+        typed = {"bucket": "week", **asked}
+        more |= {"errors": errors_of(error), "typed": typed}
         return render(request, "monitor.html", 422, title=title, found=None, **more)
     first, last = span.since.date().isoformat(), asked.get("to", f"{at.now:%Y-%m-%d}")
     return render(

@@ -102,6 +102,12 @@ def test_a_wrong_choice_is_said_at_its_field(
     assert client.get(f"/ui/ledger/ledger.csv?{query}").status_code == 422
 
 
+def test_what_is_wrong_is_said_in_the_order_of_the_fields(client: TestClient) -> None:
+    page = client.get("/ui/ledger?key=y&from=x").text
+
+    assert re.findall(r'<a href="#f-(\w+)">', page) == ["from", "key"]
+
+
 @pytest.mark.usefixtures("model")
 def test_the_file_has_what_was_chosen(client: TestClient) -> None:
     whole = client.get("/ui/ledger/ledger.csv")

@@ -150,13 +150,20 @@ def test_a_table_of_a_person(any_page: Page, tmp_path: Path) -> None:
     expect(any_page.get_by_role("status")).to_contain_text("is deleted")
 
 
-def test_a_file_that_is_too_large_is_not_sent(page: Page, tmp_path: Path) -> None:
-    large = tmp_path / "large.csv"
-    large.write_bytes(TABLE)
+def test_a_file_is_dropped_and_not_sent_where_it_is_too_large(page: Page) -> None:
     page.goto("/ui/datasets")
-    page.get_by_label("Table", exact=True).set_input_files(large)
     page.evaluate("document.querySelector('[data-most]').dataset.most = '9'")
+    dropped = page.evaluate_handle(
+        """() => {
+          const held = new DataTransfer();
+          held.items.add(new File(["age,disease"], "heart.csv"));
+          return held;
+        }"""
+    )
+    page.dispatch_event(".drop", "drop", {"dataTransfer": dropped})
     page.get_by_role("button", name="Upload").click()
 
+    field = page.get_by_label("Table", exact=True)
+    assert field.evaluate("one => one.files[0].name") == "heart.csv"
     expect(page.get_by_text("It has more than the")).to_be_visible()
     expect(page.get_by_role("button", name="Upload")).to_be_enabled()

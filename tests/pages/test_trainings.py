@@ -117,7 +117,7 @@ def test_a_running_training_can_be_cancelled(client: TestClient) -> None:
     assert "The model is being trained." in running
     assert "in the queue" not in running
     assert "Now at round 17 of part 2." in running
-    assert "The model is being cancelled." in cancelling
+    assert "The training is being cancelled." in cancelling
     assert "Cancel the training" not in cancelling
 
 

@@ -112,7 +112,7 @@ if (followed) {
           if (part.innerHTML !== now.innerHTML) part.innerHTML = now.innerHTML;
         }
       }
-      await new Promise((wake) => setTimeout(wake, 1000));
+      await new Promise((wake) => setTimeout(wake, 2000));
     }
     isLooking = false;
   };

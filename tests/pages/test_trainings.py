@@ -121,6 +121,20 @@ def test_a_running_training_can_be_cancelled(client: TestClient) -> None:
     assert "Cancel the training" not in cancelling
 
 
+@pytest.mark.parametrize("steps", [(), ({"part": 5},), ({"part": 5, "round": None},)])
+def test_a_running_training_may_be_at_no_round(
+    client: TestClient, steps: tuple[dict[str, Any], ...]
+) -> None:
+    """As before its first step, and while panels are fitted."""
+    page = order(client)
+    claim(client, steps=steps)
+
+    running = read(client, page)
+
+    assert "The model is being trained." in running
+    assert "Now at round" not in running
+
+
 @pytest.mark.parametrize(
     ("problem", "said"),
     [

@@ -49,7 +49,9 @@ def show(
     caller: Called,
     done: Done = None,
 ) -> HTMLResponse:
-    head = models.get_head(db, id)
+    head, training = models.get_head(db, id), None
+    if head.training_id is not None and TRAIN in caller.scopes:
+        training = trainings.get(db, head.training_id)
     return render(
         request,
         "model.html",
@@ -58,7 +60,7 @@ def show(
         maker=head.training_id and models.find_maker(db, head.training_id),
         versions=[one for one in models.versions(db, head.name) if one.id != id],
         may_write=WRITE in caller.scopes,
-        has_spec=head.training_id is not None and TRAIN in caller.scopes,
+        training=training,
         told=TOLD.get(done or ""),
     )
 

@@ -1,22 +1,30 @@
-"""The file of `askless report`, in a browser without a network."""
+"""What stands on no server, in a browser: the file of `askless report`, a drawing."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from playwright.sync_api import Browser, Page
 
 from app.charts import NamedCurve
 from app.documents.files import read_model
+from app.pages.flow_chart import draw, lay_out
+from app.pages.plan_words import PlanNode
 from app.terminal.report import report_page
 from tests.pages.audit import audit
-from tests.pages.hostile import hostile_model
+from tests.pages.hostile import NAMES, hostile_model
 
 
 def test_a_report_keeps_nobody_out_and_fetches_nothing(browser: Browser) -> None:
     whole = read_model(hostile_model())
     first = {"hypotheses": whole.ensemble.hypotheses[:2], "alphas": (1.0, 0.5)}
-    curve = replace(whole.curve, predictive=None)
-    model = replace(whole, ensemble=replace(whole.ensemble, **first))
-    html = report_page(model, [60_000_000], NamedCurve("<b>.csv", curve))
+    ends = {
+        one.name: (value[0], value[-1])
+        for one in fields(whole.curve)
+        if isinstance(value := getattr(whole.curve, one.name), tuple)
+    }
+    curve = replace(whole.curve, **ends)
+    ensemble = replace(whole.ensemble, **first)
+    rows = NamedCurve("<b>.csv", replace(curve, predictive=None))
+    html = report_page(replace(whole, ensemble=ensemble, curve=curve), [10**7], rows)
     context = browser.new_context(offline=True)
     page: Page = context.new_page()
     asked: list[str] = []
@@ -31,3 +39,25 @@ def test_a_report_keeps_nobody_out_and_fetches_nothing(browser: Browser) -> None
     assert page.locator("h1").count() == 1
     assert page.locator("script, img, link").count() == 0
     context.close()
+
+
+def test_all_text_stands_within_its_box(browser: Browser) -> None:
+    texts = tuple(NAMES)
+    nodes = [PlanNode(one, one, texts[:2], is_end=True, goes_on=False) for one in texts]
+    root = PlanNode("", "W" * 80, ("m" * 90,), False, False, tuple(nodes))
+    page = browser.new_page()
+    page.set_content(draw(lay_out(root), "x"))
+
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("svg g")].flatMap((group) => {
+            const box = group.querySelector("rect").getBBox();
+            return [...group.querySelectorAll("text")].filter((one) => {
+                const its = one.getBBox();
+                return its.x < box.x || its.x + its.width > box.x + box.width
+                    || its.y < box.y || its.y + its.height > box.y + box.height;
+            }).map((one) => one.textContent);
+        })"""
+    )
+
+    assert outside == []
+    page.close()

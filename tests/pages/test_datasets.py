@@ -11,10 +11,9 @@ from playwright.sync_api import Page, expect
 
 from app.errors import BlobGoneError
 from app.main import create_app
-from app.service import datasets
 from app.settings import Settings
-from core.errors import Refusal, RefusedError
 from tests.pages.test_parts import HOSTILE
+from tests.pages.test_walls import Visitor
 
 # The first table that a server reads waits for its child processes to be loaded.
 READ_MS = 60_000
@@ -99,19 +98,43 @@ def test_an_upload_without_a_file_is_refused_at_the_field(client: TestClient) ->
         assert "The table must be chosen" in refused.text
 
 
-def test_of_many_rules_some_are_said(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read(*_: Any) -> Any:
-        rules = [Refusal(f"column {HOSTILE[0]}", "is odd") for _ in range(7)]
-        raise RefusedError(rules)
+def test_of_many_rules_some_are_said(client: TestClient) -> None:
+    names = ",".join(f"{HOSTILE[0].replace(chr(34), '')} {one}" for one in range(7))
+    refused = upload(client, f"{names},{names}\n{'1,' * 13}1\n".encode())
 
-    monkeypatch.setattr(datasets, "read", read)
-    refused = upload(client, TABLE)
-
-    assert refused.text.count("is odd") == 2 * 5
+    assert refused.text.count("names must be unique") == 2 * 5
     assert "And 2 more." in refused.text
     assert "<script>alert" not in refused.text
+
+
+def test_a_limit_of_the_key_is_said_at_the_field(settings: Settings) -> None:
+    small = settings.model_copy(update={"limit_dataset_bytes": 20})
+    app = create_app(small)
+    with TestClient(app, "http://askless.test", follow_redirects=False) as client:
+        ours = Visitor(client, tenant="ours")
+        client.cookies.update(ours.cookies)
+        refused = client.post(
+            "/ui/datasets",
+            data={"form_token": ours.token},
+            files={"dataset": ("heart.csv", TABLE)},
+            headers={"Accept": "text/html"},
+        )
+
+    assert refused.status_code == 409
+    assert refused.text.count("The limit dataset_bytes of this key is 20") == 2
+
+
+def test_a_key_that_may_only_read_gets_no_form(settings: Settings) -> None:
+    app = create_app(settings)
+    with TestClient(app, "http://askless.test", follow_redirects=False) as client:
+        reader = Visitor(client, "datasets:read", "train:read", tenant="ours")
+        tables, trainings = (
+            reader.ask("GET", one)[1] for one in ("/ui/datasets", "/ui/train")
+        )
+
+    assert "lacks the scope <code>datasets:write</code>" in tables
+    assert 'type="file"' not in tables
+    assert "button primary" not in trainings
 
 
 def test_a_table_in_use_is_kept(client: TestClient) -> None:

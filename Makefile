@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-chaos test-schema screenshots lighthouse check format test-clients compose-test bench bench-service evidence frontier certificates clean
+.PHONY: help demo test test-chaos test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ screenshots: $(STAMP) ## Play through the pages in Chromium and write docs/img/*
 
 lighthouse: $(STAMP) ## Let Lighthouse judge the pages, on a desk and on a phone (needs npm; SHOTS="home": some).
 	$(BIN)/python -m tests.pages.lighthouse $(SHOTS)
+
+axe: $(STAMP) ## Audit each state of each page whole: light, dark and 320 px.
+	ASKLESS_AXE=whole $(BIN)/python -m pytest tests/pages -k "keep"
 
 check: $(STAMP) ## Check format, lint and types.
 	$(BIN)/ruff format --check .

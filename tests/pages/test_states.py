@@ -5,13 +5,16 @@ than the screen. A page that is new has its states here.
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from app.documents.files import read_model
 from app.settings import Settings
+from app.terminal.report import report_page
 from tests.app.servers import Server
 from tests.pages.audit import audit
 from tests.pages.conftest import open_page
@@ -367,3 +370,16 @@ def test_a_page_keeps_nobody_out_whatever_names_are(
     audit(odd_page)
     assert odd_page.locator("h1").count() == 1
     assert odd_page.locator("main :is(script, img[onerror], [style])").count() == 0
+
+
+def test_the_report_file_keeps_nobody_out_whatever_names_are(
+    odd_page: Page, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.html"
+    model = read_model(hostile_model())
+    report.write_text(report_page(model, (0, 60_000_000)), encoding="utf-8")
+    odd_page.goto(report.as_uri())
+
+    audit(odd_page)
+    assert odd_page.locator(":is(script, img, b)").count() == 0
+    expect(odd_page.locator("h1")).to_have_text(MARKUP)

@@ -161,6 +161,20 @@ def test_a_key_without_a_scope_sees_nothing(
         assert "alert(1)" not in text, (method, path)
 
 
+def test_who_may_only_read_changes_nothing(
+    client: TestClient, things: dict[str, str]
+) -> None:
+    scopes = (one for one in keys.SCOPES if one.endswith(":read"))
+    reader = Visitor(client, *scopes, tenant="ours")
+
+    for method, path in ROUTES:
+        if method != "GET":
+            status, text = reader.ask(method, address(path, things))
+            assert status == 403, (method, path)
+            assert re.search(r"\w+:write", text), (method, path)
+    assert "/reverse" not in reader.ask("GET", "/ui/ledger")[1]
+
+
 def test_a_form_without_the_browsers_token_is_refused(
     client: TestClient, ours: Visitor, things: dict[str, str]
 ) -> None:

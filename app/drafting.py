@@ -3,10 +3,9 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from app.ingest import to_columns
+from app.ingest import Source, to_columns
 from app.price_tables import PriceTable, read_prices
 from core.errors import Refusal, RefusedError
 from core.table.cells import is_unnamed
@@ -23,13 +22,20 @@ MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class SpecDraft:
-    """A spec as JSON-able values, and notes for the person who reads it over."""
+    """A spec as JSON-able values, and notes for the person who reads it over.
+
+    `labels` are those of the classes. `columns` has the cells of the rows kept, and
+    `drafts` what was made of every column but the target.
+    """
 
     spec: dict[str, Any]
     notes: tuple[str, ...]
+    labels: tuple[str, ...]
+    columns: dict[str, Column]
+    drafts: tuple[ColumnDraft, ...]
 
 
-def draft_spec(table: Any, target: str, name: str, prices: Path | None) -> SpecDraft:
+def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> SpecDraft:
     """Return a spec with which a table can be trained on, its costs to be edited.
 
     Raises RefusedError where the target or the prices are not fit.
@@ -67,7 +73,7 @@ def draft_spec(table: Any, target: str, name: str, prices: Path | None) -> SpecD
         spec |= {"missing_target": "drop"}
         n_dropped = int((~is_kept).sum())
         notes.insert(0, f"{target}: rows without a target are dropped: {n_dropped}")
-    return SpecDraft(spec, tuple(notes))
+    return SpecDraft(spec, tuple(notes), tuple(labels), columns, tuple(drafts))
 
 
 def read_each(table: Any, target: str) -> tuple[dict[str, Column], list[str]]:

@@ -10,8 +10,13 @@ from typing import IO, Any
 from app.apart import ChildLimits, Wanted, run_apart
 from app.checking import check_both
 from app.documents.fields import NAME_RULE, is_name
+from app.drafting import draft_spec
 from app.ingest import Bounds, read_table
 from core.errors import Refusal, RefusedError
+from core.table.catalogue import Feature
+from core.table.columns import Column
+from core.table.draft import ColumnDraft
+from core.table.sketch import ColumnSketch, sketch_column
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,19 @@ class JudgedTable:
 
 
 @dataclass(frozen=True)
+class DraftedTable:
+    """What a table seems to be: a spec to go on from, and what each column holds.
+
+    Columns but the target, each with what was made of it; of lists or bytes there is no
+    sketch. `labels` are those of the classes.
+    """
+
+    spec: dict[str, Any]
+    labels: tuple[str, ...]
+    columns: tuple[tuple[ColumnDraft, ColumnSketch | None], ...]
+
+
+@dataclass(frozen=True)
 class TableReader:
     """Reads tables that others wrote; what reading may take is limited."""
 
@@ -54,6 +72,21 @@ class TableReader:
         """Read a table and a spec; raises RefusedError with every broken rule."""
         found: JudgedTable = run_apart(
             self.limits, source, judge_file, self.bounds, dict(raw), is_wanted=is_wanted
+        )
+        return found
+
+    def draft(
+        self, source: IO[bytes], target: str, name: str, is_wanted: Wanted
+    ) -> DraftedTable:
+        """Read a table that has no spec; RefusedError where the target is not fit."""
+        found: DraftedTable = run_apart(
+            self.limits,
+            source,
+            draft_file,
+            self.bounds,
+            target,
+            name,
+            is_wanted=is_wanted,
         )
         return found
 
@@ -114,3 +147,16 @@ def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTa
         features=tuple(feature.name for feature in dataset.catalogue.features),
         classes=tuple(one.label for one in dataset.classes),
     )
+
+
+def draft_file(file: IO[bytes], bounds: Bounds, target: str, name: str) -> DraftedTable:
+    draft = draft_spec(read_bounded(file, bounds), target, name, None)
+    columns = tuple((one, sketch_of(one, draft.columns)) for one in draft.drafts)
+    return DraftedTable(draft.spec, draft.labels, columns)
+
+
+def sketch_of(draft: ColumnDraft, columns: Mapping[str, Column]) -> ColumnSketch | None:
+    if draft.name not in columns:
+        return None
+    feature = Feature(draft.name, type=draft.type, missing=draft.missing)
+    return sketch_column(feature, columns[draft.name])

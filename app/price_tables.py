@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import Path
 
-from app.ingest import read_columns
+from app.ingest import Source, read_columns
 from core.errors import Refusal, RefusedError
 from core.table.columns import as_text
 from core.table.prices import from_micros, to_micros
@@ -24,9 +23,9 @@ class PriceTable:
     prices: dict[str, float] = field(default_factory=dict)
 
 
-def read_prices(path: Path, names: list[str]) -> PriceTable:
+def read_prices(source: Source, names: list[str]) -> PriceTable:
     """Read prices of the columns named; raises RefusedError with every broken rule."""
-    columns = read_columns(path, (*NEEDED, *OPTIONAL))
+    columns = read_columns(source, (*NEEDED, *OPTIONAL))
     known = ", ".join((*NEEDED, *OPTIONAL))
     refusals = [
         Refusal("prices", f"must have a column {name}")

@@ -136,7 +136,7 @@ def digest_of(request: Request, body: bytes | FormData) -> str:
 def without_secrets(response: Response) -> bytes:
     """Return the body of a response as it may be kept."""
     body = bytes(response.body)
-    if response.headers.get("cache-control") != "no-store":
+    if not body or response.headers.get("cache-control") != "no-store":
         return body
     told: dict[str, Any] = json.loads(body)
     shown_once = dict.fromkeys(told.keys() & set(SECRETS))

@@ -181,6 +181,16 @@ def play_dataset(page: Page, site: Site) -> None:
     page.goto(f"/ui/datasets/{upload(site, 'heart')}")
 
 
+def play_new_training(page: Page, site: Site) -> None:
+    dataset_id = upload(site, "heart")
+    page.goto(f"/ui/train/new?dataset={dataset_id}&target=label")
+    for cell, text in {"cost": "5.17", "group": "blood", "unit": "mg/dL"}.items():
+        page.locator(f"[name=c4-{cell}]").fill(text)
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_label("Amount").first.fill("2.10")
+    page.get_by_role("button", name="Check", exact=True).click()
+
+
 def play_training(page: Page, site: Site) -> None:
     spec = json.loads((DATA / "heart.json").read_text(encoding="utf-8"))
     order = spec | {"effort": "standard", "dataset_id": upload(site, "heart")}
@@ -222,6 +232,7 @@ SHOTS = (
     Shot("monitor", play_monitor),
     Shot("datasets", play_datasets),
     Shot("dataset", play_dataset),
+    Shot("training-new", play_new_training),
     Shot("training", play_training),
     Shot("trainings", play_trainings),
     Shot("keys", play_keys),

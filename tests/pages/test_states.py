@@ -328,6 +328,24 @@ def monitor(page: Page, site: Site) -> None:
 
 
 @state
+def new_training(page: Page, site: Site) -> None:
+    names = ",".join(f'"{one.replace(chr(34), "")}"' for one in NAMES)
+    cells = (",".join("xyz"[one % 3] for _ in NAMES) for one in range(40))
+    kinds = ("no", MARKUP.replace('"', ""))
+    rows = "".join(f"{one},{kinds[at % 2]}\n" for at, one in enumerate(cells))
+    made = site.upload(NAMES[1], f"{names},b\n{rows}")
+    page.goto("/ui/train/new")
+    audit(page)
+    page.goto(f"/ui/train/new?dataset={made['id']}")
+    audit(page)
+    page.get_by_role("button", name="Go on").click()
+    for one in page.locator("main details > summary").all():
+        one.click()
+    send(page, **{"c0-cost": ARABIC, "c1-group": NAMES[1][:200], "c0-label": MARKUP})
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@state
 def trainings(page: Page, site: Site) -> None:
     rows = "".join(f"{one},{one % 2}\n" for one in range(40))
     made = site.upload(NAMES[1], f"{NAMES[5].replace(',', '')},b\n{rows}")

@@ -1,0 +1,224 @@
+"""Ordering a training: a table, what is predicted, what each column costs, a check."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from io import BytesIO
+from pathlib import PurePath
+from typing import IO, Any, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from app.documents.text import parse_spec
+from app.errors import ConflictError, ForbiddenError, LimitError
+from app.http.auth import needs
+from app.http.deps import After, Changer, Changes, Now
+from app.http.orders import Desk, OrderDesk, TableOrder, Wanted
+from app.http.retries import Retry
+from app.http.turns import in_turn
+from app.pages.callers import TOKEN, Typed
+from app.pages.frame import errors_of, render, see_other
+from app.pages.spec_forms import (
+    begin_form,
+    fill_prices,
+    read_form,
+)
+from app.pages.training_form import ask_target, plain_text, show_form
+from app.parsing import DraftedTable
+from app.price_tables import read_prices
+from app.records import StoredDataset
+from app.service import datasets, trainings
+from app.store.transactions import Transaction
+from core.errors import Refusal, RefusedError
+
+router = APIRouter(prefix="/ui/train/new", include_in_schema=False)
+MOST = 50
+Found = TypeVar("Found")
+DEFAULT_NAME = "model"
+# The form tells what a table holds.
+SEES = "datasets:read"
+# What is done with a spec as a text.
+AS_TEXT = ("check-spec", "start-spec")
+
+
+@router.get("", dependencies=[needs("train"), needs("datasets")])
+async def show(
+    request: Request,
+    desk: Desk,
+    dataset: str = "",
+    target: str = "",
+    after: After = None,
+) -> Response:
+    """Show the tables, the columns to predict of one of them, or the whole form."""
+    if not dataset:
+        found = await look(desk, lambda db: datasets.page(db, MOST, after))
+        return render(request, "train_tables.html", found=found)
+    table = await look(desk, lambda db: datasets.get(db, dataset))
+    if not target:
+        return ask_target(request, table)
+    try:
+        drafted = await draft(request, desk, table, target)
+    except RefusedError as error:
+        return ask_target(request, table, error)
+    typed = begin_form(drafted, table.columns)
+    return show_form(request, table, drafted, typed)
+
+
+async def look(desk: OrderDesk, read: Callable[[Transaction], Found]) -> Found:
+    """Read something, in a transaction that ends before a table is read."""
+
+    def act() -> Found:
+        with desk.open() as db:
+            return read(db)
+
+    return await run_in_threadpool(act)
+
+
+async def draft(
+    request: Request, desk: OrderDesk, table: StoredDataset, target: str
+) -> DraftedTable:
+    """Read a table as one that nobody has described yet."""
+    name = PurePath(table.name).name.split(".")[0].strip() or DEFAULT_NAME
+
+    def act(is_wanted: Wanted) -> DraftedTable:
+        with desk.open() as db:
+            stored = datasets.open_blob(db, request.app.state.blobs, table.id)
+        with stored:
+            drafted: DraftedTable = desk.reader.draft(stored, target, name, is_wanted)
+            return drafted
+
+    return await in_turn(request, act)
+
+
+@router.post("", dependencies=[needs("train")])
+async def act(
+    request: Request, form: Typed, desk: Desk, changes: Changes, now: Now
+) -> Response:
+    """Do what the button says that was pressed; show the form again, or lead on."""
+    if SEES not in changes.caller.scopes:
+        raise ForbiddenError(SEES)
+    typed = {name: one for name, one in form.items() if isinstance(one, str)}
+    table = await look(desk, lambda db: datasets.get(db, typed.get("dataset", "")))
+    is_text = typed.get("action", "") in AS_TEXT
+    once = changes._replace(retry=retry_of(request, typed))
+    more: dict[str, Any] = {}
+    status = 200
+    done: trainings.Order | Response | None
+    try:
+        if is_text:
+            more |= {"as_text": True, "spec": typed.get("spec", "")}
+            done = await act_on_text(typed, table, desk, once, now)
+        else:
+            done = await act_on_fields(typed, table, desk, once, now)
+        if isinstance(done, Response):
+            return done
+        more["checked"] = done
+    except RefusedError as error:
+        more["errors"], status = errors_of(error), 422
+    except (LimitError, ConflictError) as error:
+        more["why_not"], status = str(error), 409
+    drafted = await draft(request, desk, table, typed.get("target", ""))
+    begun = begin_form(drafted, table.columns) if is_text else {}
+    return show_form(request, table, drafted, begun | typed, status, **more)
+
+
+async def act_on_fields(
+    typed: dict[str, str],
+    table: StoredDataset,
+    desk: OrderDesk,
+    once: Changer,
+    now: datetime,
+) -> trainings.Order | Response | None:
+    """Fill prices in, save, check or start; what is refused is told at its field."""
+    action = typed.get("action")
+    if action == "fill":
+        fill_typed(typed, table)
+        return None
+    read = read_form(typed, table.columns)
+    try:
+        if action == "save" and not read.refusals:
+            return save(read.spec)
+        order = await judge(desk, table, read.spec)
+        if read.refusals:
+            raise RefusedError(())
+    except RefusedError as error:
+        told = [replace(one, field=read.field_of(one.field)) for one in error.refusals]
+        raise RefusedError([*read.refusals, *told]) from None
+    return await start(once, order, table, now) if action == "start" else order
+
+
+async def act_on_text(
+    typed: Mapping[str, str],
+    table: StoredDataset,
+    desk: OrderDesk,
+    once: Changer,
+    now: datetime,
+) -> trainings.Order | Response:
+    """Check or start with a spec as it was pasted; it has one field, and its rules."""
+    try:
+        order = await judge(desk, table, parse_spec(typed.get("spec", "")))
+    except RefusedError as error:
+        raise RefusedError([Refusal("spec", words_of(error))]) from None
+    is_start = typed["action"] == "start-spec"
+    return await start(once, order, table, now) if is_start else order
+
+
+def words_of(error: RefusedError) -> str:
+    return "; ".join(f"{one.field}: {one.told}" for one in error.refusals)
+
+
+def fill_typed(typed: dict[str, str], table: StoredDataset) -> None:
+    """Put the prices that were pasted into their fields."""
+    text = typed.get("prices", "").strip()
+    if not text:
+        raise RefusedError([Refusal("prices", "must have a header and a row")])
+    names = [name for name in table.columns if name != typed.get("target")]
+    try:
+        found = read_prices(BytesIO(text.encode()), names)
+    except RefusedError as error:
+        raise RefusedError([Refusal("prices", words_of(error))]) from None
+    fill_prices(typed, table.columns, found)
+
+
+def save(spec: Mapping[str, Any]) -> Response:
+    """Return a spec as a file."""
+    headers = {
+        "Content-Disposition": 'attachment; filename="spec.json"',
+        "Cache-Control": "no-store",
+    }
+    return Response(plain_text(spec), 200, headers, "application/json")
+
+
+async def judge(
+    desk: OrderDesk, table: StoredDataset, spec: Mapping[str, Any]
+) -> trainings.Order:
+    """Check a spec with its table."""
+
+    def check(stream: IO[bytes], is_wanted: Wanted) -> Any:
+        return trainings.check(desk.reader, raw, stream, is_wanted)
+
+    # The desk takes the id out before the spec is checked.
+    raw = {**spec, "dataset_id": table.id}
+    prepared = await desk.read(TableOrder(b"", None), raw, check)
+    order: trainings.Order = prepared.order
+    return order
+
+
+def retry_of(request: Request, typed: Mapping[str, str]) -> Retry:
+    """Return what makes one training of a form that is sent twice; edited it is new."""
+    fields = sorted((one, text) for one, text in typed.items() if one != TOKEN)
+    digest = sha256(repr(fields).encode()).hexdigest()
+    return Retry(request, f"form {digest}", digest)
+
+
+async def start(
+    once: Changer, order: trainings.Order, table: StoredDataset, now: datetime
+) -> Response:
+    """Enqueue the training, and lead to it."""
+    return await once(
+        lambda db: trainings.start(db, order, table.id, now),
+        lambda made: see_other(f"/ui/train/{made.id}"),
+    )

@@ -1,0 +1,114 @@
+"""The form that a training is ordered by, as it is shown."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from secrets import token_urlsafe
+from typing import Any, get_args
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from app.drafting import spec_text
+from app.pages.algorithm_words import ALGORITHM_WORDS, EFFORT_WORDS
+from app.pages.frame import errors_of, render
+from app.pages.spec_forms import ROLES, add_groups, group_rows, read_form
+from app.parsing import DraftedTable
+from app.records import StoredDataset
+from app.service import trainings
+from core.errors import RefusedError
+from core.table.catalogue import FeatureType
+
+COLUMN_FIELD = re.compile(r"c(\d+)-(\w+)")
+KINDS = {"fee": "a fee, once", "price": "one price for all"}
+LABELS = {
+    "dataset": "Table",
+    "target": "What is predicted",
+    "name": "Name of the model",
+    "positive": "Positive class",
+    "cost_unit": "Unit of costs",
+    "rounds": "Rounds",
+    "folds": "Folds",
+    "seed": "Seed",
+    "budgets": "Budgets",
+    "note": "Note",
+    "algorithm": "Algorithm",
+    "effort": "Effort",
+    "prices": "Prices",
+    "spec": "Spec",
+}
+# What can be chosen of, as pairs of value and text.
+CHOICES = {
+    "roles": list(ROLES.items()),
+    "types": [(one, one) for one in get_args(FeatureType)],
+    "kinds": list(KINDS.items()),
+    "algorithms": [(one, f"{one}: {text}") for one, text in ALGORITHM_WORDS.items()],
+    "efforts": list(EFFORT_WORDS.items()),
+}
+
+
+def ask_target(
+    request: Request, table: StoredDataset, error: RefusedError | None = None
+) -> HTMLResponse:
+    """Ask what is predicted; a table that has no such column is told so."""
+    errors = {} if error is None else {"target": "; ".join(errors_of(error).values())}
+    typed = {"target": request.query_params.get("target", table.columns[-1])}
+    return render(
+        request,
+        "train_target.html",
+        200 if error is None else 422,
+        table=table,
+        pairs=[(name, name) for name in table.columns],
+        typed=typed,
+        errors=errors,
+    )
+
+
+def show_form(
+    request: Request,
+    table: StoredDataset,
+    drafted: DraftedTable,
+    typed: dict[str, str],
+    status: int = 200,
+    **more: Any,
+) -> HTMLResponse:
+    """Show the form as it was typed, or drafted."""
+    add_groups(typed, table.columns)
+    found = {one.name: (one, sketch) for one, sketch in drafted.columns}
+    rows = [
+        (number, name, *found[name])
+        for number, name in enumerate(table.columns)
+        if name in found
+    ]
+    errors = more.get("errors", {})
+    known: dict[str, Any] = {
+        "table": table,
+        "target": typed["target"],
+        "rows": rows,
+        "groups": group_rows(typed, table.columns),
+        "classes": drafted.labels,
+        "typed": typed,
+        "labels": LABELS | dict(name_fields(errors, table.columns)),
+        "pairs": [(one, one) for one in drafted.labels],
+        "missing_dropped": typed.get("missing_target") == "drop",
+        "shown_open": any(one.endswith("-shown") for one in errors),
+        "as_text": False,
+        "why_not": None,
+        "once": typed.get("once") or token_urlsafe(16),
+        "spec": plain_text(read_form(typed, table.columns).spec),
+        "checked": None,
+    }
+    return render(request, "train_new.html", status, **{**CHOICES, **known, **more})
+
+
+def name_fields(
+    fields: Iterable[str], columns: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield fields of columns with what people call them."""
+    for field in fields:
+        if found := COLUMN_FIELD.fullmatch(field):
+            yield field, f"{columns[int(found[1])]}, {found[2]}"
+
+
+def plain_text(spec: Mapping[str, Any]) -> str:
+    """Return a spec as the command line reads and writes it."""
+    return spec_text({key: trainings.to_plain(key, one) for key, one in spec.items()})

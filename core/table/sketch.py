@@ -1,0 +1,71 @@
+"""What a column holds, in brief: for a person who says what it costs."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.arrays import FloatArray
+from core.table.catalogue import Feature
+from core.table.cells import is_blank
+from core.table.columns import Column, as_text, read_feature
+
+# Bars of a histogram, or most frequent words, that are shown.
+N_BARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSketch:
+    """Missing cells, different values, and how many rows have which.
+
+    `missing` is a share of the rows. `bars` are rows: of a number in `N_BARS` equal
+    steps between its `ends`; of others by word, most frequent first, the `words` that
+    stand at them.
+    """
+
+    missing: float
+    n_distinct: int
+    bars: tuple[int, ...] = ()
+    ends: tuple[float, float] | None = None
+    words: tuple[str, ...] = ()
+
+
+def sketch_column(feature: Feature, column: Column) -> ColumnSketch:
+    """Return what a column holds, read as a feature that has no categories yet.
+
+    Parameters
+    ----------
+    feature : Feature
+        Its type, and what stands for a missing value.
+    column : array, shape (n_samples,)
+        float64 with NaN, or str and None; at least one cell. A cell that is not of the
+        type counts as missing.
+    """
+    if feature.type == "number":
+        values, _ = read_feature(feature, column)
+        return sketch_numbers(values)
+    cells = as_text(column)
+    counts = Counter(
+        cell for cell in cells if cell is not None and not is_blank(feature, cell)
+    )
+    shown = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:N_BARS]
+    return ColumnSketch(
+        missing=(len(cells) - counts.total()) / len(cells),
+        n_distinct=len(counts),
+        bars=tuple(count for _, count in shown),
+        words=tuple(word for word, _ in shown),
+    )
+
+
+def sketch_numbers(values: FloatArray) -> ColumnSketch:
+    """Return what numbers hold; NaN is missing, and so are infinite ones here."""
+    present = values[np.isfinite(values)]
+    missing = (values.size - present.size) / values.size
+    if not present.size:
+        return ColumnSketch(missing, 0)
+    ends = float(present.min()), float(present.max())
+    # The difference of two doubles may be more than any double.
+    scale = max(abs(ends[0]), abs(ends[1])) or 1.0
+    bars, _ = np.histogram(present / scale, N_BARS)
+    n_distinct = np.unique(present).size
+    return ColumnSketch(missing, n_distinct, tuple(map(int, bars)), ends)

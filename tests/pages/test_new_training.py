@@ -1,0 +1,150 @@
+"""The form that a training is ordered by: drafted, priced, checked, sent."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.settings import Settings
+
+TABLE = "age,chol,kind,ill\n" + "".join(
+    f"{30 + row % 9},{200 + row % 11},{'abc'[row % 3]},{row % 2}\n" for row in range(40)
+)
+HOSTILE = '<script>alert(1)</script>, "' + "x" * 300
+
+
+class Fields(HTMLParser):
+    """The fields of a page's first form that is posted, with what they hold."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.values: dict[str, str] = {}
+        self.selecting = ""
+        start = page.index('<form method="post" action="/ui/train/new"')
+        self.feed(page[start : page.index("</form>", start)])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        has = dict(attrs)
+        if tag == "select":
+            self.selecting = has["name"] or ""
+        elif tag == "option" and (
+            "selected" in has or self.selecting not in self.values
+        ):
+            self.values[self.selecting] = has["value"] or ""
+        elif tag == "input":
+            self.values[has["name"] or ""] = has["value"] or ""
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    app = create_app(settings, is_local=True)
+    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
+        made.headers["Accept"] = "text/html"
+        yield made
+
+
+def put(client: TestClient, content: str) -> str:
+    """Upload a table, the short way; return the address of its form but the target."""
+    made = client.post(
+        "/datasets",
+        files={"dataset": ("visits.csv", content.encode())},
+        headers={"Accept": "application/json"},
+    )
+    return f"/ui/train/new?dataset={made.json()['id']}"
+
+
+def send(client: TestClient, fields: dict[str, str], action: str, **more: str) -> Any:
+    return client.post("/ui/train/new", data={**fields, **more, "action": action})
+
+
+def summary(page: str) -> str:
+    found = re.search(r'<div class="summary".*?</div>', page, re.DOTALL)
+    return found[0] if found else ""
+
+
+def test_a_table_is_priced_checked_and_trained_on_once(client: TestClient) -> None:
+    address = put(client, TABLE)
+    chosen = client.get("/ui/train/new").text
+    asked = client.get(address).text
+    fields = Fields(client.get(f"{address}&target=ill").text).values
+    prices = "feature\tcost\tgroup\tfee\nage\t0\t\t\nchol\t7.27\tblood\t2.10\n"
+    filled = Fields(send(client, fields, "fill", prices=prices).text).values
+    checked = send(client, filled, "check")
+    saved = send(client, filled, "save", cost_unit="CAD")
+    started = [send(client, filled, "start").headers["location"] for _ in range(2)]
+    edited = send(client, filled, "start", rounds="20").headers["location"]
+
+    assert address.replace("&", "&amp;") in chosen
+    assert '<option value="ill" selected>' in asked
+    assert (filled["c1-cost"], filled["c1-group"]) == ("7.27", "blood")
+    assert (filled["g0-name"], filled["g0-amount"]) == ("blood", "2.1")
+    assert "All is well: 40 rows, 3 features" in checked.text
+    assert saved.json()["groups"] == [{"name": "blood", "fee": 2.1}]
+    assert saved.json()["cost_unit"] == "CAD"
+    assert started[0] == started[1] != edited
+    shown = client.get(started[0], headers={"Accept": "text/html"})
+    assert "visits" in shown.text
+
+
+def test_each_wrong_field_is_told_and_all_that_was_typed_is_kept(
+    client: TestClient,
+) -> None:
+    address = put(client, TABLE)
+    fields = Fields(client.get(f"{address}&target=ill").text).values
+    wrong = {
+        "c0-cost": HOSTILE,
+        "c1-group": HOSTILE[:100],
+        "c2-type": "number",
+        "rounds": "many",
+        "folds": "1",
+    }
+
+    got = send(client, fields, "start", **wrong)
+
+    assert got.status_code == 422
+    told = summary(got.text)
+    for field in ("c0_2d_cost", "c1_2d_group", "c2_2d_type", "rounds", "folds"):
+        assert f'href="#f-{field}"' in told, field
+    assert "alert(1)</script>" not in got.text.replace("&lt;", "<x")
+    kept = Fields(got.text).values
+    assert {one: kept[one] for one in wrong} == wrong
+    # The group has a row now, in which it can be priced.
+    assert kept["g0-name"] == wrong["c1-group"]
+    assert send(client, fields, "save", rounds="many").status_code == 422
+
+
+def test_a_spec_may_be_pasted_instead(client: TestClient) -> None:
+    address = put(client, TABLE)
+    fields = Fields(client.get(f"{address}&target=ill").text).values
+    spec = send(client, fields, "save").text
+    few = {one: fields[one] for one in ("form_token", "dataset", "target", "once")}
+
+    checked = send(client, few, "check-spec", spec=spec)
+    wrong = send(client, few, "check-spec", spec=spec.replace('"number"', '"date"'))
+    started = send(client, few, "start-spec", spec=spec)
+
+    assert "All is well" in checked.text
+    assert Fields(checked.text).values["c2-type"] == "category"
+    assert wrong.status_code == 422
+    assert "features[0].type" in summary(wrong.text)
+    assert started.status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("content", "target", "said"),
+    [
+        (TABLE, "nobody", "must be a column of the table"),
+        ("a,b\n1,2\n1,2\n", "b", "must have 2 to 1000 classes"),
+    ],
+)
+def test_what_cannot_be_predicted_is_told_at_the_column(
+    client: TestClient, content: str, target: str, said: str
+) -> None:
+    got = client.get(f"{put(client, content)}&target={target}")
+
+    assert got.status_code == 422
+    assert said in summary(got.text)

@@ -1,0 +1,170 @@
+"""A training spec as the fields of a form, and back."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.pages.algorithm_words import ALGORITHM_WORDS
+from app.pages.spec_forms import (
+    add_groups,
+    begin_form,
+    fill_prices,
+    group_rows,
+    join_marks,
+    read_form,
+    split_marks,
+)
+from app.parsing import DraftedTable
+from app.price_tables import PriceTable
+from core.table.draft import ColumnDraft
+from core.training.algorithms import ALGORITHMS
+
+COLUMNS = ("age", "chol", "nr", "ill")
+SPEC: dict[str, Any] = {
+    "name": "m",
+    "target": "ill",
+    "positive": "1",
+    "cost_unit": "",
+    "features": [
+        {"name": "age", "type": "number", "cost": 1, "missing": ["-9", 'a,"b']},
+        {"name": "chol", "type": "category", "cost": 1, "rare": 5},
+    ],
+    "ignore": ["nr"],
+    "missing_target": "drop",
+}
+
+
+@pytest.fixture
+def typed() -> dict[str, str]:
+    columns = tuple((ColumnDraft(one, "number"), None) for one in COLUMNS[:3])
+    return begin_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
+
+
+def test_a_draft_comes_back_as_it_was(typed: dict[str, str]) -> None:
+    read = read_form(typed, COLUMNS)
+
+    assert not read.refusals
+    usual = {"algorithm": "auto", "effort": "standard", "seed": 0}
+    more = {"params": {"rounds": 300}, "validation": {"folds": 5}}
+    assert read.spec == SPEC | usual | more
+
+
+def test_what_is_typed_is_read_to_the_cent(typed: dict[str, str]) -> None:
+    typed |= {
+        "c0-cost": "0.1",
+        "c0-unit": "years",
+        "c0-label": "Age",
+        "k1-shown": "ill",
+    }
+    typed |= {"c1-group": "blood", "g0-name": "blood", "g0-kind": "fee"}
+    typed |= {"g0-amount": "2.10", "budgets": "5, 20.5", "c2-role": "group_by"}
+
+    spec = read_form(typed, COLUMNS).spec
+
+    assert spec["features"][0]["cost"] == Decimal("0.1")
+    assert spec["features"][0]["unit"] == "years"
+    assert spec["groups"] == [{"name": "blood", "fee": Decimal("2.10")}]
+    assert spec["classes"] == {"1": "ill"}
+    assert spec["validation"]["budgets"] == [Decimal(5), Decimal("20.5")]
+    assert spec["group_by"] == "nr"
+    assert "ignore" not in spec
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("c0-cost", "1,5"),
+        ("c0-cost", ""),
+        ("c0-rare", "-1"),
+        ("rounds", "ten"),
+        ("seed", "9" * 19),
+        ("budgets", "5, x"),
+        ("c1-group", "blood"),
+        ("c0-missing", "x" * 20_001),
+    ],
+)
+def test_what_cannot_be_read_is_refused_at_its_field(
+    typed: dict[str, str], field: str, text: str
+) -> None:
+    read = read_form(typed | {field: text}, COLUMNS)
+
+    assert [one.field for one in read.refusals] == [field]
+
+
+def test_two_columns_have_not_the_same_part(typed: dict[str, str]) -> None:
+    read = read_form(typed | {"c0-role": "weight", "c1-role": "weight"}, COLUMNS)
+
+    assert [one.field for one in read.refusals] == ["c1-role"]
+
+
+def test_a_member_of_a_bundle_needs_no_cost(typed: dict[str, str]) -> None:
+    typed |= {"c0-cost": "", "c0-group": "echo"}
+    typed |= {"g0-name": "echo", "g0-kind": "price", "g0-amount": "90"}
+
+    read = read_form(typed, COLUMNS)
+
+    assert not read.refusals
+    assert read.spec["groups"] == [{"name": "echo", "price": Decimal(90)}]
+    assert "cost" not in read.spec["features"][0]
+
+
+@pytest.mark.parametrize(
+    ("place", "field"),
+    [
+        ("features[1].cost", "c1-cost"),
+        ("features[1]", "c1-role"),
+        ("column chol", "c1-type"),
+        ("column ill", "target"),
+        ("groups[0].fee", "g2-amount"),
+        ("groups[0]", "g2-name"),
+        ("classes.1", "k1-shown"),
+        ("params.rounds", "rounds"),
+        ("validation.budgets[3]", "budgets"),
+        ("name", "name"),
+        ("table", "table"),
+    ],
+)
+def test_a_rule_of_the_spec_is_told_at_a_field(
+    typed: dict[str, str], place: str, field: str
+) -> None:
+    typed |= {"g2-name": "blood", "g2-amount": "1"}
+
+    assert read_form(typed, COLUMNS).field_of(place) == field
+
+
+def test_prices_fill_fields_and_groups(typed: dict[str, str]) -> None:
+    typed |= {"g0-name": "old", "g0-kind": "fee", "g0-amount": "1"}
+    groups = {"age": "blood", "chol": "old"}
+    prices = PriceTable({"age": 0.1, "chol": 20.0}, groups, {"blood": 2.1, "old": 3.0})
+
+    fill_prices(typed, COLUMNS, prices)
+
+    assert (typed["c0-cost"], typed["c1-cost"], typed["c1-group"]) == (
+        "0.1",
+        "20",
+        "old",
+    )
+    assert (typed["g0-amount"], typed["g1-name"], typed["g1-amount"]) == (
+        *("3", "blood", "2.1"),
+    )
+
+
+def test_a_group_that_a_column_names_gets_a_row(typed: dict[str, str]) -> None:
+    typed |= {"c0-group": "blood", "c1-group": "blood"}
+
+    add_groups(typed, COLUMNS)
+
+    assert typed["g0-name"] == "blood"
+    assert list(group_rows(typed, COLUMNS)) == [0, 1]
+
+
+def test_words_for_missing_stand_in_one_line() -> None:
+    words = ["n.d.", "a, b", 'say "no"', "-9"]
+
+    assert split_marks(join_marks(words)) == words
+    assert split_marks("  ") == []
+
+
+def test_every_algorithm_has_its_line() -> None:
+    assert ALGORITHM_WORDS.keys() == ALGORITHMS.keys()

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import FormData
 
+from app.documents.bodies.ledger import LedgerPage
 from app.documents.bodies.predictions import Session
 from app.documents.bodies.terms import TermsRequest
 from app.documents.shape import read_shape
@@ -22,6 +23,7 @@ from app.service.predictions.opened import ErasedSession, OpenSession, SessionCa
 from app.store.transactions import Transaction
 from app.wording import STOP_WORDS
 from core.errors import RefusedError
+from core.table.prices import from_micros
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 READS, WRITES = needs("predict"), "predict:write"
@@ -46,8 +48,12 @@ def page(
     **more: Any,
 ) -> HTMLResponse:
     opened = find(db, call)
+    bill = ledger.of_session(db, call.id)
     known = view_of(opened) | {
-        "bill": ledger.of_session(db, call.id),
+        "bill": bill,
+        "fees": {} if isinstance(opened, ErasedSession) else fees_in(bill, opened),
+        "payers": sorted({one.key or "nobody's key" for one in bill.items}),
+        "shown_at": call.at.now,
         "outcome": find_outcome(db, call),
         "may_change": may_change,
     }
@@ -74,6 +80,21 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "titles": {one.name: one.title for one in model.ensemble.catalogue.features},
         "classes": [(one.label, one.display) for one in model.ensemble.classes],
         "displays": {one.label: one.display for one in model.ensemble.classes},
+    }
+
+
+def fees_in(bill: LedgerPage, opened: OpenSession) -> dict[int, tuple[str, float]]:
+    """Return, by entry, the group whose fee a charge has within it, and the fee."""
+    fees = {
+        group.name: (group.label or group.name, from_micros(group.fee))
+        for group in opened.model.ensemble.catalogue.groups
+        if group.fee
+    }
+    charges = (one for one in bill.items if one.kind == "charge")
+    return {
+        one.id: fees.pop(one.group)
+        for one in charges
+        if one.group is not None and one.group in fees
     }
 
 

@@ -111,7 +111,7 @@ def play_result(page: Page, site: Site) -> None:
         elif asked["type"] == "boolean":
             given["value"] = True
         else:
-            given["value"] = sum(asked["range"]) / 2
+            given["value"] = round(sum(asked["range"]) / 2)
         path = f"/predict/{session['id']}/answers"
         session = site.call("POST", path, {"answers": [given]})
     page.goto(f"/ui/sessions/{session['id']}/result")

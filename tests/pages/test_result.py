@@ -56,6 +56,17 @@ def test_a_result_keeps_nobody_out(page: Page, played: Any) -> None:
     audit(page)
 
 
+def test_a_result_is_printed_on_one_page(page: Page, site: Site, played: Any) -> None:
+    for feature, value in (("chol", 240), ("sex", "male"), ("restecg", "normal")):
+        given = {"feature": feature, "outcome": "value", "value": value}
+        site.call("POST", f"/predict/{played['id']}/answers", {"answers": [given]})
+    page.goto(f"/ui/sessions/{played['id']}/result")
+
+    expect(page.locator("main")).to_contain_text("with 2.10 CAD for")
+    sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))
+    assert len(sheets) == 1
+
+
 def test_what_came_of_a_case_is_told_and_corrected(
     any_page: Page, site: Site, played: Any
 ) -> None:

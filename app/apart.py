@@ -4,6 +4,7 @@ For what may take more than is foreseen, such as reading a file that others wrot
 child ends, and the memory is back, whatever it did.
 """
 
+import ctypes
 import io
 import multiprocessing
 import os
@@ -38,6 +39,8 @@ ASKING = threading.Lock()
 LOOK_EVERY_S = 0.2
 # Of a child that its parent can't end any more; it counts processor time.
 SPARE_S = 5
+# glibc's parameter, and from what size on a piece of memory is given back by itself.
+M_MMAP_THRESHOLD, LARGE_PIECE = -3, 1 << 17
 OUT_OF_MEMORY = (-signal.SIGKILL, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS)
 DATA_PAGES = Path("/proc/self/statm")
 OOM_SCORE = Path("/proc/self/oom_score_adj")
@@ -186,6 +189,10 @@ def limit_self(limits: ChildLimits) -> None:
     if DATA_PAGES.is_file():
         taken = int(DATA_PAGES.read_text().split()[5]) * resource.getpagesize()
         most = taken + limits.memory_bytes
+        # Else pieces that are made smaller leave holes, which count: 2.9 GB were seen
+        # for a CSV of 1,000 columns and 3.5 MB.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_PIECE)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     with suppress(OSError):
         OOM_SCORE.write_text("1000")

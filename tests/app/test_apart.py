@@ -10,6 +10,8 @@ import pytest
 
 from app.apart import ChildError, ChildLimits, run_apart
 from app.errors import UnwantedError
+from app.ingest.bounds import UNBOUNDED
+from app.parsing import examine_file
 from core.errors import Refusal, RefusedError
 
 LIMITS = ChildLimits(memory_bytes=200_000_000, timeout_s=60.0)
@@ -54,6 +56,15 @@ def test_value_comes_back_whatever_the_bytes_are_in(make, tmp_path):
         source.write(b"abc")
 
         assert run_apart(LIMITS, source, repeat, 2) == b"abcabc"
+
+
+def test_a_table_of_many_columns_takes_what_its_cells_do():
+    header = ",".join(f"column_{number}" for number in range(1_000))
+    table = "\n".join([header, *[",".join(["0.1234"] * 1_000)] * 400]).encode()
+
+    found = run_apart(LIMITS, io.BytesIO(table), examine_file, UNBOUNDED)
+
+    assert found.n_rows == 400
 
 
 def test_child_that_takes_too_much_memory_is_a_refusal_with_the_limit():

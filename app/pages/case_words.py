@@ -110,6 +110,8 @@ def why_not(state: State, price: int, unit: str) -> str:
         return f"It costs {wording.money(price, unit)}; {left} is left."
     if state.stop_reason is None:
         return "It was not its turn yet."
+    if state.stop_reason == "plan_complete":
+        return "It is not in the plan for this budget."
     words = wording.STOP_WORDS[state.stop_reason]
     return f"{words[0].upper()}{words[1:]}."
 

@@ -1,5 +1,6 @@
 """The result of a case: the decision, its reasons, the bill, and what came of it."""
 
+from decimal import Decimal
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -16,6 +17,8 @@ from app.http.deps import At, Changes, Loaded, ReadDb
 from app.pages import case_words
 from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
+from app.pages.inputs import text_in
+from app.pages.start import read_money
 from app.service import ledger
 from app.service import predictions as service
 from app.service.predictions import outcomes
@@ -23,7 +26,7 @@ from app.service.predictions.opened import ErasedSession, OpenSession, SessionCa
 from app.store.transactions import Transaction
 from app.wording import STOP_WORDS
 from core.errors import RefusedError
-from core.table.prices import from_micros
+from core.table.prices import from_micros, to_micros
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 READS, WRITES = needs("predict"), "predict:write"
@@ -73,7 +76,7 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "reasons": case_words.reasons(session, model),
         "unasked": case_words.unasked(model, state),
         "error_now": case_words.error_now(model, state),
-        "larger": [] if state.is_ended else case_words.larger(model, state),
+        "larger": case_words.larger(model, state),
         "is_ended": state.is_ended,
         "stop_words": STOP_WORDS.get(state.stop_reason or ""),
         "target": model.target,
@@ -84,18 +87,21 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
 
 
 def fees_in(bill: LedgerPage, opened: OpenSession) -> dict[int, tuple[str, float]]:
-    """Return, by entry, the group whose fee a charge has within it, and the fee."""
-    fees = {
-        group.name: (group.label or group.name, from_micros(group.fee))
-        for group in opened.model.ensemble.catalogue.groups
-        if group.fee
-    }
-    charges = (one for one in bill.items if one.kind == "charge")
-    return {
-        one.id: fees.pop(one.group)
-        for one in charges
-        if one.group is not None and one.group in fees
-    }
+    """Return, by entry, the group whose fee a charge has within it, and the fee.
+
+    Where the charge that held a fee was reversed, the next of its group holds it.
+    """
+    catalogue = opened.model.ensemble.catalogue
+    groups = {one.name: one for one in catalogue.groups if one.fee}
+    found = {}
+    for one in bill.items:
+        group = groups.get(one.group or "")
+        if group is None or one.kind != "charge":
+            continue
+        cost = catalogue.features[catalogue.feature_idxs[one.feature]].cost
+        if to_micros(one.amount) >= cost + group.fee:
+            found[one.id] = (group.label or group.name, from_micros(group.fee))
+    return found
 
 
 def find_outcome(db: Transaction, call: SessionCall) -> Any:
@@ -127,7 +133,7 @@ async def raise_budget(
     """Go on under a larger budget."""
     call = SessionCall(id, loaded, at)
     try:
-        wanted = read_shape(TermsRequest, {"budget": number_of(form)}, "terms")
+        wanted = read_shape(TermsRequest, {"budget": read_budget(form)}, "terms")
         return await change(
             lambda db: service.change_terms(db, call, wanted),
             lambda opened: see_other(f"/ui/sessions/{opened.session.id}"),
@@ -137,15 +143,10 @@ async def raise_budget(
         return await refused(request, change, call, typed=form, errors=errors)
 
 
-def number_of(form: FormData) -> float | str | None:
-    """Return the budget in units as it was typed; None: no limit."""
-    text = str(form.get("budget", "")).strip()
-    if text == "none":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def read_budget(form: FormData) -> Decimal | None:
+    """Return the budget in units; None: no limit."""
+    text = text_in(form, "budget")
+    return None if text == "none" else read_money(text)
 
 
 @router.post("/{id}/outcome", dependencies=[READS])

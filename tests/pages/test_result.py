@@ -67,6 +67,39 @@ def test_a_result_is_printed_on_one_page(page: Page, site: Site, played: Any) ->
     assert len(sheets) == 1
 
 
+def test_the_fee_of_a_reversed_charge_is_in_the_next_one(
+    page: Page, site: Site
+) -> None:
+    session = site.start(60, stop={"certain": False})
+    charged = f"/predict/{session['id']}"
+    for feature, value in (("chol", 240), ("fbs", False)):
+        given = {"feature": feature, "outcome": "value", "value": value}
+        site.call("POST", f"{charged}/answers", {"answers": [given]})
+        if feature == "chol":
+            entry = site.call("GET", f"{charged}/ledger")["items"][0]["id"]
+            site.call("POST", f"/ledger/{entry}/reverse", {"reason": "spilt"})
+    page.goto(f"/ui/sessions/{session['id']}/result")
+
+    bill = page.get_by_role("region", name="Each charge, oldest first")
+    expect(bill.get_by_text("with 2.10 CAD for")).to_have_count(2)
+    expect(bill.get_by_text("given back")).to_have_count(1)
+
+
+@pytest.mark.parametrize("budget", ["lots", "nan", "0", ""])
+def test_a_budget_that_cannot_be_is_refused(
+    page: Page, site: Site, budget: str
+) -> None:
+    session = answer(site, site.start(60, stop={"certain": False}))
+    page.goto(f"/ui/sessions/{session['id']}/result")
+    page.locator("[name=budget]").first.evaluate(
+        "(one, text) => one.value = text", budget
+    )
+    page.get_by_role("button", name="Raise the budget").first.click()
+
+    expect(page.get_by_role("alert")).to_be_focused()
+    assert site.call("GET", f"/predict/{session['id']}")["budget"]["limit"] == 60
+
+
 def test_what_came_of_a_case_is_told_and_corrected(
     any_page: Page, site: Site, played: Any
 ) -> None:

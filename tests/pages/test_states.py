@@ -266,6 +266,10 @@ def result(page: Page, site: Site) -> None:
     site.call("POST", f"/predict/{session['id']}/stop", {})
     page.goto(f"/ui/sessions/{session['id']}/result")
     page.get_by_role("button", name="Record it").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+    audit(page)
+    page.get_by_label("The truth").select_option("0")
+    page.get_by_role("button", name="Record it").click()
     expect(page.get_by_role("button", name="Correct it")).to_be_visible()
 
 

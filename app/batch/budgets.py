@@ -1,6 +1,6 @@
 """Budgets as they are written, and how an option is called where it was given."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.errors import Refusal, RefusedError
 from core.table.prices import to_micros
@@ -21,7 +21,7 @@ def parse_budget(text: str, where: str) -> int | None:
         raise RefusedError([Refusal(where, f"{error}, or inf", repr(text))]) from None
 
 
-def largest_budget(limits: list[int | None]) -> int | None:
+def largest_budget(limits: Sequence[int | None]) -> int | None:
     """Return the largest budget; None: unlimited."""
     amounts = [limit for limit in limits if limit is not None]
     return max(amounts, default=0) if len(amounts) == len(limits) else None

@@ -1,6 +1,6 @@
 """Rows whose classes are known, measured under budgets or aims."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from app.batch.budgets import Naming
@@ -13,24 +13,14 @@ from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 from core.model.rows import check_rows, check_targets
 from core.pipeline.budgets import usual_budgets
+from core.session.blocks import Conditions
 from core.session.curves import Endings, draw_curve, play_rows
 from core.session.early import EarlyPoint
 from core.session.figures import find_figures
 from core.session.policies import default_policy
-from core.session.state import Aim
 from core.table.columns import Columns, read_row_groups, read_weights, unknown_column
 from core.table.dataset import Dataset
 from core.table.spec import TableSpec
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """What rows are played under; budgets in micro-units, None: unlimited."""
-
-    budgets: list[int | None]
-    policy: str | None = None
-    seed: int = 0
-    aims: list[Aim | None] | None = None
 
 
 def own_budgets(stored: Model) -> list[int | None]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from app.batch.measuring import Conditions, check_threshold, own_budgets
+from app.batch.measuring import check_threshold, own_budgets
 from app.batch.predicting import PredictOrder
 from app.documents.bodies import jobs as bodies
 from app.documents.bodies.terms import AimWish
@@ -12,6 +12,7 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session.aims import check_aim
+from core.session.blocks import Conditions
 from core.session.policies import check_policy
 from core.session.state import Aim, StopRule
 from core.table.prices import from_micros

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from app.batch.budgets import largest_budget
-from app.batch.measuring import Conditions, play_conditions
+from app.batch.measuring import play_conditions
 from app.charts import NamedCurve, curve_chart, stand_alone
 from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelled
 from app.cli.options import Seed, output
@@ -20,6 +20,7 @@ from app.documents.bodies import models as bodies
 from app.terminal.compared import compared_page, compared_table
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
+from core.session.blocks import Conditions
 from core.session.curves import draw_curve, find_differences
 from core.table.spec import TableSpec
 

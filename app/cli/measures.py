@@ -11,7 +11,6 @@ from rich.markup import escape
 
 from app.batch.budgets import largest_budget, parse_budget
 from app.batch.measuring import (
-    Conditions,
     check_threshold,
     curve_json,
     label_table,
@@ -41,6 +40,7 @@ from app.terminal.report import report_page
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.parameters import Parameter
+from core.session.blocks import Conditions
 from core.session.early import evaluate_early
 from core.session.purchases import find_purchases
 from core.session.state import StopRule

@@ -10,19 +10,11 @@ from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.figures import Estimate
 from core.model.model import Curve
-from core.model.votes import TIE, label_votes
+from core.session.blocks import Block, Conditions, find_stride, play_block
+from core.session.curve_sums import sum_rows
 from core.session.figures import ScoredRows, estimate_mean
-from core.session.probability import decide
-from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.state import Aim
-from core.session.walks import Walks
 from core.table.dataset import Dataset
-
-# Of `evaluate` at a time: 64 MB.
-MAX_MARGINS = 1 << 23
-
-# Kept of the rows that figures are told of: 134 MB.
-MAX_CHANCES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -71,43 +63,27 @@ def play_rows(
     has_figures: bool = False,
 ) -> Endings:
     """Play each row as a session under each budget; see `evaluate`."""
+    played = Conditions(list(budgets), policy, seed, aims)
     streams = range(dataset.n_samples) if streams is None else streams
-    n_margins = max(1, len(budgets) * ensemble.n_outputs)
-    n_rows = max(1, MAX_MARGINS // n_margins)
-    n_chances = dataset.n_samples * len(budgets) * len(ensemble.classes)
-    stride = max(1, -(-n_chances // MAX_CHANCES))
     is_scored = has_figures and not ensemble.is_multilabel
-    parts, kept = [], []
-    for start in range(0, max(1, dataset.n_samples), n_rows):
-        rows = slice(start, start + n_rows)
-        part, keys = dataset.take(rows), streams[rows]
-        walks = walk(
-            ensemble, part.values, budgets, policy, seed, streams=keys, aims=aims
-        )
-        *wrong, chances = judge(ensemble, part, walks)
-        parts.append((*wrong, walks.spent))
-        if is_scored:
-            kept.append(chances[-start % stride :: stride])
-    wrong_votes, wrong_labels, spent = map(np.concatenate, zip(*parts, strict=True))
+    stride = find_stride(ensemble, dataset.n_samples, len(budgets)) if is_scored else 0
+    block = Block(dataset.values, dataset.targets, streams)
+    ends = play_block(ensemble, block, played, stride)
     scored = None
     if is_scored:
-        few, chances = dataset.take(slice(None, None, stride)), np.concatenate(kept)
-        scored = ScoredRows(few.targets, few.weights, few.row_group_idxs, chances)
-    return Endings(wrong_votes, wrong_labels, spent, scored)
+        few = dataset.take(slice(None, None, stride))
+        scored = ScoredRows(few.targets, few.weights, few.row_group_idxs, ends.chances)
+    return Endings(ends.wrong_votes, ends.wrong_labels, ends.spent, scored)
 
 
 def draw_curve(dataset: Dataset, budgets: Sequence[int | None], ends: Endings) -> Curve:
     """Return the curve of rows that were played."""
-    weights, spent = dataset.weights, ends.spent
-    return Curve(
-        budgets=tuple(budgets),
-        errors=tuple((weights @ ends.wrong_votes).tolist()),
-        errors_calibrated=tuple((weights @ ends.wrong_labels).tolist()),
-        mean_spends=tuple((weights @ spent).tolist()),
-        max_spends=tuple(spent.max(axis=0, initial=0).tolist()),
-        n_samples=dataset.n_samples,
-        n_effective=count_effective(dataset),
-    )
+    sums = sum_rows(dataset.weights, ends.wrong_votes, ends.wrong_labels, ends.spent)
+    held = None
+    if dataset.row_groups is not None:
+        counted = np.bincount(dataset.row_group_idxs, dataset.weights)
+        held = counted.astype(np.float64)
+    return sums.draw(budgets, held)
 
 
 def find_differences(
@@ -148,35 +124,3 @@ def find_gap(first: Curve, other: Curve, budget: int | None) -> Estimate:
     down = math.hypot(other_share - other_low, high - share)
     up = math.hypot(other_high - other_share, share - low)
     return Estimate(gap, (gap - down, gap + up))
-
-
-def count_effective(dataset: Dataset) -> float | None:
-    """Return how many independent rows of equal weight would say as much.
-
-    1/sum(w^2) over the weights (Kish 1965). Rows that belong together count as one row
-    of all their weight, as if they always erred together. None: all rows, where each
-    stands for itself.
-    """
-    weights = dataset.weights
-    if dataset.row_groups is not None:
-        counted = np.bincount(dataset.row_group_idxs, weights)
-        weights = counted.astype(np.float64)
-    elif weights.max(initial=0.0) <= (1.0 + TIE) * weights.min(initial=1.0):
-        return None
-    return float(1.0 / (weights**2).sum())
-
-
-def judge(
-    ensemble: Ensemble, dataset: Dataset, walks: Walks
-) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, FloatArray]:
-    """Find where the rows' votes and labels are wrong, and the chances at their ends.
-
-    (n_rows, n_budgets); of several labels the share that is wrong, and no chances.
-    """
-    targets = dataset.targets[:, None]
-    if ensemble.is_multilabel:
-        shares = (label_votes(ensemble, walks.margins) != targets).mean(axis=-1)
-        return shares, shares, np.empty(0)
-    chances = class_probabilities(ensemble, walks)
-    is_wrong = class_votes(ensemble, walks) != targets
-    return is_wrong, decide(ensemble, chances) != targets, chances

@@ -22,7 +22,7 @@ def place(tmp_path):
         age = rng.integers(30, 80)
         ill = int(age + rng.normal(0, 10) > 55)
         sex = rng.choice(["male", "female"])
-        lines.append(f"{age},{sex},200,true,1,1,2,{ill},{1 + row % 3},{row // 2}")
+        lines.append(f"{age},{sex},200,true,1,1,2,{ill},{1 + row % 4},{row // 2}")
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
     costs = ((0.0, 1.0), (8.0, 0.0))
     priced = replace(clinic(), error_costs=costs)

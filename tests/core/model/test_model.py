@@ -8,7 +8,7 @@ import pytest
 from core.model.figures import QUANTILE, wilson_interval
 from core.model.model import Curve
 from core.pipeline.validation import pool
-from core.session.curves import count_effective
+from core.session.curves import Endings, draw_curve
 from tests.small import table_of
 
 CURVE = Curve((0,), (0.5,), (0.2,), (0.0,), (0,), n_samples=50)
@@ -61,10 +61,12 @@ def test_rows_count_by_weight_and_by_what_belongs_together(
 ):
     dataset = table_of([[0.0, 1.0, 0.0, 1.0]], weights=weights)
     groups = None if row_groups is None else np.array(row_groups)
+    zeros = np.zeros((4, 1), np.int64)
+    ends = Endings(zeros > 0, zeros > 0, zeros, None)
 
-    found = count_effective(replace(dataset, row_groups=groups))
+    curve = draw_curve(replace(dataset, row_groups=groups), [None], ends)
 
-    assert found == (None if expected is None else pytest.approx(expected))
+    assert curve.n_effective == (None if expected is None else pytest.approx(expected))
 
 
 def test_pooled_folds_count_together():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.model.ensemble import BudgetRange, Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Curve
-from core.session import curves, machine
+from core.session import blocks, machine
 from core.session.curves import evaluate, find_gap, play_rows
 from core.session.policies import POLICIES
 from core.session.policies.sample import MAX_DRAWS, uniforms
@@ -303,7 +303,7 @@ def test_curve_is_the_same_however_many_rows_are_judged_at_a_time(policy, monkey
     values, targets = random.random((11, 3)), random.integers(0, 2, 11)
     dataset = rows_of(ensemble, values, targets, random.dirichlet(np.ones(11)))
     expected = evaluate(ensemble, dataset, [0, 1, 2, None], policy, seed=3)
-    monkeypatch.setattr(curves, "MAX_MARGINS", 16)
+    monkeypatch.setattr(blocks, "MAX_MARGINS", 16)
 
     curve = evaluate(ensemble, dataset, [0, 1, 2, None], policy, seed=3)
 
@@ -317,8 +317,8 @@ def test_chances_are_kept_of_rows_evenly_spaced(most, monkeypatch):
     values, targets = random.random((22, 1)), random.integers(0, 2, 22)
     dataset = rows_of(ensemble, values, targets, random.dirichlet(np.ones(22)))
     whole = play_rows(ensemble, dataset, [0, None], has_figures=True).scored
-    monkeypatch.setattr(curves, "MAX_CHANCES", most)
-    monkeypatch.setattr(curves, "MAX_MARGINS", 10)
+    monkeypatch.setattr(blocks, "MAX_CHANCES", most)
+    monkeypatch.setattr(blocks, "MAX_MARGINS", 10)
 
     few = play_rows(ensemble, dataset, [0, None], has_figures=True).scored
 

@@ -1,0 +1,108 @@
+"""What a curve is drawn from, summed over rows: blocks of them add up to the whole."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.model import Curve
+from core.model.votes import TIE
+from core.session.exact import sum_weighted
+
+
+@dataclass(frozen=True)
+class CurveSums:
+    """Sums over some rows, each exact; those by budget have one for each.
+
+    Weights count as they are, whatever they sum to.
+    """
+
+    n_samples: int
+    weight: Fraction
+    #: of the weights' squares
+    squares: Fraction
+    least_weight: float
+    most_weight: float
+    wrong_votes: tuple[Fraction, ...]
+    wrong_labels: tuple[Fraction, ...]
+    #: in micro-units
+    spent: tuple[Fraction, ...]
+    most_spent: tuple[int, ...]
+
+    def __add__(self, other: "CurveSums") -> "CurveSums":
+        """Return the sums of both."""
+        return CurveSums(
+            n_samples=self.n_samples + other.n_samples,
+            weight=self.weight + other.weight,
+            squares=self.squares + other.squares,
+            least_weight=min(self.least_weight, other.least_weight),
+            most_weight=max(self.most_weight, other.most_weight),
+            wrong_votes=add_each(self.wrong_votes, other.wrong_votes),
+            wrong_labels=add_each(self.wrong_labels, other.wrong_labels),
+            spent=add_each(self.spent, other.spent),
+            most_spent=tuple(map(max, self.most_spent, other.most_spent)),
+        )
+
+    def draw(self, budgets: Sequence[int | None], held: FloatArray | None) -> Curve:
+        """Return the curve of the rows.
+
+        `held` (n_groups,) is the weight of each row group, where there are such.
+        """
+        return Curve(
+            budgets=tuple(budgets),
+            errors=self.average(self.wrong_votes),
+            errors_calibrated=self.average(self.wrong_labels),
+            mean_spends=self.average(self.spent),
+            max_spends=self.most_spent,
+            n_samples=self.n_samples,
+            n_effective=self.count_effective(held),
+        )
+
+    def average(self, sums: tuple[Fraction, ...]) -> tuple[float, ...]:
+        """Return the means of what was summed; 0 without any row."""
+        return tuple(float(one / self.weight) if self.weight else 0.0 for one in sums)
+
+    def count_effective(self, held: FloatArray | None) -> float | None:
+        """Return how many independent rows of equal weight would say as much.
+
+        1/sum(w^2) over weights that sum to 1 (Kish 1965). Rows that belong together
+        count as one row of all their weight, as if they always erred together. None:
+        all rows, where each stands for itself.
+        """
+        if held is not None:
+            return float(held.sum() ** 2 / (held**2).sum())
+        if self.most_weight <= (1.0 + TIE) * self.least_weight:
+            return None
+        return float(self.weight**2 / self.squares)
+
+
+def add_each(
+    first: tuple[Fraction, ...], other: tuple[Fraction, ...]
+) -> tuple[Fraction, ...]:
+    """Return the sums, budget by budget."""
+    return tuple(one + more for one, more in zip(first, other, strict=True))
+
+
+def sum_rows(
+    weights: FloatArray,
+    wrong_votes: FloatArray | BoolArray,
+    wrong_labels: FloatArray | BoolArray,
+    spent: IntArray,
+) -> CurveSums:
+    """Sum up rows of some weights, (n_rows,); the rest is (n_rows, n_budgets)."""
+    counted: FloatArray = np.stack((np.ones(len(weights)), weights), axis=1)
+    weight, squares = sum_weighted(weights, counted)
+    return CurveSums(
+        n_samples=len(weights),
+        weight=weight,
+        squares=squares,
+        least_weight=float(weights.min(initial=math.inf)),
+        most_weight=float(weights.max(initial=0.0)),
+        wrong_votes=sum_weighted(weights, wrong_votes),
+        wrong_labels=sum_weighted(weights, wrong_labels),
+        spent=sum_weighted(weights, spent),
+        most_spent=tuple(spent.max(axis=0, initial=0).tolist()),
+    )

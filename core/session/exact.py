@@ -1,0 +1,78 @@
+"""Sums without rounding: no order and no partition of the rows changes them."""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.arrays import BoolArray, FloatArray, IntArray
+
+# Products of two limbs, summed over so many rows, are whole numbers that a double has.
+LIMB_BITS = 18
+MAX_ROWS = 1 << 17
+# Of a double, and of an integer.
+MANTISSA_BITS = 53
+WORD_BITS = 63
+
+
+class SplitNumbers(NamedTuple):
+    """Numbers of at least 0: row r is 2**exponents[r] * sum(limb[r] * 2**shift)."""
+
+    #: the shift of each limb, and its value by row; limbs that are 0 are left out
+    limbs: list[tuple[int, FloatArray]]
+    exponents: IntArray
+
+
+def sum_weighted(
+    weights: FloatArray, amounts: FloatArray | IntArray | BoolArray
+) -> tuple[Fraction, ...]:
+    """Return the sum of weights times amounts, for each column of the amounts.
+
+    Parameters
+    ----------
+    weights : float64 array, shape (n_rows,)
+        Finite, at least 0.
+    amounts : float64, int64 or bool array, shape (n_rows, n_columns)
+        Finite, at least 0.
+    """
+    sums = [Fraction(0)] * amounts.shape[1]
+    for start in range(0, len(weights), MAX_ROWS):
+        rows = slice(start, start + MAX_ROWS)
+        split = split_numbers(weights[rows])
+        for place, column in enumerate(amounts[rows].T):
+            sums[place] += multiply(split, split_numbers(column))
+    return tuple(sums)
+
+
+def split_numbers(numbers: npt.NDArray[np.generic]) -> SplitNumbers:
+    """Split numbers of at least 0, (n_rows,), into limbs; n_rows is at least 1."""
+    if numbers.dtype.kind == "f":
+        mantissas, places = np.frexp(numbers.astype(np.float64))
+        wholes = np.ldexp(mantissas, MANTISSA_BITS).astype(np.int64)
+        exponents = places.astype(np.int64) - MANTISSA_BITS
+    else:
+        wholes = numbers.astype(np.int64)
+        exponents = np.zeros(wholes.shape, np.int64)
+    limbs = []
+    for shift in range(0, WORD_BITS, LIMB_BITS):
+        limb = (wholes >> shift) & ((1 << LIMB_BITS) - 1)
+        if limb.any():
+            limbs.append((shift, limb.astype(np.float64)))
+    return SplitNumbers(limbs, exponents)
+
+
+def multiply(first: SplitNumbers, other: SplitNumbers) -> Fraction:
+    """Return the sum of the products of at most `MAX_ROWS` rows."""
+    exponents = first.exponents + other.exponents
+    least = int(exponents.min())
+    total = 0
+    for shift, limb in first.limbs:
+        for more, its in other.limbs:
+            sums = np.bincount(exponents - least, limb * its).tolist()
+            total += sum(
+                int(one) << (place + shift + more)
+                for place, one in enumerate(sums)
+                if one
+            )
+    return Fraction(total) * Fraction(2) ** least

@@ -150,7 +150,8 @@ def share_rows(columns: Columns, order: PredictOrder) -> list[BudgetShare]:
             rows_by_limit.setdefault(limit, []).append(row)
     if wrong:
         rule = f"must be an amount from 0 to {MAX_UNITS}, or inf for no limit"
-        raise RefusedError([cell_refusal(order.budget_from, rule, wrong, cells)])
+        rows = np.array(wrong, np.int64)
+        raise RefusedError([cell_refusal(order.budget_from, rule, rows, cells)])
     return [BudgetShare(limit, np.array(rows)) for limit, rows in rows_by_limit.items()]
 
 

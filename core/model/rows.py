@@ -71,8 +71,10 @@ def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray
         raise RefusedError([unknown_column("target", target, columns)])
     labels = as_text(column)
     positions = {one.label.strip(): idx for idx, one in enumerate(ensemble.classes)}
-    wrong = [row for row, label in enumerate(labels) if label not in positions]
-    if wrong:
+    by_word = [positions.get(word or "", -1) for word in labels.words]
+    targets: IntArray = np.array(by_word, np.int64)[labels.numbers]
+    wrong = np.flatnonzero(targets < 0)
+    if wrong.size:
         rule = f"must be one of the classes {', '.join(positions)}"
         raise RefusedError([cell_refusal(target, rule, wrong, labels)])
-    return np.array([positions[str(label)] for label in labels], np.int64)
+    return targets

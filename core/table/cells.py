@@ -57,14 +57,13 @@ def is_unnamed(name: str) -> bool:
     return name.startswith((UNNAMED, INDEX))
 
 
-def infer_cells(cells: Iterable[str | None]) -> FeatureType:
-    """Return the type that tidied cells suggest.
+def infer_cells(counts: Counter[str]) -> FeatureType:
+    """Return the type that tidied cells suggest, of which `counts` has those present.
 
     Number where more than half of those that are present are numbers: the others are
     then refused, so that one stray word makes no categories of numbers. Boolean where
     all are true or false, else category.
     """
-    counts = Counter(cell for cell in cells if cell is not None)
     known = {cell: count for cell, count in counts.items() if not is_gap(cell)}
     n_numbers = sum(n for cell, n in known.items() if parse_number(cell) is not None)
     if not counts or 2 * n_numbers > sum(known.values()):

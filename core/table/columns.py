@@ -6,13 +6,14 @@ Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.errors import Refusal, describe
 from core.table.binning import MAX_CODES
 from core.table.catalogue import OTHER, Feature, FeatureType
@@ -58,25 +59,72 @@ def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:
     return [Refusal("table", rule)]
 
 
-def as_text(column: Column) -> list[str | None]:
+@dataclass(frozen=True, eq=False)
+class Cells(Sequence[str | None]):
+    """The cells of a column as tidied text, each word of them once.
+
+    Row r has `words[numbers[r]]`; a word may stand twice. `numbers` (n_samples,).
+    """
+
+    words: tuple[str | None, ...]
+    numbers: IntArray
+
+    def __len__(self) -> int:
+        return int(self.numbers.size)
+
+    @overload
+    def __getitem__(self, row: int) -> str | None: ...
+    @overload
+    def __getitem__(self, row: slice) -> "Cells": ...
+    def __getitem__(self, row: int | slice) -> "str | Cells | None":
+        if isinstance(row, slice):
+            return Cells(self.words, self.numbers[row])
+        return self.words[int(self.numbers[row])]
+
+    @property
+    def present(self) -> Counter[str]:
+        """How many rows have each word, missing ones aside."""
+        counts = np.bincount(self.numbers, minlength=len(self.words)).tolist()
+        found: Counter[str] = Counter()
+        for word, count in zip(self.words, counts, strict=True):
+            if word is not None and count:
+                found[word] += count
+        return found
+
+    @property
+    def is_missing(self) -> BoolArray:
+        """Whether a row has no word; (n_samples,)."""
+        return np.array([word is None for word in self.words], np.bool_)[self.numbers]
+
+
+def as_text(column: Column) -> Cells:
     """Return cells as tidied text; whole numbers without a decimal point."""
     if column.dtype == np.object_:
-        return tidy(column)
-    return [
-        None if math.isnan(value) else number_text(value) for value in column.tolist()
-    ]
+        places: dict[str | None, int] = {}
+        found = (places.setdefault(cell, len(places)) for cell in column)
+        numbers = np.fromiter(found, np.int64, len(column))
+        return Cells(tuple(tidy(places)), numbers)
+    # Minus zero is zero.
+    values, numbers = np.unique(column + 0.0, return_inverse=True)
+    words = (None if math.isnan(one) else number_text(one) for one in values.tolist())
+    return Cells(tuple(words), numbers)
 
 
 def cell_refusal(
-    name: str, rule: str, rows: list[int], cells: list[str | None]
+    name: str, rule: str, rows: IntArray, cells: Sequence[str | None] | dict[int, str]
 ) -> Refusal:
     """Refuse cells of a column, naming the first few rows."""
-    first, n_more = rows[:MAX_EXAMPLES], len(rows[MAX_EXAMPLES:])
+    first, n_more = rows[:MAX_EXAMPLES].tolist(), len(rows[MAX_EXAMPLES:])
     tail = f" and {n_more} more" if n_more else ""
     shown = (f"{describe_cell(cells[row])} in row {row + 1}" for row in first)
     numbers = ", ".join(str(row + 1) for row in first)
     named = f"row{'s' * (len(rows) > 1)} {numbers}{tail}"
     return Refusal(f"column {name}", rule, ", ".join(shown) + tail, named)
+
+
+def show_numbers(values: FloatArray, rows: IntArray) -> dict[int, str]:
+    """Return the numbers that a refusal of some rows shows."""
+    return {row: str(values[row]) for row in rows[:MAX_EXAMPLES].tolist()}
 
 
 def describe_cell(cell: str | None) -> str:
@@ -88,7 +136,10 @@ def infer_type(column: Column, missing: Collection[str] = ()) -> FeatureType:
     """Return the type that a column suggests: numbers are that, 0 and 1 too."""
     if column.dtype != np.object_:
         return "number"
-    return infer_cells(cell for cell in as_text(column) if cell not in missing)
+    cells = as_text(column).present
+    return infer_cells(
+        Counter({one: n for one, n in cells.items() if one not in missing})
+    )
 
 
 def read_feature(
@@ -98,27 +149,30 @@ def read_feature(
 
     `remedy` ends the rule for cells of another type.
     """
-    wrong: list[int] = []
+    wrong: IntArray = np.empty(0, np.int64)
     if feature.type == "category" or column.dtype == np.object_:
         cells = as_text(column)
-        read = {cell: read_cell(feature, cell) for cell in set(cells)}
-        parsed = [read[cell] for cell in cells]
-        values = np.array([math.nan if v is None else v for v in parsed], np.float64)
-        if None in read.values():
-            wrong = [row for row, value in enumerate(parsed) if value is None]
+        read = [read_cell(feature, cell) for cell in cells.words]
+        is_wrong = np.array([value is None for value in read], np.bool_)
+        parsed = [math.nan if value is None else value for value in read]
+        values = np.array(parsed, np.float64)[cells.numbers]
+        if is_wrong.any():
+            wrong = np.flatnonzero(is_wrong[cells.numbers])
     else:
         values = np.array(column, np.float64)
-        values[np.isin(values, [*missing_numbers(feature)])] = math.nan
+        blanks = [*missing_numbers(feature)]
+        if blanks:
+            values[np.isin(values, blanks)] = math.nan
         if feature.type == "boolean":
             is_wrong = ~np.isnan(values) & (values != 0) & (values != 1)
-            wrong = np.flatnonzero(is_wrong).tolist()
+            wrong = np.flatnonzero(is_wrong)
     refusals = []
-    if wrong:
+    if wrong.size:
         rule = TYPE_RULES[feature.type] + remedy
         refusals.append(cell_refusal(feature.name, rule, wrong, as_text(column)))
-    infinite = np.flatnonzero(np.isinf(values)).tolist()
-    if infinite:
-        shown: list[str | None] = [str(value) for value in values]
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        shown = show_numbers(values, infinite)
         refusals.append(cell_refusal(feature.name, "must be finite", infinite, shown))
     return values, refusals
 
@@ -130,10 +184,8 @@ def learn_categories(
 
     Those of fewer than `rare` rows are joined into `OTHER`.
     """
-    counts = Counter(as_text(column))
-    present = {
-        cell for cell in counts if cell is not None and not is_blank(feature, cell)
-    }
+    counts = as_text(column).present
+    present = {cell for cell in counts if not is_blank(feature, cell)}
     kept = {cell for cell in present if counts[cell] >= rare}
     has_other = len(kept) < len(present)
     categories = sorted(kept | {OTHER} if has_other else kept)
@@ -163,16 +215,24 @@ def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     present = values[~np.isnan(values)]
     if present.size == 0:
         return [f"{name}: every value is missing, so it is never bought"]
-    n_distinct = np.unique(present).size
-    if n_distinct == 1:
+    if present.min() == present.max():
         return [f"{name}: constant, so it is never bought"]
-    is_whole = feature.type == "number" and bool(np.all(present % 1 == 0))
-    if n_distinct == values.size > 20 and (is_whole or feature.type == "category"):
+    if present.size == values.size > 20 and is_each_its_own(feature, present):
         return [f"{name}: looks like an identifier, each row has its own value"]
     remedy = remedy_for(feature.categories)
     if remedy:
         return [f"{name}: read as {len(feature.categories)} categories; {remedy}"]
     return []
+
+
+def is_each_its_own(feature: Feature, present: FloatArray) -> bool:
+    """Whether no value of a category, or of whole numbers, stands twice."""
+    is_whole = feature.type == "number" and bool(np.all(present % 1 == 0))
+    if not is_whole and feature.type != "category":
+        return False
+    # Sorting a long column takes long; what has no room for so many is not sorted.
+    has_room = np.ptp(present) >= present.size - 1
+    return bool(has_room and np.unique(present).size == present.size)
 
 
 def read_weights(
@@ -184,10 +244,10 @@ def read_weights(
         return ones, []
     feature = Feature(spec.weight)
     values, refusals = read_feature(feature, columns[spec.weight])
-    wrong = np.flatnonzero(~(values >= 0)).tolist()
-    if wrong and not refusals:
+    wrong = np.flatnonzero(~(values >= 0))
+    if wrong.size and not refusals:
         rule = "must be a number of at least 0"
-        shown: list[str | None] = [str(value) for value in values]
+        shown = show_numbers(values, wrong)
         refusals.append(cell_refusal(spec.weight, rule, wrong, shown))
     if not refusals and not values.any():
         refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
@@ -212,7 +272,8 @@ def read_row_groups(
     if spec.group_by is None or spec.group_by not in columns:
         return None, []
     cells = as_text(columns[spec.group_by])
-    missing = [row for row, cell in enumerate(cells) if cell is None]
-    if missing:
+    missing = np.flatnonzero(cells.is_missing)
+    if missing.size:
         return None, [cell_refusal(spec.group_by, "must not be empty", missing, cells)]
-    return np.unique(np.array(cells, dtype=str), return_inverse=True)[1], []
+    words = np.array(cells.words, dtype=str)
+    return np.unique(words, return_inverse=True)[1][cells.numbers], []

@@ -93,10 +93,10 @@ def read_kind(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]:
     if column.dtype != np.object_:
         return "number", (), []
     cells = as_text(column)
-    kind = infer_cells(cells)
+    kind = infer_cells(cells.present)
     if kind != "number":
         return kind, (), []
-    counts = Counter(cell for cell in cells if cell is not None and not is_gap(cell))
+    counts = Counter({one: n for one, n in cells.present.items() if not is_gap(one)})
     strays = sorted(cell for cell in counts if parse_number(cell) is None)
     if not strays:
         return kind, (), []
@@ -116,7 +116,7 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
 
     The reason says why the column is to be ignored.
     """
-    counts = Counter(cell for cell in as_text(column) if cell is not None)
+    counts = as_text(column).present
     n_rows, n_categories = counts.total(), len(counts)
     if 2 * sum(map(is_date, counts)) > n_categories:
         return feature, 0, DATES

@@ -45,9 +45,8 @@ def sketch_column(feature: Feature, column: Column) -> ColumnSketch:
         values, _ = read_feature(feature, column)
         return sketch_numbers(values)
     cells = as_text(column)
-    counts = Counter(
-        cell for cell in cells if cell is not None and not is_blank(feature, cell)
-    )
+    present = cells.present.items()
+    counts = Counter({one: n for one, n in present if not is_blank(feature, one)})
     shown = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:N_BARS]
     return ColumnSketch(
         missing=(len(cells) - counts.total()) / len(cells),

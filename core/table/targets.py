@@ -23,10 +23,10 @@ def read_target(
     """Read the classes in the order of their labels; of two the second is positive."""
     cells = as_text(column)
     refusals = []
-    missing = [row for row, cell in enumerate(cells) if cell is None]
-    if missing and spec.missing_target == "refuse":
+    missing = np.flatnonzero(cells.is_missing)
+    if missing.size and spec.missing_target == "refuse":
         refusals.append(cell_refusal(spec.target, EMPTY_RULE, missing, cells))
-    labels = sorted({cell for cell in cells if cell is not None})
+    labels = sorted(cells.present)
     if not 2 <= len(labels) <= MAX_CLASSES:
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
         found = f"{len(labels)} ({shown})" if labels else "none"
@@ -42,8 +42,8 @@ def read_target(
         ClassLabel(label, spec.displays.get(label, label)) for label in labels
     )
     positions = {label: position for position, label in enumerate(labels)}
-    targets = np.array([positions.get(cell or "", 0) for cell in cells], np.int64)
-    return classes, targets, refusals
+    by_word = [positions.get(word or "", 0) for word in cells.words]
+    return classes, np.array(by_word, np.int64)[cells.numbers], refusals
 
 
 def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
@@ -89,7 +89,7 @@ def blank_dropped(
     """
     is_kept = np.ones(n_rows, np.bool_)
     if spec.missing_target == "drop" and spec.target in columns:
-        is_kept = np.array([one is not None for one in as_text(columns[spec.target])])
+        is_kept = ~as_text(columns[spec.target]).is_missing
     if is_kept.all():
         return columns, is_kept
     blanks = {spec.weight: "0", spec.group_by: "0"}

@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_white_space_and_words_for_missing_are_taken_away():
 def test_gap_among_numbers_is_missing(gap):
     cells = tidy(["1", gap, "2.5"])
 
-    assert infer_cells(cells) == "number"
+    assert infer_cells(Counter(filter(None, cells))) == "number"
     assert [read_cell(Feature("n"), cell) for cell in cells][::2] == [1, 2.5]
     assert math.isnan(read_cell(Feature("n"), cells[1]))
 
@@ -54,7 +55,7 @@ def test_gap_among_numbers_is_missing(gap):
     ],
 )
 def test_most_cells_decide_the_type(cells, kind):
-    assert infer_cells(cells) == kind
+    assert infer_cells(Counter(filter(None, cells))) == kind
 
 
 @pytest.mark.parametrize(

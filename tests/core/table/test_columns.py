@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from core.table.catalogue import Feature
+from core.table.columns import as_text, column_warnings
+
+
+def test_each_word_is_held_once_and_every_row_has_its_own():
+    cells = as_text(np.array(["b", None, " b", "a", "NA"], np.object_))
+
+    assert list(cells) == ["b", None, "b", "a", None]
+    assert list(cells[1:3]) == [None, "b"]
+    assert cells.present == {"b": 2, "a": 1}
+    assert cells.is_missing.tolist() == [False, True, False, False, True]
+
+
+def test_minus_zero_is_zero():
+    assert list(as_text(np.array([0.0, -0.0, 1.5, np.nan]))) == ["0", "0", "1.5", None]
+
+
+@pytest.mark.parametrize(
+    ("values", "is_warned"),
+    [
+        (np.arange(30.0), True),
+        (np.arange(30.0)[::-1] * 7, True),
+        (np.arange(30.0) % 29, False),
+        (np.arange(30.0) // 2 * 3, False),
+        (np.arange(30.0) + 0.5, False),
+    ],
+)
+def test_whole_numbers_of_which_none_stands_twice_look_like_an_identifier(
+    values, is_warned
+):
+    warnings = column_warnings(Feature("id"), values)
+
+    assert ["looks like an identifier" in one for one in warnings] == [True] * is_warned

@@ -1,7 +1,6 @@
 """Files to columns: CSV (also compressed) and Parquet, through pyarrow."""
 
 import csv
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -11,10 +10,10 @@ import pyarrow.compute as pc
 from app.ingest.bounds import UNBOUNDED, Bounds, refuse_more
 from app.ingest.columns import to_columns
 from app.ingest.csv_tables import read_csv
+from app.ingest.names import tidy_names
 from app.ingest.parquet_tables import MAGIC, read_parquet
 from app.ingest.unpacking import Source, encoding_rule, read_content, to_utf8
 from core.errors import Refusal, RefusedError
-from core.table.cells import UNNAMED
 from core.table.columns import Column
 
 __all__ = ["Bounds", "Source", "read_columns", "read_table", "to_columns"]
@@ -58,25 +57,9 @@ def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
             rule = encoding_rule(text) or rule
         raise RefusedError([Refusal("table", rule, short(error))]) from None
     refuse_more(table.num_rows, bounds.rows, "rows")
-    names = [
-        name.strip() or f"{UNNAMED}{position}"
-        for position, name in enumerate(table.column_names)
-    ]
-    refuse_names(names)
-    table = table.rename_columns(names)
+    table = table.rename_columns(tidy_names(table.column_names))
     refuse_long_cells(table, bounds.cell_bytes)
     return table
-
-
-def refuse_names(names: list[str]) -> None:
-    """Refuse column names that stand twice."""
-    refusals = [
-        Refusal(f"column {name!r}", "names must be unique", f"{count} columns")
-        for name, count in Counter(names).items()
-        if count > 1
-    ]
-    if refusals:
-        raise RefusedError(refusals)
 
 
 def refuse_long_cells(table: Any, most: int | None) -> None:

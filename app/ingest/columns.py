@@ -73,8 +73,8 @@ def take_words(cells: Any, *, keep_text: bool) -> Column:
         # No chunk at all.
         return to_column(cells.cast(cells.type.value_type), keep_text=keep_text)
     n_words = len(cells.dictionary)
-    numbers = cells.indices.cast(pa.int64()).fill_null(n_words).to_numpy()
-    used = np.unique(numbers[numbers < n_words])
+    numbers = cells.indices.cast(pa.int32()).fill_null(n_words).to_numpy()
+    used = np.flatnonzero(np.bincount(numbers, minlength=n_words + 1)[:n_words])
     words = to_words(cells.dictionary.take(pa.array(used)), keep_text=keep_text)
     gap = np.array([np.nan if words.dtype == np.float64 else None], words.dtype)
     places = np.full(n_words + 1, len(used))

@@ -1,0 +1,25 @@
+"""The names of a table's columns."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from core.errors import Refusal, RefusedError
+from core.table.cells import UNNAMED
+
+
+def tidy_names(given: Sequence[str]) -> list[str]:
+    """Return names without white space around them, refusing those that stand twice.
+
+    Columns without a name are called as pandas calls them, "Unnamed: 0".
+    """
+    names = [
+        name.strip() or f"{UNNAMED}{position}" for position, name in enumerate(given)
+    ]
+    refusals = [
+        Refusal(f"column {name!r}", "names must be unique", f"{count} columns")
+        for name, count in Counter(names).items()
+        if count > 1
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+    return names

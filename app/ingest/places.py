@@ -1,0 +1,162 @@
+"""Where tables lie: files, folders, and places in object stores, by pyarrow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.fs
+import pyarrow.parquet
+
+from app.ingest.parquet_tables import MAGIC
+from core.errors import Refusal, RefusedError
+
+SUFFIXES = (".parquet", ".pq")
+SCHEMES = ("s3://", "gs://", "gcs://", "file://")
+# Names that other programs give to what is no part of a table.
+HIDDEN = ("_", ".")
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """One Parquet file of a table, as it was when the table was opened."""
+
+    system: Any
+    path: str
+    size: int
+    #: when it was last written, as far as the place tells
+    modified: int | None
+
+    @property
+    def name(self) -> str:
+        """What it is called in refusals."""
+        return self.path.rsplit("/", 1)[-1]
+
+    def open(self, footer: Any = None, texts: Sequence[str] = ()) -> Any:
+        """Open the file; its footer is read unless it is given.
+
+        Cells of the columns `texts` stay in their dictionaries. Raises RefusedError
+        where the file is not what it was, or can't be read.
+        """
+        found = find_file(self.system, self.path)
+        if (found.size, found.modified) != (self.size, self.modified):
+            rule = "must stay as it is while it is read"
+            now = "gone" if found.size < 0 else f"{found.size:,} bytes"
+            told = f"{now}, {self.size:,} bytes before"
+            if found.size == self.size:
+                told = "written anew"
+            raise RefusedError([Refusal(f"table {self.name}", rule, told)])
+        try:
+            return pyarrow.parquet.ParquetFile(
+                self.system.open_input_file(self.path),
+                metadata=footer,
+                read_dictionary=list(texts),
+            )
+        except (pa.ArrowException, OSError) as error:
+            raise refuse_file(self.name, error) from None
+
+
+def refuse_file(name: str, error: Exception) -> Exception:
+    """Return what is raised of a file that can't be read as Parquet."""
+    if isinstance(error, MemoryError):
+        return error
+    line = (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return RefusedError(
+        [Refusal(f"table {name}", "must be a whole Parquet file", line)]
+    )
+
+
+def is_streamed(source: Path | str) -> bool:
+    """Whether a table is read piece by piece: Parquet, in a file or many."""
+    if isinstance(source, str) or source.is_dir():
+        return True
+    try:
+        with source.open("rb") as file:
+            return is_parquet(file)
+    except OSError:
+        return False
+
+
+def is_parquet(file: IO[bytes]) -> bool:
+    """Whether a file begins as Parquet does; it is left at its beginning."""
+    is_its = file.read(len(MAGIC)) == MAGIC
+    file.seek(0)
+    return is_its
+
+
+def as_source(text: str) -> Path | str:
+    """Return what a text names: a file or folder, or an address."""
+    return text if "://" in text else Path(text)
+
+
+def find_table_files(source: Path | str) -> list[TableFile]:
+    """Return the files of a table, in the order of their paths.
+
+    `source` is a file, a folder, or the address of either; `*` in the last part of an
+    address stands for any name. Raises RefusedError where there is none.
+    """
+    where = str(source)
+    try:
+        system, path = open_place(source)
+        pattern = path.rsplit("/", 1)[-1] if "*" in path else None
+        base = path.rsplit("/", 1)[0] if pattern else path
+        found = find_file(system, base)
+        if found.size >= 0:
+            return [found]
+        selector = pyarrow.fs.FileSelector(base, recursive=pattern is None)
+        infos = system.get_file_info(selector)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise refuse_place(where, error) from None
+    files = [
+        to_file(system, info)
+        for info in sorted(infos, key=lambda info: info.path)
+        if info.is_file and is_part(info.path[len(base) :].lstrip("/"), pattern)
+    ]
+    if not files:
+        rule = "must hold a Parquet file, its name ending in .parquet"
+        raise RefusedError([Refusal("table", rule, repr(where))])
+    return files
+
+
+def is_part(path: str, pattern: str | None) -> bool:
+    """Whether a file below a folder is part of its table."""
+    if pattern is not None:
+        return Path(path).match(pattern)
+    is_hidden = any(part.startswith(HIDDEN) for part in path.split("/"))
+    return path.endswith(SUFFIXES) and not is_hidden
+
+
+def open_place(source: Path | str) -> tuple[Any, str]:
+    """Return a file system and a path in it."""
+    if isinstance(source, Path):
+        return pyarrow.fs.LocalFileSystem(), str(source.absolute())
+    if not source.startswith(SCHEMES):
+        raise ValueError(f"addresses begin with {', '.join(SCHEMES)}")
+    # No part of an address but a name may have signs that addresses give a meaning.
+    system, path = pyarrow.fs.FileSystem.from_uri(source.replace("*", "%2A"))
+    return system, path
+
+
+def as_arrow(system: Any) -> Any:
+    """Return a file system of fsspec as one of pyarrow."""
+    return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(system))
+
+
+def find_file(system: Any, path: str) -> TableFile:
+    """Return a file as it is now; of size -1 where none is there."""
+    info = system.get_file_info(path)
+    if not info.is_file:
+        return TableFile(system, path, -1, None)
+    return to_file(system, info)
+
+
+def to_file(system: Any, info: Any) -> TableFile:
+    return TableFile(system, info.path, int(info.size), info.mtime_ns)
+
+
+def refuse_place(where: str, error: Exception) -> RefusedError:
+    """Return what is raised of a place that can't be read."""
+    line = (str(error).splitlines() or [type(error).__name__])[0][:200]
+    rule = "must be a place that can be read"
+    return RefusedError([Refusal("table", rule, f"{where!r}: {line}")])

@@ -1,0 +1,183 @@
+"""Tables that are read piece by piece: a column, or some rows, at a time."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from app.ingest.bounds import UNBOUNDED, Bounds, refuse_more
+from app.ingest.columns import TYPE_RULE, to_column
+from app.ingest.names import tidy_names
+from app.ingest.places import TableFile, find_table_files, refuse_file
+from core.errors import Refusal, RefusedError
+from core.table.columns import Column
+
+
+class RowGroup(NamedTuple):
+    """A row group: its file, its number there, and its rows in the table."""
+
+    file: TableFile
+    number: int
+    start: int
+    stop: int
+
+
+class StreamedTable(Mapping[str, Column]):
+    """The columns of a table in Parquet files, each read once it is asked for.
+
+    A column is what `app.ingest.read_columns` would give; none is kept. `n_rows` and
+    the row groups, `spans`, are known from the footers. Raises RefusedError, at any
+    reading, where a file has changed since the table was opened.
+    """
+
+    def __init__(
+        self, files: Sequence[TableFile], text: Collection[str], bounds: Bounds
+    ) -> None:
+        self.files = files
+        self._text = frozenset(text)
+        self.spans: list[RowGroup] = []
+        self.n_rows = 0
+        self._footers: dict[str, Any] = {}
+        schema = None
+        for file in files:
+            with file.open() as opened:
+                footer, its_schema = opened.metadata, opened.schema_arrow
+            self._footers[file.path] = footer
+            refuse_more(footer.num_columns, bounds.columns, "columns")
+            schema = schema or its_schema
+            refuse_schema(file, its_schema, files[0], schema)
+            for number in range(footer.num_row_groups):
+                stop = self.n_rows + footer.row_group(number).num_rows
+                self.spans.append(RowGroup(file, number, self.n_rows, stop))
+                self.n_rows = stop
+            refuse_more(self.n_rows, bounds.rows, "rows")
+        assert schema is not None, "a table has a file"
+        self._fields = dict(zip(tidy_names(schema.names), schema, strict=True))
+        self._is_number: dict[str, bool] = {}
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    # That of a mapping would read the column.
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            column = self._read(name)
+        except pa.ArrowException:
+            kind = str(self._fields[name].type)
+            raise RefusedError([Refusal(f"column {name}", TYPE_RULE, kind)]) from None
+        # What was read is let go of, also by the library.
+        pa.default_memory_pool().release_unused()
+        self._is_number[name] = column.dtype == np.float64
+        return column
+
+    def read_rows(
+        self, start: int, stop: int, names: Collection[str]
+    ) -> dict[str, Column]:
+        """Return some rows of some columns, of the kind that the whole columns are."""
+        columns: dict[str, Column] = {}
+        for name in names:
+            if name not in self._is_number and not is_numbers(self._fields[name].type):
+                self._is_number[name] = self[name].dtype == np.float64
+            parts = [
+                cells.slice(max(0, start - span.start), stop - max(start, span.start))
+                for span, cells in self._read_cells(name, start, stop)
+            ]
+            columns[name] = self._convert(name, parts)
+        return columns
+
+    def _convert(self, name: str, parts: list[Any]) -> Column:
+        cells = pa.chunked_array([chunk for part in parts for chunk in part.chunks])
+        keep_text = name in self._text or not self._is_number.get(name, True)
+        column = to_column(cells, keep_text=keep_text)
+        if self._is_number.get(name) and column.dtype != np.float64:
+            # Gaps alone, of a column that has numbers elsewhere.
+            return np.full(len(column), np.nan)
+        return column
+
+    def _read(self, name: str) -> Column:
+        kind = self._fields[name].type
+        if is_numbers(kind):
+            return self._read_numbers(name)
+        groups = self._read_cells(name, 0, self.n_rows)
+        chunks = [chunk for _, cells in groups for chunk in cells.chunks]
+        cells = pa.chunked_array(chunks, None if chunks else kind)
+        return to_column(cells, keep_text=name in self._text)
+
+    def _read_numbers(self, name: str) -> Column:
+        numbers = np.empty(self.n_rows)
+        for span, cells in self._read_cells(name, 0, self.n_rows):
+            numbers[span.start : span.stop] = to_column(cells, keep_text=False)
+        return numbers
+
+    def _read_cells(
+        self, name: str, start: int, stop: int
+    ) -> Iterator[tuple[RowGroup, Any]]:
+        """Yield the cells of a column in each row group that has some of the rows."""
+        field = self._fields[name]
+        texts = [field.name] if is_texts(field.type) else []
+        wanted = [one for one in self.spans if one.start < stop and start < one.stop]
+        for path, spans in groupby(wanted, lambda span: span.file.path):
+            its = list(spans)
+            with its[0].file.open(self._footers[path], texts) as opened:
+                for span in its:
+                    yield span, read_group(opened, span, field.name)
+
+
+def open_table(
+    source: Path | str, text: Collection[str] = (), bounds: Bounds = UNBOUNDED
+) -> StreamedTable:
+    """Open a table of one Parquet file or of many: see `find_table_files`.
+
+    `text` and `bounds` are as in `app.ingest.read_columns`; only footers are read.
+    """
+    return StreamedTable(find_table_files(source), text, bounds)
+
+
+def read_group(opened: Any, group: RowGroup, name: str) -> Any:
+    """Read the cells of a column in a row group of an open file."""
+    try:
+        read = opened.read_row_group(group.number, columns=[name], use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise refuse_file(group.file.name, error) from None
+    return read.column(0)
+
+
+def refuse_schema(
+    file: TableFile, schema: Any, first: TableFile, expected: Any
+) -> None:
+    """Refuse a file whose columns are not those of the first one."""
+    where = f"table {file.name}"
+    if schema.names != expected.names:
+        odd = sorted(set(schema.names) ^ set(expected.names)) or ["their order"]
+        rule = f"must have the columns of {first.name}"
+        raise RefusedError([Refusal(where, rule, f"not so: {', '.join(odd[:5])}")])
+    refusals = [
+        Refusal(
+            where, f"column {one.name} must be {other.type}, as in {first.name}", kind
+        )
+        for one, other in zip(schema, expected, strict=True)
+        if (kind := str(one.type)) != str(other.type)
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def is_texts(kind: Any) -> bool:
+    """Whether cells are words, which stay in their dictionaries."""
+    if pa.types.is_dictionary(kind):
+        return is_texts(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_numbers(kind: Any) -> bool:
+    """Whether cells are numbers, each of which is one by itself."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

@@ -1,0 +1,233 @@
+"""Tables read piece by piece are what they are read whole."""
+
+import datetime
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.ingest import Bounds, read_columns
+from app.ingest.streams import open_table
+from core.errors import RefusedError
+
+DAY = datetime.date(2026, 11, 23)
+KINDS = {
+    "float": pa.array([1.5, None, -0.0, float("nan"), 1e300, 7.0]),
+    "float32": pa.array([1.5, None, 0.1, 2.0, 3.0, 4.0], pa.float32()),
+    "whole": pa.array([1, 2, None, 2**53 + 1, -5, 0]),
+    "small": pa.array([1, 2, None, 3, 4, 5], pa.int8()),
+    "decimal": pa.array(["1.10", None, "2.20", "0", "5", "6"]).cast(
+        pa.decimal128(8, 2)
+    ),
+    "nothing": pa.nulls(6),
+    "words": pa.array(["a", None, " b", "a", "NA", "c"]),
+    "numbers in words": pa.array(["1", " 2 ", None, "n/a", "-", "3.5"]),
+    "gaps, then numbers": pa.array(["-", "-", "n/a", "4", "5", "6"]),
+    "numbers, then a word": pa.array(["1", "2", "3", "4", "5", "x"]),
+    "gaps alone": pa.array(["-", None, "-", "-", "-", "-"]),
+    "coded": pa.array(["u", "v", None, "u", "u", "w"]).dictionary_encode(),
+    "large": pa.array(["u", "v", None, "7", "u", "w"], pa.large_string()),
+    "flag": pa.array([True, None, False, True, True, False]),
+    "day": pa.array([DAY, None, DAY, DAY, DAY, DAY]),
+    "bytes": pa.array([b"u", b"v", None, b"u", b"u", b"w"]),
+}
+TABLE = pa.table(KINDS)
+
+
+def write(path, table=TABLE, group=2):
+    pyarrow.parquet.write_table(table, path, row_group_size=group)
+    return path
+
+
+def same(one, other):
+    assert one.dtype == other.dtype
+    if one.dtype == np.float64:
+        assert one.tobytes() == other.tobytes()
+    else:
+        assert one.tolist() == other.tolist()
+
+
+def refused(work):
+    with pytest.raises(RefusedError) as caught:
+        work()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("group", [1, 2, 4, 6])
+@pytest.mark.parametrize("name", KINDS)
+def test_column_is_what_the_whole_table_has(name, group, tmp_path):
+    path = write(tmp_path / "t.parquet", group=group)
+
+    streamed = open_table(path)
+
+    assert (streamed.n_rows, list(streamed)) == (6, list(KINDS))
+    same(streamed[name], read_columns(path)[name])
+
+
+def test_cells_wanted_as_written_are_so(tmp_path):
+    path = write(tmp_path / "t.parquet")
+
+    column = open_table(path, ["numbers in words"])["numbers in words"]
+
+    assert column.tolist() == ["1", " 2 ", None, "n/a", "-", "3.5"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_rows_are_those_of_the_whole_column(tmp_path_factory, data):
+    group = data.draw(st.integers(1, 6))
+    start = data.draw(st.integers(0, 5))
+    stop = data.draw(st.integers(start + 1, 6))
+    path = write(tmp_path_factory.mktemp("rows") / "t.parquet", group=group)
+    text = data.draw(st.sets(st.sampled_from(["whole", "numbers in words"])))
+
+    found = open_table(path, text).read_rows(start, stop, KINDS)
+
+    for name, column in read_columns(path, text).items():
+        same(found[name], column[start:stop])
+
+
+def test_a_folder_of_files_is_one_table_in_the_order_of_their_names(tmp_path):
+    (tmp_path / "year=2").mkdir()
+    write(tmp_path / "b.parquet", TABLE.slice(2, 3))
+    write(tmp_path / "a.parquet", TABLE.slice(0, 2))
+    write(tmp_path / "year=2" / "c.pq", TABLE.slice(5, 1))
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / "notes.txt").write_text("no table")
+    write(tmp_path / ".hidden.parquet")
+    whole = write(tmp_path.parent / f"{tmp_path.name}.parquet")
+
+    streamed = open_table(tmp_path)
+
+    assert [one.name for one in streamed.files] == ["a.parquet", "b.parquet", "c.pq"]
+    assert [(one.start, one.stop) for one in streamed.spans] == [
+        *[(0, 2), (2, 4), (4, 5), (5, 6)]
+    ]
+    for name, column in read_columns(whole).items():
+        same(streamed[name], column)
+        same(streamed.read_rows(1, 6, [name])[name], column[1:6])
+
+
+def test_an_address_with_a_star_names_some_files_of_a_folder(tmp_path):
+    for name in ("a-1.parquet", "a-2.parquet", "b-1.parquet"):
+        write(tmp_path / name)
+
+    streamed = open_table(f"file://{tmp_path}/a-*.parquet")
+
+    assert [one.name for one in streamed.files] == ["a-1.parquet", "a-2.parquet"]
+    assert open_table(f"file://{tmp_path}/b-1.parquet").n_rows == 6
+
+
+def test_a_file_of_other_columns_is_refused(tmp_path):
+    write(tmp_path / "a.parquet")
+    write(tmp_path / "b.parquet", TABLE.drop_columns(["day", "flag"]))
+
+    told = refused(lambda: open_table(tmp_path))
+
+    assert told == (
+        "table b.parquet: must have the columns of a.parquet; found not so: day, flag"
+    )
+
+
+def test_a_file_whose_columns_have_other_types_is_refused(tmp_path):
+    other = TABLE.set_column(2, "whole", KINDS["words"])
+    write(tmp_path / "a.parquet")
+    write(tmp_path / "b.parquet", other)
+
+    told = refused(lambda: open_table(tmp_path))
+
+    assert told == (
+        "table b.parquet: column whole must be int64, as in a.parquet; found string"
+    )
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_refused(tmp_path):
+    path = write(tmp_path / "t.parquet")
+    streamed = open_table(path)
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(size - 10)
+
+    told = refused(lambda: streamed["whole"])
+
+    assert told == (
+        "table t.parquet: must stay as it is while it is read; found "
+        f"{size - 10:,} bytes, {size:,} bytes before"
+    )
+
+
+def test_a_file_that_is_gone_or_written_anew_is_refused(tmp_path):
+    path = write(tmp_path / "t.parquet")
+    streamed = open_table(path)
+    written = path.stat().st_mtime_ns
+    os.utime(path, ns=(written + 10**9, written + 10**9))
+    assert "found written anew" in refused(lambda: streamed["whole"])
+    path.unlink()
+
+    assert "found gone" in refused(lambda: streamed.read_rows(0, 1, ["whole"]))
+
+
+def test_what_is_no_whole_parquet_file_is_refused(tmp_path):
+    path = write(tmp_path / "t.parquet")
+    path.write_bytes(path.read_bytes()[:-20])
+
+    assert "table t.parquet: must be a whole Parquet file" in refused(
+        lambda: open_table(path)
+    )
+
+
+def test_broken_pages_are_refused_with_the_name_of_their_file(tmp_path):
+    path = write(tmp_path / "t.parquet")
+    content = bytearray(path.read_bytes())
+    content[4:200] = os.urandom(196)
+    path.write_bytes(content)
+
+    told = refused(lambda: open_table(path)["float"])
+
+    assert "table t.parquet: must be a whole Parquet file" in told
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("ftp://elsewhere/t.parquet", "addresses begin with s3://"),
+        ("file:///nowhere/t.parquet", "/nowhere/t.parquet"),
+        ("file:///nowhere/*.parquet", "/nowhere"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(source, words):
+    assert words in refused(lambda: open_table(source))
+
+
+def test_a_folder_without_a_table_is_refused(tmp_path):
+    told = refused(lambda: open_table(tmp_path))
+
+    assert "must hold a Parquet file, its name ending in .parquet" in told
+
+
+def test_columns_of_lists_are_refused_once_they_are_asked_for(tmp_path):
+    path = write(tmp_path / "t.parquet", pa.table({"a": [1], "b": [[1, 2]]}))
+
+    streamed = open_table(path)
+
+    assert streamed["a"].tolist() == [1]
+    assert "column b: must hold numbers, words" in refused(lambda: streamed["b"])
+
+
+def test_names_are_tidied_and_never_stand_twice(tmp_path):
+    path = write(tmp_path / "t.parquet", pa.table([[1], [2]], names=[" a ", ""]))
+    assert list(open_table(path)) == ["a", "Unnamed: 1"]
+    twice = write(tmp_path / "u.parquet", pa.table([[1], [2]], names=["a", "a "]))
+
+    assert "column 'a': names must be unique" in refused(lambda: open_table(twice))
+
+
+@pytest.mark.parametrize("bounds", [Bounds(columns=3), Bounds(rows=5)])
+def test_more_than_may_be_is_refused_by_the_footer(tmp_path, bounds):
+    path = write(tmp_path / "t.parquet")
+
+    assert "at most" in refused(lambda: open_table(path, bounds=bounds))

@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from app.documents.mending import FRESH
 from app.documents.spec import mend_spec
-from app.ingest import to_columns
+from app.ingest import Bounds, read_table, to_columns
+from app.ingest.places import is_streamed
+from app.ingest.streams import open_table
 from app.memory import available_bytes
 from core.errors import Refusal, RefusedError
 from core.pipeline.check import check_training
+from core.pipeline.preparing import PreparedTable, prepare_columns
 from core.pipeline.spec import TrainingSpec
 from core.table.check import CheckedTable, unused_columns
 
@@ -45,6 +49,17 @@ def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
     unused = unused_columns(table.column_names, spec.table)
     columns = to_columns(table, spec.table.text_columns, unused)
     return check_training(columns, spec, available_bytes())
+
+
+def read_training(
+    source: Path | str, spec: TrainingSpec
+) -> CheckedTable | PreparedTable:
+    """Read a table to train on; Parquet a column at a time, so that it needn't fit."""
+    memory = available_bytes()
+    if isinstance(source, Path) and not is_streamed(source):
+        return check_columns(read_table(source, Bounds(memory=memory)), spec)
+    table = open_table(source, spec.table.text_columns)
+    return prepare_columns(table, table.n_rows, spec, memory)
 
 
 def is_decided(refusals: list[Refusal]) -> bool:

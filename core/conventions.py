@@ -224,8 +224,9 @@ def gather_values(
 ) -> GatheredValues:
     """Read columns by the types that they suggest, as those of a file are read."""
     table = TableSpec("", missing=wish.missing, rare=wish.rare)
-    features, values, warnings, refusals = read_features(
-        columns, table, catalogue.features
+    values: list[FloatArray] = []
+    features, warnings, refusals = read_features(
+        columns, table, catalogue.features, lambda _, cells: values.append(cells)
     )
     if refusals:
         raise RefusedError(refusals)

@@ -28,6 +28,7 @@ from core.pipeline.choosing import AUTO, AUTO_NAMES
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.predictions import BudgetedPredictor, ErrorCurve, Served, TableRows
+from core.table.binned_table import code_table
 from core.table.check import CheckedTable
 from core.table.columns import Column, scale_weights
 from core.table.costs import read_catalogue
@@ -236,10 +237,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         if not dataset.is_multilabel:
             return end_of(train(CheckedTable(dataset, None, self.warnings_), spec))
         # Panels, folds and what is chosen on held-out rows are of one class per row.
-        params = spec.boost
-        rule = (ALGORITHMS[params.algorithm].rules or (params.algorithm,))[0]
-        params = replace(params, algorithm=rule)
-        rounds = list(grow_ensemble(dataset, params, (), is_strict=True))
+        named = spec.boost.algorithm
+        params = replace(spec.boost, algorithm=(ALGORITHMS[named].rules or (named,))[0])
+        rounds = [*grow_ensemble(code_table(dataset), params, (), is_strict=True)]
         ensemble = make_ensemble(dataset, params, rounds)
         return Model(spec.name, ensemble, spec.table.target, asdict(params))
 

@@ -37,6 +37,12 @@ output = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Data = Annotated[Path, typer.Argument(help="CSV (also .gz) or Parquet file.")]
+Table = Annotated[
+    str,
+    typer.Argument(
+        help="CSV (also .gz), Parquet file, folder of Parquet files, s3://… or gs://…."
+    ),
+]
 Spec = Annotated[Path, typer.Option(help="Training spec, JSON.")]
 ModelFile = Annotated[Path, typer.Argument(help="MODEL.json that `train` wrote.")]
 Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.checking import check_both
+from app.checking import check_both, read_training
 from app.cli.changes import (
     Algorithm,
     CurveBudgets,
@@ -19,9 +19,10 @@ from app.cli.changes import (
     Rounds,
     load_changed,
 )
-from app.cli.options import Data, Spec, output, read_checked, warn
+from app.cli.options import Data, Spec, Table, output, read_checked, warn
 from app.documents import files
 from app.ingest import Bounds, read_table
+from app.ingest.places import as_source
 from app.memory import available_bytes
 from app.terminal import overview, selected, show
 from core.errors import Refusal, RefusedError, describe
@@ -61,7 +62,7 @@ def say_checked(checked: CheckedTable) -> None:
 
 
 def train_model(
-    data: Data,
+    data: Table,
     spec: Spec,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")],
     algorithm: Algorithm = None,
@@ -79,8 +80,10 @@ def train_model(
         "--budgets": budgets,
     }
     wanted = load_changed(spec, given)
-    checked = read_checked(data, wanted)
+    checked = read_training(as_source(data), wanted)
+    warn(checked.warnings)
     training = train(checked, wanted)
+    del checked
     model = show.pull(training, "training")
     files.write_whole(out, files.model_text(model))
     output.print(escape(show.model_summary(model)))

@@ -238,6 +238,7 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
         ),
         auto=auto,
         folds=(document.validation or NO_FOLDS).folds,
+        deal=(document.validation or NO_FOLDS).deal,
         curve_budgets=tuple((document.validation or NO_FOLDS).budgets),
         certify_share=None if certificate is None else certificate.share,
         certify_budgets=tuple(certificate.budgets or ()) if certificate else (),

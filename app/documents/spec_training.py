@@ -10,6 +10,7 @@ from core.parameters import parameters
 from core.pipeline.choosing import AUTO_NAMES
 from core.pipeline.spec import TrainingSpec
 from core.selection.params import SelectionParams
+from core.table.folds import EXACT_ROWS, Deal
 from core.training.params import BoostParams
 
 # Each is played on every row set aside.
@@ -35,6 +36,13 @@ class SpecValidation(Shape):
         examples=[[20.0, 60.0]],
         description="Budgets that the curve tells of, besides those that the model "
         "tells apart.",
+    )
+    deal: Deal | None = Field(
+        default=None,
+        examples=["exact"],
+        description="How rows come to folds: `exact` spreads each class evenly, "
+        "`hashed` draws the fold of each row or row group; null: `exact` of at most "
+        f"{EXACT_ROWS:,} rows.",
     )
 
 

@@ -12,15 +12,18 @@ from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.errors import BlobGoneError
 from app.ingest import Bounds
+from app.ingest.places import as_arrow, find_file, is_parquet
+from app.ingest.streams import StreamedTable
+from app.memory import available_bytes
 from app.parsing import read_bounded
 from app.records import StoredTraining
 from app.service.queue import hold
 from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction
+from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
 from core.pipeline.progress import Training
 from core.pipeline.train import train
-from core.table.check import CheckedTable
 from core.table.dataset import count_outputs
 from core.training.rounds import Round
 
@@ -78,25 +81,31 @@ def find_blob(db: Transaction, training: StoredTraining) -> str:
 
 def read_work(
     bounds: Bounds, blobs: Blobs, blob: str, training: StoredTraining
-) -> CheckedTable:
-    """Read what is to be trained on.
+) -> PreparedTable:
+    """Read what is to be trained on, Parquet a column at a time.
 
     Raises RefusedError where it is not fit, BlobGoneError where it is gone.
     """
+    spec = read_spec(training.spec)
     with blobs.open(blob) as stream:
-        table = read_bounded(stream, bounds)
-    return check_columns(table, read_spec(training.spec))
+        if not is_parquet(stream):
+            return prepare_table(
+                check_columns(read_bounded(stream, bounds), spec), spec
+            )
+    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{blob}")
+    table = StreamedTable([file], spec.table.text_columns, bounds)
+    return prepare_columns(table, table.n_rows, spec, available_bytes())
 
 
-def resume(db: Transaction, training: StoredTraining, checked: CheckedTable) -> Run:
+def resume(db: Transaction, training: StoredTraining, prepared: PreparedTable) -> Run:
     """Go on after the rounds that earlier attempts have left."""
-    dataset = checked.dataset
-    n_outputs = count_outputs(len(dataset.classes), dataset.is_multilabel)
+    table = prepared.table
+    n_outputs = count_outputs(len(table.classes), table.is_multilabel)
     done: dict[int, list[Round]] = {}
     for part, text in trainings.get_checkpoints(db, training.id):
-        rounds = rounds_from_json(json.loads(text), dataset.catalogue, n_outputs)
+        rounds = rounds_from_json(json.loads(text), table.catalogue, n_outputs)
         done.setdefault(part, []).extend(rounds)
-    progress = train(checked, read_spec(training.spec), done)
+    progress = train(prepared, read_spec(training.spec), done)
     return Run(progress, max(done, default=0), training.share)
 
 

@@ -10,21 +10,21 @@ from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.model.panels import NUMBER_CODE
-from core.table.dataset import Dataset
 
 # Of a number that no cut parts, or that very many do, so many values are tried.
 N_VALUES = 9
 
 
-def add_ranges(ensemble: Ensemble, dataset: Dataset) -> Ensemble:
-    """Return the ensemble with the range of each number that it reads."""
+def add_ranges(ensemble: Ensemble, ranges: FloatArray) -> Ensemble:
+    """Return the ensemble with the range of each number that it reads.
+
+    `ranges` (n_features, 2): least and greatest value, NaN where there is none.
+    """
     features = list(ensemble.catalogue.features)
     for idx in np.flatnonzero(ensemble.is_used).tolist():
-        column = dataset.values[:, idx]
-        present = column[~np.isnan(column)]
-        if features[idx].type == "number" and present.size:
-            ends = float(present.min()), float(present.max())
-            features[idx] = replace(features[idx], value_range=ends)
+        low, high = ranges[idx].tolist()
+        if features[idx].type == "number" and low <= high:
+            features[idx] = replace(features[idx], value_range=(low, high))
     catalogue = replace(ensemble.catalogue, features=tuple(features))
     return replace(ensemble, catalogue=catalogue)
 

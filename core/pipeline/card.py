@@ -6,27 +6,29 @@ import numpy as np
 
 from core.model.ensemble import Ensemble
 from core.pipeline.comparison import Comparison
-from core.table.dataset import Dataset
+from core.table.binned_table import BinnedTable
 from core.table.prices import from_micros
 from core.training.params import BoostParams
 
 
 def make_card(
-    dataset: Dataset, ensemble: Ensemble, n_folds: int, seed: int
+    table: BinnedTable, ensemble: Ensemble, n_folds: int, seed: int
 ) -> dict[str, object]:
     """Facts about a training that a reader of the model should know."""
-    counts = np.bincount(dataset.targets, minlength=len(dataset.classes))
-    certification, told = ensemble.certification, {}
+    counts = np.bincount(table.targets, minlength=len(table.classes))
+    certification, told = ensemble.certification, dict[str, object]()
     if certification is not None:
-        told = {"rows_set_aside": certification.n_samples}
-    features, used = dataset.catalogue.features, np.flatnonzero(ensemble.is_used)
+        told["rows_set_aside"] = certification.n_samples
+    features, used = table.catalogue.features, np.flatnonzero(ensemble.is_used)
+    if table.sample_idxs.size < table.n_samples:
+        told["rows_sampled"] = int(table.sample_idxs.size)
     return {
-        "rows": dataset.n_samples,
+        "rows": table.n_samples,
         "rows_by_class": {
             one.label: int(count)
-            for one, count in zip(dataset.classes, counts, strict=True)
+            for one, count in zip(table.classes, counts, strict=True)
         },
-        "missing_cells": int(np.isnan(dataset.values).sum()),
+        "missing_cells": table.n_missing,
         "hypotheses": len(ensemble.hypotheses),
         "features_used": [features[idx].name for idx in used],
         "folds": n_folds,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.model.certification import (
     CHANCES,
@@ -22,7 +23,7 @@ from core.session.position import UNLIMITED, Position
 from core.session.state import StopRule
 from core.session.traces import Traces, find_stops
 from core.session.walks import Cases
-from core.table.dataset import Dataset
+from core.table.dataset import Dataset, LabelledRows
 
 # Rows set aside that are played, and rows of the folds that say what to test first.
 MAX_ASIDE_ROWS = 4000
@@ -44,29 +45,25 @@ class UnseenRows:
     rows: Dataset
 
 
-def set_aside(
-    dataset: Dataset, share: float | None, seed: int
-) -> tuple[Dataset, Dataset | None]:
-    """Part rows to train on from rows for certificates; None where none are wanted.
+def set_aside(rows: LabelledRows, share: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Part rows to train on from rows for certificates, by their positions.
 
     They are drawn regardless of class. Row groups stay together, and of each one that
     is set aside one row is taken at random: the rows of a group are no independent
     cases. Raises `RefusedError` where one class is left, or no row set aside.
     """
-    if share is None:
-        return dataset, None
     random = np.random.default_rng((seed, ASIDE_STREAM))
-    row_groups = dataset.row_group_idxs
+    row_groups = rows.row_group_idxs
     order = random.permutation(int(row_groups.max()) + 1)
     is_aside = np.isin(row_groups, order[: int(share * order.size)])
     kept = np.flatnonzero(~is_aside)
     aside = random.permutation(np.flatnonzero(is_aside))
     _, firsts = np.unique(row_groups[aside], return_index=True)
     aside = np.sort(aside[np.sort(firsts)[:MAX_ASIDE_ROWS]])
-    if np.unique(dataset.targets[kept]).size < 2 or not aside.size:
+    if np.unique(rows.targets[kept]).size < 2 or not aside.size:
         rule = "must set a row aside and leave two classes to train on"
         raise RefusedError([Refusal("certificate.share", rule, f"{share:g}")])
-    return dataset.take(kept), dataset.take(aside)
+    return kept, aside
 
 
 def certify(

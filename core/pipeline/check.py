@@ -1,12 +1,20 @@
 """A table and a spec together: fit for training, or refused with every broken rule."""
 
+from collections.abc import Iterator
+
 from core.errors import Refusal, RefusedError
 from core.panels.ladder import ladder_bytes
 from core.pipeline.spec import TrainingSpec
 from core.selection.search import selection_bytes
-from core.table.check import CheckedTable, finish_table, gather_table
+from core.table.binned_table import SAMPLE_ROWS
+from core.table.check import (
+    CheckedTable,
+    finish_table,
+    gather_table,
+)
 from core.table.columns import Columns, refuse_size
 from core.table.dataset import count_outputs
+from core.table.labels import GatheredLabels
 from core.training.algorithms import ALGORITHMS
 from core.training.boosting import training_bytes
 
@@ -22,19 +30,36 @@ def check_training(
     """
     read = gather_table(columns, spec.table)
     refusals = list(read.refusals)
-    n_classes = len(read.classes)
-    if ALGORITHMS[spec.boost.algorithm].is_binary and n_classes > 2:
-        refusals.append(Refusal("algorithm", "a cascade has two classes"))
-    n_outputs = count_outputs(n_classes, is_multilabel=False)
-    n_rows = int(read.targets.size)
-    needed = training_bytes(n_rows, len(read.features), n_outputs)
-    if spec.selection is not None:
-        needed = max(needed, selection_bytes(n_rows))
-    if ALGORITHMS[spec.boost.algorithm].has_panels:
-        needed = max(
-            needed, ladder_bytes(n_rows, len(read.features), spec.boost.effort)
-        )
-    refusals += refuse_size("training", needed, memory)
+    n_features = len(read.features)
+    refusals += refuse_misfits(spec, read.labels, n_features, memory, is_coded=False)
     if refusals:
         raise RefusedError(refusals)
     return finish_table(read, columns, spec.table)
+
+
+def refuse_misfits(
+    spec: TrainingSpec,
+    labels: GatheredLabels,
+    n_features: int,
+    memory: int | None,
+    *,
+    is_coded: bool,
+) -> Iterator[Refusal]:
+    """Refuse more classes than an algorithm takes, and more cells than memory holds.
+
+    `is_coded`: columns are coded one after the other, and never in memory together.
+    """
+    algorithm = ALGORITHMS[spec.boost.algorithm]
+    n_classes, n_rows = len(labels.classes), int(labels.targets.size)
+    if algorithm.is_binary and n_classes > 2:
+        yield Refusal("algorithm", "a cascade has two classes")
+    n_outputs = count_outputs(n_classes, is_multilabel=False)
+    n_whole = n_rows if algorithm.needs_values else min(n_rows, SAMPLE_ROWS)
+    n_values = n_whole if is_coded else n_rows + n_whole
+    needed = training_bytes(n_rows, n_features, n_outputs, n_values)
+    if spec.selection is not None:
+        needed = max(needed, selection_bytes(n_whole))
+    if algorithm.has_panels:
+        effort = spec.boost.effort
+        needed = max(needed, ladder_bytes(n_whole, n_features, effort))
+    yield from refuse_size("training", needed, memory)

@@ -9,6 +9,7 @@ from annotated_types import Interval, doc
 from core.errors import Refusal
 from core.pipeline.choosing import AUTO, AUTO_NAMES, AUTO_ROUNDS, USERS, AutoName
 from core.selection.params import SelectionParams
+from core.table.folds import Deal
 from core.table.spec import TableSpec
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
@@ -21,7 +22,8 @@ class TrainingSpec:
     `auto` are parameters to be chosen on held-out rows (`core.pipeline.choosing.tune`).
     `seed` decides the folds. There are fewer of them where classes, or the row groups
     that stay together, have fewer members (`make_folds`); 0: no validation, hence
-    neither curve nor calibration. `curve_budgets`, in micro-units, are budgets that
+    neither curve nor calibration. `deal` is how rows come to folds (`deal_folds`).
+    `curve_budgets`, in micro-units, are budgets that
     the curve tells of, besides those that the model tells apart. `selection` None:
     every feature may be read. `certify_share` None: no row is set aside, hence no
     certificate and no label set. They are for `certify_budgets` in micro-units; none:
@@ -34,6 +36,7 @@ class TrainingSpec:
     auto: frozenset[AutoName] = frozenset()
     seed: int = 0
     folds: Annotated[int, Interval(ge=0, le=50)] = 5
+    deal: Deal | None = None
     curve_budgets: tuple[int, ...] = ()
     selection: SelectionParams | None = None
     certify_share: Annotated[

@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
@@ -19,16 +19,18 @@ from core.panels.effort import EFFORTS
 from core.panels.ladder import fit_ladder
 from core.pipeline.averages import tell_averages
 from core.pipeline.card import make_card, tell_choices, tell_comparison
-from core.pipeline.certifying import UnseenRows, certify, set_aside
+from core.pipeline.certifying import UnseenRows, certify
 from core.pipeline.choosing import tune
+from core.pipeline.preparing import PreparedTable, prepare_table
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import Validated, validate
 from core.selection.card import describe_selection
 from core.selection.search import Selection, select
+from core.table.binned_table import BinnedTable
 from core.table.check import CheckedTable
 from core.table.dataset import Dataset
-from core.table.folds import make_folds
+from core.table.folds import deal_folds
 from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from core.training.baselines import out_of_bag_error
 from core.training.params import BoostParams
@@ -50,17 +52,19 @@ class TrainedPart(NamedTuple):
     params: BoostParams
     selection: Selection | None
     #: what it was trained on: only what was selected has values
-    dataset: Dataset
+    table: BinnedTable
     #: choices, and the mean error of each
     tried: tuple[tuple[BoostParams, float], ...] = ()
 
 
 def train(
-    checked: CheckedTable,
+    checked: CheckedTable | PreparedTable,
     spec: TrainingSpec,
     done: Mapping[int, Sequence[Round]] | None = None,
 ) -> Training:
-    """Train on a checked table as a spec asks; the generator returns the `Model`.
+    """Train on a table as a spec asks; the generator returns the `Model`.
+
+    A table is checked, and in memory, or prepared for this spec.
 
     `done` are the rounds by part of an interrupted run; the model comes out the same.
 
@@ -75,9 +79,12 @@ def train(
 
     Notes
     -----
-    Rows set aside for certificates (`certify_share`) are in no part. The curve and the
-    calibration come from held-out rows only; in the curve each
-    fold is labelled by a calibration fitted on the other folds.
+    Rows set aside for certificates (`certify_share`) are in no part. All parts share
+    the codes of the whole: rows held out weigh nothing, but their values (not their
+    classes) have a say in where cuts lie. The curve and the calibration come from
+    held-out rows only; in the curve each fold is labelled by a calibration fitted on
+    the other folds. Of more than `SAMPLE_ROWS` rows, all but boosting is done on so
+    many of them, evenly spaced.
 
     Features are selected, and parameters chosen, anew in each part from the rows that
     it trains on, so that the curve counts what that costs in error; the card tells
@@ -86,34 +93,35 @@ def train(
     all comes an ensemble without hypotheses, which says the largest class. There is no
     out-of-bag error after a selection, which has seen the rows that trees left out.
     """
-    check_classes(checked.dataset, spec.boost)
-    seed = spec.seed
-    dataset, aside = set_aside(checked.dataset, spec.certify_share, seed)
-    fold_idxs = choose_folds(dataset, spec)
-    room = 1.0 - VALIDATION_SHARE if fold_idxs else 1.0
+    if isinstance(checked, CheckedTable):
+        check_classes(checked.dataset, spec.boost)
+        checked = prepare_table(checked, spec)
+    table, aside, seed = checked.table, checked.aside, spec.seed
+    fold_of, n_folds = choose_folds(table, spec)
+    room = 1.0 - VALIDATION_SHARE if n_folds else 1.0
     has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
-    n_parts, rounds_room = len(fold_idxs) + 1, ROUNDS_SHARE if has_panels else 1.0
-    parts = [Part(idx, n_parts, room, rounds_room) for idx in range(n_parts)]
-    everything = np.arange(dataset.n_samples)
+    rounds_room = ROUNDS_SHARE if has_panels else 1.0
+    parts = [Part(idx, n_folds + 1, room, rounds_room) for idx in range(n_folds + 1)]
     ensembles = []
-    for part, left_out in zip(parts, [*fold_idxs, everything[:0]], strict=True):
-        taken = dataset.take(np.setdiff1d(everything, left_out))
+    for part in parts:
+        taken = table if part.is_whole else table.part(fold_of != part.number)
         trained = yield from train_part(taken, spec, done or {}, part)
         ensemble = make_ensemble(taken, spec.boost, trained.rounds, checked.error_costs)
         if has_panels:
             ensemble = yield from pass_on(
-                add_panels(ensemble, trained.dataset, spec.boost), part.rounded
+                add_panels(ensemble, trained.table.dataset, spec.boost), part.rounded
             )
         ensembles.append(ensemble)
     *held_out, whole = ensembles
+    sample, its_folds = table.sample, fold_of[table.sample_idxs]
     folds = [
-        UnseenRows(ensemble, dataset.take(idxs))
-        for ensemble, idxs in zip(held_out, fold_idxs, strict=True)
+        UnseenRows(ensemble, sample.take(np.flatnonzero(its_folds == number)))
+        for number, ensemble in enumerate(held_out)
     ]
     whole, found = yield from validate_whole(whole, folds, aside, spec, part)
-    whole = add_ranges(whole, dataset)
-    card = make_card(dataset, whole, len(fold_idxs), seed)
-    card |= tell_trained(dataset, spec, trained, whole)
+    whole = add_ranges(whole, table.ranges)
+    card = make_card(table, whole, n_folds, seed)
+    card |= tell_trained(table.dataset, spec, trained, whole)
     if found is not None and found.comparison is not None:
         card["comparison"] = tell_comparison(found.comparison)
     card |= tell_averages(whole, folds, seed)
@@ -176,18 +184,21 @@ def tell_trained(
     return told
 
 
-def choose_folds(dataset: Dataset, spec: TrainingSpec) -> list[IntArray]:
-    """Return the rows of the folds that a training is validated on.
+def choose_folds(
+    table: BinnedTable, spec: TrainingSpec
+) -> tuple[npt.NDArray[np.int8], int]:
+    """Return the fold of each row, and on how many folds a training is validated.
 
     Of panels, which take long to fit, as many folds as together have enough rows: an
     error rate on 2,000 rows is known to a percent.
     """
-    fold_idxs = make_folds(dataset, spec.folds, spec.seed)
-    if not ALGORITHMS[spec.boost.algorithm].has_panels:
-        return fold_idxs
-    sizes = np.cumsum([0, *map(len, fold_idxs)])
+    fold_of, n_folds = deal_folds(table, spec.folds, spec.seed, spec.deal)
+    if not ALGORITHMS[spec.boost.algorithm].has_panels or not n_folds:
+        return fold_of, n_folds
+    sizes = np.bincount(fold_of[table.sample_idxs], minlength=n_folds)
+    before = np.cumsum(sizes) - sizes
     enough = EFFORTS[spec.boost.effort].validation_rows
-    return [idxs for idxs, seen in zip(fold_idxs, sizes, strict=False) if seen < enough]
+    return fold_of, int((before < enough).sum())
 
 
 def check_classes(dataset: Dataset, params: BoostParams) -> None:
@@ -199,7 +210,7 @@ def check_classes(dataset: Dataset, params: BoostParams) -> None:
 
 
 def train_part(
-    dataset: Dataset,
+    table: BinnedTable,
     spec: TrainingSpec,
     done: Mapping[int, Sequence[Round]],
     part: Part,
@@ -213,31 +224,31 @@ def train_part(
     rounds = list(done.get(part.number, ()))
     is_lean = selection is None or not ALGORITHMS[params.algorithm].has_panels
     if is_lean and not part.is_whole and is_finished(params, done, part.number):
-        return TrainedPart(rounds, params, None, dataset)
+        return TrainedPart(rounds, params, None, table)
     selected = None
     before = 0.0
     if selection is not None:
-        choosing, before = select(dataset, selection), SELECTION_SHARE
+        choosing, before = select(table.dataset, selection), SELECTION_SHARE
         selected = yield from pass_on(
             choosing, lambda step: part.progress(SELECTION_SHARE * step.share)
         )
         if not selected.feature_idxs:
-            return TrainedPart(rounds, params, selected, blank(dataset, selected))
-        dataset = blank(dataset, selected)
+            return TrainedPart(rounds, params, selected, table.keep(()))
+        table = table.keep(selected.feature_idxs)
     tried: tuple[tuple[BoostParams, float], ...] = ()
     if spec.auto or ALGORITHMS[params.algorithm].rules:
         start, room = before, TUNING_SHARE * (1.0 - before)
         params, tried = yield from pass_on(
-            tune(dataset, params, spec.auto),
+            tune(table.dataset, params, spec.auto),
             lambda share: part.progress(start + room * share),
         )
         before += room
     is_strict = part.is_whole
-    for added in grow_ensemble(dataset, params, tuple(rounds), is_strict=is_strict):
+    for added in grow_ensemble(table, params, tuple(rounds), is_strict=is_strict):
         rounds.append(added)
         share = added.number / ALGORITHMS[params.algorithm].most_rounds(params)
         yield part.progress(before + (1.0 - before) * share, added)
-    return TrainedPart(rounds, params, selected, dataset, tried)
+    return TrainedPart(rounds, params, selected, table, tried)
 
 
 def is_finished(
@@ -248,11 +259,3 @@ def is_finished(
         return True
     rounds, most = done.get(part, ()), ALGORITHMS[params.algorithm].most_rounds(params)
     return bool(rounds) and rounds[-1].number >= most
-
-
-def blank(dataset: Dataset, selection: Selection) -> Dataset:
-    """Leave the values of the selected features only, the rest missing."""
-    values = np.full_like(dataset.values, np.nan)
-    idxs = list(selection.feature_idxs)
-    values[:, idxs] = dataset.values[:, idxs]
-    return replace(dataset, values=values)

@@ -46,6 +46,21 @@ class Binned:
             self.codes, *facts, packing.codes, packing.members, packing.starts
         )
 
+    def keep(self, feature_idxs: IntArray) -> "Binned":
+        """Return the codes with every other feature missing in each row."""
+        is_gone = np.ones(self.n_codes.size, np.bool_)
+        is_gone[feature_idxs] = False
+        codes = self.codes.copy()
+        codes[is_gone] = kernels.MISSING
+        nothing = np.empty(0)
+        cuts = (
+            nothing if gone else its
+            for gone, its in zip(is_gone, self.cuts, strict=True)
+        )
+        n_codes = np.where(is_gone, 0, self.n_codes)
+        columns = CodedColumns(codes, n_codes, self.has_missing | is_gone, tuple(cuts))
+        return join_columns(columns, self.is_category)
+
     def take(self, row_idxs: IntArray) -> "Binned":
         """Return a shard: some rows, with the cuts and lanes of all."""
         packing = replace(self.packing, codes=take_rows(self.packing.codes, row_idxs))
@@ -58,18 +73,40 @@ def take_rows(codes: CodeArray, row_idxs: IntArray) -> CodeArray:
 
 
 def bin_values(dataset: Dataset) -> Binned:
-    """Code every feature of a dataset.
+    """Code every feature of a dataset; see `code_columns`."""
+    types = (feature.type == "category" for feature in dataset.catalogue.features)
+    is_category = np.fromiter(types, np.bool_)
+    columns = code_columns(dataset.values, is_category, dataset.weights)
+    return join_columns(columns, is_category)
+
+
+@dataclass(frozen=True)
+class CodedColumns:
+    """Some features as codes, not yet in lanes; as in `Binned`."""
+
+    codes: CodeArray
+    n_codes: IntArray
+    has_missing: BoolArray
+    cuts: tuple[FloatArray, ...]
+
+
+def join_columns(columns: CodedColumns, is_category: BoolArray) -> Binned:
+    """Return all features of a table with their lanes."""
+    codes, n_codes, has_missing = columns.codes, columns.n_codes, columns.has_missing
+    packing = find_packing(codes, n_codes, has_missing)
+    return Binned(codes, n_codes, is_category, has_missing, columns.cuts, packing)
+
+
+def code_columns(
+    values: FloatArray, is_category: BoolArray, weights: FloatArray
+) -> CodedColumns:
+    """Code some features, each for itself; `values` (n_samples, n_features).
 
     Numbers and booleans with at most 254 distinct values keep them all, one code
     each; others are cut at weighted quantiles. Categories keep theirs. A constant
     feature has one code and an empty one none: no stump can be made of either.
     """
-    values = dataset.values
     n_samples, n_features = values.shape
-    is_category = np.array(
-        [feature.type == "category" for feature in dataset.catalogue.features],
-        dtype=np.bool_,
-    )
     known = np.full((n_features, kernels.FEW + 1), np.nan)
     sizes = np.zeros(n_features, dtype=np.int64)
     has_missing = np.zeros(n_features, dtype=np.bool_)
@@ -85,7 +122,7 @@ def bin_values(dataset: Dataset) -> Binned:
     few = np.flatnonzero(sizes <= kernels.FEW)
     kernels.encode_parallel(values, few, no_cuts, *found)
     left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
-    cuts = find_cuts(dataset, is_category, known, sizes)
+    cuts = find_cuts(values, weights, is_category, known, sizes)
     n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
     if left.size:
         width = 1 << int(n_cuts[left].max()).bit_length()
@@ -94,26 +131,29 @@ def bin_values(dataset: Dataset) -> Binned:
         tables[is_cut] = np.concatenate([cuts[idx] for idx in left])
         kernels.encode_parallel(values, left, tables, *found)
     n_codes = n_cuts + (~is_category & (sizes > 0))
-    packing = find_packing(codes, n_codes, has_missing)
-    return Binned(codes, n_codes, is_category, has_missing, tuple(cuts), packing)
+    return CodedColumns(codes, n_codes, has_missing, tuple(cuts))
 
 
 def find_cuts(
-    dataset: Dataset, is_category: BoolArray, known: FloatArray, sizes: IntArray
+    values: FloatArray,
+    weights: FloatArray,
+    is_category: BoolArray,
+    known: FloatArray,
+    sizes: IntArray,
 ) -> list[FloatArray]:
     """Cuts of every feature, as in `Binned`.
 
     `is_category` (n_features,); `known` and `sizes` as in `core.kernels.ColumnFacts`,
     of a feature with more than `FEW` values any number above it.
     """
-    is_weighted = bool(np.ptp(dataset.weights) > 0)
+    is_weighted = bool(np.ptp(weights) > 0)
     middles = find_middles(known[:, :-1], known[:, 1:])
     cuts = []
     for idx, size in enumerate(sizes.tolist()):
         if size > kernels.FEW:
-            column = dataset.values[:, idx].copy()
-            weights = dataset.weights if is_weighted else None
-            cuts.append(sort_cuts(column, weights, is_category=is_category[idx]))
+            column = values[:, idx].copy()
+            given = weights if is_weighted else None
+            cuts.append(sort_cuts(column, given, is_category=is_category[idx]))
         elif is_category[idx]:
             cuts.append(known[idx, :size])
         else:

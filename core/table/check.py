@@ -3,12 +3,12 @@
 Rows for an ensemble that is already trained: `core.model.rows`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray
 from core.errors import Refusal, RefusedError
 from core.table.catalogue import Catalogue, Feature
 from core.table.cells import is_unnamed
@@ -18,18 +18,19 @@ from core.table.columns import (
     infer_type,
     learn_categories,
     read_feature,
-    read_row_groups,
-    read_weights,
     unknown_column,
 )
-from core.table.dataset import ClassLabel, Dataset
+from core.table.dataset import Dataset
+from core.table.labels import (
+    GatheredLabels,
+    find_used,
+    gather_labels,
+    refuse_one_class,
+)
 from core.table.patterns import by_name, matching, unmatched
 from core.table.spec import TableSpec, price_columns
 from core.table.targets import (
     ErrorCosts,
-    blank_dropped,
-    lay_error_costs,
-    read_target,
 )
 
 TYPE_REMEDY = (
@@ -55,20 +56,14 @@ class CheckedTable:
 class GatheredTable:
     """What was read of a table, whole only if nothing is refused.
 
-    `values` has a column for each feature, `targets` the position of each row's class.
+    `values` has a column for each feature.
     """
 
+    labels: GatheredLabels
     features: tuple[Feature, ...]
-    classes: tuple[ClassLabel, ...]
     values: tuple[FloatArray, ...]
-    targets: IntArray
-    weights: FloatArray
-    row_groups: IntArray | None
-    error_costs: ErrorCosts
     warnings: tuple[str, ...]
     refusals: tuple[Refusal, ...]
-    #: whether a row has a target; the others are dropped
-    is_kept: BoolArray
 
 
 def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
@@ -79,37 +74,35 @@ def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
     infinities, more than 254 categories, weights or groups that are missing or
     negative. Raises `RefusedError` where there is no row.
     """
+    n_rows = len(next(iter(columns.values()))) if columns else 0
+    chosen, refusals = choose_columns(columns, spec, n_rows)
+    labels, columns = gather_labels(columns, spec, n_rows)
+    values: list[FloatArray] = []
+    features, warnings, wrong = read_features(
+        columns, spec, chosen, lambda _, cells: values.append(cells), labels.kept
+    )
+    return GatheredTable(
+        labels=labels,
+        features=tuple(features),
+        values=tuple(values),
+        warnings=tuple(warnings),
+        refusals=(*refusals, *labels.refusals, *wrong),
+    )
+
+
+def choose_columns(
+    columns: Columns, spec: TableSpec, n_rows: int
+) -> tuple[list[Feature], list[Refusal]]:
+    """Return the features of a spec, and refusals of what no column is there for.
+
+    Raises `RefusedError` where there is no row.
+    """
     chosen, wrong = choose_features(columns, spec)
     refusals = [*absent_columns(columns, spec), *wrong]
-    n_rows = len(next(iter(columns.values()))) if columns else 0
     if n_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
         raise RefusedError(refusals)
-    classes: tuple[ClassLabel, ...] = ()
-    targets: IntArray = np.zeros(n_rows, np.int64)
-    columns, is_kept = blank_dropped(columns, spec, n_rows)
-    if spec.target in columns:
-        classes, targets, wrong = read_target(columns[spec.target], spec)
-        refusals += wrong
-    features, values, warnings, wrong = read_features(columns, spec, chosen, is_kept)
-    refusals += wrong
-    weights, wrong = read_weights(columns, spec, n_rows)
-    refusals += wrong
-    row_groups, wrong = read_row_groups(columns, spec)
-    refusals += wrong
-    error_costs, wrong = lay_error_costs(spec, classes)
-    return GatheredTable(
-        features=tuple(features),
-        classes=classes,
-        values=tuple(values),
-        targets=targets,
-        weights=weights,
-        row_groups=row_groups,
-        error_costs=error_costs,
-        warnings=tuple(warnings),
-        refusals=(*refusals, *wrong),
-        is_kept=is_kept,
-    )
+    return chosen, refusals
 
 
 def absent_columns(columns: Columns, spec: TableSpec) -> Iterator[Refusal]:
@@ -125,14 +118,15 @@ def read_features(
     columns: Columns,
     spec: TableSpec,
     chosen: Sequence[Feature],
+    take: Callable[[Feature, FloatArray], None],
     is_kept: BoolArray | slice = slice(None),
-) -> tuple[list[Feature], list[FloatArray], list[str], list[Refusal]]:
-    """Return the features with their types, their values, warnings and refusals.
+) -> tuple[list[Feature], list[str], list[Refusal]]:
+    """Return the features with their types, warnings and refusals.
 
-    Warnings speak of the rows kept.
+    Values of a feature in which nothing is wrong are handed to `take`, one feature
+    after the other. Warnings speak of the rows kept.
     """
     features: list[Feature] = []
-    values: list[FloatArray] = []
     warnings: list[str] = []
     refusals: list[Refusal] = []
     for feature in chosen:
@@ -152,9 +146,10 @@ def read_features(
         wrong += more
         refusals += wrong
         features.append(feature)
-        values.append(cells)
-        warnings += [] if wrong else column_warnings(feature, cells[is_kept])
-    return features, values, warnings, refusals
+        if not wrong:
+            warnings += column_warnings(feature, cells[is_kept])
+            take(feature, cells)
+    return features, warnings, refusals
 
 
 def finish_table(
@@ -164,8 +159,29 @@ def finish_table(
 
     Raises `RefusedError` where the rows of positive weight are of one class.
     """
-    warnings = list(read.warnings)
-    used = {*spec.roles.values(), *(feature.name for feature in read.features)}
+    labels = read.labels
+    ignored, told = find_ignored(columns, spec, read.features)
+    row_idxs, more = find_used(labels)
+    dataset = Dataset(
+        catalogue=Catalogue(read.features, spec.groups, spec.cost_unit),
+        classes=labels.classes,
+        values=np.column_stack(read.values),
+        targets=labels.targets,
+        weights=labels.weights,
+        row_groups=labels.row_groups,
+    )
+    if row_idxs is not None:
+        dataset = dataset.take(row_idxs)
+    refuse_one_class(dataset, spec)
+    warnings = (*read.warnings, *told, *more)
+    return CheckedTable(dataset, labels.error_costs, warnings, tuple(ignored))
+
+
+def find_ignored(
+    columns: Columns, spec: TableSpec, features: Sequence[Feature]
+) -> tuple[list[str], list[str]]:
+    """Return the columns that have no part in a table, and warnings of them."""
+    used = {*spec.roles.values(), *(feature.name for feature in features)}
     ignored = [name for name in columns if name not in used]
     expected = matching(spec.ignore, ignored)
     unexpected = [
@@ -173,29 +189,8 @@ def finish_table(
         for name in ignored
         if name not in expected
     ]
-    if unexpected:
-        warnings.append(f"ignored columns: {', '.join(unexpected)}")
-    dataset = Dataset(
-        catalogue=Catalogue(read.features, spec.groups, spec.cost_unit),
-        classes=read.classes,
-        values=np.column_stack(read.values),
-        targets=read.targets,
-        weights=read.weights,
-        row_groups=read.row_groups,
-    )
-    n_dropped = int((~read.is_kept).sum())
-    if n_dropped:
-        warnings.append(f"dropped rows without a target: {n_dropped}")
-    is_weighty = read.weights > 0
-    n_weightless = int((read.is_kept & ~is_weighty).sum())
-    if n_weightless:
-        warnings.append(f"left out {n_weightless} rows of weight 0")
-    if n_dropped or n_weightless:
-        dataset = dataset.take(np.flatnonzero(read.is_kept & is_weighty))
-    if np.unique(dataset.targets).size < 2:
-        rule = "must have two classes among the rows of positive weight"
-        raise RefusedError([Refusal(spec.target, rule)])
-    return CheckedTable(dataset, read.error_costs, tuple(warnings), tuple(ignored))
+    told = [f"ignored columns: {', '.join(unexpected)}"] if unexpected else []
+    return ignored, told
 
 
 def choose_features(

@@ -33,6 +33,8 @@ Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Columns = Mapping[str, Column]
 
 MAX_EXAMPLES = 3
+# Values by which most columns of fractions are known as such.
+N_FIRST = 1000
 TYPE_RULES: dict[FeatureType, str] = {
     "number": "must be a number, or empty",
     "boolean": "must be true or false, or empty",
@@ -67,7 +69,7 @@ class Cells(Sequence[str | None]):
     """
 
     words: tuple[str | None, ...]
-    numbers: IntArray
+    numbers: npt.NDArray[np.integer]
 
     def __len__(self) -> int:
         return int(self.numbers.size)
@@ -94,7 +96,9 @@ class Cells(Sequence[str | None]):
     @property
     def is_missing(self) -> BoolArray:
         """Whether a row has no word; (n_samples,)."""
-        return np.array([word is None for word in self.words], np.bool_)[self.numbers]
+        missing = np.array([word is None for word in self.words], np.bool_)
+        is_missing: BoolArray = missing[self.numbers]
+        return is_missing
 
 
 def as_text(column: Column) -> Cells:
@@ -102,12 +106,12 @@ def as_text(column: Column) -> Cells:
     if column.dtype == np.object_:
         places: dict[str | None, int] = {}
         found = (places.setdefault(cell, len(places)) for cell in column)
-        numbers = np.fromiter(found, np.int64, len(column))
+        numbers = np.fromiter(found, np.int32, len(column))
         return Cells(tuple(tidy(places)), numbers)
     # Minus zero is zero.
-    values, numbers = np.unique(column + 0.0, return_inverse=True)
+    values, places_of = np.unique(column + 0.0, return_inverse=True)
     words = (None if math.isnan(one) else number_text(one) for one in values.tolist())
-    return Cells(tuple(words), numbers)
+    return Cells(tuple(words), places_of)
 
 
 def cell_refusal(
@@ -159,10 +163,11 @@ def read_feature(
         if is_wrong.any():
             wrong = np.flatnonzero(is_wrong[cells.numbers])
     else:
-        values = np.array(column, np.float64)
+        # Not copied where nothing changes: a column may be long.
+        values = np.asarray(column, np.float64)
         blanks = [*missing_numbers(feature)]
         if blanks:
-            values[np.isin(values, blanks)] = math.nan
+            values = np.where(np.isin(values, blanks), math.nan, values)
         if feature.type == "boolean":
             is_wrong = ~np.isnan(values) & (values != 0) & (values != 1)
             wrong = np.flatnonzero(is_wrong)
@@ -212,12 +217,15 @@ def remedy_for(categories: Sequence[str]) -> str:
 def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     """Say what is odd about a column although it is legal."""
     name = feature.name
-    present = values[~np.isnan(values)]
-    if present.size == 0:
+    least = np.fmin.reduce(values, initial=math.nan)
+    greatest = np.fmax.reduce(values, initial=math.nan)
+    if math.isnan(least):
         return [f"{name}: every value is missing, so it is never bought"]
-    if present.min() == present.max():
+    if least == greatest:
         return [f"{name}: constant, so it is never bought"]
-    if present.size == values.size > 20 and is_each_its_own(feature, present):
+    # Sorting takes long: what has no room for so many values is not sorted.
+    has_room = greatest - least >= values.size - 1 and values.size > 20
+    if has_room and is_each_its_own(feature, values):
         return [f"{name}: looks like an identifier, each row has its own value"]
     remedy = remedy_for(feature.categories)
     if remedy:
@@ -225,14 +233,13 @@ def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     return []
 
 
-def is_each_its_own(feature: Feature, present: FloatArray) -> bool:
-    """Whether no value of a category, or of whole numbers, stands twice."""
-    is_whole = feature.type == "number" and bool(np.all(present % 1 == 0))
+def is_each_its_own(feature: Feature, values: FloatArray) -> bool:
+    """Whether no value of a category, or of whole numbers, stands twice or lacks."""
+    is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)
     if not is_whole and feature.type != "category":
         return False
-    # Sorting a long column takes long; what has no room for so many is not sorted.
-    has_room = np.ptp(present) >= present.size - 1
-    return bool(has_room and np.unique(present).size == present.size)
+    is_whole = not np.any(values % 1 != 0)
+    return bool(is_whole and np.unique(values).size == values.size)
 
 
 def read_weights(

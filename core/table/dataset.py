@@ -1,6 +1,7 @@
 """A checked table: features, classes, rows and their weights."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,30 +17,30 @@ class ClassLabel:
     display: str
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A checked table.
+class LabelledRows:
+    """Rows whose classes are known, whatever else is known of them.
 
-    `values` is float64 (n_samples, n_features): numbers as they are, booleans 0 or
-    1, categories as codes into `Feature.categories` (`UNSEEN` for any other, in
-    rows that training did not see), NaN where missing. `targets`
-    holds class positions; of two classes the second is the positive one. Where a row
-    may belong to several classes at once (multi-label) it is (n_samples, n_classes), 1
-    for each that the row belongs to, else 0. `weights` are positive and sum to 1.
-    `row_groups` numbers the rows that belong together.
+    `targets` holds class positions; of two classes the second is the positive one.
+    Where a row may belong to several classes at once (multi-label) it is (n_samples,
+    n_classes), 1 for each that the row belongs to, else 0. `weights` sum to 1.
+    `row_groups` numbers the rows that belong together; None: each stands for itself.
     """
 
     catalogue: Catalogue
     classes: tuple[ClassLabel, ...]
-    values: FloatArray
     targets: IntArray
-    weights: FloatArray
-    row_groups: IntArray | None = None
+    row_groups: IntArray | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def weights(self) -> FloatArray:
+            """Weight of each row; together 1."""
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return int(self.values.shape[0])
+        return int(self.targets.shape[0])
 
     @property
     def is_multilabel(self) -> bool:
@@ -65,6 +66,32 @@ class Dataset:
         if not self.is_multilabel:
             belongs = self.targets[:, None] == np.arange(len(self.classes))
         return np.where(belongs == 1, 1.0, -1.0)
+
+    @property
+    def priors(self) -> FloatArray:
+        """Weight of the rows of each class; (n_classes,)."""
+        if self.is_multilabel:
+            shares: FloatArray = self.weights @ (self.targets == 1)
+            return shares
+        counted = np.bincount(self.targets, self.weights, len(self.classes))
+        return counted.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Dataset(LabelledRows):
+    """A checked table.
+
+    `values` is float64 (n_samples, n_features): numbers as they are, booleans 0 or
+    1, categories as codes into `Feature.categories` (`UNSEEN` for any other, in
+    rows that training did not see), NaN where missing. Weights are positive.
+    """
+
+    catalogue: Catalogue
+    classes: tuple[ClassLabel, ...]
+    values: FloatArray
+    targets: IntArray
+    weights: FloatArray
+    row_groups: IntArray | None = None
 
     def take(self, row_idxs: IntArray | slice) -> "Dataset":
         """Return the rows at these positions, their weights rescaled to sum to 1."""

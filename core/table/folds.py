@@ -1,12 +1,72 @@
 """Rows parted into folds, or into rows to train on and rows to hold out."""
 
+from typing import Literal
+
 import numpy as np
+import numpy.typing as npt
 
 from core.arrays import FloatArray, IntArray
-from core.table.dataset import Dataset
+from core.table.dataset import LabelledRows
+
+Deal = Literal["exact", "hashed"]
+
+# Of more rows the shares of the classes are even without being dealt out.
+EXACT_ROWS = 1_000_000
+
+# Rows that are dealt at a time: 8 MB.
+CHUNK = 1 << 20
+
+# So that folds are drawn otherwise than all else that a seed decides.
+FOLD_STREAM = 2
 
 
-def make_folds(dataset: Dataset, folds: int, seed: int) -> list[IntArray]:
+def deal_folds(
+    rows: LabelledRows, folds: int, seed: int, deal: Deal | None = None
+) -> tuple[npt.NDArray[np.int8], int]:
+    """Return the fold of each row, and how many folds there are; 0: no fold.
+
+    `exact` is as `make_folds`. `hashed` draws the fold of each row, or row group, from
+    a counter, so that it takes a byte per row and says nothing of the others. None:
+    `exact` of at most `EXACT_ROWS` rows.
+    """
+    fold_of = np.zeros(rows.n_samples, np.int8)
+    if folds < 2:
+        return fold_of, 0
+    if deal == "hashed" or (deal is None and rows.n_samples > EXACT_ROWS):
+        return hash_folds(rows, folds, seed)
+    fold_idxs = make_folds(rows, folds, seed)
+    for number, idxs in enumerate(fold_idxs):
+        fold_of[idxs] = number
+    return fold_of, len(fold_idxs)
+
+
+def hash_folds(
+    rows: LabelledRows, folds: int, seed: int
+) -> tuple[npt.NDArray[np.int8], int]:
+    """Draw the fold of each row or row group; no fold where some can't be left out.
+
+    Each fold has a row, and leaves rows of two classes to train on.
+    """
+    random = np.random.Philox(key=np.array([seed, FOLD_STREAM], np.uint64))
+    groups = None if rows.row_groups is None else rows.row_group_idxs
+    n_draws = rows.n_samples if groups is None else int(groups.max()) + 1
+    drawn = np.empty(n_draws, np.int8)
+    for start in range(0, n_draws, CHUNK):
+        n_some = min(CHUNK, n_draws - start)
+        drawn[start : start + n_some] = random.random_raw(n_some) % folds
+    fold_of = drawn if groups is None else drawn[groups]
+    n_classes = len(rows.classes)
+    counts = np.zeros((folds, n_classes), np.int64)
+    for label in range(n_classes):
+        its = np.bincount(fold_of[rows.targets == label], minlength=folds)
+        counts[:, label] = its
+    left = counts.sum(axis=0) - counts
+    is_fit = bool(counts.sum(axis=1).all())
+    is_fit = is_fit and bool(((left > 0).sum(axis=1) >= 2).all())
+    return fold_of, folds if is_fit else 0
+
+
+def make_folds(dataset: LabelledRows, folds: int, seed: int) -> list[IntArray]:
     """Part the rows into folds, each class spread evenly, row groups kept whole.
 
     There are fewer folds where the second largest class has fewer rows (or groups), so
@@ -54,7 +114,7 @@ def class_shares(row_groups: IntArray, targets: IntArray, n_classes: int) -> Flo
     return shares
 
 
-def part_rows(dataset: Dataset, seed: int) -> tuple[IntArray, IntArray]:
+def part_rows(dataset: LabelledRows, seed: int) -> tuple[IntArray, IntArray]:
     """Two thirds of each class to train on, the rest to set thresholds with.
 
     Rows of one group stay together. Of a class of two rows (or groups) each part

@@ -1,7 +1,7 @@
 """What is to be predicted: classes, what errors among them cost, rows without one."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -92,13 +92,37 @@ def blank_dropped(
         is_kept = ~as_text(columns[spec.target]).is_missing
     if is_kept.all():
         return columns, is_kept
-    blanks = {spec.weight: "0", spec.group_by: "0"}
-    blanked: dict[str, Column] = {}
-    for name, column in columns.items():
-        blank = blanks.get(name)
+    return BlankedColumns(columns, is_kept, {spec.weight: "0", spec.group_by: "0"}), (
+        is_kept
+    )
+
+
+class BlankedColumns(Mapping[str, Column]):
+    """Columns in which some rows say nothing, each blanked once it is asked for.
+
+    `blanks` are what some columns, such as that of weights, say there instead.
+    """
+
+    def __init__(
+        self, columns: Columns, is_kept: BoolArray, blanks: dict[str | None, str]
+    ) -> None:
+        self._columns = columns
+        self._is_kept = is_kept
+        self._blanks = blanks
+
+    def __getitem__(self, name: str) -> Column:
+        column, blank = self._columns[name], self._blanks.get(name)
         if column.dtype == np.object_:
-            blanked[name] = np.where(is_kept, column, np.array(blank, np.object_))
-        else:
-            number = math.nan if blank is None else float(blank)
-            blanked[name] = np.where(is_kept, column, number)
-    return blanked, is_kept
+            return np.where(self._is_kept, column, np.array(blank, np.object_))
+        number = math.nan if blank is None else float(blank)
+        return np.where(self._is_kept, column, number)
+
+    # That of a mapping would read the column.
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.model.ensemble import Cascade, Ensemble
-from core.table.binning import bin_values
+from core.table.binned_table import BinnedTable
 from core.table.dataset import Dataset
 from core.training.baselines import BAGGED, grow_trees
 from core.training.boosting import boost, initial_weights
@@ -13,7 +13,7 @@ from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.training.rules import RULES
 
-Grow = Callable[[Dataset, BoostParams, Sequence[Round], bool], Iterator[Round]]
+Grow = Callable[[BinnedTable, BoostParams, Sequence[Round], bool], Iterator[Round]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +37,35 @@ class Algorithm:
     candidates: tuple[str, ...] = ()
     #: Whether trees leave rows out that can judge them.
     is_bagged: bool = False
+    #: Whether it is trained on values, of all rows, and not on codes.
+    needs_values: bool = False
 
 
 def grow_boosted(
-    dataset: Dataset, params: BoostParams, done: Sequence[Round], is_strict: bool
+    table: BinnedTable, params: BoostParams, done: Sequence[Round], is_strict: bool
 ) -> Iterator[Round]:
     """Boost by the rule of the algorithm's name."""
     del is_strict
-    table = bin_values(dataset), initial_weights(dataset, params.label_weights)
-    return boost([table], dataset.catalogue, params, done)
+    shard = table.binned, initial_weights(table, params.label_weights)
+    return boost([shard], table.catalogue, params, done)
 
 
 def grow_orders(
-    dataset: Dataset, params: BoostParams, done: Sequence[Round], is_strict: bool
+    table: BinnedTable, params: BoostParams, done: Sequence[Round], is_strict: bool
 ) -> Iterator[Round]:
     """Boost by the smoothed rule, for who asks a model of panels by another policy.
 
     Where a rule was chosen, its name is in the parameters instead.
     """
     smoothed = replace(params, algorithm="adaboost_bt_smoothed")
-    return grow_boosted(dataset, smoothed, done, is_strict)
+    return grow_boosted(table, smoothed, done, is_strict)
+
+
+def grow_by_values(
+    grow: Callable[[Dataset, BoostParams, Sequence[Round], bool], Iterator[Round]],
+) -> Grow:
+    """Let an algorithm grow on the values of a table, of which it has all."""
+    return lambda table, *wanted: grow(table.dataset, *wanted)
 
 
 ALGORITHMS = {
@@ -76,18 +85,29 @@ ALGORITHMS = {
     **{name: Algorithm(rule.policy, grow_boosted) for name, rule in RULES.items()},
     "cascade": Algorithm(
         "cascade",
-        grow_cascade,
+        grow_by_values(grow_cascade),
+        needs_values=True,
         most_rounds=lambda params: params.stages * params.rounds,
         lay=lay_cascade,
         is_binary=True,
     ),
-    "decision_tree": Algorithm("ordered", grow_trees, most_rounds=lambda _: 1),
-    **{name: Algorithm("ordered", grow_trees, is_bagged=True) for name in BAGGED},
+    "decision_tree": Algorithm(
+        "ordered",
+        grow_by_values(grow_trees),
+        most_rounds=lambda _: 1,
+        needs_values=True,
+    ),
+    **{
+        name: Algorithm(
+            "ordered", grow_by_values(grow_trees), is_bagged=True, needs_values=True
+        )
+        for name in BAGGED
+    },
 }
 
 
 def grow_ensemble(
-    dataset: Dataset, params: BoostParams, done: Sequence[Round], *, is_strict: bool
+    table: BinnedTable, params: BoostParams, done: Sequence[Round], *, is_strict: bool
 ) -> Iterator[Round]:
     """Yield the rounds of any algorithm after those that are done.
 
@@ -95,27 +115,30 @@ def grow_ensemble(
     `is_strict`: a stage of a cascade that misses its rates is refused; else it is the
     last. A fold may miss rates that the whole reaches.
     """
-    return ALGORITHMS[params.algorithm].grow(dataset, params, done, is_strict)
+    return ALGORITHMS[params.algorithm].grow(table, params, done, is_strict)
 
 
 def make_ensemble(
-    dataset: Dataset,
+    rows: Dataset | BinnedTable,
     params: BoostParams,
     rounds: Sequence[Round],
     error_costs: tuple[tuple[float, ...], ...] | None = None,
 ) -> Ensemble:
     """Return rounds gathered into an ensemble."""
-    priors = dataset.weights @ (dataset.class_signs > 0)
     algorithm = ALGORITHMS[params.algorithm]
+    cascade = None
+    if algorithm.lay is not None:
+        dataset = rows if isinstance(rows, Dataset) else rows.dataset
+        cascade = algorithm.lay(dataset, params, rounds)
     return Ensemble(
-        catalogue=dataset.catalogue,
-        classes=dataset.classes,
+        catalogue=rows.catalogue,
+        classes=rows.classes,
         hypotheses=tuple(added.hypothesis for added in rounds),
         alphas=tuple(added.alpha for added in rounds),
-        priors=tuple(priors.tolist()),
+        priors=tuple(rows.priors.tolist()),
         algorithm=params.algorithm,
         policy=algorithm.policy,
         error_costs=error_costs,
-        is_multilabel=dataset.is_multilabel,
-        cascade=algorithm.lay(dataset, params, rounds) if algorithm.lay else None,
+        is_multilabel=rows.is_multilabel,
+        cascade=cascade,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from core.arrays import FloatArray
 from core.table.binning import Binned
 from core.table.catalogue import Catalogue
-from core.table.dataset import Dataset
+from core.table.dataset import LabelledRows
 from core.table.prices import Paid
 from core.training.buying import UNPAID, Buyer
 from core.training.feature_sampling import make_sampling
@@ -29,7 +29,7 @@ Shards = Sequence[tuple[Binned, FloatArray]]
 
 
 def initial_weights(
-    dataset: Dataset, label_weights: LabelWeights = "balanced"
+    rows: LabelledRows, label_weights: LabelWeights = "balanced"
 ) -> FloatArray:
     """Signed weights before the first round; (n_samples, n_outputs).
 
@@ -39,25 +39,29 @@ def initial_weights(
     Times +1 where the row is of the class, else -1. For K = 2 both would give each
     output the mirrored weights of the other, so one output says it all.
     """
-    weights = dataset.weights[:, None]
-    n_classes = len(dataset.classes)
-    if dataset.is_multilabel or (label_weights == "uniform" and n_classes > 2):
-        return weights * dataset.class_signs / n_classes
+    weights = rows.weights[:, None]
+    n_classes = len(rows.classes)
+    if rows.is_multilabel or (label_weights == "uniform" and n_classes > 2):
+        return weights * rows.class_signs / n_classes
     if n_classes == 2:
-        return weights * dataset.signs[:, None]
-    signs = dataset.class_signs
+        return weights * rows.signs[:, None]
+    signs = rows.class_signs
     shares = np.where(signs > 0, 0.5, 0.5 / (n_classes - 1))
     return weights * signs * shares
 
 
-def training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:
+def training_bytes(
+    n_samples: int, n_features: int, n_outputs: int, n_values: int
+) -> int:
     """Most bytes that a training takes beside the columns as they were read.
 
-    Per cell the value twice (whole and a fold's rows) and its codes; per row and
-    output the weights, before and in the run, and two lists of rows with their quanta.
+    Per cell its code, twice where few codes share a byte; per row its class and weight,
+    and for each output the weights, before and in the run, and the rows that move
+    with their quanta. `n_values` rows have their values in memory, and once more those
+    that a part is trained on.
     """
-    n_cells = n_samples * n_features
-    return n_cells * (2 * 8 + 2) + n_samples * (6 * 8 * n_outputs + 8 * 8)
+    per_row = n_features * 1.5 + 4 * 8 + 6 * 8 * n_outputs
+    return int(n_samples * per_row) + n_values * n_features * 2 * 8
 
 
 def boost(
@@ -104,6 +108,8 @@ def boost(
     if done and is_perfect(done[-1]):
         return
     weights = make_weights(shards, params)
+    # They were copied: of many rows that is much memory.
+    del shards
     n_features = len(catalogue.features)
     sampling = make_sampling(params.search, n_features, params.search_size, params.seed)
     buyer = Buyer(catalogue, params, paid)

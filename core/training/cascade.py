@@ -121,7 +121,7 @@ def lay_cascade(
 ) -> Cascade:
     """Return the stages of rounds that `grow_cascade` has made on a dataset."""
     if not rounds:
-        return Cascade((), float((dataset.weights @ (dataset.class_signs > 0))[1]))
+        return Cascade((), float(dataset.priors[1]))
     stager = Stager(dataset, params)
     for one in rounds:
         stager.feed(one.hypothesis, one.alpha)

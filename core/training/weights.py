@@ -78,6 +78,8 @@ class Weights:
             if is_kept
         ]
         self._is_pending = False
+        # Rows of weight 0 are held out: nothing that is decided counts them.
+        self._n_weights = sum(int(np.count_nonzero(one.weights)) for one in shards)
         nobody = [np.zeros(one.weights.shape, dtype=np.int8) for one in shards]
         self._move(nobody, np.full(3, FIRST_SCALE), True)
 
@@ -164,8 +166,7 @@ class Weights:
         ]
         n_wrong, n_right, wrong, right = map(int, sum(by_shard[1:], by_shard[0]))
         quanta = self.quanta
-        n_weights = sum(shard.weights.size for shard in self.shards)
-        counts = (n_wrong, n_weights - n_wrong - n_right, n_right)
+        counts = (n_wrong, self._n_weights - n_wrong - n_right, n_right)
         sides = (wrong, quanta - wrong - right, right)
         # Of equal sides the weights that are right.
         kept = max(reversed(range(3)), key=counts.__getitem__)

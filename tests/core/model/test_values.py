@@ -16,7 +16,7 @@ from core.model.values import (
 )
 from core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
-from tests.small import ensemble_of, make_dataset
+from tests.small import ensemble_of
 
 KINDS = Catalogue(
     (
@@ -48,25 +48,21 @@ def panels_of(codes, means):
     return replace(ensemble, panels=replace(ladder, panels=(panel, ladder.panels[-1])))
 
 
-def rows_of(*values):
-    return make_dataset(np.array(values), np.arange(len(values)) % 2, 2)
-
-
 def test_ranges_are_those_of_numbers_that_are_read():
     stumps = [Stump(0, 1.0, (1,)), Stump(2, 0.5, (1,))]
     catalogue = Catalogue((Feature("a"), Feature("b"), Feature("c", "boolean")))
-    rows = rows_of([3.0, 9.0, 0.0], [math.nan, 9.0, 1.0], [-1.0, 9.0, 1.0])
+    ranges = np.array([[-1.0, 3.0], [9.0, 9.0], [0.0, 1.0]])
 
-    told = add_ranges(ensemble_of(stumps, catalogue), rows)
+    told = add_ranges(ensemble_of(stumps, catalogue), ranges)
 
-    ranges = [one.value_range for one in told.catalogue.features]
-    assert ranges == [(-1.0, 3.0), None, None]
+    found = [one.value_range for one in told.catalogue.features]
+    assert found == [(-1.0, 3.0), None, None]
 
 
 def test_number_without_a_value_has_no_range():
-    rows = rows_of([math.nan], [math.nan])
+    ranges = np.array([[math.nan, math.nan]])
 
-    told = add_ranges(ensemble_of([Stump(0, 1.0, (1,))]), rows)
+    told = add_ranges(ensemble_of([Stump(0, 1.0, (1,))]), ranges)
 
     assert told.catalogue.features[0].value_range is None
 

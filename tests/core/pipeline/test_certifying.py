@@ -45,6 +45,10 @@ def trained(dataset, share=0.4, folds=2, **options):
     return finish(train(dataset, params, folds=folds, certify_share=share, **options))
 
 
+def part(dataset, share, seed=0):
+    return [dataset.take(idxs) for idxs in set_aside(dataset, share, seed)]
+
+
 @pytest.fixture(scope="module")
 def model():
     return trained(table(), certify_budgets=(2 * UNIT, UNIT, UNIT))
@@ -53,7 +57,7 @@ def model():
 def test_rows_set_aside_are_no_rows_of_training():
     dataset = table()
 
-    kept, aside = set_aside(dataset, 0.3, seed=5)
+    kept, aside = part(dataset, 0.3, seed=5)
 
     rows = {tuple(row) for row in dataset.values.tolist()}
     parts = [{tuple(row) for row in part.values.tolist()} for part in (kept, aside)]
@@ -62,21 +66,15 @@ def test_rows_set_aside_are_no_rows_of_training():
 
 
 def test_other_seed_sets_other_rows_aside():
-    asides = [set_aside(table(), 0.3, seed)[1].values.tolist() for seed in (1, 1, 2)]
+    asides = [part(table(), 0.3, seed)[1].values.tolist() for seed in (1, 1, 2)]
 
     assert asides[0] == asides[1] != asides[2]
-
-
-def test_without_a_share_nothing_is_set_aside():
-    dataset = table()
-
-    assert set_aside(dataset, None, seed=0) == (dataset, None)
 
 
 def test_rows_that_belong_together_stay_together_and_one_of_them_counts():
     row_groups = np.arange(90) // 3
 
-    kept, aside = set_aside(table(row_groups=row_groups), 0.5, seed=0)
+    kept, aside = part(table(row_groups=row_groups), 0.5)
 
     apart = set(aside.row_groups.tolist())
     assert aside.n_samples == len(apart) == 15
@@ -87,7 +85,7 @@ def test_rows_that_belong_together_stay_together_and_one_of_them_counts():
 def test_very_many_rows_are_thinned(monkeypatch):
     monkeypatch.setattr(certifying, "MAX_ASIDE_ROWS", 7)
 
-    kept, aside = set_aside(table(), 0.5, seed=0)
+    kept, aside = part(table(), 0.5)
 
     assert (kept.n_samples, aside.n_samples) == (45, 7)
 
@@ -116,7 +114,7 @@ def test_model_counts_the_rows_set_aside(model):
 
 
 def test_sessions_of_the_rows_set_aside_stop_as_was_counted(model):
-    _, aside = set_aside(table(), 0.4, seed=0)
+    _, aside = part(table(), 0.4)
     ensemble, wish = model.ensemble, StopRule(certain=False, disagreement=0.2)
     state = machine.start(ensemble, None, stop=wish)
     certificate = find_certificate(ensemble, state)
@@ -135,7 +133,7 @@ def test_sessions_of_the_rows_set_aside_stop_as_was_counted(model):
 
 
 def test_early_stops_are_evaluated_as_they_were_counted(model):
-    _, aside = set_aside(table(), 0.4, seed=0)
+    _, aside = part(table(), 0.4)
     wishes = [StopRule(disagreement=0.2), StopRule(disagreement=0.01)]
 
     sure, never = [

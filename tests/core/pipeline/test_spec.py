@@ -233,7 +233,7 @@ def test_unknown_field_is_refused_with_those_expected():
     with pytest.raises(RefusedError) as caught:
         read_spec({"target": "y", "validation": {"fold": 3}})
 
-    told = "validation.fold: unknown field; expected folds, budgets; found 'fold'"
+    told = "validation.fold: unknown field; expected folds, budgets, deal; found 'fold'"
     assert str(caught.value) == told
 
 

@@ -16,6 +16,7 @@ from core.model.ensemble import Ensemble
 from core.model.votes import raw_votes
 from core.session import curves, machine, probability, simulate
 from core.session.state import StopRule
+from core.table.binned_table import code_table
 from core.table.dataset import Dataset
 from core.training.algorithms import ALGORITHMS, grow_ensemble
 from core.training.baselines import BASELINES
@@ -126,11 +127,12 @@ def stored(rounds, dataset: Dataset):
 def test_rounds_go_on_the_same_after_any_of_them(algorithm):
     dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)
     params = params_of(algorithm, rounds=4, detection=0.8, seed=3)
-    expected = list(grow_ensemble(dataset, params, (), is_strict=True))
+    table = code_table(dataset)
+    expected = list(grow_ensemble(table, params, (), is_strict=True))
 
     for length in range(len(expected) + 1):
         done = stored(expected[:length], dataset)
-        rest = grow_ensemble(dataset, params, done, is_strict=True)
+        rest = grow_ensemble(table, params, done, is_strict=True)
         assert list(rest) == expected[length:]
 
 

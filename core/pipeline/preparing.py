@@ -1,0 +1,147 @@
+"""A checked table made ready for training: rows set aside, all others as codes."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.errors import RefusedError
+from core.pipeline.certifying import set_aside
+from core.pipeline.check import refuse_misfits
+from core.pipeline.spec import TrainingSpec
+from core.table.binned_table import (
+    SAMPLE_ROWS,
+    BinnedTable,
+    TableCoder,
+    as_small,
+    code_table,
+)
+from core.table.catalogue import Catalogue, Feature
+from core.table.check import (
+    CheckedTable,
+    choose_columns,
+    find_ignored,
+    read_features,
+)
+from core.table.columns import Columns
+from core.table.dataset import Dataset
+from core.table.labels import (
+    GatheredLabels,
+    find_used,
+    gather_labels,
+    refuse_one_class,
+)
+from core.table.targets import ErrorCosts
+from core.training.algorithms import ALGORITHMS
+
+
+@dataclass(frozen=True)
+class PreparedTable:
+    """What a training works on: coded rows, and rows set aside for certificates.
+
+    `warnings` and `ignored` are as in `CheckedTable`.
+    """
+
+    table: BinnedTable
+    aside: Dataset | None
+    error_costs: ErrorCosts
+    warnings: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+def count_kept(spec: TrainingSpec) -> int | None:
+    """Return of how many rows an algorithm keeps the values; None: of all."""
+    is_coded = not ALGORITHMS[spec.boost.algorithm].needs_values
+    return SAMPLE_ROWS if is_coded else None
+
+
+def prepare_table(checked: CheckedTable, spec: TrainingSpec) -> PreparedTable:
+    """Prepare a table in memory. Raises what `set_aside` does."""
+    dataset, aside = checked.dataset, None
+    if spec.certify_share is not None:
+        kept, others = set_aside(dataset, spec.certify_share, spec.seed)
+        dataset, aside = dataset.take(kept), dataset.take(others)
+    table = code_table(dataset, count_kept(spec))
+    return PreparedTable(
+        table, aside, checked.error_costs, checked.warnings, checked.ignored
+    )
+
+
+def prepare_columns(
+    columns: Columns, n_rows: int, spec: TrainingSpec, memory: int | None = None
+) -> PreparedTable:
+    """Check a table whose columns are read one after the other, and prepare it.
+
+    The same as `check_training` and `prepare_table` make of a table in memory, also
+    what is raised. Each column is asked for once, classes and weights first, and let
+    go of: codes and a sample stay.
+    """
+    chosen, refusals = choose_columns(columns, spec.table, n_rows)
+    labels, columns = gather_labels(columns, spec.table, n_rows)
+    refusals += labels.refusals
+    refusals += refuse_misfits(spec, labels, len(chosen), memory, is_coded=True)
+    taker = None if refusals else ColumnTaker(labels, spec, len(chosen))
+    kept, error_costs = labels.kept, labels.error_costs
+    # The taker has the rows that are left, in fewer bytes.
+    del labels
+    take = (lambda *_: None) if taker is None else taker.take
+    features, warnings, wrong = read_features(columns, spec.table, chosen, take, kept)
+    refusals += wrong
+    if taker is None or refusals:
+        raise RefusedError(refusals)
+    ignored, told = find_ignored(columns, spec.table, features)
+    catalogue = Catalogue(tuple(features), spec.table.groups, spec.table.cost_unit)
+    warnings += [*told, *taker.warnings]
+    return PreparedTable(
+        *taker.finish(catalogue), error_costs, tuple(warnings), tuple(ignored)
+    )
+
+
+class ColumnTaker:
+    """Takes columns: codes of the rows trained on, values of those set aside.
+
+    Raises `RefusedError` where the rows that are left are of one class.
+    """
+
+    def __init__(
+        self, labels: GatheredLabels, spec: TrainingSpec, n_features: int
+    ) -> None:
+        used, self.warnings = find_used(labels)
+        rows = Dataset(
+            catalogue=Catalogue(()),
+            classes=labels.classes,
+            values=np.empty((labels.targets.size, 0)),
+            targets=labels.targets,
+            weights=labels.weights,
+            row_groups=labels.row_groups,
+        )
+        rows = rows if used is None else rows.take(used)
+        refuse_one_class(rows, spec.table)
+        self._used: IntArray | slice = slice(None) if used is None else used
+        self._kept: IntArray | slice = slice(None)
+        self._others: IntArray = np.empty(0, np.int64)
+        self._aside: Dataset | None = None
+        if spec.certify_share is not None:
+            self._kept, self._others = set_aside(rows, spec.certify_share, spec.seed)
+            self._aside, rows = rows.take(self._others), rows.take(self._kept)
+        self._aside_values: list[FloatArray] = []
+        weights = rows.weights
+        if np.ptp(weights) == 0:
+            # Equal ones take no room.
+            weights = np.broadcast_to(weights[0], weights.shape)
+        rows = replace(rows, targets=as_small(rows.targets), weights=weights)
+        self._coder = TableCoder(rows, n_features, count_kept(spec))
+
+    def take(self, feature: Feature, cells: FloatArray) -> None:
+        """Take the values of the next feature; it has one for each row of the table."""
+        used = cells[self._used]
+        self._aside_values.append(used[self._others])
+        self._coder.add(feature, used[self._kept])
+
+    def finish(self, catalogue: Catalogue) -> tuple[BinnedTable, Dataset | None]:
+        """Return the rows trained on, and those aside."""
+        aside = self._aside
+        if aside is not None:
+            values = np.column_stack(self._aside_values)
+            aside = replace(aside, catalogue=catalogue, values=values)
+        return self._coder.finish(catalogue), aside

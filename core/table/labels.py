@@ -1,0 +1,87 @@
+"""What a table says of its rows beside their features: classes, weights, groups."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.errors import Refusal, RefusedError
+from core.table.columns import Columns, read_row_groups, read_weights
+from core.table.dataset import ClassLabel, LabelledRows
+from core.table.spec import TableSpec
+from core.table.targets import (
+    ErrorCosts,
+    blank_dropped,
+    lay_error_costs,
+    read_target,
+)
+
+
+@dataclass(frozen=True)
+class GatheredLabels:
+    """What was read of a table's rows but its features.
+
+    `targets` has the position of each row's class; `is_kept` says whether a row has
+    one: the others are dropped.
+    """
+
+    classes: tuple[ClassLabel, ...]
+    targets: IntArray
+    weights: FloatArray
+    row_groups: IntArray | None
+    error_costs: ErrorCosts
+    is_kept: BoolArray
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def kept(self) -> BoolArray | slice:
+        """The rows that have a class, as an index; of all nothing is copied."""
+        return slice(None) if self.is_kept.all() else self.is_kept
+
+
+def gather_labels(
+    columns: Columns, spec: TableSpec, n_rows: int
+) -> tuple[GatheredLabels, Columns]:
+    """Read classes, weights and row groups; return them, and what is left to read.
+
+    In that, rows that are dropped say nothing.
+    """
+    refusals: list[Refusal] = []
+    classes: tuple[ClassLabel, ...] = ()
+    targets: IntArray = np.zeros(n_rows, np.int64)
+    columns, is_kept = blank_dropped(columns, spec, n_rows)
+    if spec.target in columns:
+        classes, targets, wrong = read_target(columns[spec.target], spec)
+        refusals += wrong
+    weights, wrong = read_weights(columns, spec, n_rows)
+    refusals += wrong
+    row_groups, wrong = read_row_groups(columns, spec)
+    refusals += wrong
+    error_costs, wrong = lay_error_costs(spec, classes)
+    refusals += wrong
+    labels = GatheredLabels(
+        classes, targets, weights, row_groups, error_costs, is_kept, tuple(refusals)
+    )
+    return labels, columns
+
+
+def find_used(labels: GatheredLabels) -> tuple[IntArray | None, list[str]]:
+    """Return the rows that are trained on, None: all; and warnings of the others."""
+    warnings = []
+    is_weighty = labels.weights > 0
+    n_dropped = int((~labels.is_kept).sum())
+    if n_dropped:
+        warnings.append(f"dropped rows without a target: {n_dropped}")
+    n_weightless = int((labels.is_kept & ~is_weighty).sum())
+    if n_weightless:
+        warnings.append(f"left out {n_weightless} rows of weight 0")
+    if not n_dropped and not n_weightless:
+        return None, warnings
+    return np.flatnonzero(labels.is_kept & is_weighty), warnings
+
+
+def refuse_one_class(rows: LabelledRows, spec: TableSpec) -> None:
+    """Refuse rows of one class; weights are positive."""
+    if np.unique(rows.targets).size < 2:
+        rule = "must have two classes among the rows of positive weight"
+        raise RefusedError([Refusal(spec.target, rule)])

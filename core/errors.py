@@ -45,6 +45,10 @@ class RefusedError(CoreError, ValueError):
         self.refusals = tuple(refusals)
         super().__init__("\n".join(str(refusal) for refusal in self.refusals))
 
+    def __reduce__(self) -> tuple[type["RefusedError"], tuple[tuple[Refusal, ...]]]:
+        """Return what makes it again, in another process."""
+        return RefusedError, (self.refusals,)
+
 
 class AnswerError(RefusedError):
     """An answer of the wrong type or to an unknown feature."""

@@ -6,7 +6,8 @@ from typing import IO, Any
 from app.batch.budgets import largest_budget
 from app.batch.measuring import check_labelled
 from app.batch.orders import read_evaluate, read_predict
-from app.batch.predicting import check_table
+from app.batch.predicting import check_source, find_text, plan_prediction
+from app.batch.sources import MemoryRows
 from app.ingest import Bounds
 from app.parsing import TableFacts, facts_of, read_bounded
 from core.model.model import Model
@@ -27,7 +28,9 @@ def check_file(
     if kind == "predict":
         order = read_predict(raw, model)
         table = read_bounded(file, bounds)
-        warnings = check_table(model.ensemble, table, order, str).warnings
+        source = MemoryRows(table, find_text(model.ensemble, order))
+        work = plan_prediction(model.ensemble, source, order, str)
+        warnings = check_source(source, work)
     else:
         measure = read_evaluate(raw, model)
         table = read_bounded(file, bounds)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.batch.budgets import Naming
-from app.batch.predicting import text_columns
+from app.batch.table_checks import text_columns
 from app.documents.bodies import models as bodies
 from app.ingest import to_columns
 from core.arrays import FloatArray

@@ -1,26 +1,32 @@
 """Every row of a table as a session under a budget, or under several."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from app.batch.budgets import Naming, largest_budget, parse_budget
+from app.batch.processes import work_through
 from app.batch.results import Predictions, join_predictions, lay_out
-from app.ingest import to_columns
+from app.batch.sources import PartReader, RowSource, WantedColumns
+from app.batch.table_checks import needed_names, refuse_rows, text_columns
+from app.batch.writing import ResultFile
 from core.arrays import FloatArray, IntArray
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble
-from core.model.rows import check_rows
+from core.model.rows import check_block, refuse_empty, warn_unseen
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
 from core.session.state import Aim
+from core.table.catalogue import UNSEEN
 from core.table.columns import Columns, as_text, cell_refusal, unknown_column
 from core.table.prices import MAX_UNITS
 
 # Rows played between two signs of progress.
-CHUNK = 2000
+CHUNK = 2048
+# Of a column of which only the name is known.
+NO_CELLS = np.empty(0)
 
 
 class BudgetShare(NamedTuple):
@@ -28,7 +34,7 @@ class BudgetShare(NamedTuple):
 
     #: in micro-units; None: unlimited
     limit: int | None
-    #: positions in the table
+    #: positions in the block
     rows: IntArray
 
 
@@ -38,7 +44,11 @@ class BatchProgress(NamedTuple):
     share: float
 
 
-Predicting = Generator[BatchProgress, None, Any]
+class WrittenRows(NamedTuple):
+    """How many rows were written, and what the caller is warned about."""
+
+    n_rows: int
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -53,67 +63,161 @@ class PredictOrder:
     seed: int = 0
     aim: Aim | None = None
 
+    @property
+    def is_long(self) -> bool:
+        """Whether a row may have several budgets, or another one than the next row."""
+        return self.budget_from is not None or len(self.limits) > 1
+
 
 @dataclass(frozen=True)
-class CheckedRows:
-    """A table that was found fit for an order, ready to be played."""
+class PredictWork:
+    """What the parts of a table are predicted with, in whichever process."""
 
-    values: FloatArray
-    shares: list[BudgetShare]
-    kept: dict[str, Any]
-    warnings: list[str]
+    ensemble: Ensemble
+    order: PredictOrder
+    #: the most that may be spent, in micro-units; None: no limit
+    most: int | None
+
+    def play(self, reader: PartReader) -> Iterator["PredictedRows"]:
+        """Play the rows of a part, some at a time."""
+        part = reader.read()
+        found = check_block(part.columns, self.ensemble, self.most)
+        for start in range(0, part.n_rows, CHUNK):
+            rows = slice(start, start + CHUNK)
+            columns = {name: column[rows] for name, column in part.columns.items()}
+            values, kept = found.values[rows], part.kept.slice(start, CHUNK)
+            shares = share_rows(columns, len(values), self.order)
+            parts = [
+                play_share(self, values, share, part.start + start) for share in shares
+            ]
+            laid = lay_out(
+                join_predictions(parts),
+                self.ensemble,
+                dict(zip(kept.column_names, kept.columns, strict=True)),
+                self.order.is_long,
+            )
+            n_unseen = (values == UNSEEN).sum(axis=0)
+            yield PredictedRows(laid, len(values), n_unseen)
 
 
-def check_table(
-    ensemble: Ensemble, table: Any, order: PredictOrder, naming: Naming
-) -> CheckedRows:
-    """Check a table, as `app.ingest.read_table` gives it, against model and order."""
+class PredictedRows(NamedTuple):
+    """Predictions of some rows: an arrow table, and what to warn about."""
+
+    laid: Any
+    n_rows: int
+    n_unseen: IntArray
+
+
+def plan_prediction(
+    ensemble: Ensemble, source: RowSource, order: PredictOrder, naming: Naming
+) -> PredictWork:
+    """Check names and budgets; cells are checked as rows are played."""
+    refuse_unknown(dict.fromkeys(source.names, NO_CELLS), order, naming)
+    if not source.n_rows:
+        raise RefusedError(refuse_empty(0))
+    most = largest_budget(collect_budgets(source, order))
+    return PredictWork(ensemble, order, most)
+
+
+def find_text(ensemble: Ensemble, order: PredictOrder) -> frozenset[str]:
+    """Return the columns whose cells are wanted as written."""
     named = [] if order.budget_from is None else [order.budget_from]
-    columns = to_columns(table, [*text_columns(ensemble), *named])
-    refuse_unknown(columns, order, naming)
-    shares = share_rows(columns, order)
-    most = largest_budget([share.limit for share in shares])
-    values, warnings = check_rows(columns, ensemble, most)
-    kept = {name: table.column(name) for name in order.keep}
-    return CheckedRows(values, shares, kept, warnings)
+    return frozenset([*text_columns(ensemble), *named])
 
 
-def predict_table(
-    ensemble: Ensemble, checked: CheckedRows, order: PredictOrder
-) -> Predicting:
-    """Play every row; comes to the arrow table of predictions."""
-    parts: list[Predictions] = []
-    n_rows, n_done = sum(len(share.rows) for share in checked.shares), 0
-    for limit, rows in checked.shares:
-        for start in range(0, len(rows), CHUNK):
-            some = BudgetShare(limit, rows[start : start + CHUNK])
-            parts.append(predict_share(ensemble, checked.values, some, order))
-            n_done += len(some.rows)
-            yield BatchProgress(n_done / n_rows)
-    is_long = order.budget_from is not None or len(order.limits) > 1
-    return lay_out(join_predictions(parts), ensemble, checked.kept, is_long)
+def wanted_columns(source: RowSource, work: PredictWork) -> WantedColumns:
+    """Return the columns of a table that predicting reads."""
+    named = [] if work.order.budget_from is None else [work.order.budget_from]
+    names = needed_names(work.ensemble, source.names)
+    return WantedColumns(list(dict.fromkeys(names + named)), list(work.order.keep))
 
 
-def predict_share(
-    ensemble: Ensemble, values: FloatArray, share: BudgetShare, order: PredictOrder
+def collect_budgets(source: RowSource, order: PredictOrder) -> list[int | None]:
+    """Return each budget once, read from a column where one has them."""
+    if order.budget_from is None:
+        return order.limits
+    wanted, found = WantedColumns([order.budget_from], []), dict[int | None, None]()
+    try:
+        for number in range(len(source.spans)):
+            part = source.part(number, wanted).read()
+            shares = share_rows(part.columns, part.n_rows, order)
+            found |= dict.fromkeys(share.limit for share in shares)
+    except RefusedError:
+        # Named are rows of the whole table.
+        share_rows(source.whole(wanted.names), source.n_rows, order)
+        raise
+    return list(found)
+
+
+def predict_rows_of(
+    source: RowSource, work: PredictWork, n_processes: int = 1
+) -> Iterator[PredictedRows]:
+    """Play every row; raises RefusedError with every broken rule of the table.
+
+    Some rows may have come before the refusal.
+    """
+    wanted = wanted_columns(source, work)
+    readers = (source.part(one, wanted) for one in range(len(source.spans)))
+    try:
+        yield from work_through(work.play, readers, n_processes)
+    except RefusedError:
+        refuse_rows(source, work.ensemble, work.most)
+        raise
+
+
+def check_source(source: RowSource, work: PredictWork) -> list[str]:
+    """Check every row without playing it; return warnings."""
+    wanted, ensemble = wanted_columns(source, work), work.ensemble
+    n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
+    try:
+        for number in range(len(source.spans)):
+            part = source.part(number, wanted).read()
+            n_unseen += check_block(part.columns, ensemble, work.most).n_unseen
+    except RefusedError:
+        refuse_rows(source, ensemble, work.most)
+        raise
+    return warn_unseen(ensemble, n_unseen)
+
+
+def write_predictions(
+    source: RowSource,
+    work: PredictWork,
+    files: Sequence[ResultFile],
+    n_processes: int = 1,
+) -> Generator[BatchProgress, None, WrittenRows]:
+    """Predict every row and write it to files as it comes."""
+    n_unseen = np.zeros(len(work.ensemble.catalogue.features), np.int64)
+    n_done = n_written = 0
+    for found in predict_rows_of(source, work, n_processes):
+        for file in files:
+            file.add(found.laid)
+        n_unseen += found.n_unseen
+        n_done += found.n_rows
+        n_written += found.laid.num_rows
+        yield BatchProgress(n_done / source.n_rows)
+    return WrittenRows(n_written, warn_unseen(work.ensemble, n_unseen))
+
+
+def play_share(
+    work: PredictWork, values: FloatArray, share: BudgetShare, n_before: int
 ) -> Predictions:
-    """Play rows under one budget."""
+    """Play rows of a block under one budget; `n_before` rows stand before the block."""
     limit, rows = share
     walks = walk(
-        ensemble,
+        work.ensemble,
         values[rows],
         [limit],
-        order.policy,
-        order.seed,
+        work.order.policy,
+        work.order.seed,
         needs_ranks=True,
-        streams=rows.tolist(),
-        aims=[order.aim],
+        streams=(n_before + rows).tolist(),
+        aims=[work.order.aim],
     )
-    chances = class_probabilities(ensemble, walks)[:, 0]
+    chances = class_probabilities(work.ensemble, walks)[:, 0]
     return Predictions(
         rows=rows,
         budgets=[limit] * len(rows),
-        labels=decide(ensemble, chances),
+        labels=decide(work.ensemble, chances),
         chances=chances,
         spent=walks.spent[:, 0],
         ranks=walks.ranks,
@@ -134,11 +238,10 @@ def refuse_unknown(columns: Columns, order: PredictOrder, naming: Naming) -> Non
         raise RefusedError(refusals)
 
 
-def share_rows(columns: Columns, order: PredictOrder) -> list[BudgetShare]:
+def share_rows(columns: Columns, n_rows: int, order: PredictOrder) -> list[BudgetShare]:
     """Return each budget with its rows: all of them, or those that a column says."""
     if order.budget_from is None:
-        every = np.arange(len(next(iter(columns.values()))))
-        return [BudgetShare(limit, every) for limit in order.limits]
+        return [BudgetShare(limit, np.arange(n_rows)) for limit in order.limits]
     cells, wrong = as_text(columns[order.budget_from]), list[int]()
     rows_by_limit: dict[int | None, list[int]] = {}
     for row, cell in enumerate(cells):
@@ -153,8 +256,3 @@ def share_rows(columns: Columns, order: PredictOrder) -> list[BudgetShare]:
         rows = np.array(wrong, np.int64)
         raise RefusedError([cell_refusal(order.budget_from, rule, rows, cells)])
     return [BudgetShare(limit, np.array(rows)) for limit, rows in rows_by_limit.items()]
-
-
-def text_columns(ensemble: Ensemble) -> list[str]:
-    """Return the columns whose cells are wanted as written."""
-    return [f.name for f in ensemble.catalogue.features if f.type != "number"]

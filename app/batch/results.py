@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,12 +71,15 @@ def lay_out(
     labels, chances = predicted.labels, predicted.chances
     told: dict[str, Any] = {}
     if is_long:
-        told["budget"] = [
+        amounts = [
             np.inf if one is None else from_micros(one) for one in predicted.budgets
         ]
-    told["label"] = [ensemble.classes[label].label for label in labels]
+        told["budget"] = pa.array(amounts, pa.float64())
+    said = [ensemble.classes[label].label for label in labels]
+    told["label"] = pa.array(said, pa.string())
     told["probability"] = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
-    told["spend"] = [from_micros(spent) for spent in predicted.spent.tolist()]
+    spends = [from_micros(spent) for spent in predicted.spent.tolist()]
+    told["spend"] = pa.array(spends, pa.float64())
     told["features"] = pa.array(
         [[names[idx] for idx in list_asked(ranks)] for ranks in predicted.ranks],
         pa.list_(pa.string()),
@@ -84,10 +87,16 @@ def lay_out(
     for position, one in enumerate(ensemble.classes):
         told[f"probability_{one.label}"] = chances[:, position]
     first = {
-        f"{name}_in_table" if name in told else name: column.take(predicted.rows)
+        f"{name}_in_table" if name in told else name: spell(column).take(predicted.rows)
         for name, column in kept.items()
     }
     return pa.table(first | told)
+
+
+def spell(column: Any) -> Any:
+    """Return a column without a dictionary, which would be another in each block."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def lay_out_curve(told: Mapping[str, Any]) -> Any:
@@ -119,13 +128,18 @@ def to_csv(table: Any, n_kept: int) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)
+    writer.writerows(csv_rows(table, n_kept))
+    return text.getvalue()
+
+
+def csv_rows(table: Any, n_kept: int) -> Iterator[tuple[Any, ...]]:
+    """Return the cells of each row as CSV has them."""
     columns = []
     for position, (name, cells) in enumerate(table.to_pydict().items()):
         if position >= n_kept:
             cells = [say_cell(cell, name.startswith("probability")) for cell in cells]
         columns.append(cells)
-    writer.writerows(zip(*columns, strict=True))
-    return text.getvalue()
+    return zip(*columns, strict=True)
 
 
 def say_cell(cell: Any, is_chance: bool) -> str:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.batch.predicting import text_columns
+from app.batch.table_checks import text_columns
 from app.checking import check_columns
 from app.documents import files
 from app.ingest import Bounds, read_columns, read_table
@@ -78,6 +78,14 @@ PORT = Parameter("port", int, None, least=0, most=65535)
 SEED = parameters(BoostParams)["seed"]
 STOP = parameters(StopRule)
 COVERAGE = Parameter("coverage", float, None, least=COVERAGES[0], most=COVERAGES[1])
+PROCESSES = Parameter("processes", int, None, least=1, most=256)
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        parser=parser_of(PROCESSES),
+        help="Processes that share the rows; by default the cores, of large tables.",
+    ),
+]
 Port = Annotated[int, typer.Option(parser=parser_of(PORT), help="0: any free one.")]
 Seed = Annotated[
     int, typer.Option(parser=parser_of(SEED), help="Of the policy sample.")

@@ -1,22 +1,29 @@
 """The command `predict`: every row of a table under budgets."""
 
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from app.batch.budgets import parse_budget
-from app.batch.predicting import PredictOrder, check_table, predict_table
-from app.batch.results import PARQUET, to_csv, to_parquet
+from app.batch.predicting import (
+    PredictOrder,
+    find_text,
+    plan_prediction,
+    write_predictions,
+)
+from app.batch.processes import choose_processes
+from app.batch.sources import open_rows
+from app.batch.writing import open_result, open_stdout
 from app.cli.aims import OneAim, parse_aim
 from app.cli.options import (
-    Data,
     ModelFile,
     Policy,
     Prices,
+    Processes,
     Seed,
+    Table,
     load_priced,
     name_option,
     output,
@@ -24,7 +31,8 @@ from app.cli.options import (
     warn,
 )
 from app.documents import files
-from app.ingest import Bounds, read_table
+from app.ingest import Bounds
+from app.ingest.places import as_source
 from app.memory import available_bytes
 from app.terminal.show import pull
 from core.errors import Refusal, RefusedError
@@ -49,7 +57,7 @@ Keep = Annotated[
 
 def predict_rows(
     model: ModelFile,
-    data: Data,
+    data: Table,
     out: Out,
     budget: Limits = None,
     budget_from: BudgetFrom = None,
@@ -58,6 +66,7 @@ def predict_rows(
     seed: Seed = 0,
     prices: Prices = None,
     aim: OneAim = None,
+    processes: Processes = None,
 ) -> None:
     if out != STDOUT:
         files.check_writable(out, "--out")
@@ -72,23 +81,17 @@ def predict_rows(
         seed=seed,
         aim=sought,
     )
-    table = read_table(data, Bounds(memory=available_bytes()))
-    checked = check_table(ensemble, table, order, name_option)
-    warn(checked.warnings)
-    laid = pull(predict_table(ensemble, checked, order), "prediction")
-    write_table(out, laid, len(checked.kept))
+    bounds = Bounds(memory=available_bytes())
+    source = open_rows(as_source(data), find_text(ensemble, order), bounds)
+    work = plan_prediction(ensemble, source, order, name_option)
+    n_processes = processes or choose_processes(source.n_rows)
+    n_kept = len(order.keep)
+    with open_stdout(n_kept) if out == STDOUT else open_result(out, n_kept) as file:
+        writing = write_predictions(source, work, [file], n_processes)
+        written = pull(writing, "prediction")
+    warn(written.warnings)
     if out != STDOUT:
-        output.print(f"wrote {laid.num_rows} rows to {escape(str(out))}")
-
-
-def write_table(out: Path, laid: Any, n_kept: int) -> None:
-    """Write predictions as the ending of the file says; CSV unless it is Parquet's."""
-    if out == STDOUT:
-        sys.stdout.write(to_csv(laid, n_kept))
-    elif out.suffix.lower() == PARQUET:
-        files.write_whole(out, to_parquet(laid))
-    else:
-        files.write_whole(out, to_csv(laid, n_kept))
+        output.print(f"wrote {written.n_rows} rows to {escape(str(out))}")
 
 
 def parse_limits(budget: str | None, budget_from: str | None) -> list[int | None]:

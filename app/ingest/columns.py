@@ -47,13 +47,7 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
         return take_words(cells, keep_text=keep_text)
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
-    is_number = (
-        pa.types.is_integer(cells.type)
-        or pa.types.is_floating(cells.type)
-        or pa.types.is_decimal(cells.type)
-        or pa.types.is_null(cells.type)
-    )
-    if not is_number:
+    if not is_numeric_type(cells.type):
         # The words true and false where the file has booleans.
         keep_text |= pa.types.is_boolean(cells.type)
         cells = cells.cast(pa.string())
@@ -63,6 +57,15 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
         cells = numbers
     numbers = cells.cast(pa.float64(), safe=False)
     return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))
+
+
+def is_numeric_type(kind: Any) -> bool:
+    """Whether cells of a type are numbers, or missing all of them."""
+    tests = (
+        *(pa.types.is_integer, pa.types.is_floating),
+        *(pa.types.is_decimal, pa.types.is_null),
+    )
+    return any(test(kind) for test in tests)
 
 
 def take_words(cells: Any, *, keep_text: bool) -> Column:
@@ -100,11 +103,7 @@ def as_numbers(cells: Any) -> Any:
     trimmed = pc.utf8_trim_whitespace(cells)
     with suppress(pa.ArrowInvalid):
         return trimmed.cast(pa.float64())
-    words = pa.array([*MISSING_WORDS, *GAP_WORDS])
-    is_gap = pc.or_(
-        pc.is_in(trimmed, value_set=words),
-        pc.is_in(pc.utf8_lower(trimmed), value_set=words),
-    )
+    is_gap = find_gaps(trimmed)
     known = trimmed.filter(pc.fill_null(pc.invert(is_gap), False))
     with suppress(pa.ArrowInvalid):
         known.cast(pa.float64())
@@ -112,3 +111,12 @@ def as_numbers(cells: Any) -> Any:
         # A column of gaps alone says nothing of numbers.
         return kept.cast(pa.float64()) if len(known) else None
     return None
+
+
+def find_gaps(trimmed: Any) -> Any:
+    """Return which texts, without white space around them, are words for missing."""
+    words = pa.array([*MISSING_WORDS, *GAP_WORDS])
+    return pc.or_(
+        pc.is_in(trimmed, value_set=words),
+        pc.is_in(pc.utf8_lower(trimmed), value_set=words),
+    )

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from app.ingest.bounds import UNBOUNDED, Bounds, refuse_more
 from app.ingest.columns import TYPE_RULE, to_column
+from app.ingest.kinds import holds_numbers
 from app.ingest.names import tidy_names
 from app.ingest.places import TableFile, find_table_files, refuse_file
 from core.errors import Refusal, RefusedError
@@ -83,19 +84,46 @@ class StreamedTable(Mapping[str, Column]):
         self, start: int, stop: int, names: Collection[str]
     ) -> dict[str, Column]:
         """Return some rows of some columns, of the kind that the whole columns are."""
+        self.decide(names)
         columns: dict[str, Column] = {}
+        refusals = []
         for name in names:
-            if name not in self._is_number and not is_numbers(self._fields[name].type):
-                self._is_number[name] = self[name].dtype == np.float64
-            parts = [
-                cells.slice(max(0, start - span.start), stop - max(start, span.start))
-                for span, cells in self._read_cells(name, start, stop)
-            ]
-            columns[name] = self._convert(name, parts)
+            try:
+                columns[name] = self._convert(name, self.read_cells(start, stop, name))
+            except pa.ArrowException:
+                kind = str(self._fields[name].type)
+                refusals.append(Refusal(f"column {name}", TYPE_RULE, kind))
+        if refusals:
+            raise RefusedError(refusals)
         return columns
 
-    def _convert(self, name: str, parts: list[Any]) -> Column:
-        cells = pa.chunked_array([chunk for part in parts for chunk in part.chunks])
+    def read_cells(self, start: int, stop: int, name: str) -> Any:
+        """Return some rows of a column as the file has them, an arrow column."""
+        chunks = [
+            chunk
+            for span, cells in self._read_cells(name, start, stop)
+            for chunk in cells.slice(
+                max(0, start - span.start), stop - max(start, span.start)
+            ).chunks
+        ]
+        return pa.chunked_array(chunks, None if chunks else self._fields[name].type)
+
+    def decide(self, names: Collection[str]) -> None:
+        """Find of which kind some columns are, by their row groups one by one.
+
+        Done where rows are read, once; beforehand it saves others the same, to whom
+        the table is sent.
+        """
+        for name in names:
+            if name not in self._is_number:
+                groups = self._read_cells(name, 0, self.n_rows)
+                self._is_number[name] = holds_numbers(
+                    self._fields[name].type,
+                    (cells for _, cells in groups),
+                    keep_text=name in self._text,
+                )
+
+    def _convert(self, name: str, cells: Any) -> Column:
         keep_text = name in self._text or not self._is_number.get(name, True)
         column = to_column(cells, keep_text=keep_text)
         if self._is_number.get(name) and column.dtype != np.float64:

@@ -3,10 +3,12 @@
 import io
 import json
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple
 
 from app.batch.budgets import largest_budget
 from app.batch.measuring import (
@@ -16,8 +18,15 @@ from app.batch.measuring import (
     measure_rows,
 )
 from app.batch.orders import read_evaluate, read_predict
-from app.batch.predicting import BatchProgress, check_table, predict_table
+from app.batch.predicting import (
+    BatchProgress,
+    find_text,
+    plan_prediction,
+    write_predictions,
+)
 from app.batch.results import lay_out_curve, to_csv, to_parquet
+from app.batch.sources import MemoryRows
+from app.batch.writing import open_stream
 from app.errors import BlobGoneError, NotFoundError
 from app.ingest import Bounds
 from app.parsing import read_bounded
@@ -47,7 +56,7 @@ class JobSource(NamedTuple):
 class JobOutput(NamedTuple):
     """What a job comes to: the result in each of its formats, and its rows."""
 
-    contents: dict[str, bytes]
+    contents: Mapping[str, IO[bytes]]
     rows: int
 
 
@@ -84,8 +93,10 @@ class JobRun:
 
     def write(self, output: JobOutput) -> dict[str, Any]:
         """Write the blobs, each whole: an attempt that comes later writes the same."""
-        for name, content in output.contents.items():
-            self.blobs.write(blob_name(self.job.id, name), io.BytesIO(content))
+        for name, stream in output.contents.items():
+            with stream:
+                stream.seek(0)
+                self.blobs.write(blob_name(self.job.id, name), stream)
         return {"rows": output.rows, "formats": list(output.contents)}
 
 
@@ -116,14 +127,22 @@ def read_work(
 
 
 def predict(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
-    order = read_predict(raw, stored)
-    checked = check_table(stored.ensemble, table, order, str)
-    laid = yield from predict_table(stored.ensemble, checked, order)
-    contents = {
-        "csv": to_csv(laid, len(checked.kept)).encode(),
-        "parquet": to_parquet(laid),
-    }
-    return JobOutput(contents, laid.num_rows)
+    order, ensemble = read_predict(raw, stored), stored.ensemble
+    source = MemoryRows(table, find_text(ensemble, order))
+    work = plan_prediction(ensemble, source, order, str)
+    with ExitStack() as stack:
+        # Without a name: nothing is left of them, whatever becomes of this process.
+        streams = {form: stack.enter_context(TemporaryFile()) for form in TABLES}
+        with ExitStack() as writing:
+            files = [
+                writing.enter_context(
+                    open_stream(stream, len(order.keep), is_csv=form == "csv")
+                )
+                for form, stream in streams.items()
+            ]
+            written = yield from write_predictions(source, work, files)
+        stack.pop_all()
+    return JobOutput(streams, written.n_rows)
 
 
 def evaluate(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
@@ -147,7 +166,8 @@ def evaluate(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
         "csv": to_csv(laid, int(bool(order.aims))).encode(),
         "parquet": to_parquet(laid),
     }
-    return JobOutput(contents, laid.num_rows)
+    streams = {form: io.BytesIO(content) for form, content in contents.items()}
+    return JobOutput(streams, laid.num_rows)
 
 
 WORK: dict[str, Callable[[Model, Any, dict[str, Any]], Computing]] = {

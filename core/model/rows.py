@@ -1,8 +1,11 @@
 """Rows of an outside table for an ensemble that is already trained."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.table.catalogue import UNSEEN
@@ -17,6 +20,15 @@ from core.table.columns import (
 from core.table.prices import Paid, buy
 
 
+class BlockValues(NamedTuple):
+    """Values of some rows for an ensemble, and what is odd about them."""
+
+    #: (n_rows, n_features)
+    values: FloatArray
+    #: (n_features,); rows with categories that training did not see
+    n_unseen: IntArray
+
+
 def check_rows(
     columns: Columns, ensemble: Ensemble, most: int | None = None
 ) -> tuple[FloatArray, list[str]]:
@@ -27,29 +39,79 @@ def check_rows(
     spent, in micro-units (None: no limit). Returns the values, (n_rows, n_features),
     and warnings; raises `RefusedError` with every broken rule.
     """
-    refusals: list[Refusal] = []
-    warnings: list[str] = []
+    found = check_block(columns, ensemble, most)
+    return found.values, warn_unseen(ensemble, found.n_unseen)
+
+
+def check_block(
+    columns: Columns, ensemble: Ensemble, most: int | None = None
+) -> BlockValues:
+    """Turn some rows of a table into values; see `check_rows`."""
     n_rows = len(next(iter(columns.values()))) if columns else 0
-    if n_rows == 0:
-        refusals.append(Refusal("table", "must have at least one row"))
-    features = ensemble.catalogue.features
-    values = np.full((n_rows, len(features)), np.nan)
-    for idx, feature in enumerate(features):
-        column = find_column(columns, feature.name)
-        if column is not None:
-            values[:, idx], wrong = read_feature(feature, column)
-            refusals += wrong
-            n_unseen = int((values[:, idx] == UNSEEN).sum())
-            if feature.type == "category" and n_unseen:
-                warnings.append(
-                    f"{feature.name}: {n_unseen} rows with categories that training "
-                    "did not see; every stump on it abstains there"
-                )
-        elif ensemble.is_used[idx] and is_payable(ensemble, idx, most):
-            refusals.append(unknown_column("features", feature.name, columns))
+    refusals = refuse_empty(n_rows)
+    values = np.full((n_rows, len(ensemble.catalogue.features)), np.nan)
+    for idx, (cells, wrong) in enumerate(read_cells(columns, ensemble, most)):
+        refusals += wrong
+        if cells is not None:
+            values[:, idx] = cells
     if refusals:
         raise RefusedError(refusals)
-    return values, warnings
+    return BlockValues(values, (values == UNSEEN).sum(axis=0))
+
+
+def refuse_cells(
+    columns: Columns, ensemble: Ensemble, most: int | None
+) -> list[Refusal]:
+    """Return what is wrong with a table's columns, which are read one by one."""
+    return [one for _, wrong in read_cells(columns, ensemble, most) for one in wrong]
+
+
+def refuse_empty(n_rows: int) -> list[Refusal]:
+    """Refuse a table without rows."""
+    rule = "must have at least one row"
+    return [] if n_rows else [Refusal("table", rule)]
+
+
+def read_cells(
+    columns: Columns, ensemble: Ensemble, most: int | None
+) -> Iterator[tuple[FloatArray | None, list[Refusal]]]:
+    """Yield the values of each feature, None where it is absent, and what is wrong."""
+    for idx, feature in enumerate(ensemble.catalogue.features):
+        column = find_column(columns, feature.name)
+        if column is not None:
+            yield read_feature(feature, column)
+        elif ensemble.is_used[idx] and is_payable(ensemble, idx, most):
+            yield None, [unknown_column("features", feature.name, columns)]
+        else:
+            yield None, []
+
+
+def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
+    """Say how many rows have categories that training did not see."""
+    pairs = zip(ensemble.catalogue.features, n_unseen.tolist(), strict=True)
+    return [
+        f"{feature.name}: {count} rows with categories that training did not see; "
+        "every stump on it abstains there"
+        for feature, count in pairs
+        if feature.type == "category" and count
+    ]
+
+
+def mark_needed(ensemble: Ensemble) -> BoolArray:
+    """Return which features rows are played with; (n_features,).
+
+    Those that are used, and what comes with them in a bundle.
+    """
+    bundles = {one.name for one in ensemble.catalogue.groups if one.price is not None}
+    groups = [feature.group for feature in ensemble.catalogue.features]
+    bought = bundles.intersection(
+        group
+        for group, is_used in zip(groups, ensemble.is_used, strict=True)
+        if is_used
+    )
+    comes_with = np.array([group in bought for group in groups], np.bool_)
+    needed: BoolArray = ensemble.is_used | comes_with
+    return needed
 
 
 def find_column(columns: Columns, name: str) -> Column | None:

@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -231,3 +232,31 @@ def test_more_than_may_be_is_refused_by_the_footer(tmp_path, bounds):
     path = write(tmp_path / "t.parquet")
 
     assert "at most" in refused(lambda: open_table(path, bounds=bounds))
+
+
+def test_table_is_sent_to_another_process(tmp_path):
+    streamed = open_table(write(tmp_path / "t.parquet"))
+    streamed.decide(["gaps, then numbers"])
+
+    there = pickle.loads(pickle.dumps(streamed))
+
+    found = there.read_rows(1, 5, ["gaps, then numbers"])
+    assert found["gaps, then numbers"][2:].tolist() == [4.0, 5.0]
+
+
+def test_cells_are_had_as_the_file_has_them(tmp_path):
+    streamed = open_table(write(tmp_path / "t.parquet"))
+
+    for name, cells in KINDS.items():
+        found = streamed.read_cells(1, 5, name)
+        assert repr(found.to_pylist()) == repr(cells[1:5].to_pylist())
+    assert len(streamed.read_cells(0, 0, "whole")) == 0
+
+
+def test_column_that_no_text_can_be_made_of_is_refused(tmp_path):
+    table = pa.table({"list": pa.array([[1], [2], []])})
+    streamed = open_table(write(tmp_path / "t.parquet", table))
+
+    assert "column list: must hold" in refused(
+        lambda: streamed.read_rows(0, 2, ["list"])
+    )

@@ -1,0 +1,49 @@
+"""What a model reads of a table, and what is wrong with the table as a whole."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from app.batch.sources import RowSource
+from core.errors import RefusedError
+from core.model.ensemble import Ensemble
+from core.model.rows import mark_needed, refuse_cells
+from core.table.columns import Column
+
+
+def text_columns(ensemble: Ensemble) -> list[str]:
+    """Return the columns whose cells are wanted as written."""
+    return [f.name for f in ensemble.catalogue.features if f.type != "number"]
+
+
+def needed_names(ensemble: Ensemble, names: Sequence[str]) -> list[str]:
+    """Return the columns with features that a model may ask for."""
+    features = ensemble.catalogue.features
+    needed = mark_needed(ensemble)
+    its = {one.name for one, is_so in zip(features, needed, strict=True) if is_so}
+    its |= {name.strip() for name in its}
+    return [name for name in names if name in its]
+
+
+class WholeColumns(Mapping[str, Column]):
+    """The columns of a table that a model reads, one in memory at a time."""
+
+    def __init__(self, source: RowSource, names: Sequence[str]) -> None:
+        self.source, self.needed = source, frozenset(names)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.needed:
+            raise KeyError(name)
+        return self.source.whole([name])[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.source.names)
+
+    def __len__(self) -> int:
+        return len(self.source.names)
+
+
+def refuse_rows(source: RowSource, ensemble: Ensemble, most: int | None) -> None:
+    """Refuse a table with every broken rule, rows by their numbers in all of it."""
+    columns = WholeColumns(source, needed_names(ensemble, source.names))
+    refusals = refuse_cells(columns, ensemble, most)
+    if refusals:
+        raise RefusedError(refusals)

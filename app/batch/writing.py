@@ -1,0 +1,125 @@
+"""Predictions written as they come: to a file that is there once it is whole."""
+
+import csv
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from app.batch.results import PARQUET, csv_rows
+from core.errors import Refusal, RefusedError
+
+# Of a row group, whatever blocks come.
+GROUP_ROWS = 1 << 17
+
+
+class ResultFile(Protocol):
+    """What arrow tables of one schema are written to, one after the other."""
+
+    def add(self, laid: Any) -> None: ...
+
+
+@dataclass
+class CsvFile:
+    """CSV; the first `n_kept` columns are as the table had them."""
+
+    stream: IO[str]
+    n_kept: int
+    is_begun: bool = False
+
+    def add(self, laid: Any) -> None:
+        writer = csv.writer(self.stream, lineterminator="\n")
+        if not self.is_begun:
+            writer.writerow(laid.column_names)
+        self.is_begun = True
+        writer.writerows(csv_rows(laid, self.n_kept))
+
+
+@dataclass
+class ParquetFile:
+    """Parquet, its row groups of one size, in whichever blocks rows come."""
+
+    stream: IO[bytes]
+    writer: Any = None
+    waiting: list[Any] = field(default_factory=list)
+
+    def add(self, laid: Any) -> None:
+        if self.writer is None:
+            self.writer = pyarrow.parquet.ParquetWriter(self.stream, laid.schema)
+        self.waiting.append(laid)
+        while sum(one.num_rows for one in self.waiting) >= GROUP_ROWS:
+            self.write(GROUP_ROWS)
+
+    def write(self, n_rows: int) -> None:
+        """Write the first rows that wait as a row group."""
+        waiting = pa.concat_tables(self.waiting)
+        self.writer.write_table(waiting.slice(0, n_rows).combine_chunks())
+        self.waiting = [waiting.slice(n_rows)]
+
+    def end(self) -> None:
+        """Write what waits, and the footer."""
+        if sum(one.num_rows for one in self.waiting):
+            self.write(GROUP_ROWS)
+        self.close()
+
+    def close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+
+
+@contextmanager
+def open_result(out: Path, n_kept: int) -> Iterator[ResultFile]:
+    """Open a file to write, by its ending; it is there once all went well.
+
+    Until then it has another name, and the file that had the name before stays.
+    """
+    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
+    try:
+        with (
+            partial.open("wb") as stream,
+            open_stream(stream, n_kept, is_csv=out.suffix.lower() != PARQUET) as file,
+        ):
+            yield file
+        partial.replace(out)
+    except OSError as error:
+        rule = "must be writable"
+        raise RefusedError([Refusal(str(out), rule, error.strerror or "")]) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_stream(
+    stream: IO[bytes], n_kept: int, *, is_csv: bool
+) -> Iterator[ResultFile]:
+    """Write to a stream, which stays open; what goes wrong leaves a half there."""
+    if is_csv:
+        lines = io.TextIOWrapper(stream, "utf-8", newline="")
+        yield CsvFile(lines, n_kept)
+        lines.detach()
+    else:
+        file = ParquetFile(stream)
+        with closing(file):
+            yield file
+            file.end()
+
+
+@contextmanager
+def open_stdout(n_kept: int) -> Iterator[ResultFile]:
+    """Collect CSV, on the disk where it is long, and print it once it is whole."""
+    with tempfile.TemporaryFile() as stream:
+        with open_stream(stream, n_kept, is_csv=True) as file:
+            yield file
+        stream.seek(0)
+        lines = io.TextIOWrapper(stream, "utf-8", newline="")
+        shutil.copyfileobj(lines, sys.stdout)

@@ -1,0 +1,54 @@
+"""Whether a column holds numbers, found without having all of it in memory."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from app.ingest.columns import find_gaps, is_numeric_type
+
+
+def holds_numbers(kind: Any, groups: Iterable[Any], *, keep_text: bool) -> bool:
+    """Whether `app.ingest.columns.to_column` makes numbers of a column.
+
+    `groups` are its cells, some at a time; they are looked at only where its type does
+    not tell.
+    """
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if is_numeric_type(kind):
+        return True
+    if keep_text or pa.types.is_boolean(kind):
+        return False
+    try:
+        return all_numbers(groups)
+    except pa.ArrowException:
+        # No text can be made of them: who reads the cells says so.
+        return False
+
+
+def all_numbers(groups: Iterable[Any]) -> bool:
+    """Whether all cells are numbers, or some are and the rest gaps."""
+    is_plain, has_number = True, False
+    for cells in groups:
+        distinct = pc.unique(cells.cast(pa.string()))
+        if pa.types.is_dictionary(cells.type):
+            # What is missing is no word of a dictionary.
+            distinct = distinct.drop_null()
+        words = pc.utf8_trim_whitespace(distinct)
+        known = words.filter(pc.fill_null(pc.invert(find_gaps(words)), False))
+        if not is_castable(known):
+            return False
+        has_number |= len(known) > 0
+        is_plain = is_plain and is_castable(words)
+    return is_plain or has_number
+
+
+def is_castable(words: Any) -> bool:
+    """Whether texts are numbers."""
+    try:
+        words.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True

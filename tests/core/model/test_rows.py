@@ -1,0 +1,45 @@
+"""Which columns rows are played with, and what is wrong with them column by column."""
+
+import numpy as np
+import pytest
+
+from core.errors import RefusedError
+from core.model.hypotheses import Stump
+from core.model.rows import check_rows, mark_needed, refuse_cells
+from core.table.catalogue import Catalogue, Feature, Group
+from tests.small import ensemble_of
+
+
+def read_by(*read):
+    """Stumps on some of six features: two in a bundle, two in a group, one dear."""
+    features = (
+        Feature("alone"),
+        Feature("left", group="pair", cost=0),
+        Feature("right", group="pair", cost=0),
+        Feature("one", group="fee"),
+        Feature("other", group="fee"),
+        Feature("dear", cost=9_000_000),
+    )
+    groups = (Group("pair", price=5), Group("fee", fee=5))
+    stumps = [Stump(idx, 0.5, (1,)) for idx in read]
+    return ensemble_of(stumps, Catalogue(features, groups))
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [([0], [0]), ([1], [1, 2]), ([0, 2, 3], [0, 1, 2, 3]), ([4, 5], [4, 5])],
+)
+def test_what_comes_with_a_bundle_is_needed_too(read, expected):
+    assert np.flatnonzero(mark_needed(read_by(*read))).tolist() == expected
+
+
+def test_columns_read_one_by_one_are_refused_as_all_together():
+    columns = {"alone": np.array([1.0, np.inf]), "one": np.array(["x", "1"], object)}
+    ensemble = read_by(0, 3, 4, 5)
+
+    found = refuse_cells(columns, ensemble, most=9_000_000 - 1)
+
+    assert [one.field for one in found] == ["column alone", "column one", "features"]
+    with pytest.raises(RefusedError) as caught:
+        check_rows(columns, ensemble, most=9_000_000 - 1)
+    assert list(caught.value.refusals) == found

@@ -1,7 +1,7 @@
 """Where tables lie: files, folders, and places in object stores, by pyarrow."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +14,8 @@ from core.errors import Refusal, RefusedError
 
 SUFFIXES = (".parquet", ".pq")
 SCHEMES = ("s3://", "gs://", "gcs://", "file://")
+# Of pyarrow's file systems, those whose files have a version.
+OBJECT_STORES = ("s3", "gcs")
 # Names that other programs give to what is no part of a table.
 HIDDEN = ("_", ".")
 
@@ -27,6 +29,8 @@ class TableFile:
     size: int
     #: when it was last written, as far as the place tells
     modified: int | None
+    #: what an object store calls its bytes; "": not known
+    version: str = ""
 
     @property
     def name(self) -> str:
@@ -39,14 +43,7 @@ class TableFile:
         Cells of the columns `texts` stay in their dictionaries. Raises RefusedError
         where the file is not what it was, or can't be read.
         """
-        found = find_file(self.system, self.path)
-        if (found.size, found.modified) != (self.size, self.modified):
-            rule = "must stay as it is while it is read"
-            now = "gone" if found.size < 0 else f"{found.size:,} bytes"
-            told = f"{now}, {self.size:,} bytes before"
-            if found.size == self.size:
-                told = "written anew"
-            raise RefusedError([Refusal(f"table {self.name}", rule, told)])
+        self.refuse_changed()
         try:
             return pyarrow.parquet.ParquetFile(
                 self.system.open_input_file(self.path),
@@ -55,6 +52,18 @@ class TableFile:
             )
         except (pa.ArrowException, OSError) as error:
             raise refuse_file(self.name, error) from None
+
+    def refuse_changed(self) -> None:
+        """Refuse the file where it is not what it was."""
+        found = find_file(self.system, self.path)
+        was = (self.size, self.modified, self.version or found.version)
+        if (found.size, found.modified, found.version) != was:
+            rule = "must stay as it is while it is read"
+            now = "gone" if found.size < 0 else f"{found.size:,} bytes"
+            told = f"{now}, {self.size:,} bytes before"
+            if found.size == self.size:
+                told = "written anew"
+            raise RefusedError([Refusal(f"table {self.name}", rule, told)])
 
 
 def refuse_file(name: str, error: Exception) -> Exception:
@@ -145,10 +154,22 @@ def as_arrow(system: Any) -> Any:
 
 def find_file(system: Any, path: str) -> TableFile:
     """Return a file as it is now; of size -1 where none is there."""
-    info = system.get_file_info(path)
-    if not info.is_file:
-        return TableFile(system, path, -1, None)
-    return to_file(system, info)
+    try:
+        info = system.get_file_info(path)
+        if not info.is_file:
+            return TableFile(system, path, -1, None)
+        return replace(to_file(system, info), version=version_of(system, path))
+    except OSError as error:
+        raise refuse_place(path, error) from None
+
+
+def version_of(system: Any, path: str) -> str:
+    """Return what an object store calls a file's bytes, which times don't tell."""
+    if system.type_name not in OBJECT_STORES:
+        return ""
+    with system.open_input_file(path) as opened:
+        told = opened.metadata() or {}
+    return bytes(told.get("ETag", b"")).decode("latin-1")
 
 
 def to_file(system: Any, info: Any) -> TableFile:

@@ -9,12 +9,16 @@ import numpy as np
 import pyarrow as pa
 
 from app.ingest.bounds import UNBOUNDED, Bounds, refuse_more
+from app.ingest.coded import as_coded, join_texts
 from app.ingest.columns import TYPE_RULE, to_column
 from app.ingest.kinds import holds_numbers
 from app.ingest.names import tidy_names
-from app.ingest.places import TableFile, find_table_files, refuse_file
+from app.ingest.places import TableFile, find_file, find_table_files, refuse_file
 from core.errors import Refusal, RefusedError
 from core.table.columns import Column
+
+# Of a row group so many are unpacked at a time.
+ROWS = 1 << 20
 
 
 class RowGroup(NamedTuple):
@@ -37,19 +41,21 @@ class StreamedTable(Mapping[str, Column]):
     def __init__(
         self, files: Sequence[TableFile], text: Collection[str], bounds: Bounds
     ) -> None:
-        self.files = files
+        self.files: list[TableFile] = []
         self._text = frozenset(text)
         self.spans: list[RowGroup] = []
         self.n_rows = 0
         self._footers: dict[str, Any] = {}
         schema = None
-        for file in files:
+        for listed in files:
+            file = find_file(listed.system, listed.path)
             with file.open() as opened:
                 footer, its_schema = opened.metadata, opened.schema_arrow
+            self.files.append(file)
             self._footers[file.path] = footer
             refuse_more(footer.num_columns, bounds.columns, "columns")
             schema = schema or its_schema
-            refuse_schema(file, its_schema, files[0], schema)
+            refuse_schema(file, its_schema, self.files[0], schema)
             for number in range(footer.num_row_groups):
                 stop = self.n_rows + footer.row_group(number).num_rows
                 self.spans.append(RowGroup(file, number, self.n_rows, stop))
@@ -77,7 +83,6 @@ class StreamedTable(Mapping[str, Column]):
             raise RefusedError([Refusal(f"column {name}", TYPE_RULE, kind)]) from None
         # What was read is let go of, also by the library.
         pa.default_memory_pool().release_unused()
-        self._is_number[name] = column.dtype == np.float64
         return column
 
     def read_rows(
@@ -99,14 +104,11 @@ class StreamedTable(Mapping[str, Column]):
 
     def read_cells(self, start: int, stop: int, name: str) -> Any:
         """Return some rows of a column as the file has them, an arrow column."""
-        chunks = [
-            chunk
-            for span, cells in self._read_cells(name, start, stop)
-            for chunk in cells.slice(
-                max(0, start - span.start), stop - max(start, span.start)
-            ).chunks
+        parts = [
+            cells.slice(max(0, start - first), stop - max(start, first))
+            for first, cells in self._read_cells(name, start, stop)
         ]
-        return pa.chunked_array(chunks, None if chunks else self._fields[name].type)
+        return pa.chunked_array(parts, None if parts else self._fields[name].type)
 
     def decide(self, names: Collection[str]) -> None:
         """Find of which kind some columns are, by their row groups one by one.
@@ -116,7 +118,7 @@ class StreamedTable(Mapping[str, Column]):
         """
         for name in names:
             if name not in self._is_number:
-                groups = self._read_cells(name, 0, self.n_rows)
+                groups = self._read_cells(name)
                 self._is_number[name] = holds_numbers(
                     self._fields[name].type,
                     (cells for _, cells in groups),
@@ -124,40 +126,40 @@ class StreamedTable(Mapping[str, Column]):
                 )
 
     def _convert(self, name: str, cells: Any) -> Column:
-        keep_text = name in self._text or not self._is_number.get(name, True)
-        column = to_column(cells, keep_text=keep_text)
-        if self._is_number.get(name) and column.dtype != np.float64:
+        is_number = self._is_number[name]
+        column = to_column(cells, keep_text=not is_number)
+        if is_number and column.dtype != np.float64:
             # Gaps alone, of a column that has numbers elsewhere.
             return np.full(len(column), np.nan)
         return column
 
     def _read(self, name: str) -> Column:
-        kind = self._fields[name].type
-        if is_numbers(kind):
-            return self._read_numbers(name)
-        groups = self._read_cells(name, 0, self.n_rows)
-        chunks = [chunk for _, cells in groups for chunk in cells.chunks]
-        cells = pa.chunked_array(chunks, None if chunks else kind)
-        return to_column(cells, keep_text=name in self._text)
-
-    def _read_numbers(self, name: str) -> Column:
+        self.decide([name])
+        groups = self._read_cells(name)
+        if not self._is_number[name]:
+            return join_texts((as_coded(cells) for _, cells in groups), self.n_rows)
         numbers = np.empty(self.n_rows)
-        for span, cells in self._read_cells(name, 0, self.n_rows):
-            numbers[span.start : span.stop] = to_column(cells, keep_text=False)
+        for first, cells in groups:
+            numbers[first : first + len(cells)] = self._convert(name, cells)
         return numbers
 
     def _read_cells(
-        self, name: str, start: int, stop: int
-    ) -> Iterator[tuple[RowGroup, Any]]:
-        """Yield the cells of a column in each row group that has some of the rows."""
-        field = self._fields[name]
+        self, name: str, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield cells of a column, with their first row, that have all of some rows."""
+        field, last = self._fields[name], self.n_rows if stop is None else stop
         texts = [field.name] if is_texts(field.type) else []
-        wanted = [one for one in self.spans if one.start < stop and start < one.stop]
+        wanted = [one for one in self.spans if one.start < last and start < one.stop]
         for path, spans in groupby(wanted, lambda span: span.file.path):
             its = list(spans)
             with its[0].file.open(self._footers[path], texts) as opened:
-                for span in its:
-                    yield span, read_group(opened, span, field.name)
+                read = read_groups(opened, its, field.name)
+                yield from (
+                    (first, cells)
+                    for first, cells in read
+                    if first < last and start < first + len(cells)
+                )
+            its[0].file.refuse_changed()
 
 
 def open_table(
@@ -170,13 +172,23 @@ def open_table(
     return StreamedTable(find_table_files(source), text, bounds)
 
 
-def read_group(opened: Any, group: RowGroup, name: str) -> Any:
-    """Read the cells of a column in a row group of an open file."""
+def read_groups(
+    opened: Any, groups: Sequence[RowGroup], name: str
+) -> Iterator[tuple[int, Any]]:
+    """Yield the cells of a column in row groups of an open file, with their first row.
+
+    Of a large row group they come some at a time.
+    """
+    first = groups[0].start
     try:
-        read = opened.read_row_group(group.number, columns=[name], use_threads=False)
+        for batch in opened.iter_batches(
+            ROWS, [one.number for one in groups], columns=[name], use_threads=False
+        ):
+            yield first, batch.column(0)
+            first += batch.num_rows
     except (pa.ArrowException, OSError) as error:
-        raise refuse_file(group.file.name, error) from None
-    return read.column(0)
+        groups[0].file.refuse_changed()
+        raise refuse_file(groups[0].file.name, error) from None
 
 
 def refuse_schema(
@@ -204,8 +216,3 @@ def is_texts(kind: Any) -> bool:
     if pa.types.is_dictionary(kind):
         return is_texts(kind.value_type)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def is_numbers(kind: Any) -> bool:
-    """Whether cells are numbers, each of which is one by itself."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

@@ -260,3 +260,43 @@ def test_column_that_no_text_can_be_made_of_is_refused(tmp_path):
     assert "column list: must hold" in refused(
         lambda: streamed.read_rows(0, 2, ["list"])
     )
+
+
+CELLS = st.sampled_from(["1", " 2.5 ", "nan", "-nan", "-", "n/a", "inf", "x", None])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(CELLS, min_size=1, max_size=6), st.integers(1, 3), st.booleans())
+def test_groups_of_texts_are_numbers_where_the_whole_is(
+    tmp_path_factory, cells, group, is_text
+):
+    table = pa.table({"a": pa.array(cells, pa.string())})
+    path = write(tmp_path_factory.mktemp("cells") / "t.parquet", table, group)
+    text = ["a"] if is_text else []
+
+    streamed, whole = open_table(path, text), read_columns(path, text)["a"]
+
+    same(streamed.read_rows(0, 1, ["a"])["a"], whole[:1])
+    same(streamed["a"], whole)
+    same(streamed.read_rows(0, len(cells), ["a"])["a"], whole)
+
+
+def test_a_file_replaced_while_a_column_is_read_is_refused(tmp_path):
+    for name in ("a.parquet", "b.parquet"):
+        write(tmp_path / name)
+    streamed = open_table(tmp_path)
+    reading = streamed._read_cells("whole")
+    next(reading)
+    later = tmp_path / "later"
+    write(later, TABLE.slice(1))
+    later.rename(tmp_path / "a.parquet")
+
+    assert "table a.parquet: must stay as it is" in refused(lambda: list(reading))
+
+
+def test_a_table_of_no_rows_has_columns_without_cells(tmp_path):
+    streamed = open_table(write(tmp_path / "t.parquet", TABLE.slice(0, 0)))
+
+    assert streamed.n_rows == 0
+    assert [len(column) for column in streamed.values()] == [0] * len(KINDS)
+    assert len(streamed.read_rows(0, 0, ["day"])["day"]) == 0

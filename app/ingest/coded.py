@@ -1,0 +1,48 @@
+"""Texts of a stream as codes and words, so that no cell is an object before the end."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from app.ingest.columns import to_words
+from core.table.columns import Column
+
+
+def as_coded(cells: Any) -> Any:
+    """Return cells of any type but numbers as a dictionary of texts."""
+    if not pa.types.is_dictionary(cells.type):
+        return cells.cast(pa.string()).dictionary_encode()
+    words = cells.dictionary
+    if pa.types.is_string(words.type) or pa.types.is_large_string(words.type):
+        return cells
+    return pa.DictionaryArray.from_arrays(cells.indices, words.cast(pa.string()))
+
+
+def word_numbers(cells: Any) -> Any:
+    """Return the code of each cell; that of no word is the count of words."""
+    codes = cells.indices.fill_null(len(cells.dictionary))
+    return codes.to_numpy(zero_copy_only=False)
+
+
+def join_texts(parts: Iterable[Any], n_rows: int) -> Column:
+    """Return coded cells as texts and None, each word once in memory."""
+    kept = list(parts)
+    column = np.empty(n_rows, np.object_)
+    if not kept:
+        return column
+    joined = pa.chunked_array(kept).unify_dictionaries()
+    kept.clear()
+    words = joined.chunk(0).dictionary
+    is_used = np.zeros(len(words) + 1, np.bool_)
+    for cells in joined.chunks:
+        is_used[word_numbers(cells)] = True
+    is_used[-1] = False
+    texts = np.empty(len(words) + 1, np.object_)
+    texts[is_used] = to_words(words.filter(pa.array(is_used[:-1])), keep_text=True)
+    start = 0
+    for cells in joined.chunks:
+        column[start : start + len(cells)] = texts[word_numbers(cells)]
+        start += len(cells)
+    return column

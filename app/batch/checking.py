@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import IO, Any
 
-from app.batch.budgets import largest_budget
-from app.batch.measuring import check_labelled
+from app.batch.labelled import find_words
+from app.batch.measuring import check_labelled, plan_measuring
 from app.batch.orders import read_evaluate, read_predict
 from app.batch.predicting import check_source, find_text, plan_prediction
 from app.batch.sources import MemoryRows
@@ -34,6 +34,7 @@ def check_file(
     else:
         measure = read_evaluate(raw, model)
         table = read_bounded(file, bounds)
-        most = largest_budget(measure.played.budgets)
-        _, warnings = check_labelled(model, table, measure.table, most, str)
+        found = MemoryRows(table, find_words(model))
+        its = plan_measuring(model, found, measure, str)
+        warnings = check_labelled(found, its, str)
     return CheckedOrder(facts_of(table), tuple(warnings))

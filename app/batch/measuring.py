@@ -1,129 +1,252 @@
 """Rows whose classes are known, measured under budgets or aims."""
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NamedTuple
 
-from app.batch.budgets import Naming
-from app.batch.table_checks import text_columns
-from app.documents.bodies import models as bodies
-from app.ingest import to_columns
-from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
+import numpy as np
+
+from app.batch.budgets import Naming, largest_budget
+from app.batch.labelled import (
+    LabelledTerms,
+    columns_to_label,
+    label_part,
+    refuse_labelled,
+    refuse_options,
+)
+from app.batch.predicting import BatchProgress
+from app.batch.processes import work_through
+from app.batch.sources import PartReader, RowSource
+from core.arrays import FloatArray, IntArray
+from core.errors import RefusedError
 from core.model.model import Curve, Model
-from core.model.rows import check_rows, check_targets
-from core.pipeline.budgets import usual_budgets
-from core.session.blocks import Conditions
-from core.session.curves import Endings, draw_curve, play_rows
-from core.session.early import EarlyPoint
-from core.session.figures import find_figures
-from core.session.policies import default_policy
-from core.table.columns import Columns, read_row_groups, read_weights, unknown_column
-from core.table.dataset import Dataset
+from core.model.rows import refuse_empty, warn_unseen
+from core.session.blocks import Block, Conditions, find_stride, keep_rows, play_block
+from core.session.curve_sums import CurveSums, add_each, sum_rows
+from core.session.early import EarlyPlan, EarlyPoint, plan_early, sum_early, tell_early
+from core.session.figures import ScoredRows, find_figures
+from core.session.row_groups import GroupSums
+from core.session.state import StopRule
+from core.table.catalogue import UNSEEN
+from core.table.columns import Cells, scale_weights
 from core.table.spec import TableSpec
 
-
-def own_budgets(stored: Model) -> list[int | None]:
-    """Return the budgets of a model's curve, or the usual ones."""
-    if stored.curve is not None:
-        return list(stored.curve.budgets)
-    return list(usual_budgets(stored.ensemble))
+# Rows played between two signs of progress.
+BLOCK_ROWS = 1 << 14
 
 
-def check_threshold(threshold: float | None, ensemble: Ensemble, where: str) -> None:
-    if threshold is not None and ensemble.n_outputs > 1:
-        rule = "must be left out: it parts two classes, and the model has more"
-        raise RefusedError([Refusal(where, rule)])
+@dataclass(frozen=True)
+class EvaluateOrder:
+    """What labelled rows are measured under."""
+
+    played: Conditions
+    table: TableSpec
+    threshold: float | None = None
+    #: as they were written
+    aims: tuple[str, ...] = ()
+    early: StopRule | None = None
 
 
-def label_table(
-    columns: Columns,
-    values: FloatArray,
-    stored: Model,
-    table: TableSpec,
+@dataclass(frozen=True)
+class MeasureWork:
+    """What the parts of a table are measured with, in whichever process."""
+
+    terms: LabelledTerms
+    played: Conditions
+    #: every so many rows of the table one is kept for figures
+    stride: int
+    early: list[EarlyPlan]
+
+    def play(self, reader: PartReader) -> Iterator["MeasuredRows"]:
+        """Play the rows of a part, some at a time."""
+        part = reader.read()
+        found = label_part(part, self.terms)
+        for start in range(0, part.n_rows, BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            n_before = part.start + start
+            weights, targets = found.weights[rows], found.targets[rows]
+            streams = range(n_before, n_before + len(weights))
+            block = Block(found.values[rows], targets, streams, n_before)
+            yield self.measure(block, weights, found.groups and found.groups[rows])
+
+    def measure(
+        self, block: Block, weights: FloatArray, groups: Cells | None
+    ) -> "MeasuredRows":
+        """Play some rows."""
+        ensemble = self.terms.ensemble
+        ends = play_block(ensemble, block, self.played, self.stride)
+        kept = keep_rows(block.n_before, self.stride)
+        return MeasuredRows(
+            sum_rows(weights, ends.wrong_votes, ends.wrong_labels, ends.spent),
+            [sum_early(ensemble, plan, block, weights) for plan in self.early],
+            weights,
+            groups,
+            kept,
+            KeptRows(block.targets[kept], weights[kept], ends.chances),
+            (block.values == UNSEEN).sum(axis=0),
+        )
+
+
+class KeptRows(NamedTuple):
+    """Rows that figures are told of; weights as they are in the table."""
+
+    targets: IntArray
+    weights: FloatArray
+    chances: FloatArray
+
+
+class MeasuredRows(NamedTuple):
+    """What is added to the whole by some rows."""
+
+    sums: CurveSums
+    early: list[tuple[Fraction, ...]]
+    weights: FloatArray
+    groups: Cells | None
+    #: those of the rows in `scored`
+    kept: slice
+    scored: KeptRows
+    n_unseen: IntArray
+
+
+class MeasuredTable(NamedTuple):
+    """What a table comes to; `early` is None where it is not asked for."""
+
+    curve: Curve
+    early: list[EarlyPoint] | None
+    warnings: list[str]
+
+
+Measuring = Generator[BatchProgress, None, MeasuredTable]
+
+
+def plan_measuring(
+    stored: Model, source: RowSource, order: EvaluateOrder, naming: Naming
+) -> MeasureWork:
+    """Check names; cells are checked as rows are played."""
+    ensemble, played = stored.ensemble, order.played
+    if not source.n_rows:
+        raise RefusedError(refuse_empty(0))
+    terms = LabelledTerms(ensemble, order.table, largest_budget(played.budgets))
+    names = dict.fromkeys(source.names, np.empty(0))
+    if refuse_options(names, order.table, naming) or not has_target(source, terms):
+        refuse_labelled(source, terms, naming)
+    early = []
+    if order.early is not None:
+        early = plan_early(
+            ensemble, played.budgets, order.early, played.policy, played.seed
+        )
+    stride = find_stride(ensemble, source.n_rows, len(played.budgets))
+    return MeasureWork(terms, played, stride, early)
+
+
+def has_target(source: RowSource, terms: LabelledTerms) -> bool:
+    """Whether the column with the classes is there."""
+    target = terms.table.target
+    return target in source.names or target.strip() in source.names
+
+
+def check_labelled(source: RowSource, work: MeasureWork, naming: Naming) -> list[str]:
+    """Check every row without playing it; return warnings."""
+    ensemble, wanted = work.terms.ensemble, columns_to_label(source, work.terms)
+    n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
+    has_weight = False
+    try:
+        for number in range(len(source.spans)):
+            found = label_part(source.part(number, wanted).read(), work.terms)
+            n_unseen += found.n_unseen
+            has_weight |= bool(found.weights.any())
+    except RefusedError:
+        refuse_labelled(source, work.terms, naming)
+        raise
+    if not has_weight:
+        refuse_labelled(source, work.terms, naming)
+    return warn_unseen(ensemble, n_unseen)
+
+
+def measure_source(
+    source: RowSource,
+    work: MeasureWork,
+    order: EvaluateOrder,
     naming: Naming,
-) -> Dataset:
-    """Return checked rows with their classes, weights and groups."""
-    ensemble = stored.ensemble
-    named = {"weight": table.weight, "group_by": table.group_by}
-    refusals = [
-        unknown_column(naming(option), name, columns)
-        for option, name in named.items()
-        if name is not None and name not in columns
-    ]
-    weights, wrong = read_weights(columns, table, len(values))
-    row_groups, broken = read_row_groups(columns, table)
-    refusals += wrong + broken
-    if refusals:
-        raise RefusedError(refusals)
-    return Dataset(
-        catalogue=ensemble.catalogue,
-        classes=ensemble.classes,
-        values=values,
-        targets=check_targets(columns, ensemble, stored.target),
-        weights=weights,
-        row_groups=row_groups,
-    )
+    n_processes: int = 1,
+) -> Measuring:
+    """Play every row; raises RefusedError with every broken rule of the table.
 
-
-def check_labelled(
-    stored: Model, table: Any, spec: TableSpec, most: int | None, naming: Naming
-) -> tuple[Dataset, list[str]]:
-    """Check a table, as `app.ingest.read_table` gives it; return rows and warnings.
-
-    `most`: what may be spent, in micro-units; dearer features may be absent.
+    Nothing that is told depends on how the rows are parted.
     """
-    ensemble = stored.ensemble
-    columns = to_columns(table, [*text_columns(ensemble), stored.target])
-    values, warnings = check_rows(columns, ensemble, most)
-    return label_table(columns, values, stored, spec, naming), warnings
+    wanted = columns_to_label(source, work.terms)
+    readers = (source.part(one, wanted) for one in range(len(source.spans)))
+    whole = WholeSums(work)
+    try:
+        for found in work_through(work.play, readers, n_processes):
+            whole.add(found)
+            yield BatchProgress(whole.n_rows / source.n_rows)
+    except RefusedError:
+        refuse_labelled(source, work.terms, naming)
+        raise
+    if not whole.has_weight:
+        refuse_labelled(source, work.terms, naming)
+    return whole.tell(order.threshold)
 
 
-def measure_rows(
-    ensemble: Ensemble,
-    dataset: Dataset,
-    played: Conditions,
-    threshold: float | None = None,
-) -> Curve:
-    """Return the curve of a table's rows, with its figures."""
-    ends = play_conditions(ensemble, dataset, played)
-    curve = draw_curve(dataset, played.budgets, ends)
-    assert ends.scored is not None, "models of files are of one class per row"
-    found = find_figures(ensemble, ends.scored, threshold)
-    return replace(curve, predictive=found)
+class WholeSums:
+    """What the rows of a table add up to, met in their order."""
 
+    def __init__(self, work: MeasureWork) -> None:
+        self.work = work
+        self.sums: CurveSums | None = None
+        zeros: tuple[Fraction, ...] = (Fraction(0),) * 4
+        self.early = [zeros for _ in work.early]
+        self.groups = GroupSums() if work.terms.table.group_by else None
+        self.group_idxs: list[IntArray] = []
+        self.kept: list[KeptRows] = []
+        n_features = len(work.terms.ensemble.catalogue.features)
+        self.n_unseen = np.zeros(n_features, np.int64)
 
-def play_conditions(
-    ensemble: Ensemble, dataset: Dataset, played: Conditions
-) -> Endings:
-    """Play a table's rows."""
-    return play_rows(
-        ensemble,
-        dataset,
-        played.budgets,
-        played.policy,
-        played.seed,
-        aims=played.aims,
-        has_figures=True,
-    )
+    @property
+    def n_rows(self) -> int:
+        return 0 if self.sums is None else self.sums.n_samples
 
+    @property
+    def has_weight(self) -> bool:
+        return self.sums is not None and self.sums.weight > 0
 
-def list_policies(ensemble: Ensemble, played: Conditions) -> str:
-    """Return who asks under the budgets and aims, each once."""
-    aims = played.aims or [None] * len(played.budgets)
-    pairs = zip(played.budgets, aims, strict=True)
-    asks = (played.policy or default_policy(ensemble, *pair) for pair in pairs)
-    return ", ".join(dict.fromkeys(asks))
+    def add(self, found: MeasuredRows) -> None:
+        self.sums = found.sums if self.sums is None else self.sums + found.sums
+        pairs = zip(self.early, found.early, strict=True)
+        self.early = [add_each(sums, its) for sums, its in pairs]
+        if self.groups is not None and found.groups is not None:
+            numbers = self.groups.add(found.groups, found.weights)
+            self.group_idxs.append(numbers[found.kept])
+        self.kept.append(found.scored)
+        self.n_unseen += found.n_unseen
 
+    def tell(self, threshold: float | None) -> MeasuredTable:
+        """Return what all rows come to."""
+        assert self.sums is not None, "a table has a row"
+        work, ensemble = self.work, self.work.terms.ensemble
+        held = None if self.groups is None else self.groups.held
+        curve = self.sums.draw(work.played.budgets, held)
+        scored = self.score()
+        # Of rows that weigh nothing there is nothing to tell.
+        if scored is not None:
+            found = find_figures(ensemble, scored, threshold)
+            curve = replace(curve, predictive=found)
+        early = None
+        if work.early:
+            pairs = zip(work.early, self.early, strict=True)
+            early = [tell_early(*pair, self.sums.weight) for pair in pairs]
+        return MeasuredTable(curve, early, warn_unseen(ensemble, self.n_unseen))
 
-def curve_json(
-    curve: Curve, unit: str, aims: list[str], early: list[EarlyPoint] | None
-) -> dict[str, Any]:
-    """Return what a program reads of the figures."""
-    told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
-    told |= {"aims": aims} if aims else {}
-    if early is not None:
-        told["early"] = [
-            bodies.EarlyPoint.of(one, one.certificate).model_dump() for one in early
-        ]
-    return told
+    def score(self) -> ScoredRows | None:
+        """Return the rows that figures are told of; None where they weigh nothing."""
+        columns = zip(*self.kept, strict=True)
+        targets, weights, chances = (np.concatenate(column) for column in columns)
+        if not weights.any():
+            return None
+        group_idxs = np.arange(len(targets))
+        if self.groups is not None:
+            ranks = self.groups.rank(np.concatenate(self.group_idxs))
+            group_idxs = np.unique(ranks, return_inverse=True)[1]
+        return ScoredRows(targets, scale_weights(weights), group_idxs, chances)

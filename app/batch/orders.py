@@ -1,9 +1,9 @@
 """Orders of jobs as they were written, read for a model."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from app.batch.measuring import check_threshold, own_budgets
+from app.batch.curves import check_threshold, own_budgets
+from app.batch.measuring import EvaluateOrder
 from app.batch.predicting import PredictOrder
 from app.documents.bodies import jobs as bodies
 from app.documents.bodies.terms import AimWish
@@ -17,18 +17,6 @@ from core.session.policies import check_policy
 from core.session.state import Aim, StopRule
 from core.table.prices import from_micros
 from core.table.spec import TableSpec
-
-
-@dataclass(frozen=True)
-class EvaluateOrder:
-    """What labelled rows are measured under."""
-
-    played: Conditions
-    table: TableSpec
-    threshold: float | None
-    #: as they were written
-    aims: list[str]
-    early: StopRule | None
 
 
 def read_predict(raw: Any, stored: Model) -> PredictOrder:
@@ -81,7 +69,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
         ),
         table=TableSpec(stored.target, weight=wanted.weight, group_by=wanted.group_by),
         threshold=wanted.threshold,
-        aims=[say_aim(one) for one in aims if one is not None],
+        aims=tuple(say_aim(one) for one in aims if one is not None),
         early=early,
     )
 

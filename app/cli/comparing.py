@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from app.batch.budgets import largest_budget
-from app.batch.measuring import play_conditions
+from app.batch.curves import play_conditions
 from app.charts import NamedCurve, curve_chart, stand_alone
 from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelled
 from app.cli.options import Seed, output

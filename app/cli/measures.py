@@ -10,38 +10,51 @@ import typer
 from rich.markup import escape
 
 from app.batch.budgets import largest_budget, parse_budget
-from app.batch.measuring import (
+from app.batch.curves import (
     check_threshold,
     curve_json,
-    label_table,
     list_policies,
     measure_rows,
     own_budgets,
 )
+from app.batch.labelled import find_words, label_table
+from app.batch.measuring import (
+    EvaluateOrder,
+    MeasuredTable,
+    measure_source,
+    plan_measuring,
+)
+from app.batch.processes import choose_processes
+from app.batch.sources import open_rows
 from app.charts import NamedCurve
 from app.cli.aims import SeveralAims, parse_aims
 from app.cli.options import (
     STOP,
-    Data,
     Delta,
     Disagreement,
     ModelFile,
     Policy,
+    Processes,
     Seed,
+    Table,
     name_option,
     output,
     parse_policy,
     parser_of,
     read_values,
+    warn,
 )
 from app.documents import files
+from app.ingest import Bounds
+from app.ingest.places import as_source
+from app.memory import available_bytes
 from app.terminal import figures, show
 from app.terminal.report import report_page
 from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.parameters import Parameter
 from core.session.blocks import Conditions
-from core.session.early import evaluate_early
 from core.session.purchases import find_purchases
 from core.session.state import StopRule
 from core.table.dataset import Dataset
@@ -72,7 +85,7 @@ GroupBy = Annotated[
 
 def evaluate_model(
     model: ModelFile,
-    data: Data,
+    data: Table,
     budgets: Budgets = None,
     policy: Policy = None,
     seed: Seed = 0,
@@ -83,6 +96,7 @@ def evaluate_model(
     threshold: Threshold = None,
     weight: Weight = None,
     group_by: GroupBy = None,
+    processes: Processes = None,
 ) -> None:
     stored = files.load_model(model)
     ensemble, unit = stored.ensemble, stored.ensemble.catalogue.cost_unit
@@ -94,22 +108,45 @@ def evaluate_model(
     limits = pick_limits("inf" if aim and budgets is None else budgets, stored)
     limits, aims = parse_aims(aim or [], limits, ensemble, chosen)
     table = TableSpec(stored.target, weight=weight, group_by=group_by)
-    dataset = read_labelled(data, stored, table, largest_budget(limits))
     played = Conditions(limits, chosen, seed, aims)
-    curve = measure_rows(ensemble, dataset, played, threshold)
     early = None
     if disagreement is not None:
-        stop = StopRule(disagreement=disagreement, delta=delta)
-        early = evaluate_early(ensemble, dataset, limits, stop, chosen, seed)
+        early = StopRule(disagreement=disagreement, delta=delta)
+    order = EvaluateOrder(played, table, threshold, tuple(aim or ()), early)
+    found = measure_file(as_source(data), stored, order, processes)
     if as_json:
         asks = {"policy": list_policies(ensemble, played)}
-        told = asks | curve_json(curve, unit, aim or [], early)
+        told = asks | curve_json(found.curve, unit, aim or [], found.early)
         sys.stdout.write(json.dumps(told) + "\n")
         return
-    output.print(show.curve_table(curve, unit, aim or []))
-    output.print(figures.figures_table(curve, ensemble, threshold, aim or []))
-    if early is not None:
-        output.print(show.early_table(early, unit))
+    show_measured(found, ensemble, order)
+
+
+def show_measured(
+    found: MeasuredTable, ensemble: Ensemble, order: EvaluateOrder
+) -> None:
+    """Print tables of the figures."""
+    unit = ensemble.catalogue.cost_unit
+    output.print(show.curve_table(found.curve, unit, order.aims))
+    if found.curve.predictive is not None:
+        its = figures.figures_table(found.curve, ensemble, order.threshold, order.aims)
+        output.print(its)
+    if found.early is not None:
+        output.print(show.early_table(found.early, unit))
+
+
+def measure_file(
+    source: Path | str, stored: Model, order: EvaluateOrder, processes: int | None
+) -> MeasuredTable:
+    """Measure the rows of a file, some at a time; warnings are printed."""
+    bounds = Bounds(memory=available_bytes())
+    rows = open_rows(source, find_words(stored), bounds)
+    work = plan_measuring(stored, rows, order, name_option)
+    n_processes = processes or choose_processes(rows.n_rows)
+    measuring = measure_source(rows, work, order, name_option, n_processes)
+    measured = show.pull(measuring, "evaluation")
+    warn(measured.warnings)
+    return measured
 
 
 def report_model(

@@ -10,13 +10,9 @@ from datetime import datetime
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
-from app.batch.budgets import largest_budget
-from app.batch.measuring import (
-    check_labelled,
-    curve_json,
-    list_policies,
-    measure_rows,
-)
+from app.batch.curves import curve_json, list_policies
+from app.batch.labelled import find_words
+from app.batch.measuring import measure_source, plan_measuring
 from app.batch.orders import read_evaluate, read_predict
 from app.batch.predicting import (
     BatchProgress,
@@ -38,7 +34,6 @@ from app.store.blobs import Blobs
 from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
-from core.session.early import evaluate_early
 
 TABLES = ("csv", "parquet")
 #: What results may be had as; the first is the usual one.
@@ -147,23 +142,17 @@ def predict(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
 
 def evaluate(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
     order, ensemble = read_evaluate(raw, stored), stored.ensemble
-    played = order.played
-    most = largest_budget(played.budgets)
-    dataset, _ = check_labelled(stored, table, order.table, most, str)
-    yield BatchProgress(0.0)
-    curve, early = measure_rows(ensemble, dataset, played, order.threshold), None
-    if order.early is not None:
-        yield BatchProgress(0.5)
-        early = evaluate_early(
-            ensemble, dataset, played.budgets, order.early, played.policy, played.seed
-        )
+    played, aims = order.played, list(order.aims)
+    source = MemoryRows(table, find_words(stored))
+    work = plan_measuring(stored, source, order, str)
+    found = yield from measure_source(source, work, order, str)
     asks = {"policy": list_policies(ensemble, played)}
     unit = ensemble.catalogue.cost_unit
-    told = asks | curve_json(curve, unit, order.aims, early)
+    told = asks | curve_json(found.curve, unit, aims, found.early)
     laid = lay_out_curve(told)
     contents = {
         "json": json.dumps(told).encode(),
-        "csv": to_csv(laid, int(bool(order.aims))).encode(),
+        "csv": to_csv(laid, int(bool(aims))).encode(),
         "parquet": to_parquet(laid),
     }
     streams = {form: io.BytesIO(content) for form, content in contents.items()}

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from core.arrays import FloatArray, IntArray
 from core.model.certification import EarlyRule
 from core.model.ensemble import Ensemble
 from core.session import machine
+from core.session.blocks import Block
 from core.session.certificates import Certificate, find_certificate
+from core.session.exact import sum_weighted
 from core.session.policies import POLICIES
 from core.session.position import UNLIMITED
 from core.session.state import StopRule
@@ -35,6 +39,66 @@ class EarlyPoint:
     mean_spend_whole: float
 
 
+@dataclass(frozen=True)
+class EarlyPlan:
+    """How sessions under one budget stop early."""
+
+    budget: int | None
+    policy: str
+    seed: int
+    certificate: Certificate
+    rule: EarlyRule
+    #: as in `find_stops`
+    bounds: list[int]
+
+
+def plan_early(
+    ensemble: Ensemble,
+    budgets: Sequence[int | None],
+    stop: StopRule,
+    policy: str | None = None,
+    seed: int = 0,
+) -> list[EarlyPlan]:
+    """Find the stops that a rule asks for, which has a `disagreement`."""
+    plans = []
+    for budget in budgets:
+        state = machine.start(ensemble, budget, seed, policy=policy, stop=stop)
+        found = find_certificate(ensemble, state)
+        # Without a certificate no label is probable enough.
+        threshold = 2.0 if found.threshold is None else found.threshold
+        opens = tuple(one.is_open for one in found.strata) or (False,)
+        bounds = [one.least_spend for one in found.strata[1:]]
+        rule = EarlyRule(threshold, opens)
+        plans.append(EarlyPlan(budget, state.policy, seed, found, rule, bounds))
+    return plans
+
+
+def sum_early(
+    ensemble: Ensemble, plan: EarlyPlan, block: Block, weights: FloatArray
+) -> tuple[Fraction, ...]:
+    """Return the sums over rows from which an `EarlyPoint` has its means, in order."""
+    limits = np.array([UNLIMITED if plan.budget is None else plan.budget], np.int64)
+    cases = Cases(block.values, limits, plan.seed, block.streams)
+    (traces,) = POLICIES[plan.policy].trace(ensemble, cases)
+    stops = find_stops(traces, [plan.rule], plan.bounds)
+    amounts = (
+        stops.differs[0],
+        stops.labels[0] != block.targets,
+        stops.spends[0],
+        traces.spends[:, -1],
+    )
+    summed: IntArray = np.stack([one.astype(np.int64) for one in amounts], axis=1)
+    return sum_weighted(weights, summed)
+
+
+def tell_early(
+    plan: EarlyPlan, sums: Sequence[Fraction], weight: Fraction
+) -> EarlyPoint:
+    """Return what early stops do on rows of some weight."""
+    means = (float(one / weight) for one in sums)
+    return EarlyPoint(plan.budget, plan.certificate, *means)
+
+
 def evaluate_early(
     ensemble: Ensemble,
     dataset: Dataset,
@@ -47,27 +111,9 @@ def evaluate_early(
 
     `stop` has a `disagreement`; all else is as in `evaluate`.
     """
-    points = []
-    for budget in budgets:
-        state = machine.start(ensemble, budget, seed, policy=policy, stop=stop)
-        found = find_certificate(ensemble, state)
-        limits = np.array([UNLIMITED if budget is None else budget], np.int64)
-        cases = Cases(dataset.values, limits, seed, range(dataset.n_samples))
-        (traces,) = POLICIES[state.policy].trace(ensemble, cases)
-        # Without a certificate no label is probable enough.
-        threshold = 2.0 if found.threshold is None else found.threshold
-        opens = tuple(one.is_open for one in found.strata) or (False,)
-        bounds = [one.least_spend for one in found.strata[1:]]
-        stops = find_stops(traces, [EarlyRule(threshold, opens)], bounds)
-        is_wrong = stops.labels[0] != dataset.targets
-        points.append(
-            EarlyPoint(
-                budget=budget,
-                certificate=found,
-                differing=float(dataset.weights @ stops.differs[0]),
-                error=float(dataset.weights @ is_wrong),
-                mean_spend=float(dataset.weights @ stops.spends[0]),
-                mean_spend_whole=float(dataset.weights @ traces.spends[:, -1]),
-            )
-        )
-    return points
+    block = Block(dataset.values, dataset.targets, range(dataset.n_samples))
+    (weight,) = sum_weighted(dataset.weights, np.ones((dataset.n_samples, 1)))
+    return [
+        tell_early(plan, sum_early(ensemble, plan, block, dataset.weights), weight)
+        for plan in plan_early(ensemble, budgets, stop, policy, seed)
+    ]

@@ -246,19 +246,25 @@ def read_weights(
     columns: Columns, spec: TableSpec, n_rows: int
 ) -> tuple[FloatArray, list[Refusal]]:
     """Read the weights of the rows, scaled to sum to 1; equal without a column."""
-    ones = scale_weights(np.ones(n_rows))
+    values, refusals = read_raw_weights(columns, spec, n_rows)
+    if not refusals and not values.any():
+        refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
+    return scale_weights(np.ones(n_rows) if refusals else values), refusals
+
+
+def read_raw_weights(
+    columns: Columns, spec: TableSpec, n_rows: int
+) -> tuple[FloatArray, list[Refusal]]:
+    """Read the weights of the rows as they are; 1 without a column."""
     if spec.weight is None or spec.weight not in columns:
-        return ones, []
-    feature = Feature(spec.weight)
-    values, refusals = read_feature(feature, columns[spec.weight])
+        return np.ones(n_rows), []
+    values, refusals = read_feature(Feature(spec.weight), columns[spec.weight])
     wrong = np.flatnonzero(~(values >= 0))
     if wrong.size and not refusals:
         rule = "must be a number of at least 0"
         shown = show_numbers(values, wrong)
         refusals.append(cell_refusal(spec.weight, rule, wrong, shown))
-    if not refusals and not values.any():
-        refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
-    return (ones if refusals else scale_weights(values)), refusals
+    return values, refusals
 
 
 def scale_weights(weights: FloatArray) -> FloatArray:

@@ -1,0 +1,79 @@
+"""Curves of rows in memory, and what is told of any curve."""
+
+from dataclasses import replace
+from typing import Any
+
+from app.documents.bodies import models as bodies
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import Ensemble
+from core.model.model import Curve, Model
+from core.pipeline.budgets import usual_budgets
+from core.session.blocks import Conditions
+from core.session.curves import Endings, draw_curve, play_rows
+from core.session.early import EarlyPoint
+from core.session.figures import find_figures
+from core.session.policies import default_policy
+from core.table.dataset import Dataset
+
+
+def own_budgets(stored: Model) -> list[int | None]:
+    """Return the budgets of a model's curve, or the usual ones."""
+    if stored.curve is not None:
+        return list(stored.curve.budgets)
+    return list(usual_budgets(stored.ensemble))
+
+
+def check_threshold(threshold: float | None, ensemble: Ensemble, where: str) -> None:
+    if threshold is not None and ensemble.n_outputs > 1:
+        rule = "must be left out: it parts two classes, and the model has more"
+        raise RefusedError([Refusal(where, rule)])
+
+
+def measure_rows(
+    ensemble: Ensemble,
+    dataset: Dataset,
+    played: Conditions,
+    threshold: float | None = None,
+) -> Curve:
+    """Return the curve of a table's rows, with its figures."""
+    ends = play_conditions(ensemble, dataset, played)
+    curve = draw_curve(dataset, played.budgets, ends)
+    assert ends.scored is not None, "models of files are of one class per row"
+    found = find_figures(ensemble, ends.scored, threshold)
+    return replace(curve, predictive=found)
+
+
+def play_conditions(
+    ensemble: Ensemble, dataset: Dataset, played: Conditions
+) -> Endings:
+    """Play a table's rows."""
+    return play_rows(
+        ensemble,
+        dataset,
+        played.budgets,
+        played.policy,
+        played.seed,
+        aims=played.aims,
+        has_figures=True,
+    )
+
+
+def list_policies(ensemble: Ensemble, played: Conditions) -> str:
+    """Return who asks under the budgets and aims, each once."""
+    aims = played.aims or [None] * len(played.budgets)
+    pairs = zip(played.budgets, aims, strict=True)
+    asks = (played.policy or default_policy(ensemble, *pair) for pair in pairs)
+    return ", ".join(dict.fromkeys(asks))
+
+
+def curve_json(
+    curve: Curve, unit: str, aims: list[str], early: list[EarlyPoint] | None
+) -> dict[str, Any]:
+    """Return what a program reads of the figures."""
+    told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
+    told |= {"aims": aims} if aims else {}
+    if early is not None:
+        told["early"] = [
+            bodies.EarlyPoint.of(one, one.certificate).model_dump() for one in early
+        ]
+    return told

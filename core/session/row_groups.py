@@ -1,0 +1,44 @@
+"""Rows that belong together, met a block at a time."""
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.table.columns import Cells
+
+
+class GroupSums:
+    """The weight of each row group, summed in the order of the rows.
+
+    Groups are known by words. However rows come in blocks, the sums are the same.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._held = np.zeros(0)
+
+    def add(self, groups: Cells, weights: FloatArray) -> IntArray:
+        """Add rows of some groups and weights; return the number of each one's."""
+        known = self._numbers
+        by_word = [known.setdefault(word or "", len(known)) for word in groups.words]
+        numbers: IntArray = np.array(by_word, np.int64)[groups.numbers]
+        more = np.zeros(len(known) - len(self._held))
+        self._held = np.concatenate((self._held, more))
+        # One after the other: the sum of a block would depend on where it begins.
+        np.add.at(self._held, numbers, weights)
+        return numbers
+
+    @property
+    def held(self) -> FloatArray:
+        """Weight by group, in the order of the words."""
+        return self._held[self._order]
+
+    def rank(self, numbers: IntArray) -> IntArray:
+        """Return the place of groups in the order of the words."""
+        ranks = np.empty(len(self._numbers), np.int64)
+        ranks[self._order] = np.arange(len(self._numbers))
+        return ranks[numbers]
+
+    @property
+    def _order(self) -> IntArray:
+        words = sorted(self._numbers)
+        return np.array([self._numbers[word] for word in words], np.int64)

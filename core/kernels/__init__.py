@@ -48,7 +48,15 @@ from core.kernels.paths import (
 )
 from core.kernels.plans import find_plan
 from core.kernels.prices import Prices, survey
-from core.kernels.records import Best, Change, CodedTable, ColumnFacts, Look, MovedRows
+from core.kernels.records import (
+    Best,
+    Change,
+    CodedTable,
+    ColumnFacts,
+    Cut,
+    Look,
+    MovedRows,
+)
 from core.kernels.sampled_walks import (
     GOES_ON,
     Draws,
@@ -58,6 +66,7 @@ from core.kernels.sampled_walks import (
     walk_sampled,
 )
 from core.kernels.scanning import scan, scan_parallel
+from core.kernels.sides import count_classes, find_sides
 from core.kernels.walks import (
     ASKED,
     DONE,

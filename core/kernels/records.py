@@ -81,6 +81,22 @@ class Look(NamedTuple):
     is_leaf: bool
 
 
+class Cut(NamedTuple):
+    """Where a stump cuts, and where the sums by code of its feature are.
+
+    `place` is that of its lane among the sums. In the codes of the lane the code of
+    the feature, of which `n_present` are not missing, is a digit of this `radix`, the
+    code over `stride`.
+    """
+
+    code: int
+    is_category: bool
+    place: int
+    n_present: int
+    stride: int
+    radix: int
+
+
 class Best(NamedTuple):
     """The best stump on each feature, each array (n_features, ...).
 

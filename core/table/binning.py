@@ -1,5 +1,6 @@
 """Values to uint8 codes: one code per present value, or per quantile of many."""
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -60,6 +61,21 @@ class Binned:
         n_codes = np.where(is_gone, 0, self.n_codes)
         columns = CodedColumns(codes, n_codes, self.has_missing | is_gone, tuple(cuts))
         return join_columns(columns, self.is_category)
+
+    def digit_of(self, feature_idx: int) -> tuple[int, int]:
+        """Return what a feature's digit counts in the codes of its lane, and its radix.
+
+        A lane of one feature has its codes as they are.
+        """
+        packing = self.packing
+        lane = int(packing.lane_of[feature_idx])
+        if lane >= packing.codes.shape[0]:
+            return 1, int(kernels.MISSING) + 1
+        first, last = packing.starts[lane : lane + 2].tolist()
+        members = packing.members[first:last].tolist()
+        radixes = (self.n_codes + self.has_missing)[members].tolist()
+        place = members.index(feature_idx)
+        return math.prod(radixes[:place]), radixes[place]
 
     def take(self, row_idxs: IntArray) -> "Binned":
         """Return a shard: some rows, with the cuts and lanes of all."""

@@ -5,6 +5,7 @@ learner's, and which features are looked at the sampling's. To cancel, stop pull
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -22,10 +23,24 @@ from core.training.learners.tree import find_tree
 from core.training.params import BoostParams, LabelWeights, LearnerName
 from core.training.rounds import Round
 from core.training.rules import MAX_EDGE
-from core.training.shards import Shard
+from core.training.shards import LocalShards, Shard, Shards
 from core.training.weights import Weights
 
-Shards = Sequence[tuple[Binned, FloatArray]]
+# Rows and `initial_weights` of each shard in this process.
+Tables = Sequence[tuple[Binned, FloatArray]]
+
+
+class ShardSource(Protocol):
+    """Where the rows of a run are, if not in this process.
+
+    `binned` has the cuts and lanes of all, its rows are not looked at.
+    """
+
+    binned: Binned
+    n_outputs: int
+
+    def begin(self, *, is_split: bool, is_kept: bool) -> Shards:
+        """Return the shards of a new run, with the weights of its beginning."""
 
 
 def initial_weights(
@@ -65,7 +80,7 @@ def training_bytes(
 
 
 def boost(
-    shards: Shards,
+    shards: Tables | ShardSource,
     catalogue: Catalogue,
     params: BoostParams,
     done: Sequence[Round] = (),
@@ -80,7 +95,7 @@ def boost(
     ----------
     shards : sequence of (Binned, float64 array of shape (n_samples, n_outputs))
         Rows and `initial_weights` of each shard, not mutated; the absolute weights of
-        all shards sum to 1.
+        all shards sum to 1. Or a `ShardSource`, of rows in other processes.
     done : sequence of Round
         Rounds of an interrupted run, to go on after, so that the rest is the same to
         the bit: their reweighting is repeated, and where the sampling of features has
@@ -138,18 +153,34 @@ def boost(
             return
 
 
-def make_weights(shards: Shards, params: BoostParams) -> Weights:
+def make_weights(shards: Tables | ShardSource, params: BoostParams) -> Weights:
     """Return the weights of a run; they are copied."""
-    has_missing = bool(shards[0][0].has_missing.any())
+    source = LocalTables(shards) if isinstance(shards, Sequence) else shards
+    has_missing = bool(source.binned.has_missing.any())
     # Unsigned sums tell the weight of missing values, and whether a cut parts a leaf.
     is_split = has_missing or params.learner == "tree"
     # A tree keeps the sums of each of its leaves.
     n_places = params.leaves if params.learner == "tree" else 1
-    n_sums = shards[0][0].packing.lanes.size * shards[0][1].shape[1] * n_places
-    return Weights(
-        [Shard(binned, signed, is_split=is_split) for binned, signed in shards],
-        is_kept=params.search == "all" and n_sums <= MOST_SUMS,
-    )
+    n_sums = source.binned.packing.lanes.size * source.n_outputs * n_places
+    is_kept = params.search == "all" and n_sums <= MOST_SUMS
+    return Weights(source.begin(is_split=is_split, is_kept=is_kept))
+
+
+class LocalTables:
+    """Rows in this process; see `ShardSource`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.binned = tables[0][0]
+        self.n_outputs = tables[0][1].shape[1]
+        self._tables = tables
+
+    def begin(self, *, is_split: bool, is_kept: bool) -> Shards:
+        """Return the shards of a new run; the weights are copied."""
+        members = [
+            Shard(binned, signed, is_split=is_split, is_kept=is_kept)
+            for binned, signed in self._tables
+        ]
+        return LocalShards(members, is_kept=is_kept)
 
 
 LEARNERS: dict[LearnerName, Learner] = {

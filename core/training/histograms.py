@@ -87,13 +87,14 @@ def count_listed(moved: MovedRows) -> int:
 
 
 def merge(sums_by_shard: Sequence[IntArray]) -> IntArray:
-    """Return the sums of all shards together; whole numbers, so in any order.
+    """Return the sums of some shards together; of all their turns too, if any.
 
-    Those of a single shard are returned as they are, not copied.
+    They are as `accumulate` makes them, or empty.
     """
-    if len(sums_by_shard) == 1:
+    if not sums_by_shard[0].size:
         return sums_by_shard[0]
-    merged: IntArray = np.sum(sums_by_shard, axis=0)
+    joined = [sums.sum(axis=-4, keepdims=True) for sums in sums_by_shard]
+    merged: IntArray = np.sum(joined, axis=0)
     return merged
 
 

@@ -1,15 +1,66 @@
-"""Shards: some rows of a table with their weights. A table in memory is one shard."""
+"""Shards: some rows of a table with their weights. A table in memory is one shard.
+
+A shard does what it is told; what only the whole can decide is in `weights`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from core import kernels
-from core.arrays import BallotArray, FloatArray, IntArray
+from core.arrays import BallotArray, CodeArray, FloatArray, IntArray
 from core.kernels import Change, MovedRows
+from core.model.hypotheses import Hypothesis
 from core.table.binning import Binned
-from core.training.histograms import make_moved
+from core.training.ballots import cast_ballots
+from core.training.histograms import accumulate, make_moved, make_sums, merge
+from core.training.questions import (
+    NO_NUMBERS,
+    FactorSums,
+    PlaceSplit,
+    PlaceSums,
+    ShardAnswer,
+    ShardQuestion,
+    Sides,
+    Sums,
+    WeightStep,
+)
 
 # Below so many weights waking the threads costs more than they bring.
 PARALLEL_ROWS = 100_000
+
+# Of the positive class, of the negative one, and of no weight; as `count_classes` says.
+NO_CLASS = 2
+
+
+class Shards(Protocol):
+    """All shards of a run, wherever they are.
+
+    `binned` has the cuts and lanes of all, its rows are not looked at; `n_weighted`
+    counts the weights that are not 0 at first. `is_kept`: shards keep sums by code
+    from round to round.
+    """
+
+    binned: Binned
+    n_outputs: int
+    n_weighted: int
+    is_kept: bool
+
+    def ask(self, question: ShardQuestion) -> ShardAnswer:
+        """Ask every shard; return their answers added up."""
+
+    def count(self, feature_idx: int) -> IntArray:
+        """Return how many weights are not 0 at first, by output, class and code."""
+
+
+@dataclass(frozen=True)
+class LeafRows:
+    """Some rows of a shard, where a leaf of a tree is, and their sums if kept."""
+
+    rows: IntArray
+    sums: IntArray | None
 
 
 class Shard:
@@ -17,16 +68,83 @@ class Shard:
 
     `signed_weights` (n_samples, n_outputs): initial weight of each row and class times
     +1 or -1; not mutated. `is_split`: unsigned quanta are asked for, not only signed.
+    `is_kept`: sums by code follow the weights from round to round. It doesn't pay where
+    rounds look at some features only, and takes room.
     """
 
     def __init__(
-        self, binned: Binned, signed_weights: FloatArray, *, is_split: bool = True
+        self,
+        binned: Binned,
+        signed_weights: FloatArray,
+        *,
+        is_split: bool = True,
+        is_kept: bool = True,
     ) -> None:
         self.binned = binned
         self.weights = signed_weights.T.copy()
         self.moved = make_moved(*self.weights.shape)
-        self._is_split = is_split
+        self.places: list[LeafRows] = []
+        self._classes = find_classes(self.weights)
+        self.is_split = is_split
+        self._sums = self._make_sums(binned.packing.lanes) if is_kept else None
+        # What moved before and was not added yet is found among all rows.
+        self._is_pending = False
         self._room: MovedRows | None = None
+        self._cast: tuple[Hypothesis, tuple[int, ...], BallotArray] | None = None
+
+    @property
+    def n_weighted(self) -> int:
+        """Number of weights that are not 0 at first."""
+        return int(np.count_nonzero(self._classes < NO_CLASS))
+
+    def count(self, feature_idx: int) -> IntArray:
+        """Return how many weights are not 0 at first, by output, class and code."""
+        counts = np.empty((self.weights.shape[0], 2, 256), dtype=np.int64)
+        kernels.count_classes(self.binned.codes[feature_idx], self._classes, counts)
+        return counts
+
+    def answer(self, question: ShardQuestion) -> ShardAnswer:
+        """Take the step, if there is one; return what is asked, until the next."""
+        if question.step is not None:
+            self.take(question.step)
+        ask, numbers, sums = question.ask, NO_NUMBERS, NO_NUMBERS
+        if isinstance(ask, Sides):
+            numbers = self.count_sides(self.cast(ask.hypothesis, ask.codes))
+        elif isinstance(ask, Sums):
+            sums = self.sum_all(ask.lanes)
+        elif isinstance(ask, PlaceSplit):
+            sums = self.split(ask)
+        elif isinstance(ask, PlaceSums):
+            rows = self.place(ask.place).rows
+            sums = self.sum(self.gather(self.weights, rows), ask.lanes)
+        else:
+            listed = self.multiply(ask)
+            numbers = np.array([count_quanta(listed)])
+            sums = self.sum(listed, ask.lanes)
+        return ShardAnswer(count_quanta(self.moved), numbers, sums)
+
+    def take(self, step: WeightStep) -> None:
+        """Multiply weights by their side's factor, in place; list those that moved."""
+        if step.hypothesis is None:
+            ballots = np.zeros(self.weights.shape, dtype=np.int8)
+        else:
+            ballots = self.cast(step.hypothesis, step.codes)
+        is_fresh = step.is_fresh or self._is_pending
+        change = Change(np.array(step.factors), is_fresh, self.is_split)
+        is_large = self.weights.size >= PARALLEL_ROWS
+        move = kernels.move_parallel if is_large else kernels.move
+        move(ballots, change, self.weights, self.moved)
+        if is_fresh and self._sums is not None:
+            self._sums[:] = 0
+        self._is_pending = True
+        self.places = []
+
+    def cast(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> BallotArray:
+        """Return the votes of a hypothesis on every row; the last are remembered."""
+        if self._cast is None or self._cast[:2] != (hypothesis, codes):
+            ballots = cast_ballots(self.binned, hypothesis, codes)
+            self._cast = hypothesis, codes, ballots
+        return self._cast[2]
 
     def count_sides(self, ballots: BallotArray) -> IntArray:
         """Return the weights that ballots have wrong and right, then their quanta."""
@@ -38,12 +156,60 @@ class Shard:
         totals: IntArray = sides.sum(axis=(0, 1))
         return totals
 
-    def move(self, ballots: BallotArray, factors: FloatArray, is_fresh: bool) -> None:
-        """Multiply weights by their side's factor, in place; list those that moved."""
-        change = Change(factors, is_fresh, self._is_split)
-        is_large = self.weights.size >= PARALLEL_ROWS
-        move = kernels.move_parallel if is_large else kernels.move
-        move(ballots, change, self.weights, self.moved)
+    def sum_all(self, lanes: IntArray) -> IntArray:
+        """Return the sums by code of all rows: the kept ones, brought up to date."""
+        if self._sums is None:
+            return self.sum(self.moved, lanes)
+        if self._is_pending:
+            accumulate(self.binned, self.binned.packing.lanes, self.moved, self._sums)
+            self._is_pending = False
+        return self._sums
+
+    def place(self, number: int) -> LeafRows:
+        """Return a place of a tree; the first is all rows."""
+        if not self.places:
+            sums = None if self._sums is None else self.sum_all(NO_NUMBERS)
+            self.places.append(LeafRows(np.arange(self.binned.n_samples), sums))
+        return self.places[number]
+
+    def split(self, split: PlaceSplit) -> IntArray:
+        """Split a place by a stump: what is above its cut, and below.
+
+        Rows without the feature drop out. The rows of the larger side are not summed:
+        their sums are those of the place less those of the others.
+        """
+        place = self.place(split.place)
+        is_category = bool(self.binned.is_category[split.feature_idx])
+        codes = self.binned.codes[split.feature_idx][place.rows]
+        is_above = codes == split.code if is_category else codes > split.code
+        is_there = codes != kernels.MISSING
+        rows = place.rows[is_above & is_there], place.rows[~is_above & is_there]
+        if place.sums is None:
+            self.places += [LeafRows(rows[0], None), LeafRows(rows[1], None)]
+            return NO_NUMBERS
+        lanes = self.binned.packing.lanes
+        smaller = int(rows[1].size < rows[0].size)
+        sides = np.empty((2, *place.sums.shape), dtype=np.int64)
+        few = sides[smaller]
+        few[:] = 0
+        accumulate(self.binned, lanes, self.gather(self.weights, rows[smaller]), few)
+        rest = np.subtract(place.sums, few, out=sides[1 - smaller])
+        if not is_there.all():
+            gone = self.gather(self.weights, place.rows[~is_there])
+            rest -= self.sum(gone, lanes)
+        self.places += [LeafRows(rows[0], sides[0]), LeafRows(rows[1], sides[1])]
+        return sides
+
+    def multiply(self, factor: FactorSums) -> MovedRows:
+        """List all rows with their weight times votes; abstaining leaves nothing."""
+        ballots = self.cast(factor.hypothesis, factor.codes)
+        return self.gather(self.weights * ballots, np.arange(ballots.shape[1]))
+
+    def sum(self, listed: MovedRows, lanes: IntArray) -> IntArray:
+        """Return the sums by code of some lanes over the rows listed."""
+        sums = self._make_sums(lanes)
+        accumulate(self.binned, lanes, listed, sums)
+        return sums
 
     def gather(self, weights: FloatArray, rows: IntArray) -> MovedRows:
         """List some rows with all their quanta; until the next call."""
@@ -53,8 +219,50 @@ class Shard:
         listed = MovedRows(*(array[:n_chunks] for array in self._room))
         is_large = rows.size * weights.shape[0] >= PARALLEL_ROWS
         gather = kernels.gather_parallel if is_large else kernels.gather
-        gather(weights, rows, self._is_split, listed)
+        gather(weights, rows, self.is_split, listed)
         return listed
+
+    def _make_sums(self, lanes: IntArray) -> IntArray:
+        n_chunks = self.moved.stops.shape[0]
+        return make_sums(self.weights.shape[0], lanes.size, n_chunks)
+
+
+class LocalShards:
+    """Shards in this process; see `Shards`."""
+
+    def __init__(self, members: Sequence[Shard], *, is_kept: bool) -> None:
+        self.members = members
+        self.binned = members[0].binned
+        self.n_outputs = members[0].weights.shape[0]
+        self.n_weighted = sum(shard.n_weighted for shard in members)
+        self.is_kept = is_kept
+
+    def ask(self, question: ShardQuestion) -> ShardAnswer:
+        """Ask one shard after the other."""
+        answers = [shard.answer(question) for shard in self.members]
+        return answers[0] if len(answers) == 1 else add_answers(answers)
+
+    def count(self, feature_idx: int) -> IntArray:
+        """Count in one shard after the other."""
+        counted = [shard.count(feature_idx) for shard in self.members]
+        counts: IntArray = np.sum(counted, axis=0)
+        return counts
+
+
+def add_answers(answers: Sequence[ShardAnswer]) -> ShardAnswer:
+    """Return the answers of several shards together; whole numbers, so in any order."""
+    return ShardAnswer(
+        sum(one.quanta for one in answers),
+        np.sum([one.numbers for one in answers], axis=0),
+        merge([one.sums for one in answers]),
+    )
+
+
+def find_classes(weights: FloatArray) -> CodeArray:
+    """Return the class of each weight: 0 positive, 1 negative, 2 no weight."""
+    classes = (weights < 0.0).view(np.uint8)
+    classes[weights == 0.0] = NO_CLASS
+    return classes
 
 
 def count_quanta(moved: MovedRows) -> int:

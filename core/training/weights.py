@@ -1,30 +1,32 @@
-"""The weights of one boosting run, in one shard of rows or in several.
+"""The weights of one boosting run, wherever its shards are.
 
 A round moves them; the stumps of largest edge are found from their sums by code.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from core import kernels
-from core.arrays import BallotArray, FloatArray, IntArray
-from core.kernels import Look, MovedRows
-from core.model.hypotheses import Hypothesis
-from core.training.ballots import cast_ballots, find_codes
-from core.training.histograms import (
-    MOST_SUMS,
-    Candidates,
-    accumulate,
-    make_best,
-    make_sums,
-    merge,
-    pick,
-    scan,
+from core.arrays import IntArray
+from core.kernels import Cut, Look
+from core.model.hypotheses import Hypothesis, Stump
+from core.training.ballots import find_codes, votes_of
+from core.training.histograms import MOST_SUMS, Candidates, make_best, pick, scan
+from core.training.questions import (
+    Ask,
+    FactorSums,
+    PlaceSplit,
+    PlaceSums,
+    ShardAnswer,
+    ShardQuestion,
+    Sides,
+    Sums,
+    WeightStep,
 )
-from core.training.shards import Shard, count_quanta
+from core.training.shards import Shards
 
 # All weights together count so many powers of two of quanta: after a scaling, at
 # least and at most. A sum of twice that is still an int64, and a quantum at the least
@@ -39,20 +41,49 @@ FIRST_SCALE = 2.0 ** (BITS - 1)
 
 @dataclass(frozen=True)
 class Place:
-    """Some rows of each shard, and their merged sums by code if these are kept."""
+    """A place of a tree by its number, and its sums by code if these are kept."""
 
-    rows: tuple[IntArray, ...]
+    number: int
     sums: IntArray | None
+
+
+@dataclass(frozen=True)
+class SeenSums:
+    """Sums by code of all rows, and of which lanes they are, ascending."""
+
+    lanes: IntArray
+    sums: IntArray
+    is_all: bool = False
+
+    def place_of(self, lane: int) -> int:
+        """Return where the sums of a lane are, -1 where they were not seen."""
+        if self.is_all:
+            return lane
+        place = int(self.lanes.searchsorted(lane))
+        return place if lane in self.lanes[place : place + 1] else -1
+
+
+@dataclass(frozen=True)
+class KnownFeature:
+    """What doesn't change about a feature: weights by code, and its digit in a lane."""
+
+    counts: IntArray
+    lane: int
+    n_present: int
+    stride: int
+    radix: int
+
+
+# Rows wrong, abstained on and right; then their quanta.
+Triples = tuple[tuple[int, int, int], tuple[int, int, int]]
 
 
 class Weights:
     """The weights of one boosting run over all its shards.
 
     The shards have the same cuts and lanes, and all their weights together sum to 1.
-    `is_kept`: sums by code follow the weights from round to round. It doesn't pay where
-    rounds look at some features only, and takes room. `is_fresh`: the last change of
-    weights has to be summed over all rows, as at first, where the quantum had to be
-    scaled, and where the change before was not looked at.
+    `quanta` are those of all weights, and `is_fresh` whether the last change scaled
+    the quantum, as the first does; the sums then are taken over all rows.
 
     Notes
     -----
@@ -63,91 +94,81 @@ class Weights:
     after any number of rounds they are those of all rows to the bit, so that a run
     that was interrupted only has to repeat `apply`, and shards of the rows give the
     same run.
+
+    Shards are asked once a round of stumps: a change of weights waits for the next
+    look, and the sides of a stump follow from the sums of the look before (right less
+    wrong is its edge, both together all but what is missing). A round of trees asks
+    once a split more, and once for the sides; of products, once for each factor that
+    is looked for, and for the sides. Where sums are not kept, each look at a place of
+    a tree is a question more.
     """
 
-    def __init__(self, shards: Sequence[Shard], *, is_kept: bool = True) -> None:
+    def __init__(self, shards: Shards) -> None:
         self.shards = shards
-        self.binned = shards[0].binned
-        self.n_outputs = shards[0].weights.shape[0]
-        self._is_kept = is_kept
-        self._lanes = self.binned.packing.lanes
-        self._n_chunks = max(one.moved.stops.shape[0] for one in shards)
-        self._sums = [
-            make_sums(self.n_outputs, self._lanes.size, self._n_chunks)
-            for _ in shards
-            if is_kept
-        ]
-        self._is_pending = False
-        # Rows of weight 0 are held out: nothing that is decided counts them.
-        self._n_weights = sum(int(np.count_nonzero(one.weights)) for one in shards)
-        nobody = [np.zeros(one.weights.shape, dtype=np.int8) for one in shards]
-        self._move(nobody, np.full(3, FIRST_SCALE), True)
+        self.binned = shards.binned
+        self.n_outputs = shards.n_outputs
+        self.quanta = 0
+        self.is_fresh = True
+        self._n_places = 1
+        self._n_lanes = self.binned.packing.lanes.size
+        no_sums = np.zeros((self.n_outputs, 1, 1, 2, 256), dtype=np.int64)
+        self._nothing = SeenSums(np.empty(0, dtype=np.int64), no_sums)
+        self._seen = self._nothing
+        self._known: dict[int, KnownFeature] = {}
+        self._step: WeightStep | None = WeightStep(
+            None, (), (FIRST_SCALE,) * 3, is_fresh=True
+        )
 
     def find_stumps(self, feature_idxs: IntArray) -> Candidates:
         """Find, on some features, the stumps of largest edge over all rows."""
-        look = self._look(self.quanta)
-        if self._is_kept:
-            return self._scan(self._follow(), feature_idxs, look)
-        return self._search([one.moved for one in self.shards], feature_idxs, look)
+        if self.shards.is_kept:
+            sums = self._follow()
+            return self._scan(sums, feature_idxs, self._look(self.quanta))
+        return self._search(self._see, feature_idxs)
 
     def find_factors(
-        self, ballots: Sequence[BallotArray], feature_idxs: IntArray
+        self, hypothesis: Hypothesis, codes: tuple[int, ...], feature_idxs: IntArray
     ) -> Candidates:
-        """Find the best stumps to multiply with votes, given for each shard.
+        """Find the best stumps to multiply with a hypothesis.
 
-        Rows on which these abstain have no weight left.
+        Rows on which it abstains have no weight left.
         """
-        listed = [
-            shard.gather(shard.weights * votes, np.arange(votes.shape[1]))
-            for shard, votes in zip(self.shards, ballots, strict=True)
-        ]
-        look = self._look(sum(count_quanta(one) for one in listed))
-        return self._search(listed, feature_idxs, look)
+
+        def find(lanes: IntArray) -> tuple[IntArray, Look]:
+            answer = self._ask(FactorSums(hypothesis, codes, lanes))
+            return answer.sums, self._look(int(answer.numbers[0]))
+
+        return self._search(find, feature_idxs)
 
     def find_in(
         self, place: Place, votes: tuple[int, ...], feature_idxs: IntArray
     ) -> Candidates:
         """Find the stumps of largest gain over the votes of a place of a tree."""
-        look = self._look(0, np.array(votes, dtype=np.int64))
+        before = np.array(votes, dtype=np.int64)
         if place.sums is not None:
-            return self._scan(place.sums, feature_idxs, look)
-        return self._search(self._gather(place.rows), feature_idxs, look)
+            return self._scan(place.sums, feature_idxs, self._look(0, before))
+
+        def find(lanes: IntArray) -> tuple[IntArray, Look]:
+            sums = self._ask(PlaceSums(place.number, lanes)).sums
+            return sums, self._look(0, before)
+
+        return self._search(find, feature_idxs)
 
     def everything(self) -> Place:
         """Return the place where all rows are, the root of a tree."""
-        rows = tuple(np.arange(shard.binned.n_samples) for shard in self.shards)
-        return Place(rows, self._follow() if self._is_kept else None)
+        self._n_places = 1
+        return Place(0, self._follow() if self.shards.is_kept else None)
 
     def split(self, place: Place, feature_idx: int, code: int) -> tuple[Place, Place]:
         """Split a place by a stump: what is above its cut, and below.
 
-        Rows without the feature drop out. The rows of the larger side are not summed:
-        their sums are those of the place less those of the others.
+        Rows without the feature drop out.
         """
-        is_category = bool(self.binned.is_category[feature_idx])
-        sides: list[list[IntArray]] = [[], [], []]
-        for shard, rows in zip(self.shards, place.rows, strict=True):
-            codes = shard.binned.codes[feature_idx][rows]
-            is_above = codes == code if is_category else codes > code
-            is_there = codes != kernels.MISSING
-            sides[0].append(rows[is_above & is_there])
-            sides[1].append(rows[~is_above & is_there])
-            sides[2].append(rows[~is_there])
-        sums: list[IntArray | None] = [None, None]
-        if place.sums is not None:
-            sizes = [sum(rows.size for rows in side) for side in sides]
-            smaller = int(sizes[1] < sizes[0])
-            few = self._sum(self._gather(sides[smaller]), self._lanes, self._n_chunks)
-            rest = place.sums - few
-            if sizes[2]:
-                gone = self._gather(sides[2])
-                rest -= self._sum(gone, self._lanes, self._n_chunks)
-            sums[smaller], sums[1 - smaller] = few, rest
-        above, below = (
-            Place(tuple(rows), summed)
-            for rows, summed in zip(sides[:2], sums, strict=True)
-        )
-        return above, below
+        sums = self._ask(PlaceSplit(place.number, feature_idx, code)).sums
+        above, below = (None, None) if place.sums is None else sums
+        number = self._n_places
+        self._n_places += 2
+        return Place(number, above), Place(number + 1, below)
 
     def apply(
         self, hypothesis: Hypothesis, alpha: float, codes: tuple[int, ...] | None = None
@@ -157,61 +178,78 @@ class Weights:
         `codes` are those of the cuts of its stumps; looked up where unknown.
         """
         codes = codes or find_codes(self.binned, hypothesis)
-        ballots = [
-            cast_ballots(shard.binned, hypothesis, codes) for shard in self.shards
-        ]
-        by_shard = [
-            shard.count_sides(votes)
-            for shard, votes in zip(self.shards, ballots, strict=True)
-        ]
-        n_wrong, n_right, wrong, right = map(int, sum(by_shard[1:], by_shard[0]))
-        quanta = self.quanta
-        counts = (n_wrong, self._n_weights - n_wrong - n_right, n_right)
-        sides = (wrong, quanta - wrong - right, right)
+        counts, sides = self._find_sides(hypothesis, codes)
         # Of equal sides the weights that are right.
         kept = max(reversed(range(3)), key=counts.__getitem__)
         factors = [math.exp(-alpha * (side - kept)) for side in range(3)]
         total = sum(f * side for f, side in zip(factors, sides, strict=True))
         most = total + sum(f * n for f, n in zip(factors, counts, strict=True)) / 2
-        is_fresh = not 2.0**MIN_BITS <= total <= most <= 2.0**MAX_BITS
-        scale = math.ldexp(1.0, BITS - math.frexp(most)[1]) if is_fresh else 1.0
-        self._move(ballots, scale * np.array(factors), is_fresh)
-        return total / quanta * math.exp(-alpha * (kept - 1))
+        self.is_fresh = not 2.0**MIN_BITS <= total <= most <= 2.0**MAX_BITS
+        scale = math.ldexp(1.0, BITS - math.frexp(most)[1]) if self.is_fresh else 1.0
+        wrong, none, right = (scale * factor for factor in factors)
+        self._step = WeightStep(hypothesis, codes, (wrong, none, right), self.is_fresh)
+        self._seen = self._nothing
+        return total / self.quanta * math.exp(-alpha * (kept - 1))
 
-    def _move(
-        self, ballots: Sequence[BallotArray], factors: FloatArray, is_fresh: bool
-    ) -> None:
-        # What moved before and was not added yet is found among all rows.
-        self.is_fresh = is_fresh or self._is_pending
-        self._is_pending = True
-        for shard, votes in zip(self.shards, ballots, strict=True):
-            shard.move(votes, factors, self.is_fresh)
-        self.quanta = sum(count_quanta(shard.moved) for shard in self.shards)
+    def _find_sides(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> Triples:
+        """Return rows and quanta that are wrong, abstained on and right."""
+        if isinstance(hypothesis, Stump):
+            n_wrong, n_right, wrong, right = self._weigh(hypothesis, codes)
+        else:
+            asked = self._ask(Sides(hypothesis, codes))
+            n_wrong, n_right, wrong, right = asked.numbers.tolist()
+        n_none = self.shards.n_weighted - n_wrong - n_right
+        return (n_wrong, n_none, n_right), (wrong, self.quanta - wrong - right, right)
+
+    def _weigh(self, stump: Stump, codes: tuple[int, ...]) -> tuple[int, int, int, int]:
+        """Return rows and quanta that a stump has wrong and right.
+
+        Rows are counted by what they weighed at first, which is asked for once: later
+        some weights may have become 0.
+        """
+        known = self._known.get(stump.feature_idx)
+        known = known or self._learn(stump.feature_idx)
+        place = self._seen.place_of(known.lane)
+        form = known.n_present, known.stride, known.radix
+        cut = Cut(codes[0], stump.is_category, max(place, 0), *form)
+        sides = np.empty(4, dtype=np.int64)
+        sums, votes = self._seen.sums, votes_of(stump)
+        kernels.find_sides(sums, known.counts, cut, votes, sides)
+        n_wrong, n_right, edge, gone = sides.tolist()
+        if place < 0:
+            asked = self._ask(Sides(stump, codes))
+            return n_wrong, n_right, *asked.numbers.tolist()[2:]
+        present = self.quanta - gone
+        return n_wrong, n_right, (present - edge) // 2, (present + edge) // 2
+
+    def _learn(self, feature_idx: int) -> KnownFeature:
+        """Return what doesn't change about a feature, and remember it."""
+        known = KnownFeature(
+            self.shards.count(feature_idx),
+            int(self.binned.packing.lane_of[feature_idx]),
+            int(self.binned.n_codes[feature_idx]),
+            *self.binned.digit_of(feature_idx),
+        )
+        self._known[feature_idx] = known
+        return known
+
+    def _ask(self, ask: Ask) -> ShardAnswer:
+        """Ask all shards, who first take the step that waits."""
+        answer = self.shards.ask(ShardQuestion(self._step, ask))
+        self._step, self.quanta = None, answer.quanta
+        return answer
 
     def _follow(self) -> IntArray:
-        """Bring the kept sums up to date; return those of all shards together."""
-        if self._is_pending:
-            for shard, sums in zip(self.shards, self._sums, strict=True):
-                if self.is_fresh:
-                    sums[:] = 0
-                accumulate(shard.binned, self._lanes, shard.moved, sums)
-            self._is_pending = False
-        return merge(self._sums)
+        """Return the sums of all rows on all lanes, which the shards keep."""
+        if self._seen is self._nothing:
+            self._see(self.binned.packing.lanes)
+        return self._seen.sums
 
-    def _gather(self, rows_by_shard: Sequence[IntArray]) -> list[MovedRows]:
-        """List some rows of each shard with all their quanta."""
-        pairs = zip(self.shards, rows_by_shard, strict=True)
-        return [shard.gather(shard.weights, rows) for shard, rows in pairs]
-
-    def _sum(
-        self, listed: Sequence[MovedRows], lanes: IntArray, n_chunks: int
-    ) -> IntArray:
-        """Return the merged sums by code of the rows listed of each shard."""
-        sums_by_shard = []
-        for shard, moved in zip(self.shards, listed, strict=True):
-            sums_by_shard.append(make_sums(self.n_outputs, lanes.size, n_chunks))
-            accumulate(shard.binned, lanes, moved, sums_by_shard[-1])
-        return merge(sums_by_shard)
+    def _see(self, lanes: IntArray) -> tuple[IntArray, Look]:
+        """Look at all rows."""
+        sums = self._ask(Sums(lanes)).sums
+        self._seen = SeenSums(lanes, sums, lanes.size == self._n_lanes)
+        return self._seen.sums, self._look(self.quanta)
 
     def _look(self, quanta: int, votes_before: IntArray | None = None) -> Look:
         is_leaf = votes_before is not None
@@ -221,18 +259,20 @@ class Weights:
 
     def _scan(self, sums: IntArray, feature_idxs: IntArray, look: Look) -> Candidates:
         best = make_best(self.n_outputs, self.binned.n_codes.size)
-        scan(self.binned, self._lanes, sums, look, best)
+        scan(self.binned, self.binned.packing.lanes, sums, look, best)
         return pick(best, feature_idxs)
 
     def _search(
-        self, listed: Sequence[MovedRows], feature_idxs: IntArray, look: Look
+        self,
+        find: Callable[[IntArray], tuple[IntArray, Look]],
+        feature_idxs: IntArray,
     ) -> Candidates:
-        """Find the best stumps on some features, from the rows listed."""
+        """Find the best stumps on some features, some lanes at a time."""
         best = make_best(self.n_outputs, self.binned.n_codes.size)
         lanes = self.binned.packing.lanes_of(feature_idxs)
         size = max(1, MOST_SUMS // self.n_outputs)
-        n_chunks = max(moved.stops.shape[0] for moved in listed)
         for first in range(0, lanes.size, size):
             some = lanes[first : first + size]
-            scan(self.binned, some, self._sum(listed, some, n_chunks), look, best)
+            sums, look = find(some)
+            scan(self.binned, some, sums, look, best)
         return pick(best, feature_idxs)

@@ -3,7 +3,6 @@
 from functools import partial
 
 from core.model.hypotheses import Product, Stump
-from core.training.ballots import cast_ballots
 from core.training.histograms import Candidates
 from core.training.learners.choice import (
     Choice,
@@ -40,12 +39,9 @@ def find_product(means: Means, roots: Candidates) -> Choice | None:
         place = turn % n_factors
         rest = [factors[idx] for idx in sorted(factors) if idx != place]
         stumps, codes = zip(*rest, strict=True)
-        ballots = [
-            cast_ballots(shard.binned, Product(stumps), codes)
-            for shard in weights.shards
-        ]
-        candidates = means.look(partial(weights.find_factors, ballots))
-        already = Product(stumps).feature_idxs
+        others = Product(stumps)
+        candidates = means.look(partial(weights.find_factors, others, codes))
+        already = others.feature_idxs
         position, best = choose(candidates, means.scorer, already=already)
         n_idle += 1
         turn += 1

@@ -17,7 +17,7 @@ from core.training.boosting import boost, initial_weights
 from core.training.learners.choice import make_stump
 from core.training.params import BoostParams
 from core.training.rules import RULES
-from core.training.shards import Shard
+from core.training.shards import LeafRows, LocalShards, Shard
 from core.training.weights import Place, Weights
 from tests import naive_hypotheses as naive
 from tests import strategies, twins
@@ -39,9 +39,10 @@ def hold(dataset, signed, parts=None, *, is_kept=True, **kwargs):
     binned = bin_values(dataset)
     whole = [np.arange(dataset.n_samples)]
     shards = [
-        Shard(binned.take(rows), signed[rows], **kwargs) for rows in parts or whole
+        Shard(binned.take(rows), signed[rows], is_kept=is_kept, **kwargs)
+        for rows in parts or whole
     ]
-    return Weights(shards, is_kept=is_kept)
+    return Weights(LocalShards(shards, is_kept=is_kept))
 
 
 def hold_initial(dataset, **kwargs):
@@ -150,9 +151,11 @@ def test_best_stumps_of_a_leaf_are_those_of_every_cut_and_vote(
     is_in = st.lists(st.booleans(), min_size=n_samples, max_size=n_samples)
     is_inside = np.array(data.draw(is_in))
     votes = data.draw(st.tuples(*[st.sampled_from((-1, 1))] * n_outputs))
-    rows = tuple(np.flatnonzero(is_inside[part]) for part in parts)
+    weights.find_stumps(all_features(dataset))
+    for shard, part in zip(weights.shards.members, parts, strict=True):
+        shard.places = [LeafRows(np.flatnonzero(is_inside[part]), None)]
 
-    found = weights.find_in(Place(rows, None), votes, all_features(dataset))
+    found = weights.find_in(Place(0, None), votes, all_features(dataset))
 
     members = np.flatnonzero(is_inside).tolist()
     expected = naive_splits(dataset, signed, members, votes)
@@ -175,7 +178,7 @@ def test_sums_of_the_larger_side_are_those_of_its_rows(n_classes, n_parts):
     votes = (1,) * weights.n_outputs
     assert len(places) == 8
     for place in places:
-        anew = weights.find_in(Place(place.rows, None), votes, features)
+        anew = weights.find_in(Place(place.number, None), votes, features)
 
         assert bits(weights.find_in(place, votes, features)) == bits(anew)
 
@@ -259,9 +262,10 @@ def test_edges_are_those_of_plain_sums_from_round_to_round(
             assert edge == pytest.approx(found.edges[position], rel=0, abs=1e-12)
         best = int(np.argmax(found.edges))
         stump = make_stump(weights.binned, found, best)
-        votes = [cast_ballots(weights.binned, stump, (int(found.cuts[best]),))]
-        factors = weights.find_factors(votes, all_features(dataset))
-        edges, presents = plain_edges(weights.binned, signed_of(weights) * votes[0].T)
+        code = (int(found.cuts[best]),)
+        factors = weights.find_factors(stump, code, all_features(dataset))
+        votes = cast_ballots(weights.binned, stump, code)
+        edges, presents = plain_edges(weights.binned, signed_of(weights) * votes.T)
         np.testing.assert_allclose(factors.edges, edges, rtol=0, atol=1e-12)
         np.testing.assert_allclose(factors.presents, presents, rtol=0, atol=1e-12)
         weights.apply(stump, 0.7)
@@ -369,7 +373,7 @@ def test_sums_follow_the_weights_over_many_rounds_and_scalings(n_outputs):
         cut = float(generator.choice(cuts[idx]))
         votes = tuple(generator.choice((-1, 1), n_outputs).tolist())
         is_category = bool(kept.binned.is_category[idx])
-        stump, alpha = Stump(idx, cut, votes, is_category), generator.uniform(0.0, 0.8)
+        stump, alpha = Stump(idx, cut, votes, is_category), generator.uniform(0.0, 1.6)
         z = [weights.apply(stump, float(alpha)) for weights in (kept, anew)]
         n_scaled += kept.is_fresh
 
@@ -441,8 +445,7 @@ def run_bits(dataset, signed, **kwargs):
         sides = weights.split(weights.everything(), 1, 1)
         for side in sides:
             results += bits(weights.find_in(side, (1,) * n_outputs, features))
-        votes = [cast_ballots(one.binned, stump, (0,)) for one in weights.shards]
-        results += bits(weights.find_factors(votes, features))
+        results += bits(weights.find_factors(stump, (0,), features))
         results.append(weights.apply(stump, 0.4).hex())
     return results
 

@@ -1,0 +1,58 @@
+"""Sums by code without what no scan reads, for shards that send them elsewhere.
+
+Of a stump's sums a lane of one feature leaves one number per code: signed quanta, and
+those of both classes together where the feature is missing, which no cut is about.
+"""
+
+import numpy as np
+
+from core.arrays import IntArray
+from core.table.binning import Binned
+from core.training.questions import NO_NUMBERS, Ask, FactorSums, PlaceSums, Sums
+
+N_HISTOGRAM = 256
+MISSING = 255
+
+
+def trim(ask: Ask, sums: IntArray, binned: Binned, *, is_split: bool) -> IntArray:
+    """Return what a scan reads of the sums that were asked for, flat."""
+    if not sums.size:
+        return NO_NUMBERS
+    joined: IntArray = sums.sum(axis=-4)
+    if not isinstance(ask, Sums | FactorSums):
+        return joined.ravel()
+    if not is_split:
+        return joined[:, :, 0].ravel()
+    n_packed = count_packed(ask, binned)
+    alone = joined[:, n_packed:]
+    signed = alone[:, :, 0] - alone[:, :, 1]
+    signed[..., MISSING] = alone[..., MISSING].sum(axis=-1)
+    return np.concatenate([joined[:, :n_packed].ravel(), signed.ravel()])
+
+
+def fill(
+    ask: Ask, trimmed: IntArray, binned: Binned, *, n_outputs: int, is_split: bool
+) -> IntArray:
+    """Return sums by code that a scan reads as those that were trimmed.
+
+    Trimmed sums of several shards are added up before.
+    """
+    if not trimmed.size:
+        return NO_NUMBERS
+    if not isinstance(ask, Sums | FactorSums):
+        lead = (n_outputs,) if isinstance(ask, PlaceSums) else (2, n_outputs)
+        return trimmed.reshape(*lead, 1, -1, 2, N_HISTOGRAM)
+    n_packed = count_packed(ask, binned) if is_split else 0
+    sums = np.zeros((n_outputs, 1, ask.lanes.size, 2, N_HISTOGRAM), dtype=np.int64)
+    n_joint = sums[:, 0, :n_packed].size
+    sums[:, 0, :n_packed] = trimmed[:n_joint].reshape(
+        n_outputs, n_packed, 2, N_HISTOGRAM
+    )
+    alone = sums[:, 0, n_packed:, 0]
+    alone[:] = trimmed[n_joint:].reshape(alone.shape)
+    return sums
+
+
+def count_packed(ask: Sums | FactorSums, binned: Binned) -> int:
+    """Return how many of the lanes asked for, the first ones, join some features."""
+    return int(np.searchsorted(ask.lanes, binned.packing.codes.shape[0]))

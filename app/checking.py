@@ -13,7 +13,7 @@ from app.ingest.streams import open_table
 from app.memory import available_bytes
 from core.errors import Refusal, RefusedError
 from core.pipeline.check import check_training
-from core.pipeline.preparing import PreparedTable, prepare_columns
+from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
 from core.pipeline.spec import TrainingSpec
 from core.table.check import CheckedTable, unused_columns
 
@@ -51,15 +51,14 @@ def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
     return check_training(columns, spec, available_bytes())
 
 
-def read_training(
-    source: Path | str, spec: TrainingSpec
-) -> CheckedTable | PreparedTable:
+def read_training(source: Path | str, spec: TrainingSpec) -> PreparedTable:
     """Read a table to train on; Parquet a column at a time, so that it needn't fit."""
     memory = available_bytes()
     if isinstance(source, Path) and not is_streamed(source):
-        return check_columns(read_table(source, Bounds(memory=memory)), spec)
-    table = open_table(source, spec.table.text_columns)
-    return prepare_columns(table, table.n_rows, spec, memory)
+        table = read_table(source, Bounds(memory=memory))
+        return prepare_table(check_columns(table, spec), spec)
+    streamed = open_table(source, spec.table.text_columns)
+    return prepare_columns(streamed, streamed.n_rows, spec, memory)
 
 
 def is_decided(refusals: list[Refusal]) -> bool:

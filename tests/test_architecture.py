@@ -114,6 +114,7 @@ ARROWS = {
     "app.batch": (
         *LEAVES,
         "app.batch",
+        "app.children",
         "app.documents",
         "app.ingest",
         "app.parsing",
@@ -139,6 +140,8 @@ ARROWS = {
         "core.errors",
         "core.table",
     ),
+    "app.children": (),
+    "app.side_by_side": ("app.children", "app.memory", "core"),
     "app.checking": (
         *LEAVES,
         "app.documents",
@@ -158,6 +161,7 @@ ARROWS = {
         "app.apart",
         "app.checking",
         "app.ingest",
+        "app.side_by_side",
         "app.memory",
         "app.parsing",
         "app.wording",
@@ -259,6 +263,7 @@ ARROWS = {
         "app.settings",
         "app.service",
         "app.checking",
+        "app.side_by_side",
         "app.drafting",
         "app.ingest",
         "app.memory",

@@ -1,14 +1,13 @@
 """Parts of a table worked on in several processes, their results in order."""
 
 import multiprocessing
-import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
+from app.children import end_with_parent
 from core.errors import CoreError
 from core.kernels import count_threads
 
@@ -70,15 +69,3 @@ def work_through(
 def collect(work: Callable[[Part], Iterator[Found]], part: Part) -> list[Found]:
     """Return all that work finds in a part; runs in another process."""
     return list(work(part))
-
-
-def end_with_parent() -> None:
-    """End this process once the one that has started it is gone."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "this runs in a child"
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()

@@ -2,4 +2,6 @@
 
 from app.cli import main
 
-main()
+# Processes that it starts import this file, and must not run the command again.
+if __name__ == "__main__":
+    main()

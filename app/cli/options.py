@@ -83,7 +83,7 @@ Processes = Annotated[
     int | None,
     typer.Option(
         parser=parser_of(PROCESSES),
-        help="Processes that share the rows; by default the cores, of large tables.",
+        help="Processes that share the work; by default as many as pay.",
     ),
 ]
 Port = Annotated[int, typer.Option(parser=parser_of(PORT), help="0: any free one.")]

@@ -19,11 +19,12 @@ from app.cli.changes import (
     Rounds,
     load_changed,
 )
-from app.cli.options import Data, Spec, Table, output, read_checked, warn
+from app.cli.options import Data, Processes, Spec, Table, output, read_checked, warn
 from app.documents import files
 from app.ingest import Bounds, read_table
 from app.ingest.places import as_source
 from app.memory import available_bytes
+from app.side_by_side import choose_runner
 from app.terminal import overview, selected, show
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters
@@ -70,6 +71,7 @@ def train_model(
     rounds: Rounds = None,
     folds: Folds = None,
     budgets: CurveBudgets = None,
+    processes: Processes = None,
 ) -> None:
     files.check_writable(out, "--out")
     given = {
@@ -80,10 +82,12 @@ def train_model(
         "--budgets": budgets,
     }
     wanted = load_changed(spec, given)
-    checked = read_training(as_source(data), wanted)
-    warn(checked.warnings)
-    training = train(checked, wanted)
-    del checked
+    prepared = read_training(as_source(data), wanted)
+    warn(prepared.warnings)
+    run_parts = choose_runner(prepared.table, wanted, processes)
+    training = train(prepared, wanted, run_parts=run_parts)
+    # A large table is let go of once nothing is trained on it any more.
+    del prepared
     model = show.pull(training, "training")
     files.write_whole(out, files.model_text(model))
     output.print(escape(show.model_summary(model)))

@@ -18,6 +18,7 @@ from app.memory import available_bytes
 from app.parsing import read_bounded
 from app.records import StoredTraining
 from app.service.queue import hold
+from app.side_by_side import choose_runner
 from app.store import datasets, models, trainings
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction
@@ -105,7 +106,8 @@ def resume(db: Transaction, training: StoredTraining, prepared: PreparedTable) -
     for part, text in trainings.get_checkpoints(db, training.id):
         rounds = rounds_from_json(json.loads(text), table.catalogue, n_outputs)
         done.setdefault(part, []).extend(rounds)
-    progress = train(prepared, read_spec(training.spec), done)
+    spec = read_spec(training.spec)
+    progress = train(prepared, spec, done, choose_runner(table, spec))
     return Run(progress, max(done, default=0), training.share)
 
 

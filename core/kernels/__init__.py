@@ -16,7 +16,7 @@ from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
 from core.kernels.draws import find_asking, tally_draws
 from core.kernels.going_on import ALWAYS, LEAST_LEAD, Ways, learn_ways
 from core.kernels.histograms import add, add_parallel
-from core.kernels.jit import count_threads, watch_compiling
+from core.kernels.jit import count_threads, use_threads, watch_compiling
 from core.kernels.logistic import Held, fit_logits
 from core.kernels.newton import (
     ABOVE,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, cast
 
-from numba import get_num_threads, njit
+from numba import get_num_threads, njit, set_num_threads
 from numba.core import event
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
@@ -13,6 +13,11 @@ OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 def count_threads() -> int:
     """Return how many threads may compute at once: as many as parallel kernels use."""
     return int(get_num_threads())
+
+
+def use_threads(most: int) -> None:
+    """Let at most so many threads compute at once, at least one."""
+    set_num_threads(max(1, min(most, count_threads())))
 
 
 class FirstCompiling(event.Listener):

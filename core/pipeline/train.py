@@ -6,7 +6,6 @@ parameters, and within the validation; to cancel, stop pulling.
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,57 +15,44 @@ from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.model.values import add_ranges
 from core.panels.effort import EFFORTS
-from core.panels.ladder import fit_ladder
 from core.pipeline.averages import tell_averages
 from core.pipeline.card import make_card, tell_choices, tell_comparison
 from core.pipeline.certifying import UnseenRows, certify
-from core.pipeline.choosing import tune
+from core.pipeline.parts import (
+    ROUNDS_SHARE,
+    FinishedPart,
+    PartJob,
+    RunParts,
+    one_by_one,
+)
 from core.pipeline.preparing import PreparedTable, prepare_table
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.validation import Validated, validate
 from core.selection.card import describe_selection
-from core.selection.search import Selection, select
 from core.table.binned_table import BinnedTable
 from core.table.check import CheckedTable
 from core.table.dataset import Dataset
 from core.table.folds import deal_folds
-from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
+from core.training.algorithms import ALGORITHMS
 from core.training.baselines import out_of_bag_error
 from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.work import pass_on
-
-# Of each part, or of what a selection leaves of it; guesses, for progress bars only.
-SELECTION_SHARE = 0.5
-TUNING_SHARE = 0.7
-
-# Of a part that has panels.
-ROUNDS_SHARE = 0.1
-
-
-class TrainedPart(NamedTuple):
-    """A part's rounds, with the parameters and features that were chosen for it."""
-
-    rounds: list[Round]
-    params: BoostParams
-    selection: Selection | None
-    #: what it was trained on: only what was selected has values
-    table: BinnedTable
-    #: choices, and the mean error of each
-    tried: tuple[tuple[BoostParams, float], ...] = ()
 
 
 def train(
     checked: CheckedTable | PreparedTable,
     spec: TrainingSpec,
     done: Mapping[int, Sequence[Round]] | None = None,
+    run_parts: RunParts = one_by_one,
 ) -> Training:
     """Train on a table as a spec asks; the generator returns the `Model`.
 
     A table is checked, and in memory, or prepared for this spec.
 
     `done` are the rounds by part of an interrupted run; the model comes out the same.
+    `run_parts` is how parts are run: one after the other, or several at a time.
 
     Raises
     ------
@@ -98,36 +84,42 @@ def train(
         checked = prepare_table(checked, spec)
     table, aside, seed = checked.table, checked.aside, spec.seed
     fold_of, n_folds = choose_folds(table, spec)
-    room = 1.0 - VALIDATION_SHARE if n_folds else 1.0
-    has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
-    rounds_room = ROUNDS_SHARE if has_panels else 1.0
-    parts = [Part(idx, n_folds + 1, room, rounds_room) for idx in range(n_folds + 1)]
-    ensembles = []
-    for part in parts:
-        taken = table if part.is_whole else table.part(fold_of != part.number)
-        trained = yield from train_part(taken, spec, done or {}, part)
-        ensemble = make_ensemble(taken, spec.boost, trained.rounds, checked.error_costs)
-        if has_panels:
-            ensemble = yield from pass_on(
-                add_panels(ensemble, trained.table.dataset, spec.boost), part.rounded
-            )
-        ensembles.append(ensemble)
-    *held_out, whole = ensembles
+    parts = list_parts(n_folds, spec)
+    jobs = (
+        PartJob(
+            part,
+            table if part.is_whole else table.part(fold_of != part.number),
+            spec,
+            checked.error_costs,
+            done or {},
+        )
+        for part in parts
+    )
+    finished = yield from run_parts(jobs)
+    *held_out, whole = [one.ensemble for one in finished]
     sample, its_folds = table.sample, fold_of[table.sample_idxs]
     folds = [
         UnseenRows(ensemble, sample.take(np.flatnonzero(its_folds == number)))
         for number, ensemble in enumerate(held_out)
     ]
-    whole, found = yield from validate_whole(whole, folds, aside, spec, part)
+    whole, found = yield from validate_whole(whole, folds, aside, spec, parts[-1])
     whole = add_ranges(whole, table.ranges)
     card = make_card(table, whole, n_folds, seed)
-    card |= tell_trained(table.dataset, spec, trained, whole)
+    card |= tell_trained(table.dataset, spec, finished[-1], whole)
     if found is not None and found.comparison is not None:
         card["comparison"] = tell_comparison(found.comparison)
     card |= tell_averages(whole, folds, seed)
-    params = asdict(trained.params)
+    params = asdict(finished[-1].params)
     curve = None if found is None else found.curve
     return Model(spec.name, whole, spec.table.target, params, curve, card)
+
+
+def list_parts(n_folds: int, spec: TrainingSpec) -> list[Part]:
+    """Return the folds and the whole, with what each takes of a training."""
+    room = 1.0 - VALIDATION_SHARE if n_folds else 1.0
+    has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
+    rounds_room = ROUNDS_SHARE if has_panels else 1.0
+    return [Part(idx, n_folds + 1, room, rounds_room) for idx in range(n_folds + 1)]
 
 
 def validate_whole(
@@ -158,17 +150,8 @@ def validate_whole(
     return whole, found
 
 
-def add_panels(
-    ensemble: Ensemble, dataset: Dataset, params: BoostParams
-) -> Generator[float, None, Ensemble]:
-    """Fit panels to a dataset, and put them beside an ensemble's hypotheses."""
-    costs = ensemble.error_costs
-    fitting = fit_ladder(dataset, params.seed, None, costs, params.effort)
-    return replace(ensemble, panels=(yield from fitting))
-
-
 def tell_trained(
-    dataset: Dataset, spec: TrainingSpec, trained: TrainedPart, whole: Ensemble
+    dataset: Dataset, spec: TrainingSpec, trained: FinishedPart, whole: Ensemble
 ) -> dict[str, object]:
     """Return what the card tells of all rows: choices, selection, rows left out."""
     told = tell_choices(spec.auto, trained.params, trained.tried)
@@ -207,55 +190,3 @@ def check_classes(dataset: Dataset, params: BoostParams) -> None:
         raise RefusedError([Refusal("target", "must be one class per row")])
     if ALGORITHMS[params.algorithm].is_binary and len(dataset.classes) > 2:
         raise RefusedError([Refusal("algorithm", "a cascade has two classes")])
-
-
-def train_part(
-    table: BinnedTable,
-    spec: TrainingSpec,
-    done: Mapping[int, Sequence[Round]],
-    part: Part,
-) -> Generator[Progress, None, TrainedPart]:
-    """Select, choose and train on the rows of one part, after the rounds that are done.
-
-    A fold that is finished selects nothing again, but for its panels; the whole does,
-    for its card.
-    """
-    params, selection = spec.boost, spec.selection
-    rounds = list(done.get(part.number, ()))
-    is_lean = selection is None or not ALGORITHMS[params.algorithm].has_panels
-    if is_lean and not part.is_whole and is_finished(params, done, part.number):
-        return TrainedPart(rounds, params, None, table)
-    selected = None
-    before = 0.0
-    if selection is not None:
-        choosing, before = select(table.dataset, selection), SELECTION_SHARE
-        selected = yield from pass_on(
-            choosing, lambda step: part.progress(SELECTION_SHARE * step.share)
-        )
-        if not selected.feature_idxs:
-            return TrainedPart(rounds, params, selected, table.keep(()))
-        table = table.keep(selected.feature_idxs)
-    tried: tuple[tuple[BoostParams, float], ...] = ()
-    if spec.auto or ALGORITHMS[params.algorithm].rules:
-        start, room = before, TUNING_SHARE * (1.0 - before)
-        params, tried = yield from pass_on(
-            tune(table.dataset, params, spec.auto),
-            lambda share: part.progress(start + room * share),
-        )
-        before += room
-    is_strict = part.is_whole
-    for added in grow_ensemble(table, params, tuple(rounds), is_strict=is_strict):
-        rounds.append(added)
-        share = added.number / ALGORITHMS[params.algorithm].most_rounds(params)
-        yield part.progress(before + (1.0 - before) * share, added)
-    return TrainedPart(rounds, params, selected, table, tried)
-
-
-def is_finished(
-    params: BoostParams, done: Mapping[int, Sequence[Round]], part: int
-) -> bool:
-    """Whether a part has all its rounds already; parts are trained in order."""
-    if part < max(done, default=0):
-        return True
-    rounds, most = done.get(part, ()), ALGORITHMS[params.algorithm].most_rounds(params)
-    return bool(rounds) and rounds[-1].number >= most

@@ -1,0 +1,151 @@
+"""The parts of a training, each a job of its own: the folds, then the whole."""
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from core.model.ensemble import Ensemble
+from core.panels.ladder import fit_ladder
+from core.pipeline.choosing import tune
+from core.pipeline.progress import Part, Progress
+from core.pipeline.spec import TrainingSpec
+from core.selection.search import Selection, select
+from core.table.binned_table import BinnedTable
+from core.table.dataset import Dataset
+from core.table.targets import ErrorCosts
+from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
+from core.training.params import BoostParams
+from core.training.rounds import Round
+from core.work import pass_on
+
+# Of each part, or of what a selection leaves of it; guesses, for progress bars only.
+SELECTION_SHARE = 0.5
+TUNING_SHARE = 0.7
+
+# Of a part that has panels.
+ROUNDS_SHARE = 0.1
+
+
+class TrainedPart(NamedTuple):
+    """A part's rounds, with the parameters and features that were chosen for it."""
+
+    rounds: list[Round]
+    params: BoostParams
+    selection: Selection | None
+    #: what it was trained on: only what was selected has values
+    table: BinnedTable
+    #: choices, and the mean error of each
+    tried: tuple[tuple[BoostParams, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class PartJob:
+    """A part with all that is needed to train it, in whatever process.
+
+    `table` has weight where the part's rows are; `done` is as in `train`.
+    """
+
+    part: Part
+    table: BinnedTable
+    spec: TrainingSpec
+    error_costs: ErrorCosts
+    done: Mapping[int, Sequence[Round]]
+
+
+class FinishedPart(NamedTuple):
+    """What came of a part."""
+
+    ensemble: Ensemble
+    rounds: list[Round]
+    params: BoostParams
+    selection: Selection | None
+    tried: tuple[tuple[BoostParams, float], ...]
+
+
+RunningPart = Generator[Progress, None, FinishedPart]
+RunningParts = Generator[Progress, None, list[FinishedPart]]
+#: Runs jobs, and tells their progress in their order: what comes after a part that is
+#: not finished waits, so that `done` has no part before one that is.
+RunParts = Callable[[Iterable[PartJob]], RunningParts]
+
+
+def run_job(job: PartJob) -> RunningPart:
+    """Train a part: rounds, and panels where the algorithm has them."""
+    spec, table = job.spec, job.table
+    trained = yield from train_part(table, spec, job.done, job.part)
+    ensemble = make_ensemble(table, spec.boost, trained.rounds, job.error_costs)
+    if ALGORITHMS[spec.boost.algorithm].has_panels:
+        ensemble = yield from pass_on(
+            add_panels(ensemble, trained.table.dataset, spec.boost), job.part.rounded
+        )
+    rounds, params, selection, _, tried = trained
+    return FinishedPart(ensemble, rounds, params, selection, tried)
+
+
+def one_by_one(jobs: Iterable[PartJob]) -> RunningParts:
+    """Run jobs in this process, one after the other."""
+    finished: list[FinishedPart] = []
+    for job in jobs:
+        finished += [(yield from run_job(job))]
+    return finished
+
+
+def add_panels(
+    ensemble: Ensemble, dataset: Dataset, params: BoostParams
+) -> Generator[float, None, Ensemble]:
+    """Fit panels to a dataset, and put them beside an ensemble's hypotheses."""
+    costs = ensemble.error_costs
+    fitting = fit_ladder(dataset, params.seed, None, costs, params.effort)
+    return replace(ensemble, panels=(yield from fitting))
+
+
+def train_part(
+    table: BinnedTable,
+    spec: TrainingSpec,
+    done: Mapping[int, Sequence[Round]],
+    part: Part,
+) -> Generator[Progress, None, TrainedPart]:
+    """Select, choose and train on the rows of one part, after the rounds that are done.
+
+    A fold that is finished selects nothing again, but for its panels; the whole does,
+    for its card.
+    """
+    params, selection = spec.boost, spec.selection
+    rounds = list(done.get(part.number, ()))
+    is_lean = selection is None or not ALGORITHMS[params.algorithm].has_panels
+    if is_lean and not part.is_whole and is_finished(params, done, part.number):
+        return TrainedPart(rounds, params, None, table)
+    selected = None
+    before = 0.0
+    if selection is not None:
+        choosing, before = select(table.dataset, selection), SELECTION_SHARE
+        selected = yield from pass_on(
+            choosing, lambda step: part.progress(SELECTION_SHARE * step.share)
+        )
+        if not selected.feature_idxs:
+            return TrainedPart(rounds, params, selected, table.keep(()))
+        table = table.keep(selected.feature_idxs)
+    tried: tuple[tuple[BoostParams, float], ...] = ()
+    if spec.auto or ALGORITHMS[params.algorithm].rules:
+        start, room = before, TUNING_SHARE * (1.0 - before)
+        params, tried = yield from pass_on(
+            tune(table.dataset, params, spec.auto),
+            lambda share: part.progress(start + room * share),
+        )
+        before += room
+    is_strict = part.is_whole
+    for added in grow_ensemble(table, params, tuple(rounds), is_strict=is_strict):
+        rounds.append(added)
+        share = added.number / ALGORITHMS[params.algorithm].most_rounds(params)
+        yield part.progress(before + (1.0 - before) * share, added)
+    return TrainedPart(rounds, params, selected, table, tried)
+
+
+def is_finished(
+    params: BoostParams, done: Mapping[int, Sequence[Round]], part: int
+) -> bool:
+    """Whether a part has all its rounds already; parts are trained in order."""
+    if part < max(done, default=0):
+        return True
+    rounds, most = done.get(part, ()), ALGORITHMS[params.algorithm].most_rounds(params)
+    return bool(rounds) and rounds[-1].number >= most

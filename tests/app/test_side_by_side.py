@@ -1,0 +1,164 @@
+"""Parts of a training in processes of their own come to the model of one process."""
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from app import side_by_side
+from app.documents.files import model_text
+from app.side_by_side import PartLostError, PartProcesses, choose_runner
+from core.errors import RefusedError
+from core.pipeline.parts import one_by_one
+from core.pipeline.spec import TrainingSpec
+from core.pipeline.train import train
+from core.selection.params import SelectionParams
+from core.table.binned_table import code_table
+from core.table.check import CheckedTable
+from core.table.spec import TableSpec
+from core.training.params import BoostParams
+from core.work import end_of
+from tests.baselines import mixed
+
+PLAIN = TrainingSpec(
+    TableSpec("y"), boost=BoostParams("adaboost_bt_smoothed", rounds=30), folds=3
+)
+LONG = replace(PLAIN, boost=replace(PLAIN.boost, rounds=500, learner="tree"))
+
+
+@pytest.fixture(scope="module")
+def checked():
+    return CheckedTable(mixed(3, n_samples=200, noise=0.8), None, ())
+
+
+def rounds_of(progresses):
+    return [(one.part, one.added) for one in progresses if one.added is not None]
+
+
+def is_there(pid):
+    with suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+def pids_of(runner):
+    return [one.process.pid for one in runner._processes]
+
+
+@pytest.mark.parametrize("n_processes", [1, 2, 5])
+def test_any_number_of_processes_makes_the_same_model(checked, n_processes):
+    runner = PartProcesses(n_processes)
+
+    told = list(train(checked, PLAIN, run_parts=runner))
+    model = end_of(train(checked, PLAIN, run_parts=PartProcesses(n_processes)))
+
+    assert model_text(model) == model_text(end_of(train(checked, PLAIN)))
+    assert rounds_of(told) == rounds_of(train(checked, PLAIN))
+    assert not any(map(is_there, pids_of(runner)))
+
+
+def test_interrupted_training_goes_on_in_processes(checked):
+    told = rounds_of(train(checked, PLAIN))
+    done = {part: [] for part, _ in told[:50]}
+    for part, added in told[:50]:
+        done[part].append(added)
+
+    training = train(checked, PLAIN, done, PartProcesses(2))
+
+    assert model_text(end_of(training)) == model_text(end_of(train(checked, PLAIN)))
+
+
+def test_process_that_is_killed_is_replaced_and_goes_on(checked):
+    runner = PartProcesses(2)
+    training = train(checked, LONG, run_parts=runner)
+    told = [next(training) for _ in range(50)]
+    victims = pids_of(runner)
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+
+    while True:
+        try:
+            told.append(next(training))
+        except StopIteration as end:
+            model = end.value
+            break
+
+    assert runner.n_deaths == 2
+    assert model_text(model) == model_text(end_of(train(checked, LONG)))
+    assert rounds_of(told) == rounds_of(train(checked, LONG))
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(signal.SIGKILL, MemoryError), (signal.SIGTERM, PartLostError)],
+)
+def test_processes_that_die_again_and_again_end_the_training(checked, number, error):
+    runner = PartProcesses(1)
+    training = train(checked, LONG, run_parts=runner)
+
+    def kill_each():
+        killed = set()
+        for _ in training:
+            for pid in set(pids_of(runner)) - killed:
+                os.kill(pid, number)
+                killed.add(pid)
+
+    with pytest.raises(error, match="the process of part 0 ended with"):
+        kill_each()
+    assert runner.n_deaths == side_by_side.MAX_DEATHS + 1
+    assert not any(map(is_there, pids_of(runner)))
+
+
+def test_training_that_is_given_up_leaves_no_process(checked):
+    runner = PartProcesses(2)
+    training = train(checked, LONG, run_parts=runner)
+    next(training)
+    pids = pids_of(runner)
+
+    training.close()
+
+    assert len(pids) == 2
+    assert not any(map(is_there, pids))
+
+
+def test_signs_of_life_come_while_a_part_is_long(checked, monkeypatch):
+    monkeypatch.setattr(side_by_side, "WAIT_S", 0.001)
+    told = list(train(checked, PLAIN, run_parts=PartProcesses(2)))
+
+    shares = [one.share for one in told]
+    assert shares == sorted(shares)
+
+
+def test_what_a_part_refuses_is_refused(checked):
+    params = BoostParams("cascade", rounds=2, detection=0.999, false_alarm=0.001)
+    spec = replace(PLAIN, boost=params)
+
+    with pytest.raises(RefusedError, match="stage 1 must pass at most"):
+        end_of(train(checked, spec, run_parts=PartProcesses(2)))
+
+
+def test_processes_are_taken_where_they_pay(monkeypatch):
+    monkeypatch.setattr(side_by_side.kernels, "count_threads", lambda: 4)
+    table = code_table(mixed(3, n_samples=200))
+    slow = replace(PLAIN, boost=BoostParams("auto"))
+
+    def processes_for(spec, n_processes=None):
+        runner = choose_runner(table, spec, n_processes)
+        return 1 if runner is one_by_one else runner.n_processes
+
+    assert processes_for(slow) == 1
+    monkeypatch.setattr(side_by_side, "LEAST_CELLS", 1)
+    assert processes_for(PLAIN) == 1
+    assert processes_for(slow) == 4
+    assert processes_for(replace(slow, folds=2)) == 3
+    assert processes_for(replace(PLAIN, selection=SelectionParams())) == 4
+    assert processes_for(replace(PLAIN, auto=frozenset({"rounds"}))) == 4
+    assert processes_for(PLAIN, 2) == 2
+    assert processes_for(slow, 1) == 1
+    monkeypatch.setattr(side_by_side, "available_bytes", lambda: 700_000_000)
+    assert processes_for(slow) == 2
+    monkeypatch.setattr(side_by_side, "available_bytes", lambda: None)
+    assert processes_for(slow) == 4

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
@@ -21,10 +22,12 @@ from app.batch.predicting import (
     write_predictions,
 )
 from app.batch.results import lay_out_curve, to_csv, to_parquet
-from app.batch.sources import MemoryRows
+from app.batch.sources import MemoryRows, RowSource, StreamedRows
 from app.batch.writing import open_stream
 from app.errors import BlobGoneError, NotFoundError
 from app.ingest import Bounds
+from app.ingest.places import as_arrow, find_file, is_parquet
+from app.ingest.streams import StreamedTable
 from app.parsing import read_bounded
 from app.records import StoredTraining
 from app.service.loaded import parse_model
@@ -56,6 +59,8 @@ class JobOutput(NamedTuple):
 
 
 Computing = Generator[BatchProgress, None, JobOutput]
+#: Opens a table, given the columns whose cells are wanted as written.
+Opening = Callable[[frozenset[str]], RowSource]
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,10 @@ class JobRun:
 
     def write(self, output: JobOutput) -> dict[str, Any]:
         """Write the blobs, each whole: an attempt that comes later writes the same."""
-        for name, stream in output.contents.items():
-            with stream:
+        with ExitStack() as stack:
+            for stream in output.contents.values():
+                stack.enter_context(stream)
+            for name, stream in output.contents.items():
                 stream.seek(0)
                 self.blobs.write(blob_name(self.job.id, name), stream)
         return {"rows": output.rows, "formats": list(output.contents)}
@@ -115,15 +122,23 @@ def read_work(
     bounds: Bounds, blobs: Blobs, source: JobSource, job: StoredTraining
 ) -> JobRun:
     """Read what a job works on; it is computed from its first row on."""
-    with blobs.open(source.blob) as stream:
-        table = read_bounded(stream, bounds)
-    working = WORK[job.kind](parse_model(source.document), table, job.spec)
+    opening = find_rows(bounds, blobs, source.blob)
+    working = WORK[job.kind](parse_model(source.document), opening, job.spec)
     return JobRun(job, blobs, working)
 
 
-def predict(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
+def find_rows(bounds: Bounds, blobs: Blobs, blob: str) -> Opening:
+    """Return what opens a table: Parquet by its row groups, any other is read whole."""
+    with blobs.open(blob) as stream:
+        if not is_parquet(stream):
+            return partial(MemoryRows, read_bounded(stream, bounds))
+    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{blob}")
+    return lambda text: StreamedRows(StreamedTable([file], text, bounds))
+
+
+def predict(stored: Model, opening: Opening, raw: dict[str, Any]) -> Computing:
     order, ensemble = read_predict(raw, stored), stored.ensemble
-    source = MemoryRows(table, find_text(ensemble, order))
+    source = opening(find_text(ensemble, order))
     work = plan_prediction(ensemble, source, order, str)
     with ExitStack() as stack:
         # Without a name: nothing is left of them, whatever becomes of this process.
@@ -140,10 +155,10 @@ def predict(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
     return JobOutput(streams, written.n_rows)
 
 
-def evaluate(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
+def evaluate(stored: Model, opening: Opening, raw: dict[str, Any]) -> Computing:
     order, ensemble = read_evaluate(raw, stored), stored.ensemble
     played, aims = order.played, list(order.aims)
-    source = MemoryRows(table, find_words(stored))
+    source = opening(find_words(stored))
     work = plan_measuring(stored, source, order, str)
     found = yield from measure_source(source, work, order, str)
     asks = {"policy": list_policies(ensemble, played)}
@@ -159,7 +174,7 @@ def evaluate(stored: Model, table: Any, raw: dict[str, Any]) -> Computing:
     return JobOutput(streams, laid.num_rows)
 
 
-WORK: dict[str, Callable[[Model, Any, dict[str, Any]], Computing]] = {
+WORK: dict[str, Callable[[Model, Opening, dict[str, Any]], Computing]] = {
     "predict": predict,
     "evaluate": evaluate,
 }

@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
@@ -104,6 +105,29 @@ def test_stored_table_is_predicted_under_its_own_budgets(
     lines = client.get(f"/jobs/{job['id']}/result").text.splitlines()
     assert [line.split(",")[0] for line in lines] == ["budget", "0", "1", "inf"]
     assert job["order"] == {"budget_from": "most"}
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("kind", ["predict", "evaluate"])
+def test_row_groups_of_an_upload_change_no_byte(
+    client: TestClient, jobs: Jobs, order: Order, model: str, table: bytes, kind: str
+) -> None:
+    whole = order(kind, budgets=[1, None])
+    jobs.worker().work()
+    upload = BytesIO()
+    read = pyarrow.csv.read_csv(BytesIO(table))
+    pyarrow.parquet.write_table(read, upload, row_group_size=7)
+    body = client.post("/datasets", files={"dataset": ("t", upload.getvalue())}).json()
+
+    raw = {"dataset_id": body["id"], "budgets": [1, None]}
+    parted = client.post(f"/models/{model}/{kind}", json=raw).json()
+    jobs.worker().work()
+
+    expected, found = (
+        client.get(f"/jobs/{job['id']}/result").content for job in (whole, parted)
+    )
+    assert found == expected
+    assert found
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)

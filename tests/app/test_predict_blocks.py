@@ -2,7 +2,12 @@
 
 import os
 import signal
+import subprocess
+import sys
+import threading
+import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +22,7 @@ from core.model.model import Model
 from tests.app.clinic import clinic
 
 N_ROWS = 97
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def made_columns():
@@ -200,3 +206,51 @@ def test_refusal_comes_from_another_process_as_it_was():
         list(work_through(Refuse(), range(3), 2))
 
     assert caught.value.refusals == (Refusal("rows", "must be others", "0"),)
+
+
+COORDINATOR = """
+import os, time
+from app.batch.processes import work_through
+from tests.app.test_predict_blocks import Sleep
+
+if __name__ == "__main__":
+    for pid in work_through(Sleep(), range(4), 2):
+        print(pid, flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """Work that says in which process it is, and then goes on for long."""
+
+    def __call__(self, part):
+        if part:
+            threading.Event().wait(600)
+        yield os.getpid()
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    script = tmp_path / "coordinator.py"
+    script.write_text(COORDINATOR)
+    with subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    ) as started:
+        pid = int(started.stdout.readline())
+        started.kill()
+
+    deadline = time.monotonic() + 60
+    while is_running(pid) and time.monotonic() < deadline:
+        threading.Event().wait(0.05)
+
+    assert not is_running(pid)
+
+
+def is_running(pid):
+    """Whether a process is there, and not just its exit code."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

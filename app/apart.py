@@ -76,13 +76,14 @@ def is_always_wanted() -> bool:
 
 def run_apart(
     limits: ChildLimits,
-    source: IO[bytes],
+    source: IO[bytes] | None,
     function: Callable[..., Any],
     *arguments: Any,
     is_wanted: Wanted = is_always_wanted,
 ) -> Any:
     """Return `function(file, *arguments)` as a child computes it from a file.
 
+    Where there is no source the file is empty.
     Raises RefusedError where the function does, and where a limit is passed;
     UnwantedError once `is_wanted` says so, and ChildError.
     """
@@ -140,8 +141,12 @@ def death(code: int | None, limits: ChildLimits) -> Exception:
 
 
 @contextmanager
-def as_file(source: IO[bytes]) -> Iterator[IO[bytes]]:
+def as_file(source: IO[bytes] | None) -> Iterator[IO[bytes]]:
     """Yield a file of the system with what a stream has, from its beginning."""
+    if source is None:
+        with open(os.devnull, "rb") as empty:
+            yield empty
+        return
     source.seek(0)
     if isinstance(source, tempfile.SpooledTemporaryFile):
         source.rollover()

@@ -1,9 +1,11 @@
 """A spec and a table together: what they make, or every broken rule of both."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from app.documents.mending import FRESH
 from app.documents.spec import mend_spec
@@ -15,7 +17,8 @@ from core.errors import Refusal, RefusedError
 from core.pipeline.check import check_training
 from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
 from core.pipeline.spec import TrainingSpec
-from core.table.check import CheckedTable, unused_columns
+from core.table.check import CheckedTable, choose_columns, unused_columns
+from core.table.columns import unknown_column
 
 # What decides what columns are, as a whole or wherever it stands: where it is wrong a
 # table can't be judged.
@@ -42,6 +45,28 @@ def check_both(
     if refusals:
         raise RefusedError(refusals)
     return spec, checked
+
+
+def check_names(
+    raw: object, names: Iterable[str], n_rows: int
+) -> tuple[TrainingSpec, tuple[str, ...]]:
+    """Check a spec and the names of a table's columns; return the features too.
+
+    Raises RefusedError with every broken rule that needs no cell.
+    """
+    spec, refusals = mend_spec(raw)
+    more: list[Refusal] = []
+    features: tuple[str, ...] = ()
+    if spec is not None and is_decided(refusals):
+        columns = dict.fromkeys(names, np.empty(0))
+        chosen, more = choose_columns(columns, spec.table, n_rows)
+        features = tuple(one.name for one in chosen)
+        absent = [one for one in features if one not in columns]
+        more += [unknown_column("features", one, columns) for one in absent]
+    if spec is None or refusals or more:
+        more = [one for one in more if FRESH not in str(one)]
+        raise RefusedError(dict.fromkeys([*refusals, *more]))
+    return spec, features
 
 
 def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:

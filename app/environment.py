@@ -33,6 +33,11 @@ DATABASE = "must be a URL of postgresql:// or sqlite:///"
 HOSTS = "must be names or addresses without a port, such as api.example.org"
 # Never * or null: any page may be called so.
 ORIGINS = "must be as a browser sends them, such as https://app.example.org"
+DATASET_PLACES = "must be addresses such as s3://bucket/folder or file:///folder"
+# A bucket at least, or a folder that is not the root.
+DATASET_PLACE = re.compile(
+    r"((s3|gs|gcs)://|file:///)[^/*?#@%\\\s]+(/[^/*?#@%\\\s]+)*/?"
+)
 ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/?#@\s*]+)")
 
 
@@ -92,6 +97,10 @@ def wrong_places(settings: Settings) -> Iterator[Refusal]:
         yield Refusal("ASKLESS_BLOBS", "must be a URL of a kind that fsspec knows")
     except ImportError as error:
         yield Refusal("ASKLESS_BLOBS", f"needs a package: {error}")
+    for place in settings.dataset_places:
+        if not DATASET_PLACE.fullmatch(place):
+            yield Refusal("ASKLESS_DATASET_PLACES", DATASET_PLACES, repr(place))
+            break
 
 
 def wrong_callers(settings: Settings) -> Iterator[Refusal]:

@@ -99,7 +99,7 @@ class Askless(FastAPI):
         if self.openapi_schema is None:
             contract.complete(
                 super().openapi(),
-                (*trainings.DOCUMENTED, *jobs.DOCUMENTED),
+                (*datasets.DOCUMENTED, *trainings.DOCUMENTED, *jobs.DOCUMENTED),
                 {tag: noun for one, noun in SCOPED for tag in one.router.tags},
             )
         assert self.openapi_schema is not None

@@ -3,15 +3,24 @@
 `TableReader` is for those who want a table; the other functions run in its children.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+import pyarrow as pa
+
 from app.apart import ChildLimits, Wanted, run_apart
-from app.checking import check_both
+from app.checking import check_both, check_names
 from app.documents.fields import NAME_RULE, is_name
 from app.drafting import draft_spec
 from app.ingest import Bounds, read_table
+from app.ingest.references import (
+    TableReference,
+    note_table,
+    open_reference,
+    sample_rows,
+    unlimited_rows,
+)
 from core.errors import Refusal, RefusedError
 from core.table.catalogue import Feature
 from core.table.columns import Column
@@ -25,6 +34,18 @@ class TableFacts:
 
     n_rows: int
     columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReferredTable:
+    """A table that stays where it is, known by its footers."""
+
+    facts: TableFacts
+    reference: TableReference
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(file.size for file in self.reference.files)
 
 
 @dataclass(frozen=True)
@@ -52,12 +73,22 @@ class DraftedTable:
     columns: tuple[tuple[ColumnDraft, ColumnSketch | None], ...]
 
 
+#: An upload, or a table that stays where it is.
+TableSource = IO[bytes] | ReferredTable
+# Of a table that is not read whole; a draft is made of so many.
+SAMPLE = 10_000
+
+
 @dataclass(frozen=True)
 class TableReader:
-    """Reads tables that others wrote; what reading may take is limited."""
+    """Reads tables that others wrote; what reading may take is limited.
+
+    `places` are where tables may lie that are read where they are.
+    """
 
     limits: ChildLimits
     bounds: Bounds
+    places: tuple[str, ...] = ()
 
     def examine(self, source: IO[bytes], is_wanted: Wanted) -> TableFacts:
         """Read a table; raises RefusedError where it is none."""
@@ -66,27 +97,44 @@ class TableReader:
         )
         return found
 
+    def refer(self, url: str, is_wanted: Wanted) -> ReferredTable:
+        """Read the footers of a table; raises RefusedError where it is none."""
+        wanted = url, self.places, unlimited_rows(self.bounds)
+        found: ReferredTable = run_apart(
+            self.limits, None, refer_table, *wanted, is_wanted=is_wanted
+        )
+        return found
+
     def judge(
-        self, source: IO[bytes], raw: Mapping[str, Any], is_wanted: Wanted
+        self, source: TableSource, raw: Mapping[str, Any], is_wanted: Wanted
     ) -> JudgedTable:
-        """Read a table and a spec; raises RefusedError with every broken rule."""
+        """Read a table and a spec; raises RefusedError with every broken rule.
+
+        Of a table that stays where it is the worker reads the cells.
+        """
+        if isinstance(source, ReferredTable):
+            return judge_names(source.facts, raw)
         found: JudgedTable = run_apart(
             self.limits, source, judge_file, self.bounds, dict(raw), is_wanted=is_wanted
         )
         return found
 
     def draft(
-        self, source: IO[bytes], target: str, name: str, is_wanted: Wanted
+        self, source: TableSource, target: str, name: str, is_wanted: Wanted
     ) -> DraftedTable:
-        """Read a table that has no spec; RefusedError where the target is not fit."""
+        """Read a table that has no spec; RefusedError where the target is not fit.
+
+        Of one that stays where it is, a sample is read.
+        """
+        file: IO[bytes] | None = None
+        read: Callable[..., DraftedTable] = draft_sample
+        if isinstance(source, ReferredTable):
+            bounds = unlimited_rows(self.bounds)
+            wanted: tuple[Any, ...] = (source.reference, self.places, bounds)
+        else:
+            file, read, wanted = source, draft_file, (self.bounds,)
         found: DraftedTable = run_apart(
-            self.limits,
-            source,
-            draft_file,
-            self.bounds,
-            target,
-            name,
-            is_wanted=is_wanted,
+            self.limits, file, read, *wanted, target, name, is_wanted=is_wanted
         )
         return found
 
@@ -103,6 +151,7 @@ def reader_of(settings: Any) -> TableReader:
             unpacked_bytes=settings.max_upload_bytes,
             memory=memory,
         ),
+        tuple(settings.dataset_places),
     )
 
 
@@ -112,11 +161,25 @@ def read_bounded(file: IO[bytes], bounds: Bounds) -> Any:
     refusals = []
     if table.num_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
-    if not all(is_name(column) for column in table.column_names):
-        refusals.append(Refusal("header", f"names {NAME_RULE}"))
+    refusals += refuse_header(table.column_names)
     if refusals:
         raise RefusedError(refusals)
     return table
+
+
+def refuse_header(names: Iterable[str]) -> list[Refusal]:
+    """Refuse names that can't be stored."""
+    is_fit = all(is_name(column) for column in names)
+    return [] if is_fit else [Refusal("header", f"names {NAME_RULE}")]
+
+
+def refer_table(
+    _: IO[bytes], url: str, places: Sequence[str], bounds: Bounds
+) -> ReferredTable:
+    reference, table = note_table(url, places, bounds)
+    if refusals := refuse_header(table):
+        raise RefusedError(refusals)
+    return ReferredTable(TableFacts(table.n_rows, tuple(table)), reference)
 
 
 def examine_file(file: IO[bytes], bounds: Bounds) -> TableFacts:
@@ -149,8 +212,45 @@ def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTa
     )
 
 
+def judge_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
+    """Judge a table by its columns' names and its rows; no class is known yet."""
+    spec, features = check_names(raw, facts.columns, facts.n_rows)
+    return JudgedTable(
+        facts,
+        name=spec.name,
+        warnings=(),
+        n_rows=facts.n_rows,
+        features=features,
+        classes=(),
+    )
+
+
 def draft_file(file: IO[bytes], bounds: Bounds, target: str, name: str) -> DraftedTable:
-    draft = draft_spec(read_bounded(file, bounds), target, name, None)
+    return draft_table(read_bounded(file, bounds), target, name)
+
+
+def draft_sample(
+    _: IO[bytes],
+    reference: TableReference,
+    places: Sequence[str],
+    bounds: Bounds,
+    *wanted: str,
+) -> DraftedTable:
+    table = open_reference(reference, places, (), bounds)
+    rows = sample_rows(table, SAMPLE)
+    columns = {
+        name: pa.chunked_array(
+            chunk
+            for part in rows
+            for chunk in table.read_cells(part.start, part.stop, name).chunks
+        )
+        for name in table
+    }
+    return draft_table(pa.table(columns), *wanted)
+
+
+def draft_table(table: Any, target: str, name: str) -> DraftedTable:
+    draft = draft_spec(table, target, name, None)
     columns = tuple((one, sketch_of(one, draft.columns)) for one in draft.drafts)
     return DraftedTable(draft.spec, draft.labels, columns)
 

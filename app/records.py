@@ -31,7 +31,10 @@ FINAL_STATES = ("succeeded", "failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class StoredDataset:
-    """An upload that was read once and found to be a table; its bytes are a blob."""
+    """A table that was found to be one: an upload, or files that stay where they are.
+
+    The bytes of an upload are a blob; of files at a `url` there is none of that name.
+    """
 
     id: str
     name: str
@@ -40,6 +43,7 @@ class StoredDataset:
     n_rows: int
     columns: tuple[str, ...]
     created_at: datetime
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,10 @@ class Settings(BaseSettings):
     max_upload_bytes: int = Field(
         default=200_000_000, ge=1, description="Largest upload accepted."
     )
+    dataset_places: list[str] = Field(
+        default=[],
+        description="Where tables may lie that stay there, such as s3://bucket/x.",
+    )
     max_columns: int = Field(
         default=20_000, ge=2, le=1_000_000, description="Most columns of a table."
     )

@@ -22,6 +22,7 @@ class StoredDataset:
     n_rows: int
     columns: list[str]
     created_at: str
+    url: str | None = None
 
 
 class DatasetCalls:
@@ -34,6 +35,17 @@ class DatasetCalls:
         """Upload a table (CSV or Parquet), to train on it later."""
         with form_of(Path(path)) as files:
             sent = await self.connection.call("POST", "/datasets", files=files)
+        return stored_dataset(sent.json())
+
+    @Call
+    async def refer_dataset(self, url: str, name: str | None = None) -> StoredDataset:
+        """Name a table in Parquet files, which stay where they are.
+
+        `url` is below a place that the service may read, such as
+        `s3://bucket/folder/*.parquet`.
+        """
+        body = {"url": url, "name": name}
+        sent = await self.connection.call("POST", "/datasets", json=body)
         return stored_dataset(sent.json())
 
     @Call

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,7 +16,14 @@ from app.cli.options import output
 from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
 from app.home import DEMO_KEY
-from app.parsing import JudgedTable, TableReader, judge_file, reader_of
+from app.parsing import (
+    JudgedTable,
+    ReferredTable,
+    TableReader,
+    TableSource,
+    judge_file,
+    reader_of,
+)
 from app.records import StoredKey
 from app.service import datasets, keys, models, trainings
 from app.settings import Settings
@@ -33,9 +40,10 @@ class DemoReader(TableReader):
     """Reads tables of ours in this process; children are for those of others."""
 
     def judge(
-        self, source: IO[bytes], raw: Mapping[str, Any], is_wanted: Wanted
+        self, source: TableSource, raw: Mapping[str, Any], is_wanted: Wanted
     ) -> JudgedTable:
         del is_wanted
+        assert not isinstance(source, ReferredTable), "ours are read whole"
         return judge_file(source, self.bounds, dict(raw))
 
 

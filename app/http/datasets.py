@@ -4,9 +4,18 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Depends, Request, Response
+from fastapi import (
+    APIRouter,
+    BackgroundTasks,
+    Depends,
+    HTTPException,
+    Request,
+    Response,
+)
 
 from app.documents.bodies import datasets as schemas
+from app.documents.shape import read_shape
+from app.documents.text import parse_json
 from app.http.contract import problems
 from app.http.deps import (
     After,
@@ -18,25 +27,42 @@ from app.http.deps import (
     ReplaysEarly,
     Uploads,
 )
-from app.http.forms import FORM, TABLE, read_form, required_file, schema_of
+from app.http.forms import FORM, TABLE, media_type, read_form, required_file, schema_of
+from app.http.orders import JSON
 from app.http.retries import RetriedRoute
 from app.http.turns import in_turn
 from app.service import datasets as service
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)
 
+REFERENCE = {"$ref": "#/components/schemas/DatasetReference"}
 UPLOAD_BODY = {
     "requestBody": {
         "required": True,
-        "content": {FORM: {"schema": schema_of(dataset=TABLE)}},
+        "content": {
+            FORM: {"schema": schema_of(dataset=TABLE)},
+            JSON: {"schema": REFERENCE},
+        },
     }
 }
+# Its only mention in the document is by name.
+DOCUMENTED = (schemas.DatasetReference,)
 
 
-async def read_upload(
+async def read_table(
     request: Request, reader: Reader
-) -> AsyncIterator[service.Upload]:
+) -> AsyncIterator[service.Upload | service.Link]:
     """Read a table before there is a transaction; none waits for that."""
+    if media_type(request.headers) == JSON:
+        raw = parse_json(await request.body(), "dataset")
+        sent = read_shape(schemas.DatasetReference, raw, "dataset")
+        act = partial(service.refer, reader, sent.url, sent.name)
+        yield await in_turn(request, act)
+        return
+    if media_type(request.headers) != FORM:
+        accepted = f"{FORM}, {JSON}"
+        detail = f"The body must be one of {accepted}."
+        raise HTTPException(415, detail, headers={"Accept-Post": accepted})
     async with read_form(request) as form:
         part = required_file(form, "dataset")
         yield await in_turn(
@@ -50,17 +76,24 @@ async def read_upload(
     dependencies=[ReplaysEarly],
     openapi_extra=UPLOAD_BODY | problems("limit-reached"),
     operation_id="upload_dataset",
-    summary="Upload a dataset",
+    summary="Upload a dataset, or name one",
 )
 def create(
-    upload: Annotated[service.Upload, Depends(read_upload)],
+    table: Annotated[service.Upload | service.Link, Depends(read_table)],
     db: Db,
     blobs: Uploads,
     now: Now,
     response: Response,
 ) -> schemas.Dataset:
-    """Store a table, to train on it as often as wanted."""
-    made = service.store(db, blobs, upload, now)
+    """Store a table, to train on it as often as wanted.
+
+    It is uploaded (multipart), or stays where it is, in Parquet files at a `url` that
+    the service may read (JSON): of these only footers are read here.
+    """
+    if isinstance(table, service.Link):
+        made = service.store_link(db, table, now)
+    else:
+        made = service.store(db, blobs, table, now)
     response.headers["Location"] = f"/datasets/{made.id}"
     return schemas.Dataset.model_validate(made)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
-from typing import IO, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import (
     APIRouter,
@@ -33,6 +33,7 @@ from app.http.orders import (
 from app.http.retries import RetriedRoute
 from app.records import JobKind
 from app.service import jobs as service
+from app.service.datasets import TableSource
 from app.store.transactions import Transaction
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
@@ -105,7 +106,7 @@ def prepare(kind: JobKind) -> Any:
         if not isinstance(raw, dict):
             raise forms.missing("order", "must be an object")
 
-        def check(stream: IO[bytes], is_wanted: Wanted) -> tuple[Any, Any]:
+        def check(stream: TableSource, is_wanted: Wanted) -> tuple[Any, Any]:
             with desk.open() as db:
                 model = service.find_model(db, loaded, id)
             order = service.JobOrder(kind, id, raw)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import UploadFile
@@ -21,7 +21,7 @@ T = TypeVar("T")
 #: Whether the caller still waits.
 Wanted = Callable[[], bool]
 #: What checks an order with its table; comes to the order, and the table's facts.
-Check = Callable[[IO[bytes], Wanted], tuple[T, Any]]
+Check = Callable[[datasets.TableSource, Wanted], tuple[T, Any]]
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ class OrderDesk:
             dataset_id = pop_dataset_id(raw)
             with self.open() as db:
                 blobs = self.request.app.state.blobs
-                stored = datasets.open_blob(db, blobs, dataset_id)
-            with stored:
-                order, _ = check(stored, is_wanted)
+                stored = datasets.open_source(db, blobs, dataset_id)
+            with stored as source:
+                order, _ = check(source, is_wanted)
             return Prepared(order, None, dataset_id)
 
         return await in_turn(self.request, act)

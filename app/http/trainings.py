@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -24,6 +24,7 @@ from app.http.orders import (
 )
 from app.http.retries import RetriedRoute
 from app.service import trainings as service
+from app.service.datasets import TableSource
 
 router = APIRouter(prefix="/train", tags=["trainings"], route_class=RetriedRoute)
 
@@ -46,7 +47,7 @@ async def prepare(
     """Read and check a table before there is a transaction; none waits for that."""
     raw = parse_spec(sent.text)
 
-    def check(stream: IO[bytes], is_wanted: Wanted) -> tuple[Outcome, Any]:
+    def check(stream: TableSource, is_wanted: Wanted) -> tuple[Outcome, Any]:
         act = partial(service.check, desk.reader, raw, stream, is_wanted)
         return (service.validate(act), None) if validate_only else act()
 

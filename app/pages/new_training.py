@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from io import BytesIO
 from pathlib import PurePath
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -27,7 +27,7 @@ from app.pages.spec_forms import (
     read_form,
 )
 from app.pages.training_form import ask_target, plain_text, show_form
-from app.parsing import DraftedTable
+from app.parsing import DraftedTable, TableSource
 from app.price_tables import read_prices
 from app.records import StoredDataset
 from app.service import datasets, trainings
@@ -85,9 +85,9 @@ async def draft(
 
     def act(is_wanted: Wanted) -> DraftedTable:
         with desk.open() as db:
-            stored = datasets.open_blob(db, request.app.state.blobs, table.id)
-        with stored:
-            drafted: DraftedTable = desk.reader.draft(stored, target, name, is_wanted)
+            stored = datasets.open_source(db, request.app.state.blobs, table.id)
+        with stored as source:
+            drafted: DraftedTable = desk.reader.draft(source, target, name, is_wanted)
             return drafted
 
     return await in_turn(request, act)
@@ -197,7 +197,7 @@ async def judge(
 ) -> trainings.Order:
     """Check a spec with its table."""
 
-    def check(stream: IO[bytes], is_wanted: Wanted) -> Any:
+    def check(stream: TableSource, is_wanted: Wanted) -> Any:
         return trainings.check(desk.reader, raw, stream, is_wanted)
 
     # The desk takes the id out before the spec is checked.

@@ -11,11 +11,16 @@ from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.errors import BlobGoneError
-from app.ingest import Bounds
 from app.ingest.places import as_arrow, find_file, is_parquet
+from app.ingest.references import (
+    NotedFile,
+    TableReference,
+    open_reference,
+    unlimited_rows,
+)
 from app.ingest.streams import StreamedTable
 from app.memory import available_bytes
-from app.parsing import read_bounded
+from app.parsing import TableReader, read_bounded
 from app.records import StoredTraining
 from app.service.queue import hold
 from app.side_by_side import choose_runner
@@ -72,29 +77,42 @@ class Run:
                 return TrainedStep(self.part, added, self.share, None)
 
 
-def find_blob(db: Transaction, training: StoredTraining) -> str:
-    """Return the blob of a training's dataset; BlobGoneError if that was deleted."""
+def find_source(db: Transaction, training: StoredTraining) -> str | TableReference:
+    """Return the blob of a training's dataset, or where that lies.
+
+    Raises BlobGoneError if it was deleted.
+    """
     dataset = datasets.find(db, training.dataset_id or "")
     if dataset is None:
         raise BlobGoneError
-    return dataset.blob
+    if dataset.url is None:
+        return dataset.blob
+    files = (NotedFile(*one) for one in datasets.get_files(db, dataset.id))
+    return TableReference(dataset.url, tuple(files))
 
 
 def read_work(
-    bounds: Bounds, blobs: Blobs, blob: str, training: StoredTraining
+    reader: TableReader,
+    blobs: Blobs,
+    source: str | TableReference,
+    training: StoredTraining,
 ) -> PreparedTable:
     """Read what is to be trained on, Parquet a column at a time.
 
     Raises RefusedError where it is not fit, BlobGoneError where it is gone.
     """
-    spec = read_spec(training.spec)
-    with blobs.open(blob) as stream:
+    spec, bounds = read_spec(training.spec), reader.bounds
+    text = spec.table.text_columns
+    if isinstance(source, TableReference):
+        table = open_reference(source, reader.places, text, unlimited_rows(bounds))
+        return prepare_columns(table, table.n_rows, spec, available_bytes())
+    with blobs.open(source) as stream:
         if not is_parquet(stream):
             return prepare_table(
                 check_columns(read_bounded(stream, bounds), spec), spec
             )
-    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{blob}")
-    table = StreamedTable([file], spec.table.text_columns, bounds)
+    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{source}")
+    table = StreamedTable([file], text, bounds)
     return prepare_columns(table, table.n_rows, spec, available_bytes())
 
 

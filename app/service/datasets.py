@@ -1,9 +1,12 @@
 """Datasets: read once, kept as a blob and a row, deleted when nothing uses them.
 
+Tables that stay where they are have a row alone, and nothing here touches their files.
+
 A blob is written before the row that names it and removed after it, so a crash may
 leave a blob without a row, never a row without its blob.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from io import SEEK_END
@@ -12,7 +15,9 @@ from typing import IO
 from app.apart import Wanted, is_always_wanted
 from app.documents.fields import MAX_NAME
 from app.errors import BlobGoneError, ConflictError
-from app.parsing import TableFacts, TableReader
+from app.ingest.references import NotedFile, TableReference
+from app.parsing import ReferredTable, TableFacts, TableReader
+from app.parsing import TableSource as TableSource
 from app.records import StoredDataset
 from app.service import limits
 from app.store import datasets
@@ -32,6 +37,20 @@ class Upload:
     facts: TableFacts
 
 
+@dataclass(frozen=True)
+class Link:
+    """A table that stays where it is, and what it is to be called."""
+
+    name: str
+    table: ReferredTable
+
+
+def refer(reader: TableReader, url: str, name: str | None, is_wanted: Wanted) -> Link:
+    """Read a table's footers, refusing what is no table; nothing is stored."""
+    table = reader.refer(url, is_wanted)
+    return Link(clean(name or url.rstrip("/")), table)
+
+
 def read(
     reader: TableReader,
     name: str | None,
@@ -46,17 +65,31 @@ def make_upload(name: str | None, stream: IO[bytes], facts: TableFacts) -> Uploa
     return Upload(clean(name or ""), stream, facts)
 
 
-def open_blob(db: Transaction, blobs: Blobs, dataset_id: str) -> IO[bytes]:
-    """Open a dataset's bytes; afterwards no transaction is open."""
-    blob = datasets.get(db, dataset_id).blob
+def open_source(
+    db: Transaction, blobs: Blobs, dataset_id: str
+) -> AbstractContextManager[TableSource]:
+    """Open a dataset's bytes, if it has some; afterwards no transaction is open."""
+    found = datasets.get(db, dataset_id)
+    referred = find_referred(db, found)
     # On SQLite the one that found it would keep every writer waiting for the parser.
     db.rollback()
+    if referred is not None:
+        return nullcontext(referred)
     try:
-        stream: IO[bytes] = blobs.open(blob)
+        stream: IO[bytes] = blobs.open(found.blob)
     except BlobGoneError:
         detail = "The file of this dataset is gone."
         raise ConflictError("conflict", detail) from None
     return stream
+
+
+def find_referred(db: Transaction, found: StoredDataset) -> ReferredTable | None:
+    """Return what is known of a table that stays where it is; None: it was uploaded."""
+    if found.url is None:
+        return None
+    files = tuple(NotedFile(*one) for one in datasets.get_files(db, found.id))
+    facts = TableFacts(found.n_rows, found.columns)
+    return ReferredTable(facts, TableReference(found.url, files))
 
 
 def clean(name: str) -> str:
@@ -85,6 +118,26 @@ def store(
     )
     db.if_given_up(lambda: blobs.remove(made.blob))
     datasets.insert(db, made)
+    return made
+
+
+def store_link(db: Transaction, link: Link, now: datetime) -> StoredDataset:
+    """Store a table that stays where it is."""
+    facts, reference = link.table.facts, link.table.reference
+    limits.check_table(db, facts.n_rows, len(facts.columns))
+    dataset_id = datasets.make_id()
+    made = StoredDataset(
+        id=dataset_id,
+        name=link.name,
+        # No such blob is there: code that knows of no links finds the dataset's lost.
+        blob=dataset_id,
+        n_bytes=link.table.n_bytes,
+        n_rows=facts.n_rows,
+        columns=facts.columns,
+        created_at=now,
+        url=reference.url,
+    )
+    datasets.insert_reference(db, made, reference.files)
     return made
 
 

@@ -6,13 +6,13 @@ table, and the ledger has no entry of theirs.
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import IO, Any
+from typing import Any
 
 from app.apart import Wanted, is_always_wanted, run_apart
 from app.batch.checking import CheckedOrder, check_file
 from app.documents.bodies import jobs as bodies
 from app.errors import ConflictError, NotFoundError
-from app.parsing import TableFacts, TableReader
+from app.parsing import ReferredTable, TableFacts, TableReader, TableSource
 from app.records import FINAL_STATES, JobKind, StoredTraining
 from app.service import limits
 from app.service.loaded import LoadedModels
@@ -23,6 +23,7 @@ from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 
+UPLOADS_ALONE = "must be an upload: a table that stays where it is can be trained on"
 get, page, events = JOBS.get, JOBS.page, trainings.events
 
 
@@ -47,10 +48,12 @@ def check(
     reader: TableReader,
     order: JobOrder,
     model: Model,
-    stream: IO[bytes],
+    stream: TableSource,
     is_wanted: Wanted = is_always_wanted,
 ) -> tuple[JobOrder, TableFacts]:
     """Check an order and a table for a model."""
+    if isinstance(stream, ReferredTable):
+        raise RefusedError([Refusal("dataset_id", UPLOADS_ALONE)])
     wanted = order.kind, model, order.raw
     found: CheckedOrder = run_apart(
         reader.limits, stream, check_file, reader.bounds, *wanted, is_wanted=is_wanted

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import IO, Any
+from typing import Any
 
 from app.apart import Wanted, is_always_wanted
 from app.documents.bodies import trainings as bodies
 from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import read_spec
 from app.errors import ConflictError
-from app.parsing import TableFacts, TableReader
+from app.parsing import TableFacts, TableReader, TableSource
 from app.records import FINAL_STATES, StoredTraining
 from app.service import limits
 from app.service.queue import stand
@@ -42,11 +42,11 @@ class Order:
 def check(
     reader: TableReader,
     raw: Mapping[str, Any],
-    stream: IO[bytes],
+    source: TableSource,
     is_wanted: Wanted = is_always_wanted,
 ) -> tuple[Order, TableFacts]:
     """Check a spec and a table."""
-    judged = reader.judge(stream, raw, is_wanted)
+    judged = reader.judge(source, raw, is_wanted)
     plain = {key: to_plain(key, value) for key, value in raw.items()}
     assert read_spec(plain) == read_spec(raw), "a spec is stored without loss"
     order = Order(

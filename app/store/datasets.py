@@ -1,4 +1,7 @@
-"""Datasets: rows in and out; their bytes are blobs."""
+"""Datasets: rows in and out; their bytes are blobs, or files that stay elsewhere."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -11,6 +14,22 @@ from app.store.transactions import Transaction
 ROWS = StoredRows("dataset", datasets, StoredDataset)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
+
+
+def insert_reference(
+    db: Transaction, made: StoredDataset, files: Iterable[Sequence[Any]]
+) -> None:
+    """Insert a table that stays where it is, with its files as they are noted."""
+    insert(db, made)
+    ROWS.change(db, made.id, files=[list(one) for one in files])
+
+
+def get_files(db: Transaction, dataset_id: str) -> list[list[Any]]:
+    """Return the files of a table that stays where it is, as they were noted."""
+    wanted = sa.select(datasets.c.files).where(
+        owned(datasets), datasets.c.id == dataset_id
+    )
+    return list(run(db, wanted).scalar_one() or [])
 
 
 def is_in_use(db: Transaction, dataset_id: str) -> bool:

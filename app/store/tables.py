@@ -67,6 +67,9 @@ datasets = sa.Table(
     sa.Column("n_rows", sa.BigInteger, nullable=False),
     sa.Column("columns", sa.JSON, nullable=False),
     sa.Column("created_at", UtcDateTime, nullable=False),
+    # Of a table that stays where it is: its address, and its files as they were.
+    sa.Column("url", sa.Text),
+    sa.Column("files", sa.JSON(none_as_null=True)),
 )
 
 trainings = sa.Table(

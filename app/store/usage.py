@@ -11,7 +11,10 @@ from app.store.transactions import Transaction
 
 KEY: sa.BindParameter[str | None] = sa.bindparam("key", type_=sa.String(40))
 BYTES = sa.select(sa.func.sum(datasets.c.n_bytes)).where(
-    owned(datasets), datasets.c.key_id == KEY
+    # Files that stay where they are take no room here.
+    owned(datasets),
+    datasets.c.key_id == KEY,
+    datasets.c.url.is_(None),
 )
 TRAININGS = sa.select(sa.func.count(trainings.c.id)).where(
     owned(trainings),

@@ -92,13 +92,15 @@ class Computer:
         whose, reader = training.tenant_id, reader_of(self.settings)
         if training.kind != "train":
             with transaction(self.engine, whose, is_read=True) as db:
-                source = batches.find_source(db, training)
+                job = batches.find_source(db, training)
             with limited(reader.limits.memory_bytes):
-                return batches.read_work(reader.bounds, self.blobs, source, training)
+                return batches.read_work(reader.bounds, self.blobs, job, training)
         with transaction(self.engine, whose, is_read=True) as db:
-            blob = attempts.find_blob(db, training)
-        with limited(reader.limits.memory_bytes):
-            checked = attempts.read_work(reader.bounds, self.blobs, blob, training)
+            source = attempts.find_source(db, training)
+        # One that stays where it is is read a column at a time, and may be large.
+        is_upload = isinstance(source, str)
+        with limited(reader.limits.memory_bytes if is_upload else None):
+            checked = attempts.read_work(reader, self.blobs, source, training)
         with transaction(self.engine, whose, is_read=True) as db:
             return attempts.resume(db, training, checked)
 

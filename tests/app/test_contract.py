@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.bodies.datasets import DATASET_ID
+from app.documents.bodies.datasets import DATASET_ID, EXAMPLE_URL
 from app.documents.words import MEANINGS
 from app.http.contract import METHODS
 from app.problems import KINDS
+from app.settings import Settings
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs
 
@@ -32,6 +35,12 @@ list_keys list_models list_session_charges list_sessions list_trainings put_outc
 read_metrics reverse_charge revoke_key start_session start_training stop_session
 upload_dataset
 """
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    places = [f"file://{tmp_path}/tables"]
+    return Settings(home=tmp_path, database_url=database_url, dataset_places=places)
 
 
 @pytest.fixture
@@ -153,6 +162,10 @@ class Demo:
 
     def __init__(self, client: TestClient, jobs: Jobs, spec: Json) -> None:
         self.client, self.jobs = client, jobs
+        self.url = jobs.settings.dataset_places[0]
+        file = Path(self.url.removeprefix("file://")) / "heart.parquet"
+        file.parent.mkdir()
+        pyarrow.parquet.write_table(pyarrow.csv.read_csv(DEMO), file)
         self.dataset = self.upload()
         quick = {"algorithm": "adaboost_bt_smoothed", "params": {"rounds": 20}}
         self.training = self.enqueue(spec | quick)
@@ -222,7 +235,8 @@ class Demo:
                 for name, text in body.items()
             }
         elif kind:
-            more["content"] = json.dumps(body).replace(DATASET_ID, self.dataset)
+            text = json.dumps(body).replace(DATASET_ID, self.dataset)
+            more["content"] = text.replace(EXAMPLE_URL, self.url)
             more["headers"] = {"Content-Type": kind}
         address = path.replace("{id}", self.name(method, path) if "{" in path else "")
         return self.client.request(method, address, **more)

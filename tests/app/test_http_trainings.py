@@ -179,7 +179,8 @@ def test_dataset_that_is_no_table_is_refused(client: TestClient) -> None:
     response = client.post("/datasets", files={"dataset": ("a.csv", b"a,a\n1,2\n")})
 
     assert response.status_code == 422
-    assert client.post("/datasets", json={}).status_code == 415
+    assert client.post("/datasets", json={}).status_code == 422
+    assert client.post("/datasets", content=b"a").status_code == 415
     assert client.get("/datasets").json()["items"] == []
 
 

@@ -1,0 +1,150 @@
+"""Tables that stay where they are: places allowed, and files as they were noted."""
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from app.ingest.bounds import Bounds, refuse_more
+from app.ingest.places import (
+    TableFile,
+    find_file,
+    find_table_files,
+    open_place,
+    refuse_place,
+)
+from app.ingest.streams import StreamedTable
+from core.errors import Refusal, RefusedError
+
+# Of one table; each is noted, and its footer read.
+MAX_FILES = 10_000
+MAX_LETTERS = 1_000
+LOCAL = "file://"
+# What would say more than where a file lies: other servers, secrets, or signs that are
+# written otherwise.
+STRANGE = frozenset("?#@%\\")
+NAMES = "must be an address of names alone, such as s3://bucket/folder/*.parquet"
+
+
+class NotedFile(NamedTuple):
+    """A file as it was when its table was stored."""
+
+    path: str
+    size: int
+    modified: int | None
+    version: str
+
+
+@dataclass(frozen=True)
+class TableReference:
+    """Where a table lies, and the files that it is made of."""
+
+    url: str
+    files: tuple[NotedFile, ...]
+
+
+def note_table(
+    url: str, places: Sequence[str], bounds: Bounds
+) -> tuple[TableReference, StreamedTable]:
+    """Find a table by its footers; RefusedError where it is none, or not allowed."""
+    refuse_elsewhere(url, places)
+    found = find_table_files(url)
+    refuse_more(len(found), MAX_FILES, "files")
+    refuse_links(found, url, places)
+    table = StreamedTable(found, (), bounds)
+    if table.n_rows == 0:
+        raise RefusedError([Refusal("table", "must have at least one row")])
+    return TableReference(url, tuple(map(note_file, table.files))), table
+
+
+def note_file(file: TableFile) -> NotedFile:
+    return NotedFile(file.path, file.size, file.modified, file.version)
+
+
+def open_reference(
+    reference: TableReference,
+    places: Sequence[str],
+    text: Collection[str],
+    bounds: Bounds,
+) -> StreamedTable:
+    """Open the files of a table, which must be what they were when it was stored."""
+    refuse_elsewhere(reference.url, places)
+    try:
+        system, _ = open_place(reference.url)
+    except (OSError, ValueError) as error:
+        raise refuse_place(reference.url, error) from None
+    files = [unchanged(system, noted) for noted in reference.files]
+    refuse_links(files, reference.url, places)
+    return StreamedTable(files, text, bounds)
+
+
+def unchanged(system: Any, noted: NotedFile) -> TableFile:
+    """Return a file that is what it was; else raise RefusedError."""
+    found = find_file(system, noted.path)
+    if note_file(found) == noted:
+        return found
+    told = "gone" if found.size < 0 else "written anew"
+    if found.size not in (noted.size, -1):
+        told = f"{found.size:,} bytes, {noted.size:,} bytes then"
+    rule = "must be what it was when the dataset was stored: store the dataset again"
+    raise RefusedError([Refusal(f"table {found.name}", rule, told)])
+
+
+def refuse_elsewhere(url: str, places: Sequence[str]) -> None:
+    """Refuse an address that is below no place where tables may lie."""
+    where = url.partition("://")[2]
+    parts = where.split("/")[where.startswith("/") :]
+    is_plain = url.isprintable() and not STRANGE & {*url} and len(url) <= MAX_LETTERS
+    if not where or not is_plain or {"", ".", ".."} & {*without_end(parts)}:
+        raise RefusedError([Refusal("url", NAMES)])
+    if "*" in "/".join(parts[:-1]):
+        raise RefusedError([Refusal("url", "may have * in its last part alone")])
+    if not is_below(url, places):
+        rule = "must be below a place that the setting ASKLESS_DATASET_PLACES names"
+        raise RefusedError([Refusal("url", rule)])
+
+
+def without_end(parts: list[str]) -> list[str]:
+    """Leave out what is behind the last slash, where nothing is: a folder's mark."""
+    return parts[:-1] if len(parts) > 1 and parts[-1] == "" else parts
+
+
+def is_below(url: str, places: Iterable[str]) -> bool:
+    """Whether an address begins with the parts of a place."""
+    return any(f"{url}/".startswith(f"{place.rstrip('/')}/") for place in places)
+
+
+def refuse_links(files: Iterable[TableFile], url: str, places: Sequence[str]) -> None:
+    """Refuse files on this machine that links put below a place."""
+    if not url.startswith(LOCAL):
+        return
+    folders = [
+        Path(os.path.realpath(place.removeprefix(LOCAL)))
+        for place in places
+        if place.startswith(LOCAL) and is_below(url, [place])
+    ]
+    for file in files:
+        real = Path(os.path.realpath(file.path))
+        if not any(real.is_relative_to(folder) for folder in folders):
+            rule = "must not be a link to another place"
+            raise RefusedError([Refusal(f"table {file.name}", rule)])
+
+
+def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:
+    """Return rows of the first, the last and some more row groups, at most so many."""
+    spans = [span for span in table.spans if span.stop > span.start]
+    n_groups = min(4, len(spans))
+    chosen = {
+        round(i * (len(spans) - 1) / max(1, n_groups - 1)) for i in range(n_groups)
+    }
+    each = n_rows // n_groups
+    return [
+        range(spans[one].start, min(spans[one].stop, spans[one].start + each))
+        for one in sorted(chosen)
+    ]
+
+
+def unlimited_rows(bounds: Bounds) -> Bounds:
+    """Return the bounds of a table of which no process holds all rows."""
+    return replace(bounds, rows=None, memory=None)

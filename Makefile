@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-chaos test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service evidence frontier certificates clean
+.PHONY: help demo test test-chaos test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ bench: $(STAMP) ## Measure speed and memory beside peers; docs/performance.md. I
 
 bench-service: $(STAMP) ## Measure answers over HTTP beside a bare handler; docs/performance.md. Idle machine!
 	$(BIN)/python -m benchmarks.service
+
+bench-scale: $(STAMP) ## Train tables of up to ten million rows; time and memory (15 minutes, 4 GB of disk).
+	$(BIN)/python -m benchmarks.scale $(if $(ROWS),--rows $(ROWS))
 
 evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: build/evidence).
 	$(BIN)/python -m pip install --quiet -e '.[bench]'

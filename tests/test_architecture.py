@@ -120,6 +120,14 @@ ARROWS = {
         "app.parsing",
         "core",
     ),
+    "app.cluster": (
+        *LEAVES,
+        "app.cluster",
+        "core.arrays",
+        "core.errors",
+        "core.table.binning",
+        "core.training",
+    ),
     "app.ingest": (
         *LEAVES,
         "app.ingest",

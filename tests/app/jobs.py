@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,14 @@ def wait(is_so: Callable[[], Any], timeout_s: float = 40.0) -> Any:
         assert now() < deadline, "it did not become so in time"
         pause.wait(0.02)
     return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, which has not ended."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 def lines(text: str) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,15 @@ import sqlalchemy as sa
 from app.settings import Settings
 from app.store.tables import trainings as training_rows
 from app.worker import run
-from tests.app.jobs import Jobs, lines, noisy_spec, noisy_table, undisturbed, wait
+from tests.app.jobs import (
+    Jobs,
+    is_alive,
+    lines,
+    noisy_spec,
+    noisy_table,
+    undisturbed,
+    wait,
+)
 from tests.app.tenants import transaction
 
 pytestmark = pytest.mark.slow
@@ -221,14 +229,6 @@ def test_training_that_kills_too_many_workers_fails(jobs: Jobs, launch: Launch) 
     assert error["type"] == "/problems/worker-lost"
     (last,) = workers
     assert last.process.is_alive()
-
-
-def is_alive(pid: int) -> bool:
-    """Whether there is such a process, which has not ended."""
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)

@@ -1,0 +1,259 @@
+"""Shards in processes: the same rounds, however many die; what goes over the wire."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.cluster.member import USUAL, ProcessKind, ShardProcess, Traffic
+from app.cluster.messages import Letter, Order
+from app.cluster.processes import ShardProcesses, ShardsLostError
+from core.arrays import FloatArray, IntArray
+from core.table.binning import Binned, bin_values
+from core.table.dataset import Dataset
+from core.training.boosting import boost, initial_weights
+from core.training.feature_sampling import SearchName
+from core.training.params import BoostParams, LearnerName
+from core.training.rounds import Round
+from core.training.rules import RULES
+from tests.app.jobs import is_alive, wait
+from tests.small import random_dataset
+
+Tables = list[tuple[Binned, FloatArray]]
+TREES = BoostParams("speedboost", rounds=6, learner="tree", leaves=4)
+
+
+def parted(dataset: Dataset, n_parts: int) -> Tables:
+    """Deal the rows of a table to shards, the last of which has none."""
+    binned, signed = bin_values(dataset), initial_weights(dataset)
+    order = np.random.default_rng(1).permutation(dataset.n_samples)
+    parts = [*np.array_split(order, n_parts), order[:0]]
+    return [(binned.take(rows), signed[rows]) for rows in parts]
+
+
+def table(n_classes: int) -> Dataset:
+    """Return a table with gaps, a fifth of whose rows are held out."""
+    dataset = random_dataset(5, n_classes, n_samples=90, n_features=9)
+    weights = np.where(np.arange(90) % 5 == 0, 0.0, dataset.weights)
+    return replace(dataset, weights=weights / weights.sum())
+
+
+TABLES = {n_classes: table(n_classes) for n_classes in (2, 3)}
+
+
+def rounds_of(
+    shards: ShardProcesses, params: BoostParams, done: Sequence[Round] = ()
+) -> list[Round]:
+    catalogue = TABLES[2].catalogue
+    return list(boost(shards, catalogue, params, done))
+
+
+def rounds_here(params: BoostParams, n_classes: int = 2) -> list[Round]:
+    dataset = TABLES[n_classes]
+    shards = [(bin_values(dataset), initial_weights(dataset))]
+    return list(boost(shards, dataset.catalogue, params))
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def groups(request: pytest.FixtureRequest) -> Iterator[tuple[int, ShardProcesses]]:
+    with ShardProcesses(parted(TABLES[request.param], 2)) as shards:
+        yield request.param, shards
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_processes_make_the_same_rounds_to_the_bit(
+    groups: tuple[int, ShardProcesses], rule: str
+) -> None:
+    n_classes, shards = groups
+    params = BoostParams(rule, rounds=8)
+
+    rounds = rounds_of(shards, params)
+
+    assert repr(rounds) == repr(rounds_here(params, n_classes))
+
+
+@pytest.mark.parametrize("search", ["all", "lazy", "ucb"])
+@pytest.mark.parametrize("learner", ["stump", "tree", "product"])
+def test_processes_make_the_same_rounds_whatever_the_learner(
+    groups: tuple[int, ShardProcesses], learner: LearnerName, search: SearchName
+) -> None:
+    n_classes, shards = groups
+    params = BoostParams(
+        "speedboost", rounds=6, learner=learner, leaves=4, search=search, search_size=4
+    )
+    expected = rounds_here(params, n_classes)
+
+    rounds = rounds_of(shards, params)
+    rest = rounds_of(shards, params, expected[:3])
+
+    assert (repr(rounds), repr(rest)) == (repr(expected), repr(expected[3:]))
+
+
+def test_run_that_was_given_up_leaves_no_trace_in_the_next(
+    groups: tuple[int, ShardProcesses],
+) -> None:
+    n_classes, shards = groups
+    params = BoostParams("adaboost", rounds=5)
+    run = boost(shards, TABLES[n_classes].catalogue, TREES)
+    next(run)
+    run.close()
+
+    rounds = rounds_of(shards, params)
+
+    assert repr(rounds) == repr(rounds_here(params, n_classes))
+
+
+def test_round_of_stumps_is_one_small_message_a_shard() -> None:
+    dataset = random_dataset(5, 2, n_samples=400, n_features=30)
+    with ShardProcesses(parted(dataset, 2)) as shards:
+        run = boost(shards, dataset.catalogue, BoostParams("adaboost", rounds=9))
+        next(run)
+        traffics = []
+        for _ in range(6):
+            before = replace(shards.traffic)
+            next(run)
+            traffics.append(difference(shards.traffic, before))
+
+    n_shards = 3
+    for traffic in traffics:
+        assert (traffic.n_sent, traffic.n_received) == (n_shards, n_shards)
+        n_bytes = traffic.bytes_sent + traffic.bytes_received
+        assert n_bytes <= n_shards * (2_100 * 30 + 4_000)
+
+
+def difference(after: Traffic, before: Traffic) -> Traffic:
+    return Traffic(
+        after.n_sent - before.n_sent,
+        after.n_received - before.n_received,
+        after.bytes_sent - before.bytes_sent,
+        after.bytes_received - before.bytes_received,
+    )
+
+
+class KilledShards(ShardProcesses):
+    """Processes of which the second is killed before some exchanges."""
+
+    def __init__(
+        self,
+        exchanges: set[int],
+        sent: signal.Signals = signal.SIGKILL,
+        kind: ProcessKind = USUAL,
+    ) -> None:
+        # Of those with rows.
+        super().__init__(parted(TABLES[2], 2)[:2], kind)
+        self.n_exchanges = 0
+        self.exchanges = exchanges
+        self.sent = sent
+
+    def exchange(
+        self, orders: Sequence[Order], history: Sequence[Order], n_arrays: int
+    ) -> list[IntArray]:
+        self.n_exchanges += 1
+        if self.n_exchanges in self.exchanges:
+            os.kill(self.pids[1], self.sent)
+        return super().exchange(orders, history, n_arrays)
+
+
+class UnluckyShards(KilledShards):
+    """Processes whose replacements are killed too, while they repeat what was done."""
+
+    n_unlucky = 2
+
+    def revive(self, member: ShardProcess, letters: Sequence[Letter]) -> None:
+        super().revive(member, letters)
+        if self.n_unlucky:
+            self.n_unlucky -= 1
+            member.kill()
+
+
+@pytest.mark.parametrize("search", ["all", "lazy"])
+@pytest.mark.parametrize(
+    "exchanges",
+    [{1}, {2}, {4}, {5}, {9, 14}],
+    ids=["begin", "root", "split", "sides", "twice"],
+)
+def test_process_that_is_killed_is_replaced_without_a_trace(
+    exchanges: set[int], search: SearchName
+) -> None:
+    params = replace(TREES, search=search, search_size=4)
+    with KilledShards(exchanges) as shards:
+        rounds = rounds_of(shards, params)
+
+        assert repr(rounds) == repr(rounds_here(params))
+        assert shards.n_losses == len(exchanges)
+
+
+@pytest.mark.parametrize("exchanges", [{1}, {9}], ids=["begin", "round"])
+def test_replacement_that_is_killed_is_replaced_too(exchanges: set[int]) -> None:
+    with UnluckyShards(exchanges) as shards:
+        rounds = rounds_of(shards, TREES)
+
+        assert repr(rounds) == repr(rounds_here(TREES))
+        assert shards.n_losses == 3
+
+
+def test_process_that_is_stopped_is_replaced() -> None:
+    # Long enough for a new one to start.
+    kind = ProcessKind(silence_s=5)
+    with KilledShards({9}, signal.SIGSTOP, kind) as shards:
+        rounds = rounds_of(shards, TREES)
+
+        assert repr(rounds) == repr(rounds_here(TREES))
+        assert shards.n_losses == 1
+
+
+def test_run_whose_processes_die_and_die_is_given_up() -> None:
+    kind = ProcessKind(most_losses=1)
+    with UnluckyShards({5}, kind=kind) as shards:
+        run = boost(shards, TABLES[2].catalogue, TREES)
+
+        with pytest.raises(ShardsLostError) as lost:
+            list(run)
+
+        # The next run begins with as many lives.
+        shards.exchanges, shards.n_unlucky = set(), 0
+        rounds = rounds_of(shards, TREES)
+
+    assert str(lost.value) == (
+        "The training was given up: 2 of its shard processes have died."
+    )
+    assert repr(rounds) == repr(rounds_here(TREES))
+
+
+def test_processes_end_with_the_block() -> None:
+    with ShardProcesses(parted(TABLES[2], 2)) as shards:
+        pids = shards.pids
+
+    assert not any(map(is_alive, pids))
+
+
+COORDINATOR = """
+from tests.app import test_cluster as cluster
+shards = cluster.ShardProcesses(cluster.parted(cluster.TABLES[2], 2))
+cluster.rounds_of(shards, cluster.TREES)
+print(*shards.pids, flush=True)
+input()
+"""
+
+
+def test_processes_end_with_a_coordinator_that_is_killed() -> None:
+    coordinator = subprocess.Popen(
+        [sys.executable, "-c", COORDINATOR],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with coordinator:
+        assert coordinator.stdout is not None
+        pids = [int(pid) for pid in coordinator.stdout.readline().split()]
+        assert len(pids) == 3
+        assert all(map(is_alive, pids))
+
+        coordinator.kill()
+
+        wait(lambda: not any(map(is_alive, pids)))

@@ -318,7 +318,7 @@ SHARED: dict[str, set[str]] = {
         *("days", "following", "methods", "orders", "retries", "tags", "turns"),
         "watch",
     },
-    "app.service": {"limits", "loaded", "queue"},
+    "app.service": {"limits", "loaded", "queue", "sources"},
     "app.store": {
         *("blobs", "clock", "engine", "kinds", "rows", "service_tables", "tables"),
         *("tenancy", "transactions", "turns"),

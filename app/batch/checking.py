@@ -3,14 +3,22 @@
 from dataclasses import dataclass
 from typing import IO, Any
 
-from app.batch.labelled import find_words
+from app.batch.labelled import find_words, refuse_options
 from app.batch.measuring import check_labelled, plan_measuring
 from app.batch.orders import read_evaluate, read_predict
-from app.batch.predicting import check_source, find_text, plan_prediction
+from app.batch.predicting import (
+    NO_CELLS,
+    check_source,
+    find_text,
+    plan_prediction,
+    refuse_unknown,
+)
 from app.batch.sources import MemoryRows
 from app.ingest import Bounds
 from app.parsing import TableFacts, facts_of, read_bounded
+from core.errors import RefusedError
 from core.model.model import Model
+from core.table.columns import unknown_column
 
 
 @dataclass(frozen=True)
@@ -38,3 +46,19 @@ def check_file(
         its = plan_measuring(model, found, measure, str)
         warnings = check_labelled(found, its, str)
     return CheckedOrder(facts_of(table), tuple(warnings))
+
+
+def check_named(
+    facts: TableFacts, kind: str, model: Model, raw: dict[str, Any]
+) -> None:
+    """Check an order and the names of a table's columns for a model."""
+    columns = dict.fromkeys(facts.columns, NO_CELLS)
+    if kind == "predict":
+        refuse_unknown(columns, read_predict(raw, model), str)
+        return
+    table = read_evaluate(raw, model).table
+    refusals = refuse_options(columns, table, str)
+    if table.target not in columns and table.target.strip() not in columns:
+        refusals.append(unknown_column("target", table.target, columns))
+    if refusals:
+        raise RefusedError(refusals)

@@ -10,10 +10,8 @@ from app.checking import check_columns
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.spec import read_spec
-from app.errors import BlobGoneError
 from app.ingest.places import as_arrow, find_file, is_parquet
 from app.ingest.references import (
-    NotedFile,
     TableReference,
     open_reference,
     unlimited_rows,
@@ -23,8 +21,9 @@ from app.memory import available_bytes
 from app.parsing import TableReader, read_bounded
 from app.records import StoredTraining
 from app.service.queue import hold
+from app.service.sources import CellSource
 from app.side_by_side import choose_runner
-from app.store import datasets, models, trainings
+from app.store import models, trainings
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction
 from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
@@ -77,24 +76,10 @@ class Run:
                 return TrainedStep(self.part, added, self.share, None)
 
 
-def find_source(db: Transaction, training: StoredTraining) -> str | TableReference:
-    """Return the blob of a training's dataset, or where that lies.
-
-    Raises BlobGoneError if it was deleted.
-    """
-    dataset = datasets.find(db, training.dataset_id or "")
-    if dataset is None:
-        raise BlobGoneError
-    if dataset.url is None:
-        return dataset.blob
-    files = (NotedFile(*one) for one in datasets.get_files(db, dataset.id))
-    return TableReference(dataset.url, tuple(files))
-
-
 def read_work(
     reader: TableReader,
     blobs: Blobs,
-    source: str | TableReference,
+    source: CellSource,
     training: StoredTraining,
 ) -> PreparedTable:
     """Read what is to be trained on, Parquet a column at a time.

@@ -24,15 +24,16 @@ from app.batch.predicting import (
 from app.batch.results import lay_out_curve, to_csv, to_parquet
 from app.batch.sources import MemoryRows, RowSource, StreamedRows
 from app.batch.writing import open_stream
-from app.errors import BlobGoneError, NotFoundError
-from app.ingest import Bounds
+from app.errors import NotFoundError
 from app.ingest.places import as_arrow, find_file, is_parquet
+from app.ingest.references import TableReference, open_reference, unlimited_rows
 from app.ingest.streams import StreamedTable
-from app.parsing import read_bounded
+from app.parsing import TableReader, read_bounded
 from app.records import StoredTraining
 from app.service.loaded import parse_model
 from app.service.queue import hold
-from app.store import datasets, models, trainings
+from app.service.sources import CellSource, find_cells
+from app.store import models, trainings
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
@@ -45,9 +46,9 @@ MODEL_GONE = "must be there still: it was deleted"
 
 
 class JobSource(NamedTuple):
-    """What a job works on: the name of the table's blob, and a model's document."""
+    """What a job works on: where the table's cells are, and a model's document."""
 
-    blob: str
+    cells: CellSource
     document: str
 
 
@@ -108,31 +109,35 @@ def blob_name(job_id: str, form: str) -> str:
 
 def find_source(db: Transaction, job: StoredTraining) -> JobSource:
     """Return what a job works on; BlobGoneError or RefusedError where it is gone."""
-    dataset = datasets.find(db, job.dataset_id or "")
-    if dataset is None:
-        raise BlobGoneError
+    cells = find_cells(db, job.dataset_id)
     try:
         document = models.get(db, job.asked_model or "").document
     except NotFoundError:
         raise RefusedError([Refusal("model", MODEL_GONE)]) from None
-    return JobSource(dataset.blob, document)
+    return JobSource(cells, document)
 
 
 def read_work(
-    bounds: Bounds, blobs: Blobs, source: JobSource, job: StoredTraining
+    reader: TableReader, blobs: Blobs, source: JobSource, job: StoredTraining
 ) -> JobRun:
     """Read what a job works on; it is computed from its first row on."""
-    opening = find_rows(bounds, blobs, source.blob)
+    opening = find_rows(reader, blobs, source.cells)
     working = WORK[job.kind](parse_model(source.document), opening, job.spec)
     return JobRun(job, blobs, working)
 
 
-def find_rows(bounds: Bounds, blobs: Blobs, blob: str) -> Opening:
+def find_rows(reader: TableReader, blobs: Blobs, cells: CellSource) -> Opening:
     """Return what opens a table: Parquet by its row groups, any other is read whole."""
-    with blobs.open(blob) as stream:
+    bounds = reader.bounds
+    if isinstance(cells, TableReference):
+        most = unlimited_rows(bounds)
+        return lambda text: StreamedRows(
+            open_reference(cells, reader.places, text, most)
+        )
+    with blobs.open(cells) as stream:
         if not is_parquet(stream):
             return partial(MemoryRows, read_bounded(stream, bounds))
-    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{blob}")
+    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{cells}")
     return lambda text: StreamedRows(StreamedTable([file], text, bounds))
 
 

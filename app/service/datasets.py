@@ -15,11 +15,11 @@ from typing import IO
 from app.apart import Wanted, is_always_wanted
 from app.documents.fields import MAX_NAME
 from app.errors import BlobGoneError, ConflictError
-from app.ingest.references import NotedFile, TableReference
 from app.parsing import ReferredTable, TableFacts, TableReader
 from app.parsing import TableSource as TableSource
 from app.records import StoredDataset
 from app.service import limits
+from app.service.sources import find_reference
 from app.store import datasets
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction
@@ -85,11 +85,10 @@ def open_source(
 
 def find_referred(db: Transaction, found: StoredDataset) -> ReferredTable | None:
     """Return what is known of a table that stays where it is; None: it was uploaded."""
-    if found.url is None:
+    reference = find_reference(db, found)
+    if reference is None:
         return None
-    files = tuple(NotedFile(*one) for one in datasets.get_files(db, found.id))
-    facts = TableFacts(found.n_rows, found.columns)
-    return ReferredTable(facts, TableReference(found.url, files))
+    return ReferredTable(TableFacts(found.n_rows, found.columns), reference)
 
 
 def clean(name: str) -> str:

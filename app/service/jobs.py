@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from app.apart import Wanted, is_always_wanted, run_apart
-from app.batch.checking import CheckedOrder, check_file
+from app.batch.checking import CheckedOrder, check_file, check_named
 from app.documents.bodies import jobs as bodies
 from app.errors import ConflictError, NotFoundError
 from app.parsing import ReferredTable, TableFacts, TableReader, TableSource
@@ -23,7 +23,6 @@ from app.store.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 
-UPLOADS_ALONE = "must be an upload: a table that stays where it is can be trained on"
 get, page, events = JOBS.get, JOBS.page, trainings.events
 
 
@@ -51,10 +50,14 @@ def check(
     stream: TableSource,
     is_wanted: Wanted = is_always_wanted,
 ) -> tuple[JobOrder, TableFacts]:
-    """Check an order and a table for a model."""
-    if isinstance(stream, ReferredTable):
-        raise RefusedError([Refusal("dataset_id", UPLOADS_ALONE)])
+    """Check an order and a table for a model.
+
+    Of a table that stays where it is the worker reads the cells.
+    """
     wanted = order.kind, model, order.raw
+    if isinstance(stream, ReferredTable):
+        check_named(stream.facts, *wanted)
+        return order, stream.facts
     found: CheckedOrder = run_apart(
         reader.limits, stream, check_file, reader.bounds, *wanted, is_wanted=is_wanted
     )

@@ -14,7 +14,7 @@ from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
 from app.parsing import reader_of
 from app.records import StoredTraining
-from app.service import attempts, batches, queue
+from app.service import attempts, batches, queue, sources
 from app.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import transaction
@@ -94,9 +94,9 @@ class Computer:
             with transaction(self.engine, whose, is_read=True) as db:
                 job = batches.find_source(db, training)
             with limited(reader.limits.memory_bytes):
-                return batches.read_work(reader.bounds, self.blobs, job, training)
+                return batches.read_work(reader, self.blobs, job, training)
         with transaction(self.engine, whose, is_read=True) as db:
-            source = attempts.find_source(db, training)
+            source = sources.find_cells(db, training.dataset_id)
         # One that stays where it is is read a column at a time, and may be large.
         is_upload = isinstance(source, str)
         with limited(reader.limits.memory_bytes if is_upload else None):

@@ -18,7 +18,7 @@ from app.documents.text import parse_spec
 from app.ingest import read_columns
 from app.parsing import reader_of
 from app.records import StoredTraining, TrainingEvent
-from app.service import attempts, datasets, queue, trainings
+from app.service import attempts, datasets, queue, sources, trainings
 from app.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
@@ -146,10 +146,8 @@ class Jobs:
             claimed = queue.claim(db, "wrk_test", now())
             assert claimed is not None
             assert (claimed.id, claimed.attempt) == (training_id, attempt)
-            blob = attempts.find_blob(db, claimed)
-        work = attempts.read_work(
-            reader_of(self.settings).bounds, self.blobs, blob, claimed
-        )
+            source = sources.find_cells(db, claimed.dataset_id)
+        work = attempts.read_work(reader_of(self.settings), self.blobs, source, claimed)
         with transaction(self.engine, is_read=True) as db:
             return attempts.resume(db, claimed, work)
 

@@ -193,20 +193,49 @@ def test_a_truncated_footer_is_refused_by_the_files_name(
     assert [one["field"] for one in response.json()["errors"]] == ["table 2.parquet"]
 
 
-def test_whole_tables_are_not_predicted_by_reference(
-    client: TestClient, jobs: Jobs, place: Path
+@pytest.mark.parametrize(
+    ("kind", "order"), [("predict", {"budgets": [1]}), ("evaluate", {"budgets": [2]})]
+)
+def test_a_model_is_applied_as_to_an_upload(
+    client: TestClient, jobs: Jobs, place: Path, kind: str, order: Json
+) -> None:
+    made = refer(client, place)
+    started = start(client, made["id"])
+    jobs.worker().work()
+    model_id = client.get(f"/train/{started['id']}").json()["model_id"]
+    files = {"dataset": ("t.csv", noisy_table())}
+    upload = client.post("/datasets", files=files).json()["id"]
+
+    results = []
+    for dataset_id in (made["id"], upload):
+        body = {"dataset_id": dataset_id, **order}
+        job = client.post(f"/models/{model_id}/{kind}", json=body).json()["id"]
+        assert jobs.worker().work() == "succeeded"
+        results.append(client.get(f"/jobs/{job}/result?format=csv").content)
+
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "order", "field"),
+    [
+        ("predict", {"budgets": [1], "keep": ["nobody"]}, "keep"),
+        ("evaluate", {"group_by": "nobody"}, "group_by"),
+    ],
+)
+def test_names_of_an_order_are_judged_at_once(
+    client: TestClient, jobs: Jobs, place: Path, kind: str, order: Json, field: str
 ) -> None:
     made = refer(client, place)
     started = start(client, made["id"])
     jobs.worker().work()
     model_id = client.get(f"/train/{started['id']}").json()["model_id"]
 
-    response = client.post(
-        f"/models/{model_id}/predict", json={"dataset_id": made["id"], "budgets": [1]}
-    )
+    body = {"dataset_id": made["id"], **order}
+    response = client.post(f"/models/{model_id}/{kind}", json=body)
 
-    assert response.status_code == 422
-    assert "must be an upload" in response.text
+    assert response.status_code == 422, response.text
+    assert [one["field"] for one in response.json()["errors"]] == [field]
 
 
 def test_pages_show_where_it_lies_and_draft_from_a_sample(

@@ -1,0 +1,26 @@
+"""Where a dataset's cells are, for workers: in a blob, or in files elsewhere."""
+
+from app.errors import BlobGoneError
+from app.ingest.references import NotedFile, TableReference
+from app.records import StoredDataset
+from app.store import datasets
+from app.store.transactions import Transaction
+
+#: The name of a blob, or a table that stays where it is.
+CellSource = str | TableReference
+
+
+def find_cells(db: Transaction, dataset_id: str | None) -> CellSource:
+    """Return where a dataset's cells are; BlobGoneError if it was deleted."""
+    dataset = datasets.find(db, dataset_id or "")
+    if dataset is None:
+        raise BlobGoneError
+    return find_reference(db, dataset) or dataset.blob
+
+
+def find_reference(db: Transaction, dataset: StoredDataset) -> TableReference | None:
+    """Return where a table stays, and its files; None: it was uploaded."""
+    if dataset.url is None:
+        return None
+    files = (NotedFile(*one) for one in datasets.get_files(db, dataset.id))
+    return TableReference(dataset.url, tuple(files))

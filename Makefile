@@ -85,6 +85,7 @@ bench-service: $(STAMP) ## Measure answers over HTTP beside a bare handler; docs
 
 bench-scale: $(STAMP) ## Train tables of up to ten million rows; time and memory (15 minutes, 4 GB of disk).
 	$(BIN)/python -m benchmarks.scale $(if $(ROWS),--rows $(ROWS))
+	$(BIN)/python -m benchmarks.scale.shards $(if $(ROWS),--rows $(ROWS))
 
 evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: build/evidence).
 	$(BIN)/python -m pip install --quiet -e '.[bench]'

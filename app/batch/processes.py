@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from app.children import end_with_parent
 from core.errors import CoreError
-from core.kernels import count_threads
 
 Part = TypeVar("Part")
 Found = TypeVar("Found")
@@ -18,15 +17,6 @@ Found = TypeVar("Found")
 CONTEXT = multiprocessing.get_context("forkserver")
 # For each process, so that none waits for the first part that is not done.
 N_AHEAD = 2
-
-
-# From so many rows on, processes are worth their start.
-LARGE_ROWS = 200_000
-
-
-def choose_processes(n_rows: int) -> int:
-    """Return how many processes share the rows of a table."""
-    return count_threads() if n_rows >= LARGE_ROWS else 1
 
 
 class ProcessLostError(CoreError):

@@ -24,7 +24,6 @@ from app.batch.measuring import (
     measure_source,
     plan_measuring,
 )
-from app.batch.processes import choose_processes
 from app.batch.sources import open_rows
 from app.charts import NamedCurve
 from app.cli.aims import SeveralAims, parse_aims
@@ -34,7 +33,7 @@ from app.cli.options import (
     Disagreement,
     ModelFile,
     Policy,
-    Processes,
+    RowProcesses,
     Seed,
     Table,
     name_option,
@@ -96,7 +95,7 @@ def evaluate_model(
     threshold: Threshold = None,
     weight: Weight = None,
     group_by: GroupBy = None,
-    processes: Processes = None,
+    processes: RowProcesses = 1,
 ) -> None:
     stored = files.load_model(model)
     ensemble, unit = stored.ensemble, stored.ensemble.catalogue.cost_unit
@@ -136,14 +135,14 @@ def show_measured(
 
 
 def measure_file(
-    source: Path | str, stored: Model, order: EvaluateOrder, processes: int | None
+    source: Path | str, stored: Model, order: EvaluateOrder, processes: int
 ) -> MeasuredTable:
     """Measure the rows of a file, some at a time; warnings are printed."""
     bounds = Bounds(memory=available_bytes())
     rows = open_rows(source, find_words(stored), bounds)
     work = plan_measuring(stored, rows, order, name_option)
-    n_processes = processes or choose_processes(rows.n_rows)
-    measuring = measure_source(rows, work, order, name_option, n_processes)
+    shared = rows.share(processes)
+    measuring = measure_source(shared, work, order, name_option, processes)
     measured = show.pull(measuring, "evaluation")
     warn(measured.warnings)
     return measured

@@ -86,6 +86,14 @@ Processes = Annotated[
         help="Processes that share the work; by default as many as pay.",
     ),
 ]
+RowProcesses = Annotated[
+    int,
+    typer.Option(
+        "--processes",
+        parser=parser_of(PROCESSES),
+        help="Processes that share the rows, to the same bytes.",
+    ),
+]
 Port = Annotated[int, typer.Option(parser=parser_of(PORT), help="0: any free one.")]
 Seed = Annotated[
     int, typer.Option(parser=parser_of(SEED), help="Of the policy sample.")

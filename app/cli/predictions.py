@@ -13,7 +13,6 @@ from app.batch.predicting import (
     plan_prediction,
     write_predictions,
 )
-from app.batch.processes import choose_processes
 from app.batch.sources import open_rows
 from app.batch.writing import open_result, open_stdout
 from app.cli.aims import OneAim, parse_aim
@@ -21,7 +20,7 @@ from app.cli.options import (
     ModelFile,
     Policy,
     Prices,
-    Processes,
+    RowProcesses,
     Seed,
     Table,
     load_priced,
@@ -66,7 +65,7 @@ def predict_rows(
     seed: Seed = 0,
     prices: Prices = None,
     aim: OneAim = None,
-    processes: Processes = None,
+    processes: RowProcesses = 1,
 ) -> None:
     if out != STDOUT:
         files.check_writable(out, "--out")
@@ -84,10 +83,10 @@ def predict_rows(
     bounds = Bounds(memory=available_bytes())
     source = open_rows(as_source(data), find_text(ensemble, order), bounds)
     work = plan_prediction(ensemble, source, order, name_option)
-    n_processes = processes or choose_processes(source.n_rows)
     n_kept = len(order.keep)
     with open_stdout(n_kept) if out == STDOUT else open_result(out, n_kept) as file:
-        writing = write_predictions(source, work, [file], n_processes)
+        shared = source.share(processes)
+        writing = write_predictions(shared, work, [file], processes)
         written = pull(writing, "prediction")
     warn(written.warnings)
     if out != STDOUT:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,9 @@ import pytest
 
 from app.batch import predicting, sources
 from app.batch.processes import ProcessLostError, work_through
+from app.batch.sources import StreamedRows
 from app.documents.files import model_text
+from app.ingest.streams import open_table
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from tests.app.clinic import clinic
@@ -103,6 +105,30 @@ def test_parts_of_a_csv_change_no_byte(place, run, monkeypatch):
 
     assert (found.code, found.out) == (0, expected.out)
     assert expected.out.count("\n") == 2 * N_ROWS + 1
+
+
+@pytest.mark.parametrize("place", ["sample"], indirect=True)
+def test_large_row_group_is_read_in_parts(predict, monkeypatch):
+    _, expected = predict("--budget-from", "purse")
+    monkeypatch.setattr(sources, "PART_ROWS", 5)
+
+    finished, found = predict("--budget-from", "purse", "--processes", "2")
+
+    assert finished.code == 0, finished.err
+    assert found == expected
+
+
+def test_processes_get_parts_of_their_own(tmp_path, monkeypatch):
+    write(tmp_path, {"a": pa.array(range(40))}, 30)
+    monkeypatch.setattr(sources, "PART_ROWS", 3)
+    table = open_table(tmp_path / "t.parquet")
+
+    rows = StreamedRows(table)
+
+    assert rows.spans == rows.share(1).spans == [(0, 30), (30, 40)]
+    assert rows.share(2).spans[:2] == [(0, 5), (5, 10)]
+    assert rows.share(9).spans[-2:] == [(36, 39), (39, 40)]
+    assert replace(rows, part_rows=12).spans == [(0, 12), (12, 24), (24, 30), (30, 40)]
 
 
 @pytest.mark.parametrize("place", ["sample"], indirect=True)

@@ -1,5 +1,7 @@
 """Which columns rows are played with, and what is wrong with them column by column."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -43,3 +45,13 @@ def test_columns_read_one_by_one_are_refused_as_all_together():
     with pytest.raises(RefusedError) as caught:
         check_rows(columns, ensemble, most=9_000_000 - 1)
     assert list(caught.value.refusals) == found
+
+
+def test_refusal_comes_whole_from_another_process():
+    with pytest.raises(RefusedError) as caught:
+        check_rows({"alone": np.array([np.inf])}, read_by(0))
+
+    there = pickle.loads(pickle.dumps(caught.value))
+
+    assert there.refusals == caught.value.refusals
+    assert str(there) == str(caught.value)

@@ -12,21 +12,15 @@ from app.cluster.handover import without_rows
 from app.cluster.member import USUAL, ProcessKind, ShardProcess, Traffic
 from app.cluster.messages import (
     Begin,
-    CountAll,
     Letter,
     Order,
-    Restore,
-    answer_of,
     unpack_numbers,
 )
+from app.cluster.remote import RemoteShards
 from core.arrays import FloatArray, IntArray
 from core.errors import CoreError
 from core.table.binning import Binned
-from core.training.questions import PlaceSplit, ShardAnswer, ShardQuestion, WeightStep
 from core.training.shards import Shards
-
-# Of a question its quanta and what was asked for, numbers and sums; of counts two.
-N_ANSWER, N_COUNTS = 3, 2
 
 
 class ShardsLostError(CoreError):
@@ -146,42 +140,3 @@ class ShardProcesses:
             member.end()
             member.start()
             is_sent = member.send(letters)
-
-
-class RemoteShards:
-    """The shards of one run in other processes; see `core.training.shards.Shards`.
-
-    What the processes were told to do is kept, so that a new one can repeat it: the
-    steps, and the splits of a tree since the last.
-    """
-
-    def __init__(self, group: ShardProcesses, begin: Begin) -> None:
-        self.binned = group.binned
-        self.n_outputs = group.n_outputs
-        self.is_kept = begin.is_kept
-        self._group = group
-        self._begin = begin
-        self._steps: list[WeightStep] = []
-        self._splits: list[PlaceSplit] = []
-        orders: list[Order] = [begin, CountAll()]
-        n_weighted, counts = group.exchange(orders, [begin], N_COUNTS)
-        self.n_weighted = int(n_weighted[0])
-        self._counts = counts.reshape(-1, self.n_outputs, 2, 256)
-
-    def ask(self, question: ShardQuestion) -> ShardAnswer:
-        """Ask every shard; return their answers added up."""
-        restore = Restore(tuple(self._steps), tuple(self._splits))
-        history: list[Order] = [self._begin, restore]
-        arrays = self._group.exchange([question], history, N_ANSWER)
-        if question.step is not None:
-            self._steps.append(question.step)
-            self._splits = []
-        if isinstance(question.ask, PlaceSplit):
-            self._splits.append(question.ask)
-        kinds = {"n_outputs": self.n_outputs, "is_split": self._begin.is_split}
-        return answer_of(arrays, question.ask, self.binned, **kinds)
-
-    def count(self, feature_idx: int) -> IntArray:
-        """Return how many weights are not 0 at first, by output, class and code."""
-        counts: IntArray = self._counts[feature_idx]
-        return counts

@@ -71,11 +71,11 @@ def training_bytes(
     """Most bytes that a training takes beside the columns as they were read.
 
     Per cell its code, twice where few codes share a byte; per row its class and weight,
-    and for each output the weights, before and in the run, and the rows that move
-    with their quanta. `n_values` rows have their values in memory, and once more those
-    that a part is trained on.
+    and for each output the weights, before and in the run, their class and vote, and
+    the rows that move with their quanta. `n_values` rows have their values in memory,
+    and once more those that a part is trained on.
     """
-    per_row = n_features * 1.5 + 4 * 8 + 6 * 8 * n_outputs
+    per_row = n_features * 1.5 + 4 * 8 + (6 * 8 + 2) * n_outputs
     return int(n_samples * per_row) + n_values * n_features * 2 * 8
 
 

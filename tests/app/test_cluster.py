@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from app.cluster.member import USUAL, ProcessKind, ShardProcess, Traffic
 from app.cluster.messages import Letter, Order
@@ -22,6 +23,12 @@ from core.training.params import BoostParams, LearnerName
 from core.training.rounds import Round
 from core.training.rules import RULES
 from tests.app.jobs import is_alive, wait
+from tests.shards import (
+    PARAMS,
+    boosted_tables,
+    tables_of,
+    whole_of,
+)
 from tests.small import random_dataset
 
 Tables = list[tuple[Binned, FloatArray]]
@@ -92,6 +99,20 @@ def test_processes_make_the_same_rounds_whatever_the_learner(
     rest = rounds_of(shards, params, expected[:3])
 
     assert (repr(rounds), repr(rest)) == (repr(expected), repr(expected[3:]))
+
+
+@settings(max_examples=3, deadline=None)
+@given(boosted_tables(), PARAMS)
+def test_processes_of_any_parting_make_the_same_rounds(
+    case: tuple[Dataset, list[IntArray]], params: BoostParams
+) -> None:
+    dataset, parts = case
+    expected = list(boost(whole_of(dataset), dataset.catalogue, params))
+
+    with ShardProcesses(tables_of(dataset, parts)) as shards:
+        rounds = list(boost(shards, dataset.catalogue, params))
+
+    assert repr(rounds) == repr(expected)
 
 
 def test_run_that_was_given_up_leaves_no_trace_in_the_next(

@@ -82,7 +82,7 @@ def read_training(source: Path | str, spec: TrainingSpec) -> PreparedTable:
     if isinstance(source, Path) and not is_streamed(source):
         table = read_table(source, Bounds(memory=memory))
         return prepare_table(check_columns(table, spec), spec)
-    streamed = open_table(source, spec.table.text_columns)
+    streamed = open_table(source, spec.table.text_columns, Bounds(memory=memory))
     return prepare_columns(streamed, streamed.n_rows, spec, memory)
 
 

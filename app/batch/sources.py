@@ -185,4 +185,4 @@ def open_rows(source: Path | str, text: frozenset[str], bounds: Bounds) -> RowSo
     """Open a table: Parquet by its row groups, any other file whole."""
     if isinstance(source, Path) and not is_streamed(source):
         return MemoryRows(read_table(source, bounds), text)
-    return StreamedRows(open_table(source, text))
+    return StreamedRows(open_table(source, text, bounds))

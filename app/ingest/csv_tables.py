@@ -66,17 +66,24 @@ def read_csv(content: bytes, bounds: Bounds) -> Any:
 def parse(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
     return pyarrow.csv.read_csv(
         pa.BufferReader(pa.py_buffer(content).slice(dialect.start)),
-        # One thread, so that a refused row still has its number. One block, so that
-        # it holds any line; each has a price per column besides.
-        read_options=pyarrow.csv.ReadOptions(
-            use_threads=False, block_size=min(len(content) + 1, MAX_BLOCK)
+        # One block, so that it holds any line; each has a price per column besides.
+        **options(dialect, min(len(content) + 1, MAX_BLOCK), keep_ragged),
+    )
+
+
+def options(dialect: Dialect, block_size: int, keep_ragged: Any) -> dict[str, Any]:
+    """Return how pyarrow is to read a CSV, with every cell as text."""
+    return {
+        # One thread, so that a refused row still has its number.
+        "read_options": pyarrow.csv.ReadOptions(
+            use_threads=False, block_size=block_size
         ),
-        parse_options=pyarrow.csv.ParseOptions(
+        "parse_options": pyarrow.csv.ParseOptions(
             delimiter=dialect.separator,
             newlines_in_values=True,
             invalid_row_handler=keep_ragged,
         ),
-        convert_options=pyarrow.csv.ConvertOptions(
+        "convert_options": pyarrow.csv.ConvertOptions(
             column_types=dict.fromkeys(dialect.names, pa.string()),
             null_values=list(MISSING_WORDS),
             # Text is neither true nor false, and tables of words cost memory.
@@ -85,7 +92,7 @@ def parse(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
         ),
-    )
+    }
 
 
 def refuse_ragged(rows: list[Any]) -> None:
@@ -177,7 +184,7 @@ def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
 
 
 def with_points(table: Any) -> Any:
-    """Return a table with decimal commas as points.
+    """Return a table, or a batch of its rows, with decimal commas as points.
 
     They are what spreadsheets write where a semicolon separates.
     """

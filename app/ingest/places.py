@@ -10,12 +10,16 @@ import pyarrow.fs
 import pyarrow.parquet
 
 from app.ingest.parquet_tables import MAGIC
+from app.ingest.unpacking import COMPRESSIONS
 from core.errors import Refusal, RefusedError
 
 SUFFIXES = (".parquet", ".pq")
 SCHEMES = ("s3://", "gs://", "gcs://", "file://")
 # Of pyarrow's file systems, those whose files have a version.
 OBJECT_STORES = ("s3", "gcs")
+# Of text; what is smaller is read whole. Compressed, it is so many times smaller.
+LARGE_CSV = 100_000_000
+PACKED = 5
 # Names that other programs give to what is no part of a table.
 HIDDEN = ("_", ".")
 
@@ -77,9 +81,24 @@ def refuse_file(name: str, error: Exception) -> Exception:
 
 
 def is_streamed(source: Path | str) -> bool:
-    """Whether a table is read piece by piece: Parquet, in a file or many."""
+    """Whether a table is read piece by piece: Parquet, in a file or many; large CSV."""
     if isinstance(source, str) or source.is_dir():
         return True
+    return is_large_csv(source) or begins_as_parquet(source)
+
+
+def is_large_csv(source: Path) -> bool:
+    """Whether a file is no Parquet, and larger than what is read whole."""
+    try:
+        with source.open("rb") as file:
+            is_packed = file.read(10).startswith(tuple(COMPRESSIONS))
+        size = source.stat().st_size * (PACKED if is_packed else 1)
+    except OSError:
+        return False
+    return size > LARGE_CSV and not begins_as_parquet(source)
+
+
+def begins_as_parquet(source: Path) -> bool:
     try:
         with source.open("rb") as file:
             return is_parquet(file)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,14 @@ from app.ingest.coded import as_coded, join_texts
 from app.ingest.columns import TYPE_RULE, to_column
 from app.ingest.kinds import holds_numbers
 from app.ingest.names import tidy_names
-from app.ingest.places import TableFile, find_file, find_table_files, refuse_file
+from app.ingest.places import (
+    TableFile,
+    find_file,
+    find_table_files,
+    is_large_csv,
+    refuse_file,
+)
+from app.ingest.scratch import write_scratch
 from core.errors import Refusal, RefusedError
 from core.table.columns import Column
 
@@ -39,8 +47,16 @@ class StreamedTable(Mapping[str, Column]):
     """
 
     def __init__(
-        self, files: Sequence[TableFile], text: Collection[str], bounds: Bounds
+        self,
+        files: Sequence[TableFile],
+        text: Collection[str],
+        bounds: Bounds,
+        *,
+        is_coded: bool = True,
     ) -> None:
+        # Whether words stay in their dictionaries: those of CSV never were in one, and
+        # a cell that is missing is judged otherwise there.
+        self._is_coded = is_coded
         self.files: list[TableFile] = []
         self._text = frozenset(text)
         self.spans: list[RowGroup] = []
@@ -148,11 +164,13 @@ class StreamedTable(Mapping[str, Column]):
     ) -> Iterator[tuple[int, Any]]:
         """Yield cells of a column, with their first row, that have all of some rows."""
         field, last = self._fields[name], self.n_rows if stop is None else stop
-        texts = [field.name] if is_texts(field.type) else []
+        is_coded = self._is_coded and is_texts(field.type)
         wanted = [one for one in self.spans if one.start < last and start < one.stop]
         for path, spans in groupby(wanted, lambda span: span.file.path):
             its = list(spans)
-            with its[0].file.open(self._footers[path], texts) as opened:
+            with its[0].file.open(
+                self._footers[path], [field.name] * is_coded
+            ) as opened:
                 read = read_groups(opened, its, field.name)
                 yield from (
                     (first, cells)
@@ -167,8 +185,14 @@ def open_table(
 ) -> StreamedTable:
     """Open a table of one Parquet file or of many: see `find_table_files`.
 
-    `text` and `bounds` are as in `app.ingest.read_columns`; only footers are read.
+    `text` and `bounds` are as in `app.ingest.read_columns`; only footers are read. A
+    large CSV is copied into a file of Parquet first, which goes with the table.
     """
+    if isinstance(source, Path) and is_large_csv(source):
+        file, release = write_scratch(source, bounds)
+        table = StreamedTable([file], text, bounds, is_coded=False)
+        finalize(table, release)
+        return table
     return StreamedTable(find_table_files(source), text, bounds)
 
 

@@ -1,0 +1,163 @@
+"""Large CSV, read block by block, is what it is read whole."""
+
+import bz2
+import gzip
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.checking import read_training
+from app.documents.spec import read_spec
+from app.ingest import Bounds, places, read_columns
+from app.ingest.scratch import DESCRIPTORS, LOOK, write_scratch
+from app.ingest.streams import StreamedTable, open_table
+from core.errors import RefusedError
+
+ROWS = "".join(f'{i},{i % 7 or "-"},w{i % 3},"a\nb"\n' for i in range(200))
+TABLES = {
+    "plain": f"n,gap,word,lines\n{ROWS}".encode(),
+    "mark": b"\xef\xbb\xbfa,b\n1,x\n",
+    "semicolons": b"a;b\n1,5;x\n2,25;y,z\n",
+    "tabs": b"a\tb\n1\tx\n",
+    "named": b"sep=|\r\na|b\r\n1|2\r\n",
+    "utf-16": "a,b\n1,é\n".encode("utf-16"),
+    "utf-16 without a mark": "a,b\n1,é\n".encode("utf-16-le"),
+    "gzip": gzip.compress(b"a,b\n1,2\n" * 50),
+    "bz2": bz2.compress(b"a,b\n1,2\n3,4\n"),
+    "names": b" a ,,b\n1,2,3\n",
+    "one column": b"a\n1\n\n2\n",
+    "header alone": b"a,b\n",
+    "quotes": b'a,b\n"1","x ""y"""\n',
+    "words late": b"a\n" + b"1\n" * 400 + b"x\n",
+    "long line": b"a,b\n1," + b"x" * 3000 + b"\n",
+    "ragged": b"a,b\n" + b"1,2\n" * 300 + b"1,2,3\n1\n",
+    "many ragged": b"a,b\n" + b"1\n" * 3000,
+    "other encoding": b"a,b\n" + b"1,2\n" * 300 + b"1,\xe9\n",
+    "twice": b"a,a\n1,2\n",
+    "nothing": b"",
+    "workbook": b"PK\x03\x04 and so on",
+    "open quote": b'a,b\n1,"x\n' + b"2,3\n" * 500,
+}
+
+
+def whole(path, text=()):
+    try:
+        return read_columns(path, text)
+    except RefusedError as error:
+        return str(error)
+
+
+def streamed(path, text=(), block=512):
+    try:
+        file, release = write_scratch(path, Bounds(), block)
+        table = StreamedTable([file], text, Bounds(), is_coded=False)
+        found = {name: table[name] for name in table}
+        release()
+    except RefusedError as error:
+        return str(error)
+    return found
+
+
+def assert_same(found, expected):
+    assert type(found) is type(expected), (found, expected)
+    if isinstance(expected, str):
+        assert found == expected
+        return
+    assert list(found) == list(expected)
+    for name, column in expected.items():
+        assert found[name].dtype == column.dtype
+        np.testing.assert_array_equal(found[name], column)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("block", [256, 1 << 20])
+def test_each_table_is_what_the_whole_is(name, block, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(TABLES[name])
+
+    assert_same(streamed(path, block=block), whole(path))
+    assert_same(streamed(path, ["a", "n"], block), whole(path, ["a", "n"]))
+
+
+CELL = st.sampled_from(["1", "2,5", "-", "", "NA", "x", " y ", '"q\n"', "é", "1;2"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(CELL, min_size=1, max_size=3), min_size=1, max_size=12),
+    st.sampled_from([",", ";", "\t"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.sampled_from([64, 200]),
+)
+def test_any_table_is_what_the_whole_is(
+    tmp_path_factory, rows, separator, encoding, block
+):
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    lines = ["a" + separator + "b", *(separator.join(row) for row in rows), ""]
+    path.write_bytes("\n".join(lines).encode(encoding))
+
+    assert_same(streamed(path, block=block), whole(path))
+
+
+def test_a_table_longer_than_what_is_looked_at_is_the_same(tmp_path):
+    path = tmp_path / "t.csv"
+    row = b"1;2,5;" + b"w" * 990 + "é\n".encode()
+    path.write_bytes(b"a;b;c\n" + row * (LOOK // len(row) + 10))
+
+    assert_same(streamed(path, block=1 << 16), whole(path))
+
+
+def test_a_header_longer_than_what_is_looked_at_is_read_whole(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n1," + b"x" * LOOK + b"\n2,y\n")
+
+    assert_same(streamed(path), whole(path))
+
+
+def test_large_tables_alone_are_copied(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(TABLES["plain"]))
+    assert not places.is_streamed(path)
+    monkeypatch.setattr(places, "LARGE_CSV", 100)
+
+    table = open_table(path)
+
+    assert places.is_streamed(path)
+    assert table.read_rows(1, 3, ["gap"])["gap"].tolist() == [1, 2]
+    assert_same(dict(table), whole(path))
+
+
+def test_nothing_is_left_of_the_copy(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(places, "LARGE_CSV", 100)
+    (tmp_path / "scratch").mkdir()
+    for name in ("plain", "ragged", "nothing"):
+        (tmp_path / name).write_bytes(TABLES[name])
+    left = {True: [], False: [1]}[DESCRIPTORS.is_dir()]
+
+    table = open_table(tmp_path / "plain")
+
+    assert len(list((tmp_path / "scratch").iterdir())) == len(left)
+    descriptor = Path(table.files[0].path)
+    assert descriptor.exists()
+    del table
+    assert not descriptor.exists()
+    assert "must have 2 cells" in str(streamed(tmp_path / "ragged"))
+    assert os.listdir(tmp_path / "scratch") == []
+
+
+def test_a_training_reads_a_large_csv_to_the_same(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    rows = (f"{i % 13},{i % 5},{int(i % 13 > i % 5)}" for i in range(300))
+    path.write_text("\n".join(["a,b,y", *rows, ""]))
+    spec = read_spec({"name": "n", "target": "y"})
+    monkeypatch.setattr(places, "LARGE_CSV", 100)
+
+    prepared = read_training(path, spec)
+
+    assert prepared.table.n_samples == 300

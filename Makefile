@@ -15,11 +15,15 @@ CORE_COVERAGE ?= 100
 # and not by their number of tests: the dearest have few, and would come last.
 PARALLEL ?= -n 2 --dist loadfile --no-loadscope-reorder
 
+# Tests of what callers meet, and not of the probes and figures of one process.
+REPLICATED := $(filter-out %_operations.py, $(wildcard tests/app/test_http_*.py)) \
+	$(addprefix tests/app/test_,aims.py certificates.py ledger.py outcomes.py retries.py sessions.py)
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-chaos test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale evidence frontier certificates clean
+.PHONY: help demo test test-chaos test-replicas test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +46,9 @@ test: $(STAMP) ## Run the tests, and those of core uncompiled too, for its cover
 
 test-chaos: $(STAMP) ## Kill processes, crash databases, fill disks, send what is hostile (10 minutes).
 	$(BIN)/python -m pytest tests/app/chaos -m chaos --durations=10
+
+test-replicas: $(STAMP) ## Run the tests over HTTP with a client that takes turns between two replicas (6 minutes).
+	ASKLESS_TEST_REPLICAS=1 $(BIN)/python -m pytest $(PARALLEL) $(REPLICATED)
 
 test-schema: $(STAMP) ## Send what the OpenAPI document allows and forbids; check the answers.
 	@test -x build/schema/bin/schemathesis || { \

@@ -157,7 +157,8 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
 async def live(app: FastAPI) -> AsyncIterator[None]:
     """Hold engine and uploads while the application serves."""
     state = app.state
-    state.engine = create_engine(state.settings.url)
+    settings = state.settings
+    state.engine = create_engine(settings.url, settings.database_connections)
     state.blobs = Blobs(state.settings.blobs_url)
     # Each of their threads has a connection of its own for as long as it changes.
     state.changers = CapacityLimiter(MAX_WRITERS)

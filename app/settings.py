@@ -95,6 +95,13 @@ class Settings(BaseSettings):
         le=3_600,
         description="Seconds served on after SIGTERM, with `/readyz` at 503.",
     )
+    database_connections: int = Field(
+        default=24,
+        # Eight requests may change something at a time, and others read.
+        ge=10,
+        le=1_000,
+        description="Most connections of an API process to its database, all kept.",
+    )
     heartbeat_timeout_s: float = Field(
         default=20.0,
         gt=0,

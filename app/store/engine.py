@@ -17,8 +17,8 @@ from app.store.turns import Turns
 BUSY_TIMEOUT_S = 30.0
 # A server out of reach is told as such, not waited for by every request.
 CONNECT_WITHIN_S = 5
-# More than requests may have at once. All stay open: to make one takes longer than to
-# answer.
+# Of a process that tells no other number. All stay open: to make one takes longer than
+# to answer.
 N_CONNECTIONS = 24
 # A connection that was used just now is not asked whether it is still there.
 ASK_AFTER_S = 2.0
@@ -33,10 +33,10 @@ READ_ONLY = {
 EMPTYING_TIMEOUT_MS = 200
 
 
-def create_engine(url: str) -> sa.Engine:
+def create_engine(url: str, n_connections: int = N_CONNECTIONS) -> sa.Engine:
     """Make an engine that loses no update, and whose errors tell no parameters.
 
-    These hold answers, and errors are logged.
+    These hold answers, and errors are logged. `n_connections`: the most at a time.
     """
     address = sa.make_url(url)
     is_sqlite = address.get_backend_name() == "sqlite"
@@ -50,7 +50,7 @@ def create_engine(url: str) -> sa.Engine:
         connect_args=wait,
         hide_parameters=True,
         poolclass=sa.QueuePool,
-        pool_size=N_CONNECTIONS,
+        pool_size=n_connections,
         max_overflow=0,
     )
     (begin_sqlite if is_sqlite else ask_idle)(engine)

@@ -3,7 +3,10 @@
 A plugin of the tests that name it: `pytest_plugins = ["tests.app.conftest_http"]`.
 """
 
+import inspect
+import os
 from collections.abc import Iterator
+from itertools import cycle
 from json import dumps
 from typing import Any
 
@@ -34,9 +37,28 @@ def app(settings: Settings) -> FastAPI:
 
 
 @pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
+def client(app: FastAPI, request: pytest.FixtureRequest) -> Iterator[TestClient]:
+    """A client of the application; by `make test-replicas` of two, in turns.
+
+    Tests that look into the application have one.
+    """
+    looks_in = "app" in inspect.signature(request.function).parameters
     with local_client(app, raise_server_exceptions=False) as made:
-        yield made
+        if looks_in or "ASKLESS_TEST_REPLICAS" not in os.environ:
+            yield made
+            return
+        replica = create_app(app.state.settings, is_local=True)
+        # What time it is for a test, it is for both.
+        replica.dependency_overrides = app.dependency_overrides
+        with local_client(replica, raise_server_exceptions=False) as other:
+            take_turns(made, other)
+            yield made
+
+
+def take_turns(one: TestClient, other: TestClient) -> None:
+    """Let every second request of a client go to another one's application."""
+    transports = cycle((other._transport, one._transport))
+    one._transport_for_url = lambda _: next(transports)  # type: ignore[method-assign]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
+from app.settings import Settings
 from app.store import engine as engines
 from app.store.engine import create_engine
 from app.store.turns import Turns
@@ -111,3 +112,10 @@ def test_connection_lost_while_idle_is_replaced(database_url: str) -> None:
         assert connection.scalar(ONE) == 1
     engine.dispose()
     other.dispose()
+
+
+def test_an_engine_has_the_connections_that_it_is_given(settings: Settings) -> None:
+    engine = create_engine(settings.url, 10)
+
+    assert engine.pool.size() == 10  # type: ignore[attr-defined]
+    engine.dispose()

@@ -90,7 +90,7 @@ class Shard:
         # What moved before and was not added yet is found among all rows.
         self._is_pending = False
         self._room: MovedRows | None = None
-        self._cast: tuple[Hypothesis, tuple[int, ...], BallotArray] | None = None
+        self._cast: tuple[tuple[Hypothesis, tuple[int, ...]], BallotArray] | None = None
 
     @property
     def n_weighted(self) -> int:
@@ -108,10 +108,10 @@ class Shard:
         if question.step is not None:
             self.take(question.step)
         ask, numbers, sums = question.ask, NO_NUMBERS, NO_NUMBERS
-        if isinstance(ask, Sides):
-            numbers = self.count_sides(self.cast(ask.hypothesis, ask.codes))
-        elif isinstance(ask, Sums):
+        if isinstance(ask, Sums):
             sums = self.sum_all(ask.lanes)
+        elif isinstance(ask, Sides):
+            numbers = self.count_sides(self.cast(ask.hypothesis, ask.codes))
         elif isinstance(ask, PlaceSplit):
             sums = self.split(ask)
         elif isinstance(ask, PlaceSums):
@@ -141,10 +141,10 @@ class Shard:
 
     def cast(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> BallotArray:
         """Return the votes of a hypothesis on every row; the last are remembered."""
-        if self._cast is None or self._cast[:2] != (hypothesis, codes):
-            ballots = cast_ballots(self.binned, hypothesis, codes)
-            self._cast = hypothesis, codes, ballots
-        return self._cast[2]
+        key = hypothesis, codes
+        if self._cast is None or self._cast[0] != key:
+            self._cast = key, cast_ballots(self.binned, hypothesis, codes)
+        return self._cast[1]
 
     def count_sides(self, ballots: BallotArray) -> IntArray:
         """Return the weights that ballots have wrong and right, then their quanta."""
@@ -244,8 +244,9 @@ class LocalShards:
 
     def count(self, feature_idx: int) -> IntArray:
         """Count in one shard after the other."""
-        counted = [shard.count(feature_idx) for shard in self.members]
-        counts: IntArray = np.sum(counted, axis=0)
+        counts = self.members[0].count(feature_idx)
+        for shard in self.members[1:]:
+            counts += shard.count(feature_idx)
         return counts
 
 

@@ -36,7 +36,7 @@ ORIGINS = "must be as a browser sends them, such as https://app.example.org"
 DATASET_PLACES = "must be addresses such as s3://bucket/folder or file:///folder"
 # A bucket at least, or a folder that is not the root.
 DATASET_PLACE = re.compile(
-    r"((s3|gs|gcs)://|file:///)[^/*?#@%\\\s]+(/[^/*?#@%\\\s]+)*/?"
+    r"((s3|gs|gcs)://|file:///)(?!(.*/)?\.\.?(/|$))[^/*?#@%\\\s]+(/[^/*?#@%\\\s]+)*/?"
 )
 ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/?#@\s*]+)")
 

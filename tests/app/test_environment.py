@@ -45,6 +45,13 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("ASKLESS_HOSTS", '["a.org", "b.org:80"]', "such as api.example.org"),
         ("ASKLESS_HOSTS", '["https://a.org"]', "such as api.example.org"),
         ("ASKLESS_HOSTS", '[""]', "such as api.example.org"),
+        ("ASKLESS_DATASET_PLACES", '["/srv/tables"]', "such as s3://bucket"),
+        ("ASKLESS_DATASET_PLACES", '["file:///"]', "such as s3://bucket"),
+        ("ASKLESS_DATASET_PLACES", '["s3://"]', "such as s3://bucket"),
+        ("ASKLESS_DATASET_PLACES", '["file:///a/../b"]', "such as s3://bucket"),
+        ("ASKLESS_DATASET_PLACES", '["s3://b?region=x"]', "such as s3://bucket"),
+        ("ASKLESS_DATASET_PLACES", '["file:///.."]', "such as s3://bucket"),
+        ("ASKLESS_DATASET_PLACES", '["https://a.org/t"]', "such as s3://bucket"),
     ],
 )
 def test_setting_that_makes_no_sense_is_named(
@@ -69,6 +76,7 @@ def test_setting_that_makes_no_sense_is_named(
         ("ASKLESS_BLOBS", "memory://uploads"),
         ("ASKLESS_ORIGINS", '["https://a.org", "http://[::1]:8080", "app://x"]'),
         ("ASKLESS_HOSTS", '["a.org", "API.b.org", "10.0.0.1", "::2"]'),
+        ("ASKLESS_DATASET_PLACES", '["s3://b", "file:///srv/t.1/", "gs://b/x"]'),
         ("ASKLESS_SERVICE_HOST", "10.0.0.1"),
         ("ASKLESS_API_PORT_8000_TCP_ADDR", "10.0.0.1"),
         ("ASKLESS_PORT", "tcp://10.0.0.1:8000"),

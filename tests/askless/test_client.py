@@ -53,6 +53,13 @@ class TestAgainstAServer:
         assert told[-1].share == 1.0
         assert made in client.models()
 
+    def test_a_table_is_named_only_where_it_may_lie(self, client: Client) -> None:
+        with pytest.raises(ProblemError) as caught:
+            client.refer_dataset("s3://clinic/visits", "visits")
+
+        assert caught.value.status == 422
+        assert [one["field"] for one in caught.value.errors] == ["url"]
+
     def test_spec_may_be_a_file(self, client: Client, tmp_path: Path) -> None:
         spec = tmp_path / "spec.json"
         spec.write_text(json.dumps(SPEC | {"name": "from-a-file"}))

@@ -94,6 +94,14 @@ RowProcesses = Annotated[
         help="Processes that share the rows, to the same bytes.",
     ),
 ]
+SHARDS = Parameter("shards", int, None, least=1, most=64)
+Shards = Annotated[
+    int,
+    typer.Option(
+        parser=parser_of(SHARDS),
+        help="Processes that each have some of the rows, for boosting.",
+    ),
+]
 Port = Annotated[int, typer.Option(parser=parser_of(PORT), help="0: any free one.")]
 Seed = Annotated[
     int, typer.Option(parser=parser_of(SEED), help="Of the policy sample.")

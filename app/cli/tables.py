@@ -19,7 +19,17 @@ from app.cli.changes import (
     Rounds,
     load_changed,
 )
-from app.cli.options import Data, Processes, Spec, Table, output, read_checked, warn
+from app.cli.options import (
+    Data,
+    Processes,
+    Shards,
+    Spec,
+    Table,
+    output,
+    read_checked,
+    warn,
+)
+from app.cluster.layout import in_processes
 from app.documents import files
 from app.ingest import Bounds, read_table
 from app.ingest.places import as_source
@@ -28,10 +38,13 @@ from app.side_by_side import choose_runner
 from app.terminal import overview, selected, show
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters
+from core.pipeline.preparing import PreparedTable
+from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.selection.params import SelectionParams
 from core.selection.search import select
 from core.table.check import CheckedTable
+from core.training.algorithms import ALGORITHMS
 
 FILE_WIDTH = 100
 
@@ -72,6 +85,7 @@ def train_model(
     folds: Folds = None,
     budgets: CurveBudgets = None,
     processes: Processes = None,
+    shards: Shards = 1,
 ) -> None:
     files.check_writable(out, "--out")
     given = {
@@ -84,6 +98,10 @@ def train_model(
     wanted = load_changed(spec, given)
     prepared = read_training(as_source(data), wanted)
     warn(prepared.warnings)
+    if shards > 1:
+        # Parts come one after the other, and each in turn has all processes.
+        processes = 1
+        prepared = lay_in_shards(prepared, wanted, shards)
     run_parts = choose_runner(prepared.table, wanted, processes)
     training = train(prepared, wanted, run_parts=run_parts)
     # A large table is let go of once nothing is trained on it any more.
@@ -94,6 +112,17 @@ def train_model(
     if model.curve is not None:
         output.print(show.curve_table(model.curve, wanted.table.cost_unit))
     output.print(f"wrote {escape(str(out))}")
+
+
+def lay_in_shards(
+    prepared: PreparedTable, spec: TrainingSpec, n_shards: int
+) -> PreparedTable:
+    """Let boosting have its rows in so many processes."""
+    if ALGORITHMS[spec.boost.algorithm].needs_values:
+        rule = "must be 1 for an algorithm that does not boost on codes"
+        raise RefusedError([Refusal("--shards", rule, spec.boost.algorithm)])
+    table = replace(prepared.table, lay_out=in_processes(n_shards))
+    return replace(prepared, table=table)
 
 
 def select_features(

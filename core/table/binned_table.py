@@ -4,10 +4,10 @@ What boosts reads codes. All else that looks at values (choosing, panels, calibr
 curves) reads the sample, which of a table that is not large is all of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,11 @@ from core.table.dataset import ClassLabel, Dataset, LabelledRows
 SAMPLE_ROWS = 100_000
 
 
+#: Lays rows and their signed weights, (n_samples, n_outputs), out in shards elsewhere:
+#: a context, whose value `core.training.boosting.boost` takes.
+LayOut = Callable[[Binned, FloatArray], Any]
+
+
 @dataclass(frozen=True)
 class BinnedTable(LabelledRows):
     """All rows of a table as codes, and the values of some.
@@ -35,7 +40,8 @@ class BinnedTable(LabelledRows):
     nothing: a fold is the table with weight 0 for the rows held out, so that all folds
     share codes and cuts. `row_weights` are those of the whole. `ranges` (n_features, 2)
     are the least and the greatest value, NaN where there is none; `n_missing` counts
-    cells. `sample` has the rows at `sample_idxs`, ascending.
+    cells. `sample` has the rows at `sample_idxs`, ascending. `lay_out` is where
+    boosting has its rows, None: here.
     """
 
     catalogue: Catalogue
@@ -49,6 +55,7 @@ class BinnedTable(LabelledRows):
     sample_idxs: IntArray
     sample: Dataset
     is_in: BoolArray | None = None
+    lay_out: LayOut | None = None
 
     @property
     def weights(self) -> FloatArray:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.model.ensemble import Cascade, Ensemble
-from core.table.binned_table import BinnedTable
+from core.table.binned_table import BinnedTable, LayOut
 from core.table.dataset import Dataset
 from core.training.baselines import BAGGED, grow_trees
 from core.training.boosting import boost, initial_weights
@@ -46,8 +46,19 @@ def grow_boosted(
 ) -> Iterator[Round]:
     """Boost by the rule of the algorithm's name."""
     del is_strict
-    shard = table.binned, initial_weights(table, params.label_weights)
-    return boost([shard], table.catalogue, params, done)
+    if table.lay_out is None:
+        shard = table.binned, initial_weights(table, params.label_weights)
+        return boost([shard], table.catalogue, params, done)
+    return grow_apart(table, table.lay_out, params, done)
+
+
+def grow_apart(
+    table: BinnedTable, lay_out: LayOut, params: BoostParams, done: Sequence[Round]
+) -> Iterator[Round]:
+    """Boost on rows that are laid out elsewhere, for as long as the run takes."""
+    signed = initial_weights(table, params.label_weights)
+    with lay_out(table.binned, signed) as source:
+        yield from boost(source, table.catalogue, params, done)
 
 
 def grow_orders(

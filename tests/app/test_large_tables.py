@@ -104,3 +104,20 @@ def note(method, read):
         return method(self, name)
 
     return noted
+
+
+@pytest.mark.parametrize("shards", [2, 3])
+def test_shards_train_the_same_model(run, place, shards):
+    alone = trained(run, place, place / "data.parquet")
+
+    assert trained(run, place, place / "data.parquet", "--shards", shards) == alone
+
+
+def test_shards_of_what_does_not_boost_are_refused(run, place):
+    refused = run(
+        *("train", place / "data.csv", "--spec", place / "spec.json"),
+        *("-o", place / "model.json", "--algorithm", "decision_tree", "--shards", 2),
+    )
+
+    assert refused.code == 2
+    assert "--shards: must be 1 for an algorithm that does not boost" in refused.err

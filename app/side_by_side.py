@@ -45,11 +45,15 @@ class PartLostError(Exception):
 
 @dataclass
 class PartProcess:
-    """A process that runs one job after the other; None: it waits for one."""
+    """A process that runs one job after the other; None: it waits for one.
+
+    `rounds` are those that it has told of its job.
+    """
 
     process: Any
     channel: Connection
     job: PartJob | None = None
+    rounds: list[Round] = field(default_factory=list)
 
 
 @dataclass
@@ -83,7 +87,7 @@ class PartProcesses:
         """Hand a job to a process."""
         if one not in self._processes:
             self._processes.append(one)
-        one.job = job
+        one.job, one.rounds = job, []
         self._waiting.setdefault(job.part.number, deque())
         # One that is dead already is found by listening.
         with suppress(OSError):
@@ -119,7 +123,7 @@ class PartProcesses:
             if isinstance(told, Exception):
                 raise told
             if isinstance(told, Progress):
-                one.job = with_round(one.job, told.added)
+                one.rounds += [] if told.added is None else [told.added]
                 self._waiting[one.job.part.number].append(told)
                 continue
             self._finished[one.job.part.number], one.job = told, None
@@ -137,16 +141,10 @@ class PartProcesses:
             words = f"the process of part {number} ended with {code}"
             # Who else kills again and again: the system, where memory ends.
             raise (MemoryError if code == -signal.SIGKILL else PartLostError)(words)
-        self._begin(start_process(self.n_processes), one.job)
-
-
-def with_round(job: PartJob, added: Round | None) -> PartJob:
-    """Return a job that goes on after a round."""
-    if added is None:
-        return job
-    number = job.part.number
-    done = {**job.done, number: (*job.done.get(number, ()), added)}
-    return replace(job, done=done)
+        number, before = one.job.part.number, one.job.done
+        done = {**before, number: (*before.get(number, ()), *one.rounds)}
+        job = replace(one.job, done=done)
+        self._begin(start_process(self.n_processes), job)
 
 
 def choose_runner(

@@ -17,7 +17,8 @@ PARALLEL ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 # Tests of what callers meet, and not of the probes and figures of one process.
 REPLICATED := $(filter-out %_operations.py, $(wildcard tests/app/test_http_*.py)) \
-	$(addprefix tests/app/test_,aims.py certificates.py ledger.py outcomes.py retries.py sessions.py)
+	tests/app/test_aims.py tests/app/test_certificates.py tests/app/test_ledger.py \
+	tests/app/test_outcomes.py tests/app/test_retries.py tests/app/test_sessions.py
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.

@@ -122,6 +122,8 @@ def code_columns(
     each; others are cut at weighted quantiles. Categories keep theirs. A constant
     feature has one code and an empty one none: no stump can be made of either.
     """
+    # Kernels are compiled anew for arrays that are read-only, or laid out otherwise.
+    values = np.require(values, np.float64, ("C", "W"))
     n_samples, n_features = values.shape
     known = np.full((n_features, kernels.FEW + 1), np.nan)
     sizes = np.zeros(n_features, dtype=np.int64)

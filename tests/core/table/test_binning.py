@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import kernels
 from core.kernels import CHUNK, FEW, MISSING
-from core.table.binning import MAX_CODES, bin_values, find_thresholds
+from core.table.binning import (
+    MAX_CODES,
+    bin_values,
+    code_columns,
+    find_thresholds,
+)
 from tests import naive
 from tests.small import table_of
 from tests.strategies import datasets
@@ -260,3 +266,17 @@ def test_features_that_one_pass_does_not_hold_are_coded_as_any():
     assert [codes.tolist() for codes in binned.codes] == [
         expect(column, np.ones(3), False)[0] for column in values
     ]
+
+
+def test_values_laid_out_otherwise_or_read_only_are_coded_by_the_same_kernel():
+    values = np.random.default_rng(0).normal(size=(40, 3))
+    fixed = np.asfortranarray(values)
+    fixed.flags.writeable = False
+    no_category, weights = np.zeros(3, np.bool_), np.full(40, 1 / 40)
+    expected = code_columns(values, no_category, weights)
+    before = len(getattr(kernels.encode, "signatures", ()))
+
+    coded = code_columns(fixed, no_category, weights)
+
+    assert np.array_equal(coded.codes, expected.codes)
+    assert len(getattr(kernels.encode, "signatures", ())) == before

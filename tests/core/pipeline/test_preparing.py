@@ -15,7 +15,7 @@ from core.pipeline.train import train
 from core.table import binned_table
 from core.work import end_of
 
-N_ROWS = 240
+N_ROWS = 160
 CODED = {
     "features": {"params": {"rounds": 12}},
     "greedy": {"algorithm": "adaboost_bt_greedy", "params": {"rounds": 12}},
@@ -24,11 +24,14 @@ CODED = {
     "row groups": {"group_by": "who", "params": {"rounds": 8}},
     "classes": {"target": "three", "params": {"rounds": 8}},
     "dropped": {"target": "gaps", "missing_target": "drop", "weight": "w"},
-    "aside": {"certificate": {"share": 0.3}, "target": "gaps"},
+    "aside": {"certificate": {"share": 0.3, "budgets": [5]}, "target": "gaps"},
     "hashed": {"validation": {"folds": 3, "deal": "hashed"}, "params": {"rounds": 8}},
     "no folds": {"validation": None, "params": {"rounds": 8}},
-    "tuned": {"params": {"rounds": "auto"}, "validation": {"folds": 2}},
-    "selected": {"selection": {"method": "sfs", "learner": "stump"}},
+    "tuned": {
+        "algorithm": "hybrid",
+        "params": {"switch": "auto", "rounds": 5},
+    },
+    "selected": {"selection": {"method": "sfs", "learner": "stump", "rounds": 2}},
     "nothing selected": {
         "selection": {"method": "fs2boost", "significance": 1e-6},
         "target": "noise",
@@ -88,7 +91,8 @@ def spec_of(wanted):
     plain = {
         "target": "y",
         "algorithm": "adaboost_bt_smoothed",
-        "validation": {"folds": 3},
+        "validation": {"folds": 2},
+        "params": {"rounds": 5},
         "features": [
             {"name": name, "cost": 1 + at} for at, name in enumerate(features)
         ],
@@ -119,7 +123,7 @@ def test_column_by_column_makes_the_same_model(wanted):
 @pytest.mark.parametrize("wanted", CODED.values(), ids=CODED)
 def test_so_it_does_where_a_sample_is_kept(wanted, monkeypatch):
     for module in (binned_table, check, preparing):
-        monkeypatch.setattr(module, "SAMPLE_ROWS", 90)
+        monkeypatch.setattr(module, "SAMPLE_ROWS", 70)
     wanted = {"missing_target": "drop"} | wanted
     spec, columns = spec_of(wanted), columns_of()
 
@@ -133,9 +137,9 @@ def test_so_it_does_where_a_sample_is_kept(wanted, monkeypatch):
 
     assert model_text(models[0]) == model_text(models[1])
     is_sampled = wanted.get("algorithm") not in ("cascade", "decision_tree")
-    assert models[0].card.get("rows_sampled") == (90 if is_sampled else None)
+    assert models[0].card.get("rows_sampled") == (70 if is_sampled else None)
     if is_sampled and spec.folds:
-        assert models[0].curve.n_samples == 90
+        assert models[0].curve.n_samples == 70
 
 
 def test_what_is_wrong_is_refused_as_of_the_table_in_memory():
@@ -187,7 +191,7 @@ def test_table_that_no_memory_holds_is_refused_before_its_features_are_read():
 def test_a_table_as_codes_needs_less_memory_than_one_of_values(monkeypatch):
     monkeypatch.setattr(check, "SAMPLE_ROWS", 10)
     columns, spec = columns_of(), spec_of({})
-    memory = 30_000
+    memory = 22_000
 
     with pytest.raises(RefusedError, match="training must fit the memory"):
         check_training(columns, spec, memory)

@@ -192,6 +192,11 @@ class TableCoder:
             catalogue=catalogue,
             values=np.column_stack(self._samples),
         )
-        # Sums over a single repeated weight are rounded otherwise.
-        sample = replace(sample, weights=np.ascontiguousarray(sample.weights))
+        # Sums over a single repeated weight are rounded otherwise, and kernels are
+        # compiled anew for targets of fewer bytes.
+        sample = replace(
+            sample,
+            targets=sample.targets.astype(np.int64),
+            weights=np.ascontiguousarray(sample.weights),
+        )
         return join_table(labels, binned, self._summaries, self._idxs, sample)

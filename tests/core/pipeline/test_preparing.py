@@ -116,6 +116,7 @@ def test_column_by_column_makes_the_same_model(wanted):
     assert text_of(train(prepared, spec)) == text_of(train(checked, spec))
     assert (prepared.warnings, prepared.ignored) == (checked.warnings, checked.ignored)
     assert prepared.error_costs == checked.error_costs
+    assert prepared.table.dataset.targets.dtype == np.int64
     features = [name for name in lazy.asked if name not in spec.table.roles.values()]
     assert features == ["many", "few", "words", "flag", "empty", "constant"]
 

@@ -2,62 +2,36 @@
 
 import json
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 import pytest
 
 from app.batch import measuring, sources
 from app.batch.curves import curve_json, measure_rows
 from app.batch.labelled import label_table
-from app.documents.files import load_model, model_text
+from app.documents.files import load_model
 from app.ingest import read_columns
-from core.model.model import Model
 from core.model.rows import check_rows
 from core.session import blocks
 from core.session.blocks import Conditions
 from core.table.prices import to_micros
 from core.table.spec import TableSpec
-from tests.app.clinic import clinic
+from tests.app.cases import (
+    N_ROWS,
+    made_columns,
+    with_cells,
+    write_model,
+    write_table,
+)
 
-N_ROWS = 97
 OPTIONS = ("--budgets", "0,1,4,20,inf", "--json")
 
 
-def made_columns():
-    random = np.random.default_rng(7)
-    gaps = random.random(N_ROWS) < 0.2
-    ages = random.integers(20, 90, N_ROWS)
-    return {
-        "age": pa.array(ages),
-        "sex": pa.array(random.choice(["male", "female", "x"], N_ROWS)),
-        "chol": pa.array(random.integers(150, 300, N_ROWS), mask=gaps),
-        "fbs": pa.array(random.random(N_ROWS) < 0.5),
-        "ecg": pa.array(random.integers(1, 4, N_ROWS)),
-        "echo1": pa.array(random.integers(1, 3, N_ROWS)),
-        "echo2": pa.array(random.integers(1, 6, N_ROWS), mask=~gaps),
-        "disease": pa.array((ages + random.normal(0, 20, N_ROWS) > 55).astype(int)),
-        "visits": pa.array(random.random(N_ROWS) * 10.0 ** random.integers(-5, 5)),
-        "empty": pa.array(np.arange(N_ROWS) % 7 == 3).cast(pa.int64()),
-        "person": pa.array(random.integers(0, 30, N_ROWS)),
-        "ward": pa.array(random.choice(["north", "south", "east"], N_ROWS)),
-        "nothing": pa.array([0.0] * N_ROWS),
-    }
-
-
-@pytest.fixture(params=["ordered"])
-def place(tmp_path, request):
-    text = model_text(Model("m", clinic(request.param), "disease"))
-    (tmp_path / "m.json").write_text(text)
-    write(tmp_path, made_columns(), N_ROWS)
+@pytest.fixture
+def place(tmp_path):
+    write_model(tmp_path, "ordered")
+    write_table(tmp_path, made_columns(), N_ROWS)
     return tmp_path
-
-
-def write(place, columns, group_rows):
-    table = pa.table(columns)
-    path = place / "t.parquet"
-    pyarrow.parquet.write_table(table, path, row_group_size=group_rows)
 
 
 @pytest.fixture
@@ -83,7 +57,7 @@ def evaluate(place, run):
 )
 def test_row_groups_change_no_digit(place, evaluate, options, monkeypatch):
     whole = evaluate(*options)
-    write(place, made_columns(), 13)
+    write_table(place, made_columns())
     monkeypatch.setattr(measuring, "BLOCK_ROWS", 5)
 
     parted = evaluate(*options)
@@ -109,7 +83,7 @@ def test_figures_are_those_of_rows_in_memory(place, evaluate, table):
     named = OPTIONS[1].split(",")
     budgets = [None if one == "inf" else to_micros(one) for one in named]
     expected = measure_rows(stored.ensemble, dataset, Conditions(budgets))
-    write(place, made_columns(), 13)
+    write_table(place, made_columns())
     pairs = {"--weight": table.weight, "--group-by": table.group_by}.items()
     options = [word for pair in pairs if pair[1] for word in pair]
 
@@ -133,7 +107,7 @@ def test_rows_that_are_kept_do_not_depend_on_the_parts(
 ):
     monkeypatch.setattr(blocks, "MAX_CHANCES", 200)
     whole = evaluate(*options)
-    write(place, made_columns(), 13)
+    write_table(place, made_columns())
     monkeypatch.setattr(measuring, "BLOCK_ROWS", 4)
 
     assert evaluate(*options).out == whole.out
@@ -164,7 +138,7 @@ def test_parts_of_a_csv_change_no_digit(place, evaluate, monkeypatch):
 @pytest.mark.parametrize("options", [(), ("--group-by", "ward", "--weight", "visits")])
 def test_processes_change_no_digit(place, evaluate, options):
     whole = evaluate(*options)
-    write(place, made_columns(), 13)
+    write_table(place, made_columns())
 
     shared = evaluate(*options, "--processes", "2")
 
@@ -173,31 +147,26 @@ def test_processes_change_no_digit(place, evaluate, options):
 
 
 @pytest.mark.parametrize(
-    ("column", "cells", "options", "words"),
+    ("column", "cell", "options", "words"),
     [
-        ("age", ["old"], (), "'old' in row 16, 'old' in row 31, 'old' in row 32"),
-        ("disease", ["2"], (), "'2' in row 16, '2' in row 31, '2' in row 32 and 1"),
-        ("visits", ["-1"], ("--weight", "visits"), "'-1.0' in row 16, "),
+        ("age", "old", (), "'old' in row 16, 'old' in row 31, 'old' in row 32"),
+        ("disease", "2", (), "'2' in row 16, '2' in row 31, '2' in row 32 and 1"),
+        ("visits", -1.0, ("--weight", "visits"), "'-1.0' in row 16, "),
         (
             "ward",
-            [None],
+            None,
             ("--group-by", "ward"),
             "nothing in row 16, nothing in row 31",
         ),
     ],
 )
 def test_refusal_names_rows_of_the_whole_table(
-    place, evaluate, column, cells, options, words
+    place, evaluate, column, cell, options, words
 ):
-    columns = made_columns()
-    kind = pa.float64() if column == "visits" else pa.string()
-    its = columns[column].cast(kind).to_pylist()
-    for row in (15, 30, 31, 90):
-        its[row] = float(cells[0]) if column == "visits" else cells[0]
-    columns[column] = pa.array(its)
-    write(place, columns, N_ROWS)
+    columns = with_cells(made_columns(), column, (15, 30, 31, 90), cell)
+    write_table(place, columns, N_ROWS)
     whole = evaluate(*options)
-    write(place, columns, 13)
+    write_table(place, columns)
 
     parted = evaluate(*options)
 
@@ -207,7 +176,7 @@ def test_refusal_names_rows_of_the_whole_table(
 
 
 def test_weights_that_are_all_zero_are_refused(place, evaluate):
-    write(place, made_columns(), 13)
+    write_table(place, made_columns())
 
     finished = evaluate("--weight", "nothing")
 
@@ -218,7 +187,7 @@ def test_weights_that_are_all_zero_are_refused(place, evaluate):
 def test_table_without_classes_is_refused_with_the_column(place, evaluate):
     columns = made_columns()
     del columns["disease"]
-    write(place, columns, 13)
+    write_table(place, columns)
 
     finished = evaluate()
 
@@ -227,6 +196,6 @@ def test_table_without_classes_is_refused_with_the_column(place, evaluate):
 
 
 def test_table_without_rows_is_refused_by_evaluate(place, evaluate):
-    write(place, {name: cells[:0] for name, cells in made_columns().items()}, 13)
+    write_table(place, {name: cells[:0] for name, cells in made_columns().items()})
 
     assert "at least one row" in evaluate().err

@@ -9,54 +9,30 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 from app.batch import predicting, sources
 from app.batch.processes import ProcessLostError, work_through
 from app.batch.sources import StreamedRows
-from app.documents.files import model_text
 from app.ingest.streams import open_table
 from core.errors import Refusal, RefusedError
-from core.model.model import Model
-from tests.app.clinic import clinic
+from tests.app.cases import (
+    N_ROWS,
+    made_columns,
+    with_cells,
+    write_model,
+    write_table,
+)
 
-N_ROWS = 97
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def made_columns():
-    random = np.random.default_rng(7)
-    gaps = random.random(N_ROWS) < 0.2
-    return {
-        "id": pa.array(range(2**60, 2**60 + N_ROWS)),
-        "who": pa.array([f"case {row % 5}" for row in range(N_ROWS)]),
-        "age": pa.array(random.integers(20, 90, N_ROWS)),
-        "sex": pa.array(random.choice(["male", "female", "x"], N_ROWS)),
-        "chol": pa.array(random.integers(150, 300, N_ROWS), mask=gaps),
-        "fbs": pa.array(random.random(N_ROWS) < 0.5),
-        "ecg": pa.array(random.integers(1, 4, N_ROWS)),
-        "echo1": pa.array(random.integers(1, 3, N_ROWS)),
-        "echo2": pa.array(random.integers(1, 6, N_ROWS), mask=~gaps),
-        "purse": pa.array(random.choice(["0", "4", "20.5", "inf"], N_ROWS)),
-        "broken": pa.array(["?"] * N_ROWS),
-    }
 
 
 @pytest.fixture(params=["ordered", "sample"])
 def place(tmp_path, request):
-    text = model_text(Model("m", clinic(request.param), "disease"))
-    (tmp_path / "m.json").write_text(text)
-    write(tmp_path, made_columns(), N_ROWS)
+    write_model(tmp_path, request.param)
+    write_table(tmp_path, made_columns(), N_ROWS)
     return tmp_path
-
-
-def write(place, columns, group_rows):
-    table = pa.table(columns)
-    path = place / "t.parquet"
-    pyarrow.parquet.write_table(table, path, row_group_size=group_rows)
 
 
 @pytest.fixture
@@ -83,7 +59,7 @@ def predict(place, run):
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
 def test_row_groups_change_no_byte(place, predict, options, out, monkeypatch):
     whole, expected = predict(*options, out=out)
-    write(place, made_columns(), 13)
+    write_table(place, made_columns())
     monkeypatch.setattr(predicting, "CHUNK", 5)
 
     parted, found = predict(*options, out=out)
@@ -119,7 +95,7 @@ def test_large_row_group_is_read_in_parts(predict, monkeypatch):
 
 
 def test_processes_get_parts_of_their_own(tmp_path, monkeypatch):
-    write(tmp_path, {"a": pa.array(range(40))}, 30)
+    write_table(tmp_path, {"a": pa.array(range(40))}, 30)
     monkeypatch.setattr(sources, "PART_ROWS", 3)
     table = open_table(tmp_path / "t.parquet")
 
@@ -134,7 +110,7 @@ def test_processes_get_parts_of_their_own(tmp_path, monkeypatch):
 @pytest.mark.parametrize("place", ["sample"], indirect=True)
 def test_processes_change_no_byte(place, predict):
     _, expected = predict("--budget", "4,inf")
-    write(place, made_columns(), 13)
+    write_table(place, made_columns())
 
     finished, found = predict("--budget", "4,inf", "--processes", "2")
 
@@ -145,15 +121,12 @@ def test_processes_change_no_byte(place, predict):
 @pytest.mark.parametrize("processes", ["1", "2"])
 @pytest.mark.parametrize("place", ["ordered"], indirect=True)
 def test_refusal_names_rows_of_the_whole_table(place, predict, processes):
-    columns = made_columns()
-    ages = [str(age) for age in columns["age"].to_pylist()]
-    for row in (15, 30, 31, 90):
-        ages[row] = "old"
-    columns |= {"age": pa.array(ages), "fbs": pa.array(["so"] * N_ROWS)}
+    columns = with_cells(made_columns(), "age", (15, 30, 31, 90), "old")
+    columns |= {"fbs": pa.array(["so"] * N_ROWS)}
     del columns["ecg"]
-    write(place, columns, N_ROWS)
+    write_table(place, columns, N_ROWS)
     whole, _ = predict("--budget", "inf")
-    write(place, columns, 13)
+    write_table(place, columns)
 
     parted, _ = predict("--budget", "inf", "--processes", processes)
 
@@ -165,10 +138,7 @@ def test_refusal_names_rows_of_the_whole_table(place, predict, processes):
 
 
 def test_wrong_budgets_are_named_by_rows_of_the_whole_table(place, predict):
-    columns = made_columns()
-    purses = columns["purse"].to_pylist()
-    purses[50] = "much"
-    write(place, columns | {"purse": pa.array(purses)}, 13)
+    write_table(place, with_cells(made_columns(), "purse", [50], "much"))
 
     finished, _ = predict("--budget-from", "purse")
 
@@ -177,9 +147,7 @@ def test_wrong_budgets_are_named_by_rows_of_the_whole_table(place, predict):
 
 def test_refused_table_leaves_the_older_result(place, predict):
     _, expected = predict("--budget", "1")
-    columns = made_columns()
-    ages = [str(age) for age in columns["age"].to_pylist()]
-    write(place, columns | {"age": pa.array([*ages[:-1], "old"])}, 13)
+    write_table(place, with_cells(made_columns(), "age", [N_ROWS - 1], "old"))
 
     finished, _ = predict("--budget", "1")
 
@@ -189,7 +157,7 @@ def test_refused_table_leaves_the_older_result(place, predict):
 
 def test_feature_that_no_hypothesis_reads_is_not_read(place, predict):
     columns = {"unread": pa.array([[1]] * N_ROWS)} | made_columns()
-    write(place, columns, 13)
+    write_table(place, columns)
 
     finished, _ = predict("--budget", "inf")
 

@@ -16,7 +16,7 @@ from core.table.columns import Columns, refuse_size
 from core.table.dataset import count_outputs
 from core.table.labels import GatheredLabels
 from core.training.algorithms import ALGORITHMS
-from core.training.boosting import training_bytes
+from core.training.boosting import training_bytes, values_bytes
 
 
 def check_training(
@@ -31,7 +31,7 @@ def check_training(
     read = gather_table(columns, spec.table)
     refusals = list(read.refusals)
     n_features = len(read.features)
-    refusals += refuse_misfits(spec, read.labels, n_features, memory, is_coded=False)
+    refusals += refuse_misfits(spec, read.labels, n_features, memory)
     if refusals:
         raise RefusedError(refusals)
     return finish_table(read, columns, spec.table)
@@ -43,11 +43,12 @@ def refuse_misfits(
     n_features: int,
     memory: int | None,
     *,
-    is_coded: bool,
+    keeps_codes: bool | None = None,
 ) -> Iterator[Refusal]:
     """Refuse more classes than an algorithm takes, and more cells than memory holds.
 
-    `is_coded`: columns are coded one after the other, and never in memory together.
+    `keeps_codes`: columns are coded one after the other, and never in memory together;
+    whether codes stay in this process. None: the values of all rows are in memory.
     """
     algorithm = ALGORITHMS[spec.boost.algorithm]
     n_classes, n_rows = len(labels.classes), int(labels.targets.size)
@@ -55,8 +56,10 @@ def refuse_misfits(
         yield Refusal("algorithm", "a cascade has two classes")
     n_outputs = count_outputs(n_classes, is_multilabel=False)
     n_whole = n_rows if algorithm.needs_values else min(n_rows, SAMPLE_ROWS)
-    n_values = n_whole if is_coded else n_rows + n_whole
-    needed = training_bytes(n_rows, n_features, n_outputs, n_values)
+    n_values = n_rows + n_whole if keeps_codes is None else n_whole
+    n_coded = 0 if keeps_codes is False else n_features
+    needed = training_bytes(n_rows, n_coded, n_outputs)
+    needed += values_bytes(n_values, n_features)
     if spec.selection is not None:
         needed = max(needed, selection_bytes(n_whole))
     if algorithm.has_panels:

@@ -39,7 +39,8 @@ from core.training.algorithms import ALGORITHMS
 class PreparedTable:
     """What a training works on: coded rows, and rows set aside for certificates.
 
-    `warnings` and `ignored` are as in `CheckedTable`.
+    `warnings` and `ignored` are as in `CheckedTable`. `row_idxs` are the rows of what
+    was read that are trained on, ascending; None: all.
     """
 
     table: BinnedTable
@@ -47,6 +48,7 @@ class PreparedTable:
     error_costs: ErrorCosts
     warnings: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    row_idxs: IntArray | None = None
 
 
 def count_kept(spec: TrainingSpec) -> int | None:
@@ -68,19 +70,28 @@ def prepare_table(checked: CheckedTable, spec: TrainingSpec) -> PreparedTable:
 
 
 def prepare_columns(
-    columns: Columns, n_rows: int, spec: TrainingSpec, memory: int | None = None
+    columns: Columns,
+    n_rows: int,
+    spec: TrainingSpec,
+    memory: int | None = None,
+    *,
+    keeps_codes: bool = True,
 ) -> PreparedTable:
     """Check a table whose columns are read one after the other, and prepare it.
 
     The same as `check_training` and `prepare_table` make of a table in memory, also
     what is raised. Each column is asked for once, classes and weights first, and let
-    go of: codes and a sample stay.
+    go of: codes and a sample stay; without `keeps_codes` cuts and the sample.
     """
     chosen, refusals = choose_columns(columns, spec.table, n_rows)
     labels, columns = gather_labels(columns, spec.table, n_rows)
     refusals += labels.refusals
-    refusals += refuse_misfits(spec, labels, len(chosen), memory, is_coded=True)
-    taker = None if refusals else ColumnTaker(labels, spec, len(chosen))
+    refusals += refuse_misfits(
+        spec, labels, len(chosen), memory, keeps_codes=keeps_codes
+    )
+    taker = None
+    if not refusals:
+        taker = ColumnTaker(labels, spec, len(chosen), keeps_codes=keeps_codes)
     kept, error_costs = labels.kept, labels.error_costs
     # The taker has the rows that are left, in fewer bytes.
     del labels
@@ -92,8 +103,9 @@ def prepare_columns(
     ignored, told = find_ignored(columns, spec.table, features)
     catalogue = Catalogue(tuple(features), spec.table.groups, spec.table.cost_unit)
     warnings += [*told, *taker.warnings]
+    table, aside = taker.finish(catalogue)
     return PreparedTable(
-        *taker.finish(catalogue), error_costs, tuple(warnings), tuple(ignored)
+        table, aside, error_costs, tuple(warnings), tuple(ignored), taker.row_idxs
     )
 
 
@@ -104,7 +116,12 @@ class ColumnTaker:
     """
 
     def __init__(
-        self, labels: GatheredLabels, spec: TrainingSpec, n_features: int
+        self,
+        labels: GatheredLabels,
+        spec: TrainingSpec,
+        n_features: int,
+        *,
+        keeps_codes: bool,
     ) -> None:
         used, self.warnings = find_used(labels)
         rows = Dataset(
@@ -130,7 +147,16 @@ class ColumnTaker:
             # Equal ones take no room.
             weights = np.broadcast_to(weights[0], weights.shape)
         rows = replace(rows, targets=as_small(rows.targets), weights=weights)
-        self._coder = TableCoder(rows, n_features, count_kept(spec))
+        self._coder = TableCoder(
+            rows, n_features, count_kept(spec), keeps_codes=keeps_codes
+        )
+
+    @property
+    def row_idxs(self) -> IntArray | None:
+        """The rows trained on, by their numbers in the table; None: all."""
+        if isinstance(self._used, slice):
+            return None if isinstance(self._kept, slice) else self._kept
+        return self._used[self._kept]
 
     def take(self, feature: Feature, cells: FloatArray) -> None:
         """Take the values of the next feature; it has one for each row of the table."""

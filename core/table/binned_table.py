@@ -41,7 +41,7 @@ class BinnedTable(LabelledRows):
     share codes and cuts. `row_weights` are those of the whole. `ranges` (n_features, 2)
     are the least and the greatest value, NaN where there is none; `n_missing` counts
     cells. `sample` has the rows at `sample_idxs`, ascending. `lay_out` is where
-    boosting has its rows, None: here.
+    boosting has its rows, None: here; if there alone, `binned` has cuts without rows.
     """
 
     catalogue: Catalogue
@@ -155,12 +155,22 @@ class TableCoder:
         How many features there may be.
     most : int or None
         Of how many of the rows values are kept, evenly spaced; None: of all.
+    keeps_codes : bool
+        Whether codes are kept too, or the cuts alone: rows are then coded elsewhere.
     """
 
-    def __init__(self, labels: Dataset, n_features: int, most: int | None) -> None:
+    def __init__(
+        self,
+        labels: Dataset,
+        n_features: int,
+        most: int | None,
+        *,
+        keeps_codes: bool = True,
+    ) -> None:
         self._labels = labels
         self._idxs = spread_evenly(labels.n_samples, most)
-        self._codes = np.empty((n_features, labels.n_samples), np.uint8)
+        n_kept = labels.n_samples if keeps_codes else 0
+        self._codes = np.empty((n_features, n_kept), np.uint8)
         self._coded: list[CodedColumns] = []
         self._summaries: list[ColumnSummary] = []
         self._samples: list[FloatArray] = []
@@ -169,7 +179,8 @@ class TableCoder:
         """Code the next feature; `column` has a value for each of the rows."""
         is_category = np.array([feature.type == "category"])
         coded = code_columns(column[:, None], is_category, self._labels.weights)
-        self._codes[len(self._coded)] = coded.codes[0]
+        n_kept = self._codes.shape[1]
+        self._codes[len(self._coded)] = coded.codes[0, :n_kept]
         # No view of the codes, which would keep them.
         self._coded.append(replace(coded, codes=np.empty((1, 0), np.uint8)))
         self._summaries.append(summarise(column))

@@ -1,6 +1,7 @@
 """Values to uint8 codes: one code per present value, or per quantile of many."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -77,6 +78,22 @@ class Binned:
         place = members.index(feature_idx)
         return math.prod(radixes[:place]), radixes[place]
 
+    def without_rows(self) -> "Binned":
+        """Return the cuts and lanes alone."""
+        return self.take(np.arange(0))
+
+    def lay(self, codes: CodeArray) -> "Binned":
+        """Return other rows by these cuts, from their codes, (n_features, n_samples).
+
+        A feature that `keep` has left out is missing in each of them.
+        """
+        is_gone = self.n_codes == 0
+        if np.any(codes[is_gone] != kernels.MISSING):
+            codes = codes.copy()
+            codes[is_gone] = kernels.MISSING
+        packing = self.packing.lay(codes, self.n_codes, self.has_missing)
+        return replace(self, codes=codes, packing=packing)
+
     def take(self, row_idxs: IntArray) -> "Binned":
         """Return a shard: some rows, with the cuts and lanes of all."""
         packing = replace(self.packing, codes=take_rows(self.packing.codes, row_idxs))
@@ -143,13 +160,37 @@ def code_columns(
     cuts = find_cuts(values, weights, is_category, known, sizes)
     n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
     if left.size:
-        width = 1 << int(n_cuts[left].max()).bit_length()
-        tables = np.full((left.size, width), np.inf)
-        is_cut = np.arange(width) < n_cuts[left, np.newaxis]
-        tables[is_cut] = np.concatenate([cuts[idx] for idx in left])
+        tables = tabulate([cuts[idx] for idx in left])
         kernels.encode_parallel(values, left, tables, *found)
     n_codes = n_cuts + (~is_category & (sizes > 0))
     return CodedColumns(codes, n_codes, has_missing, tuple(cuts))
+
+
+def tabulate(cuts: Sequence[FloatArray]) -> FloatArray:
+    """Return the cuts of some features as kernels search them; see `kernels.encode`."""
+    n_cuts = np.array([one.size for one in cuts])
+    width = 1 << int(n_cuts.max()).bit_length()
+    tables = np.full((n_cuts.size, width), np.inf)
+    tables[np.arange(width) < n_cuts[:, np.newaxis]] = np.concatenate(cuts)
+    return tables
+
+
+def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
+    """Code rows by cuts that were found on more; (n_features, n_samples).
+
+    `values` (n_samples, n_features): the categories among them have cuts. The same
+    codes as `code_columns` gives where it finds these cuts.
+    """
+    values = np.require(values, np.float64, ("C", "W"))
+    n_samples, n_features = values.shape
+    known = np.full((n_features, kernels.FEW + 1), np.nan)
+    # No values are learnt: there are more than would be known one by one.
+    sizes = np.full(n_features, kernels.FEW + 1)
+    facts = kernels.ColumnFacts(known, sizes, np.zeros(n_features, np.bool_))
+    codes = np.empty((n_features, n_samples), dtype=np.uint8)
+    features = np.arange(n_features)
+    kernels.encode_parallel(values, features, tabulate(cuts), facts, codes)
+    return codes
 
 
 def find_cuts(

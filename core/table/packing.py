@@ -35,6 +35,15 @@ class Packing:
         """Every lane."""
         return np.arange(self.starts.size - 1)
 
+    def lay(
+        self, codes: CodeArray, n_codes: IntArray, has_missing: BoolArray
+    ) -> "Packing":
+        """Return the same lanes of other rows, which have these codes."""
+        packed = np.empty((self.codes.shape[0], codes.shape[1]), dtype=np.uint8)
+        members, starts = self.members, self.starts
+        kernels.pack(codes, n_codes, has_missing, members, starts, packed)
+        return Packing(packed, members, starts)
+
     def lanes_of(self, feature_idxs: IntArray) -> IntArray:
         """Return the lanes that hold some features, each once, ascending."""
         if feature_idxs.size == self.members.size:
@@ -63,6 +72,5 @@ def find_packing(
     lanes = joint + alone[::-1]
     members = np.array([idx for lane in lanes for idx in lane], dtype=np.int64)
     starts = np.cumsum([0, *(len(lane) for lane in lanes)])
-    packed = np.empty((len(joint), codes.shape[1]), dtype=np.uint8)
-    kernels.pack(codes, n_codes, has_missing, members, starts, packed)
-    return Packing(packed, members, starts)
+    nothing = np.empty((len(joint), 0), dtype=np.uint8)
+    return Packing(nothing, members, starts).lay(codes, n_codes, has_missing)

@@ -65,18 +65,20 @@ def initial_weights(
     return weights * signs * shares
 
 
-def training_bytes(
-    n_samples: int, n_features: int, n_outputs: int, n_values: int
-) -> int:
-    """Most bytes that a training takes beside the columns as they were read.
+def training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:
+    """Most bytes that boosting takes beside the columns as they were read.
 
     Per cell its code, twice where few codes share a byte; per row its class and weight,
     and for each output the weights, before and in the run, their class and vote, and
-    the rows that move with their quanta. `n_values` rows have their values in memory,
-    and once more those that a part is trained on.
+    the rows that move with their quanta.
     """
     per_row = n_features * 1.5 + 4 * 8 + (6 * 8 + 2) * n_outputs
-    return int(n_samples * per_row) + n_values * n_features * 2 * 8
+    return int(n_samples * per_row)
+
+
+def values_bytes(n_values: int, n_features: int) -> int:
+    """Bytes of rows with their values, and once more of those a part is trained on."""
+    return n_values * n_features * 2 * 8
 
 
 def boost(

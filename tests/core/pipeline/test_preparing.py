@@ -1,6 +1,8 @@
 """A table read column by column trains the model that the same table in memory does."""
 
 from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from core.pipeline.check import check_training
 from core.pipeline.preparing import prepare_columns
 from core.pipeline.train import train
 from core.table import binned_table
+from core.table.binning import encode_rows
+from core.table.columns import read_feature
 from core.work import end_of
 
 N_ROWS = 160
@@ -143,6 +147,39 @@ def test_so_it_does_where_a_sample_is_kept(wanted, monkeypatch):
         assert models[0].curve.n_samples == 70
 
 
+def lay_rows_elsewhere(prepared, columns):
+    """Let two shards code their rows themselves, by the cuts that were found."""
+    table = prepared.table
+    rows = slice(None) if prepared.row_idxs is None else prepared.row_idxs
+    features = table.catalogue.features
+    cells = [read_feature(one, columns[one.name])[0][rows] for one in features]
+    values = np.column_stack(cells)
+    codes = encode_rows(values, table.binned.cuts)
+
+    @contextmanager
+    def lay_out(heads, signed):
+        yield [
+            (heads.lay(codes[:, part]), signed[part])
+            for part in (slice(0, 50), slice(50, None))
+        ]
+
+    return replace(prepared, table=replace(table, lay_out=lay_out))
+
+
+@pytest.mark.parametrize("name", sorted(set(CODED) - {"values", "cascade"}))
+def test_shards_that_code_their_own_rows_make_the_same_model(name):
+    wanted = {"missing_target": "drop"} | CODED[name]
+    spec, columns = spec_of(wanted), columns_of()
+
+    prepared = prepare_columns(Once(columns), N_ROWS, spec, keeps_codes=False)
+
+    assert prepared.table.binned.n_samples == 0
+    apart = lay_rows_elsewhere(prepared, columns)
+    assert text_of(train(apart, spec)) == text_of(
+        train(check_training(columns, spec), spec)
+    )
+
+
 def test_what_is_wrong_is_refused_as_of_the_table_in_memory():
     columns = columns_of()
     columns["many"][[2, 5]] = np.inf
@@ -197,3 +234,14 @@ def test_a_table_as_codes_needs_less_memory_than_one_of_values(monkeypatch):
     with pytest.raises(RefusedError, match="training must fit the memory"):
         check_training(columns, spec, memory)
     assert prepare_columns(columns, N_ROWS, spec, memory).table.n_samples == N_ROWS
+
+
+def test_cuts_without_codes_need_less_memory_than_codes(monkeypatch):
+    monkeypatch.setattr(check, "SAMPLE_ROWS", 10)
+    columns, spec = columns_of(), spec_of({})
+    memory = 15_000
+
+    with pytest.raises(RefusedError, match="training must fit the memory"):
+        prepare_columns(columns, N_ROWS, spec, memory)
+    prepared = prepare_columns(columns, N_ROWS, spec, memory, keeps_codes=False)
+    assert prepared.table.n_samples == N_ROWS

@@ -13,6 +13,7 @@ from core.table.binning import (
     MAX_CODES,
     bin_values,
     code_columns,
+    encode_rows,
     find_thresholds,
 )
 from tests import naive
@@ -76,6 +77,30 @@ def test_few_values_are_coded_as_the_naive_ranks(dataset):
         expected = [MISSING if code is None else code for code in codes]
         assert binned.codes[idx].tolist() == expected
         assert binned.cuts[idx].tolist() == cuts
+
+
+@given(datasets())
+def test_cuts_that_were_found_code_rows_as_where_they_were_found(dataset):
+    binned = bin_values(dataset)
+
+    codes = encode_rows(dataset.values, binned.cuts)
+
+    assert codes.tolist() == binned.codes.tolist()
+
+
+@given(datasets(), st.data())
+def test_codes_of_rows_are_laid_in_the_lanes_of_the_table(dataset, data):
+    idxs = st.sets(st.integers(0, dataset.values.shape[1] - 1))
+    kept = np.array(sorted(data.draw(idxs)), dtype=np.int64)
+    whole = bin_values(dataset)
+    codes = whole.codes.copy()
+
+    for binned in (whole, whole.keep(kept)):
+        laid = binned.without_rows().lay(codes)
+
+        assert laid.codes.tolist() == binned.codes.tolist()
+        assert laid.packing.codes.tolist() == binned.packing.codes.tolist()
+    assert codes.tolist() == whole.codes.tolist()
 
 
 @given(datasets())
@@ -280,3 +305,13 @@ def test_values_laid_out_otherwise_or_read_only_are_coded_by_the_same_kernel():
 
     assert np.array_equal(coded.codes, expected.codes)
     assert len(getattr(kernels.encode, "signatures", ())) == before
+
+
+def test_cuts_of_ugly_columns_code_their_rows_again():
+    columns = list(ugly_columns(N_UGLY).values())
+    binned = bin_values(table_of(columns))
+    values = np.column_stack(columns)
+
+    parts = [encode_rows(rows, binned.cuts) for rows in (values[:99], values[99:])]
+
+    assert np.hstack(parts).tolist() == binned.codes.tolist()

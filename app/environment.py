@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_settings.exceptions import SettingsError
 from sqlalchemy.exc import ArgumentError
 
+from app.cluster.places import place_of
 from app.documents.shape import rule_of
 from app.hosts import host_of
 from app.settings import Settings
@@ -54,7 +55,7 @@ def read_settings() -> Settings:
         refusals.append(Refusal(field, 'must be JSON, such as ["one", "other"]'))
     else:
         refusals += [*wrong_places(settings), *wrong_callers(settings)]
-        refusals += missing_telemetry(settings)
+        refusals += [*missing_telemetry(settings), *wrong_cluster(settings)]
     if refusals:
         raise RefusedError(refusals)
     return settings
@@ -115,6 +116,16 @@ def wrong_callers(settings: Settings) -> Iterator[Refusal]:
         if found is None or found[1] != found[1].lower() or not host_of(found[1]):
             yield Refusal("ASKLESS_ORIGINS", ORIGINS, repr(origin))
             break
+
+
+def wrong_cluster(settings: Settings) -> Iterator[Refusal]:
+    """Yield what keeps us from the cluster that is named."""
+    place = place_of(settings)
+    if place is not None:
+        try:
+            place.check()
+        except RefusedError as error:
+            yield from error.refusals
 
 
 def missing_telemetry(settings: Settings) -> Iterator[Refusal]:

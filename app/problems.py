@@ -157,6 +157,12 @@ KINDS = {
         "The training needed too much memory",
         "It passed the bound that the operator sets, or what the machine has.",
     ),
+    "cluster-lost": Kind(
+        500,
+        "The training lost the machines of its cluster",
+        "`detail` tells what happened. Once the cluster has workers again, order the "
+        "training anew.",
+    ),
     "time-limit": Kind(
         500,
         "The training took too long",

@@ -128,6 +128,26 @@ class Settings(BaseSettings):
         ge=1,
         description="Most memory a training may take; by default what there is.",
     )
+    cluster: str | None = Field(
+        default=None,
+        description="Dask scheduler whose workers train on datasets that stay in "
+        "their place, such as tls://scheduler:8786.",
+    )
+    cluster_ca: Path | None = Field(
+        default=None, description="Authority of the cluster's certificates, as PEM."
+    )
+    cluster_cert: Path | None = Field(
+        default=None, description="Certificate by which the cluster knows us, as PEM."
+    )
+    cluster_key: Path | None = Field(
+        default=None, description="Key of that certificate, as PEM."
+    )
+    shards: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description="Workers of the cluster that share a training; by default all.",
+    )
     max_refits: int = Field(
         default=16,
         ge=0,

@@ -153,8 +153,10 @@ def choose_runner(
     """Return what runs the parts of a training; None: in as many processes as pay.
 
     Boosting uses all cores by itself. What chooses and fits panels uses hardly more
-    than one, and takes long.
+    than one, and takes long. Where rows are elsewhere, one part has them at a time.
     """
+    if table.lay_out is not None:
+        return one_by_one
     most = kernels.count_threads() if n_processes is None else n_processes
     if n_processes is None and not is_slow(table, spec):
         most = 1

@@ -80,6 +80,7 @@ ARROWS = {
     "app.home": ("app.settings", "core.errors"),
     "app.environment": (
         *("app.settings", "app.documents.shape", "app.hosts"),
+        "app.cluster.places",
         "core.errors",
     ),
     "app.memory": (),
@@ -123,13 +124,17 @@ ARROWS = {
     "app.cluster": (
         *LEAVES,
         "app.cluster",
+        "app.ingest.streams",
+        "app.memory",
         "core.arrays",
         "core.errors",
         "core.kernels",
-        "core.table.binned_table",
-        "core.table.binning",
+        "core.pipeline.preparing",
+        "core.pipeline.spec",
+        "core.table",
         "core.training",
     ),
+    "app.cluster.versions": ("core",),
     "app.ingest": (
         *LEAVES,
         "app.ingest",
@@ -170,6 +175,7 @@ ARROWS = {
         "app.batch",
         "app.apart",
         "app.checking",
+        "app.cluster",
         "app.ingest",
         "app.side_by_side",
         "app.memory",
@@ -251,6 +257,7 @@ ARROWS = {
     ),
     "app.worker": (
         *LEAVES,
+        "app.cluster",
         "app.parsing",
         "app.worker",
         "app.settings",
@@ -330,6 +337,8 @@ SHARED: dict[str, set[str]] = {
 
 # Module prefix -> the only modules of core, app and migrations that may import it.
 ONLY_FROM = {
+    "distributed": ("app.cluster",),
+    "dask": ("app.cluster",),
     "numba": ("core.kernels",),
     "sklearn": (
         "askless.estimator",

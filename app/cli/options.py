@@ -96,10 +96,18 @@ RowProcesses = Annotated[
 ]
 SHARDS = Parameter("shards", int, None, least=1, most=64)
 Shards = Annotated[
-    int,
+    int | None,
     typer.Option(
         parser=parser_of(SHARDS),
-        help="Processes that each have some of the rows, for boosting.",
+        help="Processes that each have some of the rows, for boosting; or workers of "
+        "the cluster, by default all.",
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Dask scheduler whose workers read the table, such as "
+        "tls://scheduler:8786; ASKLESS_CLUSTER_CA, _CERT and _KEY name its files.",
     ),
 ]
 Port = Annotated[int, typer.Option(parser=parser_of(PORT), help="0: any free one.")]

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +22,7 @@ from app.cli.changes import (
     load_changed,
 )
 from app.cli.options import (
+    Cluster,
     Data,
     Processes,
     Shards,
@@ -29,10 +32,13 @@ from app.cli.options import (
     read_checked,
     warn,
 )
-from app.cluster.layout import in_processes
+from app.cluster.layout import in_processes, on_cluster
+from app.cluster.places import place_of
 from app.documents import files
+from app.environment import read_settings
 from app.ingest import Bounds, read_table
-from app.ingest.places import as_source
+from app.ingest.places import as_source, is_large_csv, is_streamed
+from app.ingest.streams import open_table
 from app.memory import available_bytes
 from app.side_by_side import choose_runner
 from app.terminal import overview, selected, show
@@ -44,7 +50,6 @@ from core.pipeline.train import train
 from core.selection.params import SelectionParams
 from core.selection.search import select
 from core.table.check import CheckedTable
-from core.training.algorithms import ALGORITHMS
 
 FILE_WIDTH = 100
 
@@ -85,7 +90,8 @@ def train_model(
     folds: Folds = None,
     budgets: CurveBudgets = None,
     processes: Processes = None,
-    shards: Shards = 1,
+    shards: Shards = None,
+    cluster: Cluster = None,
 ) -> None:
     files.check_writable(out, "--out")
     given = {
@@ -96,17 +102,13 @@ def train_model(
         "--budgets": budgets,
     }
     wanted = load_changed(spec, given)
-    prepared = read_training(as_source(data), wanted)
-    warn(prepared.warnings)
-    if shards > 1:
-        # Parts come one after the other, and each in turn has all processes.
-        processes = 1
-        prepared = lay_in_shards(prepared, wanted, shards)
-    run_parts = choose_runner(prepared.table, wanted, processes)
-    training = train(prepared, wanted, run_parts=run_parts)
-    # A large table is let go of once nothing is trained on it any more.
-    del prepared
-    model = show.pull(training, "training")
+    with prepare(as_source(data), wanted, shards, cluster) as prepared:
+        warn(prepared.warnings)
+        run_parts = choose_runner(prepared.table, wanted, processes)
+        training = train(prepared, wanted, run_parts=run_parts)
+        # A large table is let go of once nothing is trained on it any more.
+        del prepared
+        model = show.pull(training, "training")
     files.write_whole(out, files.model_text(model))
     output.print(escape(show.model_summary(model)))
     if model.curve is not None:
@@ -114,15 +116,29 @@ def train_model(
     output.print(f"wrote {escape(str(out))}")
 
 
-def lay_in_shards(
-    prepared: PreparedTable, spec: TrainingSpec, n_shards: int
-) -> PreparedTable:
-    """Let boosting have its rows in so many processes."""
-    if ALGORITHMS[spec.boost.algorithm].needs_values:
-        rule = "must be 1 for an algorithm that does not boost on codes"
-        raise RefusedError([Refusal("--shards", rule, spec.boost.algorithm)])
-    table = replace(prepared.table, lay_out=in_processes(n_shards))
-    return replace(prepared, table=table)
+@contextmanager
+def prepare(
+    source: Path | str, spec: TrainingSpec, n_shards: int | None, cluster: str | None
+) -> Iterator[PreparedTable]:
+    """Read a table, and lay its rows out where they are wanted while it is trained."""
+    if cluster is None:
+        prepared = read_training(source, spec)
+        if n_shards is None or n_shards == 1:
+            yield prepared
+            return
+        with in_processes(prepared, spec, n_shards) as prepared:
+            yield prepared
+        return
+    if isinstance(source, Path) and (is_large_csv(source) or not is_streamed(source)):
+        rule = "needs a table in Parquet, where every worker can read it"
+        raise RefusedError([Refusal("--cluster", rule, str(source))])
+    settings = read_settings().model_copy(update={"cluster": cluster})
+    place = place_of(settings)
+    assert place is not None, "it is named"
+    bounds = Bounds(memory=available_bytes())
+    table = open_table(source, spec.table.text_columns, bounds)
+    with on_cluster(table, spec, place, n_shards) as prepared:
+        yield prepared
 
 
 def select_features(

@@ -1,36 +1,111 @@
-"""Where boosting has its rows: in so many processes of this machine."""
+"""Where boosting has its rows: in processes of this machine, or on a cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from app.cluster.member import ProcessKind
-from app.cluster.processes import ShardProcesses
+from app.cluster.group import ShardGroup
+from app.cluster.places import ADDRESS, ClusterPlace
+from app.cluster.processes import ProcessKind, ShardProcesses
+from app.cluster.reading import deal_rows
+from app.ingest.streams import StreamedTable
+from app.memory import available_bytes
 from core.arrays import FloatArray
+from core.errors import Refusal, RefusedError
 from core.kernels import count_threads
-from core.table.binned_table import LayOut
+from core.pipeline.preparing import PreparedTable, prepare_columns
+from core.pipeline.spec import TrainingSpec
 from core.table.binning import Binned
+from core.training.algorithms import ALGORITHMS
 
-
-def in_processes(n_shards: int) -> LayOut:
-    """Return what lays rows out in so many processes, which share the cores."""
-    return partial(lay_apart, n_shards)
+if TYPE_CHECKING:
+    from app.cluster.engine import Cluster
 
 
 @contextmanager
-def lay_apart(
-    n_shards: int, binned: Binned, signed_weights: FloatArray
-) -> Iterator[ShardProcesses]:
-    """Start processes, each with its share of the rows; they end with the block."""
-    ends = np.linspace(0, binned.n_samples, n_shards + 1).round().astype(np.int64)
-    shards = []
-    for start, stop in pairwise(ends.tolist()):
-        rows = np.arange(start, stop)
-        shards.append((binned.take(rows), signed_weights[rows]))
+def in_processes(
+    prepared: PreparedTable, spec: TrainingSpec, n_shards: int
+) -> Iterator[PreparedTable]:
+    """Let boosting have its rows in so many processes, which share the cores."""
+    refuse_values(spec, "--shards")
+    binned = prepared.table.binned
+    ends = part_rows(binned.n_samples, n_shards)
+    codes = [binned.codes[:, start:stop] for start, stop in pairwise(ends)]
     kind = ProcessKind(n_threads=max(1, count_threads() // n_shards))
-    with ShardProcesses(shards, kind) as processes:
-        del shards
-        yield processes
+    with ShardProcesses(codes, kind) as processes:
+        del codes, binned
+        yield lay_elsewhere(prepared, processes, ends)
+
+
+@contextmanager
+def on_cluster(
+    table: StreamedTable,
+    spec: TrainingSpec,
+    place: ClusterPlace,
+    n_shards: int | None = None,
+) -> Iterator[PreparedTable]:
+    """Prepare a table whose rows workers of a cluster read, where it lies.
+
+    This process reads each column once for its cuts, and keeps a sample. None: a shard
+    for each worker. Raises RefusedError as `prepare_columns` does, and where the
+    cluster can't be used; ClusterError where it is lost.
+    """
+    refuse_values(spec, ADDRESS)
+    with open_cluster(place) as cluster:
+        n_shards = cluster.count_shards(n_shards)
+        memory = available_bytes()
+        prepared = prepare_columns(table, table.n_rows, spec, memory, keeps_codes=False)
+        ends = part_rows(len(prepared.table.targets), n_shards)
+        features = prepared.table.catalogue.features
+        cuts = prepared.table.binned.cuts
+        sources = deal_rows(table, features, cuts, prepared.row_idxs, ends)
+        yield lay_elsewhere(prepared, cluster.take([*sources]), ends)
+
+
+def refuse_values(spec: TrainingSpec, field: str) -> None:
+    """Refuse to lay rows out for an algorithm that wants them whole."""
+    if ALGORITHMS[spec.boost.algorithm].needs_values:
+        rule = "must not be given for an algorithm that does not boost on codes"
+        raise RefusedError([Refusal(field, rule, spec.boost.algorithm)])
+
+
+def open_cluster(place: ClusterPlace) -> "Cluster":
+    """Connect to a cluster; refused where that can't be done, as `Cluster` says."""
+    place.check()
+    from app.cluster.engine import Cluster  # an extra, and slow
+
+    return Cluster(place)
+
+
+def part_rows(n_rows: int, n_shards: int) -> list[int]:
+    """Return where shards of as many rows each begin and end."""
+    ends: list[int] = np.linspace(0, n_rows, n_shards + 1).round().astype(int).tolist()
+    return ends
+
+
+def lay_elsewhere(
+    prepared: PreparedTable, shards: ShardGroup[Any], ends: Sequence[int]
+) -> PreparedTable:
+    """Return a table whose rows are in shards alone."""
+    binned = prepared.table.binned.without_rows()
+    lay_out = partial(weigh, shards, ends)
+    table = replace(prepared.table, binned=binned, lay_out=lay_out)
+    return replace(prepared, table=table)
+
+
+@contextmanager
+def weigh(
+    shards: ShardGroup[Any],
+    ends: Sequence[int],
+    heads: Binned,
+    signed_weights: FloatArray,
+) -> Iterator[ShardGroup[Any]]:
+    """Give the rows in shards their weights in a part of a training."""
+    parts = [signed_weights[start:stop] for start, stop in pairwise(ends)]
+    shards.weigh(heads, parts)
+    yield shards

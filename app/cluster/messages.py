@@ -1,18 +1,21 @@
-"""What a coordinator and its shard processes send each other, as bytes.
+"""What a coordinator and its shards send each other, as bytes.
 
-Answers are numbers, which go as they lie in memory. The rest is small and pickled:
-each end has started the other, and nobody else can write to what they talk by.
+Answers are numbers, which go as they lie in memory, or JSON: nothing that a shard sends
+is run. Orders are pickled: a shard has been started by who sends them.
 """
 
+import json
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from app.cluster.handover import Handover
-from core.arrays import IntArray
+from app.cluster.reading import RowsToRead
+from core.arrays import FloatArray, IntArray
+from core.errors import CoreError, Refusal, RefusedError
 from core.table.binning import Binned
 from core.training.questions import (
     Ask,
@@ -23,6 +26,24 @@ from core.training.questions import (
 )
 from core.training.shards import Shard
 from core.training.trimming import fill, trim
+
+#: Where a shard has its codes from.
+CodeSource = Handover | RowsToRead
+
+# In place of an answer's number: that a shard is at work, and that it can't go on.
+BEAT, FAILURE = -1, -2
+
+
+class ShardFailedError(CoreError):
+    """A shard could not do what it was told; another one could not either."""
+
+
+@dataclass(frozen=True)
+class Weigh:
+    """The cuts and lanes of a part's table, and the weights of a shard's rows in it."""
+
+    heads: Binned
+    signed_weights: FloatArray
 
 
 @dataclass(frozen=True)
@@ -46,7 +67,7 @@ class Restore:
     splits: tuple[PlaceSplit, ...]
 
 
-Order = Handover | Begin | Restore | CountAll | ShardQuestion
+Order = CodeSource | Weigh | Begin | Restore | CountAll | ShardQuestion
 
 
 class Letter(NamedTuple):
@@ -61,18 +82,43 @@ def pack_letter(letter: Letter) -> bytes:
     return pickle.dumps(letter, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def pack_numbers(number: int, arrays: Sequence[IntArray]) -> bytes:
+def pack_numbers(number: int, arrays: Sequence[IntArray] = ()) -> bytes:
     """Return an answer as bytes: its number, the size of each array, and these."""
     head = np.array([number, *(array.size for array in arrays)], dtype=np.int64)
     return b"".join([head.tobytes(), *(array.tobytes() for array in arrays)])
 
 
-def unpack_numbers(packed: bytes, n_arrays: int) -> tuple[int, list[IntArray]]:
-    """Return the number of an answer and its arrays, which can't be written to."""
+def pack_failure(error: Exception) -> bytes:
+    """Return what a shard answers that can't do what it was told."""
+    if isinstance(error, RefusedError):
+        told: object = [asdict(refusal) for refusal in error.refusals]
+    else:
+        told = f"{type(error).__name__}: {error}"
+    return pack_numbers(FAILURE) + json.dumps(told).encode()
+
+
+def number_of(packed: bytes) -> int:
+    """Return the number of an answer, or what stands in its place."""
+    return int(np.frombuffer(packed, np.int64, 1)[0])
+
+
+def failure_of(packed: bytes, where: str) -> CoreError:
+    """Return what a failure raises; `where` names the shard."""
+    told = json.loads(packed[8:])
+    if isinstance(told, str):
+        return ShardFailedError(f"The training was given up: {where} failed: {told}")
+    wrong = (Refusal(**one) for one in told)
+    return RefusedError(
+        Refusal(f"{one.field} at {where}", one.rule, one.found, one.rows)
+        for one in wrong
+    )
+
+
+def unpack_numbers(packed: bytes, n_arrays: int) -> list[IntArray]:
+    """Return the arrays of an answer, which can't be written to."""
     numbers = np.frombuffer(packed, dtype=np.int64)
-    number, *sizes = numbers[: 1 + n_arrays].tolist()
-    stops = np.cumsum(sizes)[:-1]
-    return number, np.split(numbers[1 + n_arrays :], stops)
+    sizes = numbers[1 : 1 + n_arrays]
+    return np.split(numbers[1 + n_arrays :], np.cumsum(sizes)[:-1])
 
 
 def arrays_of(answer: ShardAnswer, ask: Ask, shard: Shard) -> list[IntArray]:

@@ -1,63 +1,131 @@
 """Shards in processes of this machine, started here and replaced when they die."""
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from socket import SO_RCVTIMEO, SO_SNDTIMEO, SOL_SOCKET, socketpair
+from struct import Struct
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
-import numpy as np
+from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
+from app.cluster.handover import hand_over
+from core.arrays import CodeArray
 
-from app.cluster.handover import without_rows
-from app.cluster.member import USUAL, ProcessKind, ShardProcess, Traffic
-from app.cluster.messages import (
-    Begin,
-    Letter,
-    Order,
-    unpack_numbers,
-)
-from app.cluster.remote import RemoteShards
-from core.arrays import FloatArray, IntArray
-from core.errors import CoreError
-from core.table.binning import Binned
-from core.training.shards import Shards
+END_S = 5.0
+# A `timeval`: seconds and microseconds.
+TIME = Struct("ll")
 
 
-class ShardsLostError(CoreError):
-    """So many shard processes have died that a run is given up."""
+@dataclass(frozen=True)
+class ProcessKind:
+    """How processes of shards are run.
 
-    def __init__(self, n_losses: int) -> None:
-        self.n_losses = n_losses
-        super().__init__(
-            f"The training was given up: {n_losses} of its shard processes have died."
-        )
-
-
-class ShardProcesses:
-    """Processes of this machine, each with a shard; a `ShardSource` for `boost`.
-
-    A process that dies is replaced, and what it did is repeated by the new one, at
-    most `kind.most_losses` times a run; then `ShardsLostError` ends the run. There is
-    one run at a time: the next takes the processes over.
+    One that is silent for `silence_s` is killed. After `most_losses` deaths in a run
+    the next one ends it.
     """
 
-    def __init__(
-        self,
-        tables: Sequence[tuple[Binned, FloatArray]],
-        kind: ProcessKind = USUAL,
-    ) -> None:
-        self.binned = without_rows(tables[0][0])
-        self.n_outputs = tables[0][1].shape[1]
-        self.traffic = Traffic()
-        self.n_losses = 0
+    n_threads: int = 1
+    silence_s: int = SILENCE_S
+    most_losses: int = MOST_LOSSES
+
+
+USUAL = ProcessKind()
+
+
+class ProcessLine:
+    """A process that owns one shard, and its successors; see `Line`.
+
+    `file` has its codes, and goes with the last of them.
+    """
+
+    def __init__(self, file: IO[bytes], kind: ProcessKind) -> None:
+        self._file = file
         self._kind = kind
-        self._number = 0
-        self._members: list[ShardProcess] = []
-        with ExitStack() as started:
-            started.callback(self.close)
-            for table in tables:
-                self._members.append(ShardProcess(table, kind, self.traffic))
-            started.pop_all()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.channel: Connection
+
+    @property
+    def pid(self) -> int:
+        """The process that has the shard now."""
+        assert self._process is not None, "it was started"
+        return self._process.pid
+
+    @property
+    def name(self) -> str:
+        return f"process {self.pid}"
+
+    def start(self) -> None:
+        ours, theirs = socketpair()
+        # Of a process that is stopped in the midst of a message.
+        for option in (SO_RCVTIMEO, SO_SNDTIMEO):
+            ours.setsockopt(SOL_SOCKET, option, TIME.pack(self._kind.silence_s, 0))
+        numbers = theirs.fileno(), self._file.fileno()
+        paths = [path or os.getcwd() for path in sys.path]
+        threads = {"NUMBA_NUM_THREADS": str(self._kind.n_threads)}
+        waiting = {"OMP_WAIT_POLICY": "passive", "PYTHONPATH": os.pathsep.join(paths)}
+        arguments = [*map(str, numbers), str(os.getpid())]
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "app.cluster.shard_process", *arguments],
+                env=os.environ | threads | waiting,
+                pass_fds=numbers,
+                stdin=subprocess.DEVNULL,
+            )
+        self.channel = Connection(ours.detach())
+
+    def send(self, packed: bytes) -> bool:
+        try:
+            self.channel.send_bytes(packed)
+        except OSError:
+            return False
+        return True
+
+    def receive(self) -> bytes | None:
+        try:
+            return self.channel.recv_bytes()
+        except (EOFError, OSError):
+            return None
+
+    def kill(self) -> None:
+        assert self._process is not None, "it was started"
+        self._process.kill()
+
+    def end(self) -> None:
+        if self._process is not None:
+            self.channel.close()
+            self._process.kill()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_S)
+            self._process = None
+
+    def close(self) -> None:
+        self.end()
+        self._file.close()
+
+
+class ShardProcesses(ShardGroup[ProcessLine]):
+    """Processes of this machine, each with a shard; they end with the block.
+
+    `codes` (n_features, n_samples) are those of each shard's rows.
+    """
+
+    def __init__(self, codes: Sequence[CodeArray], kind: ProcessKind = USUAL) -> None:
+        members = []
+        for its in codes:
+            source, file = hand_over(its)
+            members.append((ProcessLine(file, kind), source))
+        self.lines = [line for line, _ in members]
+        super().__init__(
+            members,
+            wait_for,
+            silence_s=kind.silence_s,
+            most_losses=kind.most_losses,
+        )
 
     def __enter__(self) -> Self:
         """Return the processes, which end with the block."""
@@ -75,68 +143,10 @@ class ShardProcesses:
     @property
     def pids(self) -> list[int]:
         """The processes that have the shards now."""
-        return [member.pid for member in self._members]
+        return [line.pid for line in self.lines]
 
-    def begin(self, *, is_split: bool, is_kept: bool) -> Shards:
-        """Return the shards of a new run, with the weights of its beginning."""
-        self.n_losses = 0
-        return RemoteShards(self, Begin(is_split, is_kept))
 
-    def exchange(
-        self, orders: Sequence[Order], history: Sequence[Order], n_arrays: int
-    ) -> list[IntArray]:
-        """Send orders to every process; return the answers to the last, added up.
-
-        A process that replaces another is sent `history` and the last order.
-        """
-        self._number += 1
-        usual, late = (
-            [Letter(self._number, order) for order in some]
-            for some in (orders, [*history, orders[-1]])
-        )
-        waiting = {}
-        for member in self._members:
-            if not member.send(usual):
-                self.revive(member, late)
-            waiting[member.channel] = member
-        answers = []
-        while waiting:
-            for channel in self._wait(waiting):
-                member = waiting.pop(channel)
-                packed = member.receive()
-                if packed is None:
-                    self.revive(member, late)
-                    waiting[member.channel] = member
-                    continue
-                number, arrays = unpack_numbers(packed, n_arrays)
-                if number == self._number:
-                    answers.append(arrays)
-                else:
-                    # Of a question whose asker was interrupted.
-                    waiting[channel] = member
-        return [np.sum(parts, axis=0) for parts in zip(*answers, strict=True)]
-
-    def close(self) -> None:
-        """End all processes."""
-        for member in self._members:
-            member.close()
-        self._members = []
-
-    def _wait(self, waiting: dict[Connection, ShardProcess]) -> list[Connection]:
-        """Wait for answers and deaths; kill those that are silent for too long."""
-        ready = wait([*waiting], self._kind.silence_s)
-        if not ready:
-            for member in waiting.values():
-                member.kill()
-        return [channel for channel in waiting if channel in ready]
-
-    def revive(self, member: ShardProcess, letters: Sequence[Letter]) -> None:
-        """Replace a process that has died, and let the new one repeat what was done."""
-        is_sent = False
-        while not is_sent:
-            self.n_losses += 1
-            if self.n_losses > self._kind.most_losses:
-                raise ShardsLostError(self.n_losses)
-            member.end()
-            member.start()
-            is_sent = member.send(letters)
+def wait_for(lines: Collection[ProcessLine], timeout_s: float) -> list[ProcessLine]:
+    """Wait for messages and deaths; see `Wait`."""
+    ready = wait([line.channel for line in lines], timeout_s)
+    return [line for line in lines if line.channel in ready]

@@ -2,11 +2,15 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from app.checking import check_columns
+from app.cluster.layout import on_cluster
+from app.cluster.places import ClusterPlace
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.spec import read_spec
@@ -28,8 +32,10 @@ from app.store.blobs import Blobs
 from app.store.transactions import Transaction
 from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
 from core.pipeline.progress import Training
+from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.table.dataset import count_outputs
+from core.training.algorithms import ALGORITHMS
 from core.training.rounds import Round
 
 
@@ -76,21 +82,46 @@ class Run:
                 return TrainedStep(self.part, added, self.share, None)
 
 
-def read_work(
+@dataclass(frozen=True)
+class Workers:
+    """Where trainings on datasets that stay in their place are boosted; None: here."""
+
+    place: ClusterPlace | None
+    n_shards: int | None
+
+
+@contextmanager
+def open_work(
     reader: TableReader,
     blobs: Blobs,
     source: CellSource,
     training: StoredTraining,
-) -> PreparedTable:
+    workers: Workers,
+) -> Iterator[PreparedTable]:
     """Read what is to be trained on, Parquet a column at a time.
 
-    Raises RefusedError where it is not fit, BlobGoneError where it is gone.
+    Rows of a table that stays in its place may be read on a cluster, which has them
+    until the block ends. Raises RefusedError where the table is not fit, BlobGoneError
+    where it is gone.
     """
-    spec, bounds = read_spec(training.spec), reader.bounds
-    text = spec.table.text_columns
-    if isinstance(source, TableReference):
-        table = open_reference(source, reader.places, text, unlimited_rows(bounds))
-        return prepare_columns(table, table.n_rows, spec, available_bytes())
+    spec = read_spec(training.spec)
+    if not isinstance(source, TableReference):
+        yield read_upload(reader, blobs, source, spec)
+        return
+    text, bounds = spec.table.text_columns, unlimited_rows(reader.bounds)
+    table = open_reference(source, reader.places, text, bounds)
+    if workers.place is None or ALGORITHMS[spec.boost.algorithm].needs_values:
+        yield prepare_columns(table, table.n_rows, spec, available_bytes())
+        return
+    with on_cluster(table, spec, workers.place, workers.n_shards) as prepared:
+        yield prepared
+
+
+def read_upload(
+    reader: TableReader, blobs: Blobs, source: str, spec: TrainingSpec
+) -> PreparedTable:
+    """Read a dataset that was uploaded; raises as `open_work` does."""
+    bounds, text = reader.bounds, spec.table.text_columns
     with blobs.open(source) as stream:
         if not is_parquet(stream):
             return prepare_table(

@@ -142,6 +142,10 @@ def out_of_memory(most: int | None) -> Problem:
     return problem_document("out-of-memory", detail)
 
 
+def cluster_lost(error: Exception) -> Problem:
+    return problem_document("cluster-lost", str(error))
+
+
 def past_time(most_s: float) -> Problem:
     detail = f"It was stopped after the {most_s:g} s that it may take."
     return problem_document("time-limit", detail)

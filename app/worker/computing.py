@@ -4,12 +4,16 @@ Each step is a transaction of its own, and none is open while it computes.
 """
 
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from sqlalchemy.exc import InternalError, OperationalError
 
+from app.cluster.group import ShardsLostError
+from app.cluster.messages import ShardFailedError
+from app.cluster.places import ClusterError, place_of
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
 from app.parsing import reader_of
@@ -24,6 +28,7 @@ from core.errors import RefusedError
 
 # The last one says that a PostgreSQL takes no changes now.
 AWAY = (OperationalError, InternalError)
+CLUSTER = (ClusterError, ShardsLostError, ShardFailedError)
 INTERRUPTED = "interrupted"
 
 
@@ -69,13 +74,19 @@ class Computer:
             return queue.refused(error)
         if isinstance(error, BlobGoneError):
             return queue.dataset_lost()
+        if isinstance(error, CLUSTER):
+            return queue.cluster_lost(error)
         fields = {"training_id": training.id}
         LOGGER.error("training.crashed", exc_info=error, extra={"fields": fields})
         return queue.internal()
 
     def compute(self, training: StoredTraining) -> str:
         """Compute step by step, from where earlier attempts have come to."""
-        run = self.open(training)
+        with ExitStack() as opened:
+            return self.pull(training, self.open(training, opened))
+
+    def pull(self, training: StoredTraining, run: attempts.Run | batches.JobRun) -> str:
+        """Compute until the training has ended, or is handed back."""
         while True:
             if self.stop.is_set():
                 with transaction(self.engine, training.tenant_id) as db:
@@ -87,8 +98,13 @@ class Computer:
             if outcome is not None:
                 return outcome
 
-    def open(self, training: StoredTraining) -> attempts.Run | batches.JobRun:
-        """Read what a training or job works on, and what is done of it."""
+    def open(
+        self, training: StoredTraining, opened: ExitStack
+    ) -> attempts.Run | batches.JobRun:
+        """Read what a training or job works on, and what is done of it.
+
+        `opened` ends what holds rows elsewhere.
+        """
         whose, reader = training.tenant_id, reader_of(self.settings)
         if training.kind != "train":
             with transaction(self.engine, whose, is_read=True) as db:
@@ -100,7 +116,9 @@ class Computer:
         # One that stays where it is is read a column at a time, and may be large.
         is_upload = isinstance(source, str)
         with limited(reader.limits.memory_bytes if is_upload else None):
-            checked = attempts.read_work(reader, self.blobs, source, training)
+            workers = attempts.Workers(place_of(self.settings), self.settings.shards)
+            work = attempts.open_work(reader, self.blobs, source, training, workers)
+            checked = opened.enter_context(work)
         with transaction(self.engine, whose, is_read=True) as db:
             return attempts.resume(db, training, checked)
 

@@ -17,8 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from app.cluster.member import ProcessKind
-from app.cluster.processes import ShardProcesses
+from app.cluster.processes import ProcessKind, ShardProcesses
 from core.kernels import count_threads
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
@@ -50,9 +49,10 @@ def measure(dataset: Dataset, n_shards: int) -> str:
     """Return a row of the table: least (median) ms a round, and what they come to."""
     binned, signed = bin_values(dataset), initial_weights(dataset)
     parts = np.array_split(np.arange(dataset.n_samples), n_shards)
-    tables = [(binned.take(rows), signed[rows]) for rows in parts]
+    codes = [binned.codes[:, rows] for rows in parts]
     params = BoostParams("adaboost_bt_smoothed", rounds=MOST_ROUNDS)
-    with ShardProcesses(tables, ProcessKind(n_threads=1)) as processes:
+    with ShardProcesses(codes, ProcessKind(n_threads=1)) as processes:
+        processes.weigh(binned.without_rows(), [signed[rows] for rows in parts])
         runs = [
             boost(source, dataset.catalogue, params)
             for source in ([(binned, signed)], processes)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from app.cluster.member import USUAL, ProcessKind, ShardProcess, Traffic
+from app.cluster.group import Member, ShardsLostError, Traffic
 from app.cluster.messages import Letter, Order
-from app.cluster.processes import ShardProcesses, ShardsLostError
+from app.cluster.processes import USUAL, ProcessKind, ProcessLine, ShardProcesses
 from core.arrays import FloatArray, IntArray
 from core.table.binning import Binned, bin_values
 from core.table.dataset import Dataset
@@ -43,6 +43,17 @@ def parted(dataset: Dataset, n_parts: int) -> Tables:
     return [(binned.take(rows), signed[rows]) for rows in parts]
 
 
+def in_processes(tables: Tables, kind: ProcessKind = USUAL) -> ShardProcesses:
+    """Return processes with some tables, weighed."""
+    shards = ShardProcesses([binned.codes for binned, _ in tables], kind)
+    weigh(shards, tables)
+    return shards
+
+
+def weigh(shards: ShardProcesses, tables: Tables) -> None:
+    shards.weigh(tables[0][0].without_rows(), [signed for _, signed in tables])
+
+
 def table(n_classes: int) -> Dataset:
     """Return a table with gaps, a fifth of whose rows are held out."""
     dataset = random_dataset(5, n_classes, n_samples=90, n_features=9)
@@ -68,7 +79,7 @@ def rounds_here(params: BoostParams, n_classes: int = 2) -> list[Round]:
 
 @pytest.fixture(scope="module", params=[2, 3])
 def groups(request: pytest.FixtureRequest) -> Iterator[tuple[int, ShardProcesses]]:
-    with ShardProcesses(parted(TABLES[request.param], 2)) as shards:
+    with in_processes(parted(TABLES[request.param], 2)) as shards:
         yield request.param, shards
 
 
@@ -109,7 +120,7 @@ def test_processes_of_any_parting_make_the_same_rounds(
     dataset, parts = case
     expected = list(boost(whole_of(dataset), dataset.catalogue, params))
 
-    with ShardProcesses(tables_of(dataset, parts)) as shards:
+    with in_processes(tables_of(dataset, parts)) as shards:
         rounds = list(boost(shards, dataset.catalogue, params))
 
     assert repr(rounds) == repr(expected)
@@ -131,7 +142,7 @@ def test_run_that_was_given_up_leaves_no_trace_in_the_next(
 
 def test_round_of_stumps_is_one_small_message_a_shard() -> None:
     dataset = random_dataset(5, 2, n_samples=400, n_features=30)
-    with ShardProcesses(parted(dataset, 2)) as shards:
+    with in_processes(parted(dataset, 2)) as shards:
         run = boost(shards, dataset.catalogue, BoostParams("adaboost", rounds=9))
         next(run)
         traffics = []
@@ -166,7 +177,9 @@ class KilledShards(ShardProcesses):
         kind: ProcessKind = USUAL,
     ) -> None:
         # Of those with rows.
-        super().__init__(parted(TABLES[2], 2)[:2], kind)
+        tables = parted(TABLES[2], 2)[:2]
+        super().__init__([binned.codes for binned, _ in tables], kind)
+        weigh(self, tables)
         self.n_exchanges = 0
         self.exchanges = exchanges
         self.sent = sent
@@ -185,11 +198,11 @@ class UnluckyShards(KilledShards):
 
     n_unlucky = 2
 
-    def revive(self, member: ShardProcess, letters: Sequence[Letter]) -> None:
+    def revive(self, member: Member[ProcessLine], letters: Sequence[Letter]) -> None:
         super().revive(member, letters)
         if self.n_unlucky:
             self.n_unlucky -= 1
-            member.kill()
+            member.line.kill()
 
 
 @pytest.mark.parametrize("search", ["all", "lazy"])
@@ -247,7 +260,7 @@ def test_run_whose_processes_die_and_die_is_given_up() -> None:
 
 
 def test_processes_end_with_the_block() -> None:
-    with ShardProcesses(parted(TABLES[2], 2)) as shards:
+    with in_processes(parted(TABLES[2], 2)) as shards:
         pids = shards.pids
 
     assert not any(map(is_alive, pids))
@@ -255,7 +268,7 @@ def test_processes_end_with_the_block() -> None:
 
 COORDINATOR = """
 from tests.app import test_cluster as cluster
-shards = cluster.ShardProcesses(cluster.parted(cluster.TABLES[2], 2))
+shards = cluster.in_processes(cluster.parted(cluster.TABLES[2], 2))
 cluster.rounds_of(shards, cluster.TREES)
 print(*shards.pids, flush=True)
 input()

@@ -52,6 +52,11 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("ASKLESS_DATASET_PLACES", '["s3://b?region=x"]', "such as s3://bucket"),
         ("ASKLESS_DATASET_PLACES", '["file:///.."]', "such as s3://bucket"),
         ("ASKLESS_DATASET_PLACES", '["https://a.org/t"]', "such as s3://bucket"),
+        ("ASKLESS_CLUSTER", "scheduler", "such as tls://scheduler:8786"),
+        ("ASKLESS_CLUSTER", "tls://scheduler", "such as tls://scheduler:8786"),
+        ("ASKLESS_CLUSTER", "tls://scheduler:port", "such as tls://scheduler:8786"),
+        ("ASKLESS_CLUSTER", "http://127.0.0.1:80", "such as tls://scheduler:8786"),
+        ("ASKLESS_CLUSTER", "tcp://scheduler:8786", "must be tls:// beyond this"),
     ],
 )
 def test_setting_that_makes_no_sense_is_named(

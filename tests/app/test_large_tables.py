@@ -120,4 +120,18 @@ def test_shards_of_what_does_not_boost_are_refused(run, place):
     )
 
     assert refused.code == 2
-    assert "--shards: must be 1 for an algorithm that does not boost" in refused.err
+    assert (
+        "--shards: must not be given for an algorithm that does not boost"
+        in refused.err
+    )
+
+
+def test_cluster_for_a_table_that_is_read_whole_is_refused(run, place):
+    refused = run(
+        *("train", place / "data.csv", "--spec", place / "spec.json"),
+        *("-o", place / "model.json", "--cluster", "tls://scheduler:8786"),
+    )
+
+    assert refused.code == 2
+    rule = "--cluster: needs a table in Parquet, where every worker can read it"
+    assert rule in refused.err

@@ -1,0 +1,284 @@
+"""A Dask cluster: its workers take shards, one each, and talk with us by its wire.
+
+The engine only finds a worker for a shard and starts a long task there. All that comes
+back is numbers and JSON, over the encrypted connections that the cluster itself uses.
+"""
+
+import asyncio
+import secrets
+import time
+from collections import deque
+from collections.abc import Collection, Coroutine, Sequence
+from concurrent.futures import CancelledError as GivenUpError
+from concurrent.futures import TimeoutError as LateError
+from contextlib import suppress
+from threading import Condition
+from types import TracebackType
+from typing import Any, Self
+
+from distributed import Client, Security
+from distributed.comm import CommClosedError, listen
+from distributed.utils import get_ip
+
+from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
+from app.cluster.messages import CodeSource
+from app.cluster.places import ADDRESS, ClusterError, ClusterPlace, say
+from app.cluster.tasks import be_shard, cut, join
+from app.cluster.versions import core_version
+from core.errors import Refusal, RefusedError
+
+CONNECT_S = 20
+LOOK_S = 0.5
+END_S = 5
+AWAY = (OSError, LateError, GivenUpError)
+
+
+class WorkerLine:
+    """A worker that has a shard, and those that have it after it; see `Line`."""
+
+    def __init__(self, cluster: "Cluster") -> None:
+        self._cluster = cluster
+        #: the worker's address; "": it has none
+        self.worker = ""
+        self.inbox: deque[bytes | None] = deque()
+        self.comm: Any = None
+        self._future: Any = None
+
+    @property
+    def name(self) -> str:
+        return f"worker {self.worker}"
+
+    def start(self) -> None:
+        """Find a worker that takes the shard.
+
+        Raises `ClusterError` where none does for as long as the patience lasts.
+        """
+        deadline = time.monotonic() + self._cluster.place.patience_s
+        while self.comm is None:
+            self.end()
+            self.worker = self._cluster.find_spare(deadline)
+            token = secrets.token_hex(16)
+            self._cluster.expect(token, self)
+            self._future = self._cluster.submit(self.worker, token)
+            self._await_shard(deadline)
+
+    def send(self, packed: bytes) -> bool:
+        comm = self.comm
+        if comm is None:
+            return False
+        try:
+            self._cluster.call(comm.write(cut(packed)), SILENCE_S)
+        except AWAY:
+            return False
+        return True
+
+    def receive(self) -> bytes | None:
+        return self.inbox.popleft()
+
+    def kill(self) -> None:
+        """Give the worker up, and its like: it may be stopped, and not look so."""
+        self._cluster.avoid(self.worker)
+        self._cluster.drop(self)
+        self.inbox.append(None)
+
+    def end(self) -> None:
+        self._cluster.drop(self)
+        if self._future is not None:
+            with suppress(*AWAY):
+                self._future.cancel(reason="the shard is given up")
+        self._future, self.comm, self.worker = None, None, ""
+        self.inbox.clear()
+
+    def close(self) -> None:
+        self.end()
+
+    def _await_shard(self, deadline: float) -> None:
+        """Wait until the task has called, its worker is gone, or patience is over."""
+        cluster = self._cluster
+        while not cluster.wait_for(lambda: self.comm is not None, LOOK_S):
+            if self._future.status == "error":
+                error = self._future.exception()
+                raise ClusterError(f"{self.name} can't take a shard: {say(error)}")
+            if self.worker not in cluster.find_workers():
+                return
+            if time.monotonic() > deadline:
+                patience = cluster.place.patience_s
+                rule = f"{self.name} has not begun with a shard in {patience:g} s"
+                raise ClusterError(f"{rule}: it is busy, or can't reach {cluster.here}")
+
+
+class Cluster:
+    """A connection to a cluster, and what listens for its workers; a context.
+
+    Raises RefusedError where nobody answers there, or lets us in.
+    """
+
+    def __init__(self, place: ClusterPlace) -> None:
+        self.place = place
+        self._news = Condition()
+        self._expected: dict[str, WorkerLine] = {}
+        self._lines: list[WorkerLine] = []
+        self._avoided: set[str] = set()
+        security = Security(
+            tls_ca_file=place.ca and str(place.ca),
+            tls_client_cert=place.cert and str(place.cert),
+            tls_client_key=place.key and str(place.key),
+            require_encryption=place.is_encrypted,
+        )
+        try:
+            self._client = Client(
+                place.address,
+                security=security,
+                timeout=CONNECT_S,
+                set_as_default=False,
+            )
+        except (OSError, LateError) as error:
+            rule = (
+                "must be a scheduler that answers, with certificates of one authority"
+            )
+            raise RefusedError([Refusal(ADDRESS, rule, explain(error))]) from None
+        scheme = place.address.partition("://")[0]
+        own = f"{scheme}://{get_ip(place.host)}:0"
+        kind = security.get_listen_args("client")
+
+        async def begin() -> Any:
+            return await listen(own, self._hear, deserialize=False, **kind)
+
+        try:
+            self._listener = self.call(begin())
+        except BaseException:
+            self._client.close(timeout=END_S)
+            raise
+        self.here: str = self._listener.contact_address
+
+    def __enter__(self) -> Self:
+        """Return the cluster; the connection ends with the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the workers, and leave."""
+        for line in self._lines:
+            line.close()
+        self._client.loop.add_callback(self._listener.stop)
+        with suppress(*AWAY):
+            self._client.close(timeout=END_S)
+
+    def count_shards(self, wanted: int | None) -> int:
+        """Return how many shards there are to be; None: as many as workers."""
+        n_workers = len(self.find_workers())
+        if n_workers < (wanted or 1):
+            rule = f"must be at most the cluster's workers, which are {n_workers}"
+            raise RefusedError([Refusal("shards", rule, str(wanted or 1))])
+        return wanted or n_workers
+
+    def take(
+        self, sources: Sequence[CodeSource], most_losses: int = MOST_LOSSES
+    ) -> ShardGroup[WorkerLine]:
+        """Return shards, each on a worker of its own; they read what they are named."""
+        members = [(WorkerLine(self), source) for source in sources]
+        self._lines += [line for line, _ in members]
+        return ShardGroup(
+            members, self.wait, silence_s=SILENCE_S, most_losses=most_losses
+        )
+
+    def find_workers(self) -> list[str]:
+        """Return the addresses of the workers that there are now."""
+        try:
+            return sorted(self._client.nthreads())
+        except AWAY as error:
+            raise ClusterError(f"The cluster is away: {say(error)}") from None
+
+    def find_spare(self, deadline: float) -> str:
+        """Return a worker without a shard of ours, the one that has least to do."""
+        while True:
+            taken = {line.worker for line in self._lines} | self._avoided
+            spare = [one for one in self.find_workers() if one not in taken]
+            if spare:
+                busy = self._client.processing()
+                return min(spare, key=lambda one: len(busy.get(one, ())))
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    "The training was given up: no worker of the cluster was free to "
+                    f"take a shard for {self.place.patience_s:g} s."
+                )
+            self.wait_for(lambda: False, LOOK_S)
+
+    def submit(self, worker: str, token: str) -> Any:
+        """Start the task of a shard on a worker."""
+        return self._client.submit(
+            be_shard,
+            self.here,
+            token,
+            core_version(),
+            key=f"askless-shard-{token}",
+            workers=[worker],
+            allow_other_workers=False,
+            pure=False,
+        )
+
+    def call(self, wanted: Coroutine[Any, Any, Any], timeout_s: float = 60) -> Any:
+        """Run what waits for the network, on the client's own thread."""
+        loop = self._client.loop.asyncio_loop
+        return asyncio.run_coroutine_threadsafe(wanted, loop).result(timeout_s)
+
+    def expect(self, token: str, line: WorkerLine) -> None:
+        """Take the connection that brings a token for a shard's."""
+        self._expected[token] = line
+
+    def avoid(self, worker: str) -> None:
+        """Give no shard to a worker any more."""
+        self._avoided.add(worker)
+
+    def drop(self, line: WorkerLine) -> None:
+        """End the connection of a shard, if there is one, and expect none."""
+        for token in [one for one, its in self._expected.items() if its is line]:
+            del self._expected[token]
+        if line.comm is not None:
+            self._client.loop.add_callback(line.comm.abort)
+            line.comm = None
+
+    def wait(self, lines: Collection[WorkerLine], timeout_s: float) -> list[WorkerLine]:
+        """Wait for messages and deaths; see `Wait`."""
+        self.wait_for(lambda: any(line.inbox for line in lines), timeout_s)
+        return [line for line in lines if line.inbox]
+
+    def wait_for(self, is_so: Any, timeout_s: float) -> bool:
+        """Wait until something is so, or time is over; whether it is so."""
+        with self._news:
+            return bool(self._news.wait_for(is_so, timeout_s))
+
+    async def _hear(self, comm: Any) -> None:
+        """Take what a shard says, once it has said which it is."""
+        line = None
+        with suppress(CommClosedError):
+            said = join(await comm.read())
+            line = self._expected.pop(said.decode("ascii", "replace"), None)
+        if line is None:
+            comm.abort()
+            return
+        with self._news:
+            line.comm = comm
+            self._news.notify_all()
+        while line.comm is comm:
+            try:
+                news: bytes | None = join(await comm.read())
+            except CommClosedError:
+                news = None
+            with self._news:
+                if line.comm is comm:
+                    line.inbox.append(news)
+                self._news.notify_all()
+            if news is None:
+                return
+
+
+def explain(error: BaseException) -> str:
+    """Return what an error came from in a line."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return say(error) if isinstance(error, Exception) else type(error).__name__

@@ -1,0 +1,222 @@
+"""All shards of a training, asked together; who is lost is replaced."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from app.cluster.messages import (
+    FAILURE,
+    Begin,
+    CodeSource,
+    Letter,
+    Order,
+    Weigh,
+    failure_of,
+    number_of,
+    pack_letter,
+    unpack_numbers,
+)
+from app.cluster.remote import RemoteShards
+from core.arrays import FloatArray, IntArray
+from core.errors import CoreError
+from core.table.binning import Binned
+from core.training.shards import Shards
+
+MOST_LOSSES = 3
+# A shard that is silent for so long is given up: it may be stopped, or swapped out.
+SILENCE_S = 600
+
+
+class ShardsLostError(CoreError):
+    """So many processes of shards have died that a run is given up."""
+
+    def __init__(self, n_losses: int) -> None:
+        self.n_losses = n_losses
+        super().__init__(
+            f"The training was given up: {n_losses} of its shard processes have died."
+        )
+
+
+class Line(Protocol):
+    """How one shard is reached: its process, and those that come after it."""
+
+    @property
+    def name(self) -> str:
+        """What the shard is called in refusals."""
+
+    def start(self) -> None:
+        """Start a process."""
+
+    def send(self, packed: bytes) -> bool:
+        """Send a message; whether it was taken."""
+
+    def receive(self) -> bytes | None:
+        """Return a message that has come; None where the process has died."""
+
+    def kill(self) -> None:
+        """Kill the process, which then has died like any other."""
+
+    def end(self) -> None:
+        """Let go of the process: it is killed, unless it has died."""
+
+    def close(self) -> None:
+        """End the process; no other one comes after it."""
+
+
+L = TypeVar("L", bound=Line)
+#: Waits so many seconds for messages and deaths; returns those who have any.
+Wait = Callable[[Collection[L], float], list[L]]
+
+
+@dataclass
+class Traffic:
+    """Messages and bytes that went to shards and came from them."""
+
+    n_sent: int = 0
+    n_received: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+
+
+@dataclass
+class Member(Generic[L]):
+    """One shard: how it is reached, and what a new process is told first."""
+
+    line: L
+    codes: CodeSource
+    weigh: Weigh | None = None
+    #: what its process was not told yet
+    owed: list[Order] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Start a process."""
+        self.line.start()
+        self.owed = [self.codes]
+        if self.weigh is not None:
+            self.owed.append(self.weigh)
+
+    def set_weights(self, weigh: Weigh) -> None:
+        """Give the rows their weights in a part."""
+        self.owed = [one for one in self.owed if not isinstance(one, Weigh)]
+        self.weigh = weigh
+        self.owed.append(weigh)
+
+
+class ShardGroup(Generic[L]):
+    """Shards in other processes; once they are weighed, a `ShardSource` for `boost`.
+
+    A process that dies is replaced, and what it did is repeated by the new one, at
+    most `most_losses` times a run; then `ShardsLostError` ends the run. There is one
+    run at a time: the next takes the processes over.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[tuple[L, CodeSource]],
+        wait: Wait[L],
+        *,
+        silence_s: float = SILENCE_S,
+        most_losses: int = MOST_LOSSES,
+    ) -> None:
+        self.traffic = Traffic()
+        self.n_losses = 0
+        self.n_outputs = 0
+        self.binned: Binned
+        self._wait, self._silence_s, self._most_losses = wait, silence_s, most_losses
+        self._number = 0
+        self._members = [Member(*one) for one in members]
+        try:
+            for member in self._members:
+                member.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def weigh(self, heads: Binned, signed_weights: Sequence[FloatArray]) -> None:
+        """Give all rows their weights in a part, (n_samples, n_outputs) by shard.
+
+        `heads` are the cuts and lanes of the part's table, without rows.
+        """
+        self.binned, self.n_outputs = heads, signed_weights[0].shape[1]
+        for member, weights in zip(self._members, signed_weights, strict=True):
+            member.set_weights(Weigh(heads, np.ascontiguousarray(weights)))
+
+    def begin(self, *, is_split: bool, is_kept: bool) -> Shards:
+        """Return the shards of a new run, with the weights of its beginning."""
+        self.n_losses = 0
+        return RemoteShards(self, Begin(is_split, is_kept))
+
+    def exchange(
+        self, orders: Sequence[Order], history: Sequence[Order], n_arrays: int
+    ) -> list[IntArray]:
+        """Send orders to every shard; return the answers to the last, added up.
+
+        A process that replaces another is sent `history` and the last order.
+        """
+        self._number += 1
+        usual, late = (
+            [Letter(self._number, order) for order in some]
+            for some in (orders, [*history, orders[-1]])
+        )
+        waiting: dict[L, Member[L]] = {}
+        for member in self._members:
+            if not self._post(member, usual):
+                self.revive(member, late)
+            waiting[member.line] = member
+        answers = []
+        while waiting:
+            for line in self._listen(waiting):
+                packed = line.receive()
+                if packed is None:
+                    self.revive(waiting[line], late)
+                    continue
+                self.traffic.n_received += 1
+                self.traffic.bytes_received += len(packed)
+                number = number_of(packed)
+                if number == FAILURE:
+                    raise failure_of(packed, line.name)
+                # Other numbers: of a shard that is at work still, and of a question
+                # whose asker was interrupted.
+                if number == self._number:
+                    answers.append(unpack_numbers(packed, n_arrays))
+                    del waiting[line]
+        return [np.sum(parts, axis=0) for parts in zip(*answers, strict=True)]
+
+    def close(self) -> None:
+        """End all processes."""
+        for member in self._members:
+            member.line.close()
+        self._members = []
+
+    def revive(self, member: Member[L], letters: Sequence[Letter]) -> None:
+        """Replace a process that has died, and let the new one repeat what was done."""
+        is_sent = False
+        while not is_sent:
+            self.n_losses += 1
+            if self.n_losses > self._most_losses:
+                raise ShardsLostError(self.n_losses)
+            member.line.end()
+            member.start()
+            is_sent = self._post(member, letters)
+
+    def _post(self, member: Member[L], letters: Sequence[Letter]) -> bool:
+        """Send what is owed, and letters; whether all were taken."""
+        owed = [Letter(0, order) for order in member.owed]
+        member.owed = []
+        for letter in [*owed, *letters]:
+            packed = pack_letter(letter)
+            if not member.line.send(packed):
+                return False
+            self.traffic.n_sent += 1
+            self.traffic.bytes_sent += len(packed)
+        return True
+
+    def _listen(self, waiting: Collection[L]) -> list[L]:
+        """Wait for answers and deaths; kill those that are silent for too long."""
+        ready = self._wait(waiting, self._silence_s)
+        if not ready:
+            for line in waiting:
+                line.kill()
+        return ready

@@ -1,0 +1,73 @@
+"""Rows that a shard reads itself, from where the table lies, and codes by given cuts.
+
+The coordinator has read each column whole and found its cuts; of its rows it hands
+nothing over but their numbers.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from app.ingest.streams import StreamedTable
+from core.arrays import CodeArray, FloatArray, IntArray
+from core.table.binning import encode_rows
+from core.table.catalogue import Feature
+from core.table.columns import read_feature
+
+
+@dataclass(frozen=True)
+class RowsToRead:
+    """Rows of a table, from `start` up to `stop`, of which a shard has some or all.
+
+    `is_in` are bits, as `np.packbits` makes them, None: all. `features` and `cuts` are
+    those that the whole table gave.
+    """
+
+    table: StreamedTable
+    features: tuple[Feature, ...]
+    cuts: tuple[FloatArray, ...]
+    start: int
+    stop: int
+    is_in: CodeArray | None = None
+
+    def read(self, file_number: int | None, beat: Callable[[], None]) -> CodeArray:
+        """Return the codes of the rows; `beat` is called column by column.
+
+        Raises RefusedError where the table is not what it was, or can't be read.
+        """
+        del file_number
+        n_rows = self.stop - self.start
+        taken: IntArray | slice = slice(None)
+        if self.is_in is not None:
+            taken = np.flatnonzero(np.unpackbits(self.is_in, count=n_rows))
+            n_rows = taken.size
+        codes = np.empty((len(self.features), n_rows), np.uint8)
+        for idx, feature in enumerate(self.features):
+            beat()
+            name = feature.name
+            column = self.table.read_rows(self.start, self.stop, [name])[name]
+            values = read_feature(feature, column)[0][taken]
+            codes[idx] = encode_rows(values[:, np.newaxis], [self.cuts[idx]])[0]
+        return codes
+
+
+def deal_rows(
+    table: StreamedTable,
+    features: tuple[Feature, ...],
+    cuts: tuple[FloatArray, ...],
+    row_idxs: IntArray | None,
+    ends: Sequence[int],
+) -> Iterator[RowsToRead]:
+    """Yield what each shard reads; `ends` part the rows trained on, `row_idxs`."""
+    for start, stop in pairwise(ends):
+        if row_idxs is None or start == stop:
+            yield RowsToRead(table, features, cuts, start, stop)
+            continue
+        its = row_idxs[start:stop]
+        first, last = int(its[0]), int(its[-1]) + 1
+        is_in = np.zeros(last - first, np.bool_)
+        is_in[its - first] = True
+        bits = np.packbits(is_in)
+        yield RowsToRead(table, features, cuts, first, last, bits)

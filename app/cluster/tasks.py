@@ -1,0 +1,59 @@
+"""What runs on a worker of the cluster: a shard, for as long as a training takes."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from distributed import get_worker
+from distributed.comm import CommClosedError, connect
+
+from app.cluster.desk import ShardDesk
+from app.cluster.versions import core_version
+
+CONNECT_S = 30
+# Of a message, so much in a piece: the wire's own format knows no larger ones.
+PIECE = 1 << 28
+
+
+class OtherVersionError(Exception):
+    """The worker has another core than who hands it a shard."""
+
+
+def be_shard(address: str, token: str, version: str) -> None:
+    """Be a shard of the training at an address, until its coordinator is gone.
+
+    Whatever is sent comes by a connection of the cluster's own kind, encrypted if it
+    is. Raises `OtherVersionError` where `version` is not that of this worker.
+    """
+    if version != core_version():
+        raise OtherVersionError(f"it has core {core_version()}, and needs {version}")
+    worker = get_worker()
+    loop = worker.loop.asyncio_loop
+
+    def call(wanted: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(wanted, loop).result()
+
+    kind = worker.security.get_connection_args("worker")
+    opened = connect(address, timeout=CONNECT_S, deserialize=False, **kind)
+    comm = call(opened)
+    try:
+        call(comm.write((token.encode(),)))
+        desk = ShardDesk(lambda packed: call(comm.write(cut(packed))))
+        with suppress(CommClosedError):
+            while desk.take(join(call(comm.read()))):
+                pass
+    finally:
+        worker.loop.add_callback(comm.abort)
+
+
+def cut(packed: bytes) -> tuple[bytes, ...]:
+    """Return a message in pieces."""
+    return tuple(
+        packed[start : start + PIECE] for start in range(0, len(packed), PIECE)
+    )
+
+
+def join(pieces: Any) -> bytes:
+    """Return a message whose pieces have come."""
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

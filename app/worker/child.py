@@ -7,7 +7,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from logging import WARNING
 from multiprocessing.connection import Connection, wait
@@ -108,7 +109,10 @@ class Child:
         raise ChildLostError(code, is_out_of_memory=is_short)
 
     def ask_to_stop(self) -> None:
-        """Have the attempt in progress handed back at the end of its step."""
+        """Have the attempt in progress handed back at the end of its step.
+
+        One that still reads its table has nothing to hand over: its process ends.
+        """
         if self.channel is not None:
             self.process.terminate()
 
@@ -131,12 +135,26 @@ def compute(settings: Settings, others: Connection, channel: Connection) -> None
     stop = live_as_child()
     be_killed_first()
     engine = create_engine(settings.url)
-    computer = Computer(settings, engine, Blobs(settings.blobs_url), stop)
+    blobs = Blobs(settings.blobs_url)
+    computer = Computer(settings, engine, blobs, stop, expendable)
     warm_up()
     log("child.ready", pid=os.getpid())
     channel.send(READY)
     while True:
         channel.send(computer.work(channel.recv()))
+
+
+@contextmanager
+def expendable() -> Iterator[None]:
+    """Let the system end this process at once where it is asked to stop in the block.
+
+    A handler of ours has to wait until what reads a table comes back.
+    """
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def live_as_child() -> threading.Event:

@@ -4,7 +4,8 @@ Each step is a transaction of its own, and none is open while it computes.
 """
 
 import threading
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -40,6 +41,8 @@ class Computer:
     engine: sa.Engine
     blobs: Blobs
     stop: threading.Event
+    #: a block in which to stop may be to end the process: it writes nothing
+    expendable: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def work(self, training: StoredTraining) -> str:
         """Make an attempt at a training that is claimed; return what became of it.
@@ -81,22 +84,23 @@ class Computer:
         return queue.internal()
 
     def compute(self, training: StoredTraining) -> str:
-        """Compute step by step, from where earlier attempts have come to."""
-        with ExitStack() as opened:
-            return self.pull(training, self.open(training, opened))
+        """Compute step by step, from where earlier attempts have come to.
 
-    def pull(self, training: StoredTraining, run: attempts.Run | batches.JobRun) -> str:
-        """Compute until the training has ended, or is handed back."""
-        while True:
-            if self.stop.is_set():
+        It ends with the training, or hands it back.
+        """
+        with ExitStack() as opened:
+            with self.expendable():
+                # Told before this block it is seen here; in it, the process ends.
+                run = None if self.stop.is_set() else self.open(training, opened)
+            while run is not None and not self.stop.is_set():
+                step = run.pull(self.settings.step_s)
                 with transaction(self.engine, training.tenant_id) as db:
-                    queue.release(db, training, now())
-                return "released"
-            step = run.pull(self.settings.step_s)
-            with transaction(self.engine, training.tenant_id) as db:
-                outcome = self.store(db, training, step)
-            if outcome is not None:
-                return outcome
+                    outcome = self.store(db, training, step)
+                if outcome is not None:
+                    return outcome
+        with transaction(self.engine, training.tenant_id) as db:
+            queue.release(db, training, now())
+        return "released"
 
     def open(
         self, training: StoredTraining, opened: ExitStack

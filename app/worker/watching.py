@@ -1,6 +1,7 @@
 """A worker's eye on the queue: claims a training, and sees it come to an end."""
 
 import secrets
+import signal
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -137,7 +138,8 @@ class Worker:
                 if held.problem is not None:
                     queue.fail(db, training, held.problem, now())
                     return "failed"
-                if self.stop.is_set():
+                # Who stops all processes at once may have stopped that one first.
+                if self.stop.is_set() or lost.code == -signal.SIGTERM:
                     queue.release(db, training, now())
                     return "released"
                 queue.lose(db, training, self.settings.max_attempts, now())

@@ -11,12 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 import sqlalchemy as sa
+from fsspec.implementations.local import LocalFileSystem
 
 from app.settings import Settings
 from app.store.tables import trainings as training_rows
 from app.worker import run
+from app.worker.watching import GRACE_S
 from tests.app.jobs import (
     Jobs,
     is_alive,
@@ -184,6 +187,72 @@ def test_worker_cancels_hands_back_and_ends_cleanly(jobs: Jobs, launch: Launch) 
     wait_for_state(jobs, second.id, "succeeded")
     assert jobs.document(second.id) == expected()
     assert "lost" not in [event.type for event in jobs.events(second.id)]
+
+
+class PipedFiles(LocalFileSystem):
+    """Files that are read once a pipe has ended: as a store that takes its time."""
+
+    def open(self, path: str, *options: Any, **more: Any) -> Any:
+        (Path(path).parent / "pipe").read_bytes()
+        return super().open(path, *options, **more)
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(super()._strip_protocol(path.removeprefix("piped://")))
+
+
+fsspec.register_implementation("piped", PipedFiles)
+
+
+def find_reader(pipe: Path) -> int | None:
+    """Open the writing end of a pipe, once somebody reads from it."""
+    with suppress(OSError):
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    return None
+
+
+@dataclass
+class SlowReading:
+    """A worker that reads an upload, which has no end until the pipe does."""
+
+    worker: Process
+    training_id: str
+    pipe: int
+
+
+@pytest.fixture
+def reading(jobs: Jobs, launch: Launch, tmp_path: Path) -> Iterator[SlowReading]:
+    training = jobs.start(TABLE, noisy_spec(5))
+    uploads = tmp_path / "uploads"
+    os.mkfifo(uploads / "pipe")
+    (worker,) = launch(max_attempts=1, blobs=f"piped://{uploads}")
+    pipe = wait(lambda: find_reader(uploads / "pipe"))
+    yield SlowReading(worker, training.id, pipe)
+    os.close(pipe)
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_worker_that_still_reads_a_table_hands_the_training_back_at_once(
+    jobs: Jobs, reading: SlowReading
+) -> None:
+    reading.worker.process.terminate()
+    # What does not end is killed later.
+    reading.worker.process.join(GRACE_S)
+
+    assert reading.worker.process.exitcode == 0
+    assert [one.type for one in jobs.events(reading.training_id)][-1] == "queued"
+    assert reading.worker.events()[-2:] == ["training.released", "worker.stopped"]
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_process_that_is_told_to_end_before_its_worker_costs_no_attempt(
+    jobs: Jobs, reading: SlowReading
+) -> None:
+    os.kill(reading.worker.child, signal.SIGTERM)
+
+    wait(lambda: jobs.get(reading.training_id).attempt == 2)
+
+    assert "lost" not in [one.type for one in jobs.events(reading.training_id)]
 
 
 @pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)

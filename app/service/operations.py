@@ -10,12 +10,13 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.records import Moment
-from app.store import load, workers
+from app.store import clock, load, workers
 from app.store import migrate as migrations
 from app.store.transactions import Transaction
 
 migrate = migrations.migrate
 beat, leave = workers.beat, workers.leave
+read_clock = clock.read_clock
 READ_ONLY = sa.text(
     "SELECT pg_is_in_recovery() "
     "OR current_setting('default_transaction_read_only')::boolean"

@@ -1,4 +1,7 @@
-"""What workers do beside trainings, in a process of its own, for it may wait long."""
+"""What workers do beside trainings, in a process of its own, for it may wait long.
+
+What is old is so by the database's clock: those of machines may differ.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +13,13 @@ import sqlalchemy as sa
 
 from app.logs import log
 from app.records import Moment
-from app.service import datasets, jobs, keys, retries
+from app.service import datasets, jobs, keys, operations, retries
 from app.service.predictions import retention
 from app.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine, empty_log, transaction
 from app.worker.child import FORK, live_as_child
 from app.worker.chores import Chore
-from app.worker.computing import now
 
 TURN_S = 1.0
 # For the errand in progress, once the worker was told to end.
@@ -88,13 +90,16 @@ class Errands:
         """Forget the answers to requests that nobody sends again by now."""
         kept = timedelta(seconds=self.settings.idempotency_s)
         with transaction(self.engine, None) as db:
-            n_forgotten = retries.forget_before(db, now() - kept)
+            before = operations.read_clock(db) - kept
+            n_forgotten = retries.forget_before(db, before)
         if n_forgotten:
             log("answers.forgotten", count=n_forgotten)
 
     def remove_orphans(self) -> None:
         """Remove the uploads that a crash has left without a row."""
-        old = self.blobs.names(before=now() - ORPHAN_AGE)
+        with transaction(self.engine, None, is_read=True) as db:
+            before = operations.read_clock(db) - ORPHAN_AGE
+        old = self.blobs.names(before)
         while names := list(islice(old, ORPHANS_AT_A_TIME)):
             with transaction(self.engine, None, is_read=True) as db:
                 named = datasets.named_blobs(db, names) | jobs.named_blobs(db, names)
@@ -106,9 +111,9 @@ class Errands:
     def erase_old(self) -> None:
         """Erase the sessions that tenants keep no longer."""
         ttls = self.settings.session_ttl_s, self.settings.session_waiting_ttl_s
-        at = Moment(now(), *(timedelta(seconds=one) for one in ttls))
         with transaction(self.engine, None, is_read=True) as db:
-            kept = keys.retentions(db)
+            kept, now = keys.retentions(db), operations.read_clock(db)
+        at = Moment(now, *(timedelta(seconds=one) for one in ttls))
         for tenant_id, days in kept.items():
             with transaction(self.engine, tenant_id) as db:
                 n_erased = retention.erase_old(db, at, timedelta(days=days))

@@ -396,6 +396,7 @@ def test_every_algorithm_is_that_of_a_training(cancer, algorithm):
     assert curve.vote_errors[0] == pytest.approx(np.mean(votes != y))
 
 
+@pytest.mark.slow
 def test_cascade_predicts_the_most_probable_class(cancer):
     X, y = cancer
     model = without_folds("cascade", detection=0.9, random_state=0).fit(X, y)

@@ -178,6 +178,7 @@ def test_columns_without_names_are_asked_by_their_places():
     assert model.plan()[0].features == (0,)
 
 
+@pytest.mark.slow
 def test_policy_asks_where_it_is_told_to(table, fitted):
     X, _ = table
     drawing = clone(fitted).set_params(policy="sample").fit(*table)
@@ -271,6 +272,7 @@ def test_wrong_weights_of_a_curve_are_refused(table, fitted, weights):
         fitted.error_curve(*table, sample_weight=weights)
 
 
+@pytest.mark.slow
 def test_folds_give_a_curve_and_calibrate(table):
     X, y = table
     model = make(folds=3, rounds=2).fit(X, y)

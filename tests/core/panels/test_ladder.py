@@ -103,6 +103,7 @@ def test_linear_algebra_is_loaded_before_its_threads_are_limited(monkeypatch):
     assert done == ["loaded", "limited"]
 
 
+@pytest.mark.slow
 def test_there_is_one_panel_without_features(fitted):
     sizes = [len(panel.feature_idxs) for panel in fitted.ladder.panels]
 
@@ -183,6 +184,7 @@ def test_panels_read_useful_features_alone(fitted):
     assert all(is_useful[idx] for idx in read)
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_ladder():
     with pytest.MonkeyPatch.context() as patch:
         shorten(patch)
@@ -301,6 +303,7 @@ def test_rows_are_thinned_evenly_to_no_more_than_the_limit(most):
     np.testing.assert_array_equal(few.values[[0, -1]], dataset.values[[0, -1]])
 
 
+@pytest.mark.slow
 def test_ladder_of_very_many_rows_is_that_of_rows_that_stand_for_all(monkeypatch):
     shorten(monkeypatch)
     few = EFFORTS["fast"]._replace(fit_rows=12)

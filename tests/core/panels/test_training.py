@@ -56,6 +56,7 @@ def test_hypotheses_beside_panels_are_those_of_the_smoothed_rule():
     assert other.ensemble.panels is None
 
 
+@pytest.mark.slow
 def test_progress_of_folds_and_panels_never_goes_back_and_ends_whole():
     progress, _ = pull(train(telling(), PARAMS, folds=2))
 
@@ -64,6 +65,7 @@ def test_progress_of_folds_and_panels_never_goes_back_and_ends_whole():
     assert shares[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_curve_has_the_prices_of_panels_for_budgets():
     model = finish(train(telling(), PARAMS, folds=2))
 
@@ -131,6 +133,7 @@ def test_nothing_selected_is_a_panel_without_features():
     assert [p.feature_idxs for p in model.ensemble.panels.panels] == [()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [0, 1, None])
 def test_estimator_predicts_by_the_panels_that_a_budget_pays(budget):
     dataset = telling()

@@ -59,6 +59,7 @@ def trained():
         return finish(train(telling(), PARAMS, folds=2))
 
 
+@pytest.mark.slow
 def test_card_tells_the_error_of_each_rule_and_the_best_of_them(trained):
     rules = trained.card["rules"]
 
@@ -222,6 +223,7 @@ def test_budgets_between_two_ranges_belong_to_the_larger(trained):
         assert both.errors[place] == alone.errors[place]
 
 
+@pytest.mark.slow
 def test_estimator_is_auto_and_of_several_labels_its_first_rule():
     dataset = telling()
     indicators = np.column_stack((dataset.targets, 1 - dataset.targets))

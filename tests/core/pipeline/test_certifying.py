@@ -96,6 +96,7 @@ def test_share_that_leaves_no_two_parts_is_refused(n_samples, share):
         set_aside(table(n_samples), share, seed=0)
 
 
+@pytest.mark.slow
 def test_model_counts_the_rows_set_aside(model):
     found = model.ensemble.certification
 
@@ -178,6 +179,7 @@ def test_without_folds_there_are_label_sets_only():
     assert machine.forecast(model.ensemble, end).label_set is not None
 
 
+@pytest.mark.slow
 def test_progress_goes_on_to_its_end_through_validation_and_certificates():
     params = BoostParams("adaboost_bt", rounds=2)
 

@@ -45,6 +45,15 @@ CODED = {
 }
 
 
+# Two reach all of core that reads a sample: uncompiled, the others add nothing.
+SAMPLED = [
+    pytest.param(
+        wanted, id=name, marks=[pytest.mark.slow] * (name not in ("aside", "dropped"))
+    )
+    for name, wanted in CODED.items()
+]
+
+
 class Once(Mapping):
     """Columns that are read one after the other, each of them once but the target."""
 
@@ -108,6 +117,7 @@ def text_of(work):
     return model_text(end_of(work))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", CODED.values(), ids=CODED)
 def test_column_by_column_makes_the_same_model(wanted):
     wanted = {"missing_target": "drop"} | wanted
@@ -125,7 +135,7 @@ def test_column_by_column_makes_the_same_model(wanted):
     assert features == ["many", "few", "words", "flag", "empty", "constant"]
 
 
-@pytest.mark.parametrize("wanted", CODED.values(), ids=CODED)
+@pytest.mark.parametrize("wanted", SAMPLED)
 def test_so_it_does_where_a_sample_is_kept(wanted, monkeypatch):
     for module in (binned_table, check, preparing):
         monkeypatch.setattr(module, "SAMPLE_ROWS", 70)

@@ -191,6 +191,7 @@ def test_training_without_folds_has_neither_curve_nor_calibration():
     assert model.ensemble.calibrations == ()
 
 
+@pytest.mark.slow
 def test_training_calibrates_both_policies(model):
     calibrations = model.ensemble.calibrations
 
@@ -209,6 +210,7 @@ def test_training_as_a_spec_asks_is_that_of_its_parameters():
     assert model == trained(dataset, 2, params=params, **given)
 
 
+@pytest.mark.slow
 def test_ensemble_is_that_of_boosting_on_every_row():
     dataset = noisy_table()
     model = trained(dataset)
@@ -218,6 +220,7 @@ def test_ensemble_is_that_of_boosting_on_every_row():
     assert model.ensemble.alphas == tuple(added.alpha for added in rounds)
 
 
+@pytest.mark.slow
 def test_ensemble_carries_priors_algorithm_policy_and_error_costs():
     error_costs = ((0.0, 1.0), (5.0, 0.0))
     params = BoostParams("adaboost_rs", rounds=2)
@@ -267,6 +270,7 @@ def test_card_counts_rows_cells_and_features(model):
     assert (card["rows"], card["folds"], card["seed"]) == (60, 3, 4)
 
 
+@pytest.mark.slow
 def test_progress_rises_to_one():
     training = train(noisy_table(), BoostParams(rounds=5), folds=3)
 
@@ -304,6 +308,7 @@ def test_interrupted_training_repeats_no_round():
     assert rest == progress[4:]
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_model(model):
     assert trained(noisy_table(), seed=4) == model
 
@@ -451,6 +456,7 @@ def test_free_features_add_no_budget(ensemble):
     assert purchase_budgets(replace(ensemble, catalogue=free), 9) == (0, None)
 
 
+@pytest.mark.slow
 def test_validation_can_be_stopped_and_tells_how_far_it_is():
     progress = list(train(noisy_table(), BoostParams(rounds=2), folds=3))
 

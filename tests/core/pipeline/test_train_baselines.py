@@ -154,6 +154,7 @@ def test_training_goes_on_to_the_same_model(algorithm):
     assert resumed == finish(training)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", BASELINES)
 def test_seed_decides_the_trees(algorithm):
     dataset = mixed(31)

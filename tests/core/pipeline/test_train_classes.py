@@ -190,6 +190,7 @@ def test_multilabel_indicators_are_learnt(learner):
     assert curve.errors[0] == pytest.approx(np.mean(predicted != y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [0, 1])
 def test_multilabel_class_that_all_or_none_belong_to(column):
     X, y = make_multilabel_classification(60, n_features=5, n_classes=3, random_state=0)

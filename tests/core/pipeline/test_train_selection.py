@@ -131,6 +131,7 @@ def test_training_without_a_selection_tells_none():
     assert "selection" not in trained(telling(), selection=None).card
 
 
+@pytest.mark.slow
 def test_missing_cells_are_counted_before_columns_are_blanked():
     assert trained(telling()).card["missing_cells"] == 0
 
@@ -203,6 +204,7 @@ def test_shuffled_classes_give_a_curve_no_better_than_chance():
 # Nothing selected.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS])
 def test_empty_subset_asks_nothing_and_says_the_majority(algorithm):
     params = BoostParams(algorithm, rounds=4, false_alarm=0.0)

@@ -34,6 +34,7 @@ def scored(**fields):
     return ensemble_of(STUMPS, alphas=ALPHAS, **fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibrations", [(), (("ordered", CURVED),)])
 @pytest.mark.parametrize("budget", [1_000_000, 2_000_000, None])
 @settings(max_examples=20)

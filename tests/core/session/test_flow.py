@@ -101,6 +101,7 @@ def test_borders_of_a_number_are_its_cuts() -> None:
     assert 50.5 in ends
 
 
+@pytest.mark.slow
 def test_border_between_values_that_were_tried_is_looked_for() -> None:
     cuts = np.arange(100) + 0.5
     signs = [1 if cut > 70 else -1 for cut in cuts]

@@ -116,6 +116,7 @@ def draw_session(data, ensemble, budget, n_answers, **more):
 
 
 # Few sessions become certain before they end, so more of them than elsewhere.
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [strategies.stumps, strategies.hypotheses])
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 @settings(max_examples=120 if IS_COMPILED else 12)
@@ -185,6 +186,7 @@ def random_ensemble(random, kind, n_classes, policy="ordered", n_features=3):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", ["stump", "tree", "product"])

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def priced(draw) -> tuple[Ensemble, PriceList]:
     return ensemble, PriceList(costs, groups)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(priced(), st.data())
 def test_session_is_that_of_an_ensemble_which_always_had_these_prices(made, data):

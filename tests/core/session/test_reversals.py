@@ -109,6 +109,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ordered", "sample", "panels"])
 @settings(max_examples=25)
 @given(steps=STEPS)

@@ -208,6 +208,7 @@ def test_walk_ends_after_the_most_draws_as_a_session_does():
     )
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_curve_is_that_of_the_sessions(data):
     ensemble = data.draw(strategies.stump_ensembles() | cascades())
@@ -269,6 +270,7 @@ def test_error_of_the_label_follows_the_error_costs():
     assert curve.errors_calibrated == pytest.approx((2 / 3,))
 
 
+@pytest.mark.slow
 @given(strategies.datasets(), st.sampled_from(("ordered", "sample")), st.data())
 def test_error_without_money_is_the_share_of_the_minority(dataset, policy, data):
     share = float(dataset.weights[dataset.targets == 1].sum())

@@ -39,6 +39,7 @@ def steps_of(ensemble, state, row):
         state = machine.observe(ensemble, state, answers)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(strategies.ensembles() | cascades(), st.data())
 def test_traces_are_the_sessions_of_the_machine_step_by_step(ensemble, data):

@@ -344,6 +344,7 @@ def golden_runs():
     }
 
 
+@pytest.mark.slow
 def test_whole_runs_are_as_they_were(golden_runs, is_rewriting):
     if is_rewriting:
         GOLDEN.parent.mkdir(exist_ok=True)

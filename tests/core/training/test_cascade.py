@@ -219,6 +219,7 @@ def test_fee_paid_in_a_stage_does_not_count_in_the_next():
         assert list(rest) == rounds[length:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("n_stages", [1, 2, 3])
 def test_stages_end_once_all_pass_as_few_as_wanted(n_stages, seed):

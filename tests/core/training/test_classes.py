@@ -36,6 +36,7 @@ def fit(dataset, params):
 # Two classes and several.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_two_classes_in_two_outputs_give_the_rounds_of_one(learner):
     dataset = random_dataset(1, 2)
@@ -172,6 +173,7 @@ def test_no_nan_where_weights_underflow():
     assert np.isfinite([(one.edge, one.alpha, one.z) for one in rounds]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_errors_are_those_of_the_naive_votes(learner):
     dataset = random_dataset(6, 4, n_samples=50)

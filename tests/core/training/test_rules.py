@@ -192,11 +192,13 @@ def test_rule_learns_a_majority_that_no_stump_can(rule):
     assert error_of(run(rule, toy), toy) == 0.0
 
 
+@pytest.mark.slow
 @every_rule
 def test_same_input_gives_the_same_rounds(rule):
     assert run(rule, mixed_table()) == run(rule, mixed_table())
 
 
+@pytest.mark.slow
 @every_rule
 def test_order_of_rows_changes_nothing(rule):
     dataset = mixed_table()
@@ -209,6 +211,7 @@ def test_order_of_rows_changes_nothing(rule):
     assert [a.alpha for a in shuffled] == pytest.approx([a.alpha for a in expected])
 
 
+@pytest.mark.slow
 @every_rule
 def test_costs_in_another_unit_change_nothing(rule):
     dataset = mixed_table()
@@ -238,6 +241,7 @@ def test_strong_dear_feature_is_bought_although_a_weak_one_is_free(rule):
     assert {1, 2} <= {stump.feature_idx for stump in stumps_of(rounds)}
 
 
+@pytest.mark.slow
 @every_rule
 def test_without_any_cost_a_rule_is_adaboost(rule):
     dataset = mixed_table()
@@ -256,6 +260,7 @@ def test_interrupted_run_goes_on_with_the_same_bits(rule, n_done):
     assert run(rule, dataset, whole[:n_done], switch=0.5) == whole
 
 
+@pytest.mark.slow
 @every_rule
 def test_costs_decide_exactly_where_the_rule_declares_it(rule):
     dataset = mixed_table()

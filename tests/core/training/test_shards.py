@@ -95,6 +95,7 @@ def test_any_parting_of_the_rows_makes_the_same_rounds_to_the_bit(case, params):
     assert repr(parted) == repr(rounds_of(whole_of(dataset), dataset, params))
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(boosted_tables(), PARAMS, st.integers(0, 5))
 def test_lost_shards_follow_from_their_rows_and_the_steps(case, params, n_done):
@@ -117,7 +118,7 @@ def test_rows_without_weight_change_nothing(case, params):
     assert repr(rounds) == repr(rounds_of(whole_of(dataset), dataset, params))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("search", SEARCHES)
 def test_rounds_of_large_tables_are_the_same(n_classes, learner, search, monkeypatch):

@@ -3,7 +3,9 @@
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
 from typing import Any
 
 import httpx
@@ -18,6 +20,7 @@ from tests.app.jobs import wait
 from tests.app.servers import CONTEXT
 
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+ASKED = b'{"model": "clinic", "budget": 60}'
 
 
 @dataclass
@@ -45,8 +48,14 @@ class Caller:
 
 
 @pytest.fixture
-def address(settings: Settings) -> Iterator[tuple[str, Any]]:
+def drain_s() -> float:
+    return 0.0
+
+
+@pytest.fixture
+def address(settings: Settings, drain_s: float) -> Iterator[tuple[str, Any]]:
     """Serve as the command does, without a worker."""
+    settings = settings.model_copy(update={"drain_s": drain_s})
     bound = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{bound.getsockname()[1]}"
     # However busy the machine is, it has time to answer.
@@ -81,6 +90,47 @@ def test_every_answer_that_is_charged_is_given(
     with engine.connect() as connection:
         n_charged = connection.scalar(sa.select(sa.func.count()).select_from(ledger))
     assert n_charged == sum(one.taken for one in callers)
+
+
+def begin_request(url: str) -> HTTPConnection:
+    """Send all of a request but its body, and wait until the server asks for that."""
+    asked = HTTPConnection(url.removeprefix("http://"), timeout=600)
+    asked.putrequest("POST", "/predict")
+    asked.putheader("Content-Type", "application/json")
+    asked.putheader("Content-Length", str(len(ASKED)))
+    asked.putheader("Expect", "100-continue")
+    asked.endheaders()
+    assert b"100 Continue" in asked.sock.recv(1_000)
+    return asked
+
+
+def readiness(url: str) -> int | None:
+    """Return the status of `/readyz`; None where nobody listens any more."""
+    try:
+        return httpx.get(f"{url}/readyz", trust_env=False).status_code
+    except httpx.TransportError:
+        return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("drain_s", "told"), [(3_600.0, 503), (0.0, None)])
+def test_server_that_ends_is_not_ready_and_finishes_what_it_has_begun(
+    address: tuple[str, Any], told: int | None
+) -> None:
+    url, process = address
+    httpx.post(f"{url}/models", json=model_json(clinic(), "clinic"), trust_env=False)
+    wait(lambda: readiness(url) == 200)
+    with closing(begin_request(url)) as asked:
+        process.terminate()
+        wait(lambda: readiness(url) == told)
+        # This ends the draining, where there is one.
+        process.terminate()
+        asked.send(ASKED)
+        with asked.getresponse() as response:
+            answered = response.status
+    process.join(600)
+
+    assert (answered, process.exitcode) == (201, 0)
 
 
 class Holder:

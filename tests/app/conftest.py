@@ -43,11 +43,17 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+# In memory a database is made in a tenth of the time. Containers may have little of it.
+MEMORY = Path("/dev/shm")
+ROOM = 2**30
+
+
 @pytest.fixture(scope="session")
 def short_folder() -> Iterator[Path]:
-    # Short, since a socket's path is limited to some hundred bytes; below /tmp, since
-    # the wheel opens every folder above its data to its own user.
-    base = Path(tempfile.mkdtemp(prefix="ask", dir="/tmp"))
+    # Short, since a socket's path is limited to some hundred bytes; not in a folder of
+    # ours, since the wheel opens every folder above its data to its own user.
+    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
+    base = Path(tempfile.mkdtemp(prefix="ask", dir=MEMORY if has_room else "/tmp"))
     base.chmod(0o755)
     yield base
     shutil.rmtree(base, ignore_errors=True)
@@ -88,6 +94,8 @@ def postgres_server(request: pytest.FixtureRequest) -> Iterator[str]:
         # Nothing of it must outlive a crash.
         for name in ("fsync", "synchronous_commit", "full_page_writes"):
             connection.exec_driver_sql(f"ALTER SYSTEM SET {name} = off")
+        # What it keeps of its log is in memory too.
+        connection.exec_driver_sql("ALTER SYSTEM SET max_wal_size = '128MB'")
         connection.exec_driver_sql("SELECT pg_reload_conf()")
     yield url.render_as_string(hide_password=False)
     server.cleanup()

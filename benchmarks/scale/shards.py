@@ -1,25 +1,39 @@
-"""Rounds a second: one process of two threads beside two shard processes of one each.
+"""Rounds a second: this process of two threads, two shard processes, two Dask workers.
 
-`python -m benchmarks.scale.shards [--rows 10000,1000000] [--shards 2]`. Both boost the
+`python -m benchmarks.scale.shards [--rows 10000,1000000] [--shards 2]`. All boost the
 same table, in turn for some rounds, which must be the same: least and median of all
-turns, and processor time of all processes. Other work on the machine counts in the
-former: let it be idle.
+turns, and processor time of all processes. Shard processes have one thread each, and so
+have the workers of a cluster, which is started here, with TLS. Other work on the
+machine counts in the former: let it be idle.
 """
 
 import app.threads  # noqa: I001  # sets threads before numpy is imported
 
 import argparse
 import os
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from distributed import LocalCluster, Security
 
+from app.cluster.engine import Cluster
+from app.cluster.layout import part_rows
+from app.cluster.places import ClusterPlace
 from app.cluster.processes import ProcessKind, ShardProcesses
+from app.cluster.reading import deal_rows
+from app.ingest.streams import open_table
 from core.kernels import count_threads
-from core.table.binning import bin_values
+from core.table.binning import Binned, bin_values
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset
 from core.training.boosting import boost, initial_weights
@@ -31,6 +45,21 @@ N_FEATURES = 50
 N_TURNS = 12
 ROUNDS_A_TURN = 8
 MOST_ROUNDS = 2 + (N_TURNS + 1) * ROUNDS_A_TURN
+PARAMS = BoostParams("adaboost_bt_smoothed", rounds=MOST_ROUNDS)
+
+
+@dataclass
+class Runner:
+    """One way to boost the table, and what its turns took."""
+
+    name: str
+    run: Iterator[Round]
+    #: other processes than this one
+    pids: list[int]
+    #: what counts bytes received; None: nothing is
+    traffic: Any = None
+    turns_ms: list[float] = field(default_factory=list)
+    cpu_ms: float = 0.0
 
 
 def main() -> None:
@@ -38,56 +67,118 @@ def main() -> None:
     parser.add_argument("--rows", default="10000,1000000")
     parser.add_argument("--shards", type=int, default=2)
     options = parser.parse_args()
-    print(f"{count_threads()} threads here; {options.shards} processes of one thread")
-    print("| rows | ms a round here | in processes | times as fast | CPU ms | KB |")
+    print(f"{count_threads()} threads here; {options.shards} shards of one thread")
+    print("| rows | where | ms a round | times as fast as here | CPU ms | KB a round |")
     print("|---|---|---|---|---|---|")
     for n_rows in map(int, options.rows.split(",")):
-        print(measure(make_rows(n_rows), options.shards), flush=True)
+        for line in measure(make_rows(n_rows), options.shards):
+            print(line, flush=True)
 
 
-def measure(dataset: Dataset, n_shards: int) -> str:
-    """Return a row of the table: least (median) ms a round, and what they come to."""
+def measure(dataset: Dataset, n_shards: int) -> Iterator[str]:
+    """Yield rows of the table: least (median) ms a round, and what they come to."""
     binned, signed = bin_values(dataset), initial_weights(dataset)
-    parts = np.array_split(np.arange(dataset.n_samples), n_shards)
-    codes = [binned.codes[:, rows] for rows in parts]
-    params = BoostParams("adaboost_bt_smoothed", rounds=MOST_ROUNDS)
-    with ShardProcesses(codes, ProcessKind(n_threads=1)) as processes:
-        processes.weigh(binned.without_rows(), [signed[rows] for rows in parts])
-        runs = [
-            boost(source, dataset.catalogue, params)
-            for source in ([(binned, signed)], processes)
+    ends = part_rows(dataset.n_samples, n_shards)
+    weights = [signed[start:stop] for start, stop in pairwise(ends)]
+    heads, catalogue = binned.without_rows(), dataset.catalogue
+    with ExitStack() as opened:
+        codes = [binned.codes[:, start:stop] for start, stop in pairwise(ends)]
+        processes = opened.enter_context(
+            ShardProcesses(codes, ProcessKind(n_threads=1))
+        )
+        processes.weigh(heads, weights)
+        workers, pids = opened.enter_context(start_workers(dataset, binned, ends))
+        workers.weigh(heads, weights)
+        here = boost([(binned, signed)], catalogue, PARAMS)
+        runners = [
+            Runner("here", here, []),
+            Runner(
+                "processes",
+                boost(processes, catalogue, PARAMS),
+                processes.pids,
+                processes.traffic,
+            ),
+            Runner("cluster", boost(workers, catalogue, PARAMS), pids, workers.traffic),
         ]
         # The first rounds load kernels and sum all rows.
-        first = [play(run)[0] for run in runs]
-        assert first[0] == first[1], "the same rounds"
-        before = processes.traffic.bytes_received
-        turns: list[list[float]] = [[], []]
-        used = [0.0, 0.0]
+        first = [play(runner)[0] for runner in runners]
+        received = [count_received(runner) for runner in runners]
+        assert first[0] == first[1] == first[2], "the same rounds"
         for turn in range(N_TURNS):
-            order = (0, 1) if turn % 2 else (1, 0)
             rounds = {}
-            for which in order:
-                cpu_ms = count_cpu_ms(processes.pids)
-                rounds[which], seconds = play(runs[which])
-                used[which] += count_cpu_ms(processes.pids) - cpu_ms
-                turns[which].append(1e3 * seconds / ROUNDS_A_TURN)
-            assert rounds[0] == rounds[1], "the same rounds"
-        received = processes.traffic.bytes_received - before
-    here, there = turns
-    n_rounds = N_TURNS * ROUNDS_A_TURN
-    return (
-        f"| {dataset.n_samples:,} | {min(here):.2f} ({median(here):.2f}) "
-        f"| {min(there):.2f} ({median(there):.2f}) "
-        f"| {min(here) / min(there):.2f} ({median(here) / median(there):.2f}) "
-        f"| {used[0] / n_rounds:.1f}, {used[1] / n_rounds:.1f} "
-        f"| {received / n_rounds / 1e3:.0f} |"
-    )
+            for place in range(len(runners)):
+                runner = runners[(turn + place) % len(runners)]
+                cpu_ms = count_cpu_ms(runner.pids)
+                rounds[runner.name], seconds = play(runner)
+                runner.cpu_ms += count_cpu_ms(runner.pids) - cpu_ms
+                runner.turns_ms.append(1e3 * seconds / ROUNDS_A_TURN)
+            assert rounds["here"] == rounds["processes"] == rounds["cluster"]
+        n_rounds = N_TURNS * ROUNDS_A_TURN
+        here_ms = runners[0].turns_ms
+        for runner, before in zip(runners, received, strict=True):
+            its = runner.turns_ms
+            least, usual = min(here_ms) / min(its), median(here_ms) / median(its)
+            yield (
+                f"| {dataset.n_samples:,} | {runner.name} "
+                f"| {min(its):.2f} ({median(its):.2f}) | {least:.2f} ({usual:.2f}) "
+                f"| {runner.cpu_ms / n_rounds:.1f} "
+                f"| {(count_received(runner) - before) / n_rounds / 1e3:.0f} |"
+            )
 
 
-def play(run: Iterator[Round]) -> tuple[list[Round], float]:
+@contextmanager
+def start_workers(
+    dataset: Dataset, binned: Binned, ends: Sequence[int]
+) -> Iterator[tuple[Any, list[int]]]:
+    """Start a cluster on this machine, with TLS; yield its shards and their processes.
+
+    Its workers read the table from a file, as those of other machines would.
+    """
+    os.environ["NUMBA_NUM_THREADS"], threads = "1", os.environ.get("NUMBA_NUM_THREADS")
+    security = Security.temporary()
+    with ExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        names = [feature.name for feature in dataset.catalogue.features]
+        columns = dict(zip(names, dataset.values.T, strict=True))
+        table = folder / "table.parquet"
+        pyarrow.parquet.write_table(pa.table(columns), table)
+        cluster = opened.enter_context(
+            LocalCluster(
+                n_workers=len(ends) - 1,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                security=security,
+                memory_limit=0,
+                dashboard_address=None,
+            )
+        )
+        files = []
+        for part in ("tls_ca_file", "tls_client_cert", "tls_client_key"):
+            (folder / part).write_text(getattr(security, part))
+            files.append(folder / part)
+        there = opened.enter_context(
+            Cluster(ClusterPlace(cluster.scheduler_address, *files))
+        )
+        features = dataset.catalogue.features
+        sources = deal_rows(open_table(table), features, binned.cuts, None, ends)
+        shards = there.take([*sources])
+        pids = [worker.pid for worker in cluster.workers.values()]
+        yield shards, pids
+    if threads is None:
+        del os.environ["NUMBA_NUM_THREADS"]
+    else:
+        os.environ["NUMBA_NUM_THREADS"] = threads
+
+
+def count_received(runner: Runner) -> int:
+    """Return how many bytes have come from shards so far."""
+    return 0 if runner.traffic is None else int(runner.traffic.bytes_received)
+
+
+def play(runner: Runner) -> tuple[list[Round], float]:
     """Return some rounds and how long they took."""
     start = time.perf_counter()
-    rounds = [next(run) for _ in range(ROUNDS_A_TURN)]
+    rounds = [next(runner.run) for _ in range(ROUNDS_A_TURN)]
     return rounds, time.perf_counter() - start
 
 

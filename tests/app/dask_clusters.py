@@ -69,6 +69,7 @@ def dask_cluster(folder: Path, n_workers: int) -> Iterator[DaskCluster]:
     """Start a scheduler and workers with certificates of their own."""
     place = write_certificates(folder)
     told = folder / "scheduler.json"
+    told.unlink(missing_ok=True)
     arguments = ["--host", LOCAL, "--port", "0", "--protocol", "tls", "--no-dashboard"]
     scheduler = start(folder, "scheduler", *arguments, "--scheduler-file", str(told))
     wait(told.exists)

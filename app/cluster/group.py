@@ -1,5 +1,6 @@
 """All shards of a training, asked together; who is lost is replaced."""
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -72,12 +73,13 @@ Wait = Callable[[Collection[L], float], list[L]]
 
 @dataclass
 class Traffic:
-    """Messages and bytes that went to shards and came from them."""
+    """Messages and bytes that went to shards and came from them, and the wait."""
 
     n_sent: int = 0
     n_received: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
+    waited_s: float = 0.0
 
 
 @dataclass
@@ -215,7 +217,9 @@ class ShardGroup(Generic[L]):
 
     def _listen(self, waiting: Collection[L]) -> list[L]:
         """Wait for answers and deaths; kill those that are silent for too long."""
+        start = time.perf_counter()
         ready = self._wait(waiting, self._silence_s)
+        self.traffic.waited_s += time.perf_counter() - start
         if not ready:
             for line in waiting:
                 line.kill()

@@ -1,10 +1,11 @@
-"""Rounds a second: this process of two threads, two shard processes, two Dask workers.
+"""Rounds a second: this process of two threads, shard processes, workers of a cluster.
 
-`python -m benchmarks.scale.shards [--rows 10000,1000000] [--shards 2]`. All boost the
-same table, in turn for some rounds, which must be the same: least and median of all
-turns, and processor time of all processes. Shard processes have one thread each, and so
-have the workers of a cluster, which is started here, with TLS. Other work on the
-machine counts in the former: let it be idle.
+`python -m benchmarks.scale.shards [--rows 10000,1000000] [--shards 1,2,4]`. All boost
+the same table, in turn for some rounds, which must be the same: least and median of all
+turns, the part of them that is spent waiting for shards, processor time of all
+processes, and what shards have sent. Shard processes have one thread each, and so have
+the workers of a cluster, which is started here, with TLS. Other work on the machine
+counts in the times: let it be idle.
 """
 
 import app.threads  # noqa: I001  # sets threads before numpy is imported
@@ -15,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -27,6 +28,7 @@ import pyarrow.parquet
 from distributed import LocalCluster, Security
 
 from app.cluster.engine import Cluster
+from app.cluster.group import Traffic
 from app.cluster.layout import part_rows
 from app.cluster.places import ClusterPlace
 from app.cluster.processes import ProcessKind, ShardProcesses
@@ -56,8 +58,8 @@ class Runner:
     run: Iterator[Round]
     #: other processes than this one
     pids: list[int]
-    #: what counts bytes received; None: nothing is
-    traffic: Any = None
+    #: what came from shards, and how long that was waited for
+    traffic: Traffic = field(default_factory=Traffic)
     turns_ms: list[float] = field(default_factory=list)
     cpu_ms: float = 0.0
 
@@ -65,14 +67,16 @@ class Runner:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", default="10000,1000000")
-    parser.add_argument("--shards", type=int, default=2)
+    parser.add_argument("--shards", default="1,2,4")
     options = parser.parse_args()
-    print(f"{count_threads()} threads here; {options.shards} shards of one thread")
-    print("| rows | where | ms a round | times as fast as here | CPU ms | KB a round |")
-    print("|---|---|---|---|---|---|")
+    print(f"{count_threads()} threads here, one in each shard")
+    print("| rows | where | ms a round | times as fast | waiting | CPU ms | KB |")
+    print("|---|---|---|---|---|---|---|")
     for n_rows in map(int, options.rows.split(",")):
-        for line in measure(make_rows(n_rows), options.shards):
-            print(line, flush=True)
+        dataset = make_rows(n_rows)
+        for n_shards in map(int, options.shards.split(",")):
+            for line in measure(dataset, n_shards):
+                print(line, flush=True)
 
 
 def measure(dataset: Dataset, n_shards: int) -> Iterator[str]:
@@ -93,16 +97,21 @@ def measure(dataset: Dataset, n_shards: int) -> Iterator[str]:
         runners = [
             Runner("here", here, []),
             Runner(
-                "processes",
+                f"{n_shards} processes",
                 boost(processes, catalogue, PARAMS),
                 processes.pids,
                 processes.traffic,
             ),
-            Runner("cluster", boost(workers, catalogue, PARAMS), pids, workers.traffic),
+            Runner(
+                f"{n_shards} workers",
+                boost(workers, catalogue, PARAMS),
+                pids,
+                workers.traffic,
+            ),
         ]
         # The first rounds load kernels and sum all rows.
         first = [play(runner)[0] for runner in runners]
-        received = [count_received(runner) for runner in runners]
+        before = [replace(runner.traffic) for runner in runners]
         assert first[0] == first[1] == first[2], "the same rounds"
         for turn in range(N_TURNS):
             rounds = {}
@@ -112,17 +121,20 @@ def measure(dataset: Dataset, n_shards: int) -> Iterator[str]:
                 rounds[runner.name], seconds = play(runner)
                 runner.cpu_ms += count_cpu_ms(runner.pids) - cpu_ms
                 runner.turns_ms.append(1e3 * seconds / ROUNDS_A_TURN)
-            assert rounds["here"] == rounds["processes"] == rounds["cluster"]
+            here_rounds = rounds["here"]
+            assert all(its == here_rounds for its in rounds.values()), "the same"
         n_rounds = N_TURNS * ROUNDS_A_TURN
         here_ms = runners[0].turns_ms
-        for runner, before in zip(runners, received, strict=True):
-            its = runner.turns_ms
+        for runner, earlier in zip(runners, before, strict=True):
+            its, traffic = runner.turns_ms, runner.traffic
             least, usual = min(here_ms) / min(its), median(here_ms) / median(its)
+            waited = 1e3 * (traffic.waited_s - earlier.waited_s)
+            received = traffic.bytes_received - earlier.bytes_received
             yield (
                 f"| {dataset.n_samples:,} | {runner.name} "
                 f"| {min(its):.2f} ({median(its):.2f}) | {least:.2f} ({usual:.2f}) "
-                f"| {runner.cpu_ms / n_rounds:.1f} "
-                f"| {(count_received(runner) - before) / n_rounds / 1e3:.0f} |"
+                f"| {waited / ROUNDS_A_TURN / sum(its):.0%} "
+                f"| {runner.cpu_ms / n_rounds:.1f} | {received / n_rounds / 1e3:.0f} |"
             )
 
 
@@ -168,11 +180,6 @@ def start_workers(
         del os.environ["NUMBA_NUM_THREADS"]
     else:
         os.environ["NUMBA_NUM_THREADS"] = threads
-
-
-def count_received(runner: Runner) -> int:
-    """Return how many bytes have come from shards so far."""
-    return 0 if runner.traffic is None else int(runner.traffic.bytes_received)
 
 
 def play(runner: Runner) -> tuple[list[Round], float]:

@@ -15,8 +15,8 @@ from core.errors import Refusal, RefusedError
 
 SUFFIXES = (".parquet", ".pq")
 SCHEMES = ("s3://", "gs://", "gcs://", "file://")
-# Of pyarrow's file systems, those whose files have a version.
-OBJECT_STORES = ("s3", "gcs")
+# Of pyarrow's file systems, those whose files have a version, and what they call it.
+VERSIONS = {"s3": "ETag", "gcs": "generation"}
 # Of text; what is smaller is read whole. Compressed, it is so many times smaller.
 LARGE_CSV = 100_000_000
 PACKED = 5
@@ -184,11 +184,12 @@ def find_file(system: Any, path: str) -> TableFile:
 
 def version_of(system: Any, path: str) -> str:
     """Return what an object store calls a file's bytes, which times don't tell."""
-    if system.type_name not in OBJECT_STORES:
+    name = VERSIONS.get(system.type_name)
+    if name is None:
         return ""
     with system.open_input_file(path) as opened:
         told = opened.metadata() or {}
-    return bytes(told.get("ETag", b"")).decode("latin-1")
+    return bytes(told.get(name, b"")).decode("latin-1")
 
 
 def to_file(system: Any, info: Any) -> TableFile:

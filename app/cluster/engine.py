@@ -29,6 +29,8 @@ from core.errors import Refusal, RefusedError
 
 CONNECT_S = 20
 LOOK_S = 0.5
+# Workers that are tried, as long as each does not begin, before patience ends.
+N_TRIES = 4
 END_S = 5
 AWAY = (OSError, LateError, GivenUpError)
 
@@ -53,14 +55,17 @@ class WorkerLine:
 
         Raises `ClusterError` where none does for as long as the patience lasts.
         """
-        deadline = time.monotonic() + self._cluster.place.patience_s
+        cluster = self._cluster
+        deadline = time.monotonic() + cluster.place.patience_s
+        tried: set[str] = set()
         while self.comm is None:
             self.end()
-            self.worker = self._cluster.find_spare(deadline)
+            self.worker = cluster.find_spare(deadline, tried)
+            tried.add(self.worker)
             token = secrets.token_hex(16)
-            self._cluster.expect(token, self)
-            self._future = self._cluster.submit(self.worker, token)
-            self._await_shard(deadline)
+            cluster.expect(token, self)
+            self._future = cluster.submit(self.worker, token)
+            self._await_shard()
 
     def send(self, packed: bytes) -> bool:
         comm = self.comm
@@ -68,7 +73,10 @@ class WorkerLine:
             return False
         try:
             self._cluster.call(comm.write(cut(packed)), SILENCE_S)
-        except AWAY:
+        except LateError:
+            self._cluster.avoid(self.worker)
+            return False
+        except OSError:
             return False
         return True
 
@@ -92,19 +100,16 @@ class WorkerLine:
     def close(self) -> None:
         self.end()
 
-    def _await_shard(self, deadline: float) -> None:
-        """Wait until the task has called, its worker is gone, or patience is over."""
+    def _await_shard(self) -> None:
+        """Wait until the task has called, but not long: its worker may be busy."""
         cluster = self._cluster
+        late = time.monotonic() + cluster.place.patience_s / N_TRIES
         while not cluster.wait_for(lambda: self.comm is not None, LOOK_S):
             if self._future.status == "error":
                 error = self._future.exception()
                 raise ClusterError(f"{self.name} can't take a shard: {say(error)}")
-            if self.worker not in cluster.find_workers():
+            if self.worker not in cluster.find_workers() or time.monotonic() > late:
                 return
-            if time.monotonic() > deadline:
-                patience = cluster.place.patience_s
-                rule = f"{self.name} has not begun with a shard in {patience:g} s"
-                raise ClusterError(f"{rule}: it is busy, or can't reach {cluster.here}")
 
 
 class Cluster:
@@ -193,15 +198,21 @@ class Cluster:
         except AWAY as error:
             raise ClusterError(f"The cluster is away: {say(error)}") from None
 
-    def find_spare(self, deadline: float) -> str:
-        """Return a worker without a shard of ours, the one that has least to do."""
+    def find_spare(self, deadline: float, tried: Collection[str]) -> str:
+        """Return a worker without a shard of ours; those tried come last.
+
+        Else the one that has least to do. Raises `ClusterError` after the deadline.
+        """
         while True:
             taken = {line.worker for line in self._lines} | self._avoided
             spare = [one for one in self.find_workers() if one not in taken]
-            if spare:
+            is_late = time.monotonic() > deadline
+            if spare and not is_late:
                 busy = self._client.processing()
-                return min(spare, key=lambda one: len(busy.get(one, ())))
-            if time.monotonic() > deadline:
+                return min(
+                    spare, key=lambda one: (one in tried, len(busy.get(one, ())))
+                )
+            if is_late:
                 raise ClusterError(
                     "The training was given up: no worker of the cluster was free to "
                     f"take a shard for {self.place.patience_s:g} s."

@@ -11,7 +11,7 @@ from distributed.comm import CommClosedError, connect
 from app.cluster.desk import ShardDesk
 from app.cluster.versions import core_version
 
-CONNECT_S = 30
+CONNECT_S = 5
 # Of a message, so much in a piece: the wire's own format knows no larger ones.
 PIECE = 1 << 28
 

@@ -259,6 +259,24 @@ def test_shard_of_a_worker_that_is_stopped_goes_to_another(
     assert model == trained_here(table, spec)
 
 
+def test_worker_that_does_not_begin_is_passed_over(
+    cluster: DaskCluster, table: Path
+) -> None:
+    first = min(cluster.pids())
+    kill = killer(cluster, signal.SIGSTOP)
+    place = replace(cluster.place, patience_s=12.0)
+    spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
+    pids = cluster.pids()
+
+    kill(first)
+    try:
+        model = trained_there(table, spec, place)
+    finally:
+        os.kill(pids[first], signal.SIGCONT)
+
+    assert model == trained_here(table, spec)
+
+
 def test_training_without_a_spare_worker_is_given_up(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

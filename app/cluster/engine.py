@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from distributed import Client, Security
+from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError, listen
 from distributed.utils import get_ip
 
@@ -32,7 +33,7 @@ LOOK_S = 0.5
 # Workers that are tried, as long as each does not begin, before patience ends.
 N_TRIES = 4
 END_S = 5
-AWAY = (OSError, LateError, GivenUpError)
+AWAY = (OSError, LateError, GivenUpError, ClosedClientError)
 
 
 class WorkerLine:
@@ -193,10 +194,7 @@ class Cluster:
 
     def find_workers(self) -> list[str]:
         """Return the addresses of the workers that there are now."""
-        try:
-            return sorted(self._client.nthreads())
-        except AWAY as error:
-            raise ClusterError(f"The cluster is away: {say(error)}") from None
+        return sorted(self._ask("nthreads"))
 
     def find_spare(self, deadline: float, tried: Collection[str]) -> str:
         """Return a worker without a shard of ours; those tried come last.
@@ -208,7 +206,7 @@ class Cluster:
             spare = [one for one in self.find_workers() if one not in taken]
             is_late = time.monotonic() > deadline
             if spare and not is_late:
-                busy = self._client.processing()
+                busy = self._ask("processing")
                 return min(
                     spare, key=lambda one: (one in tried, len(busy.get(one, ())))
                 )
@@ -262,6 +260,15 @@ class Cluster:
         """Wait until something is so, or time is over; whether it is so."""
         with self._news:
             return bool(self._news.wait_for(is_so, timeout_s))
+
+    def _ask(self, name: str) -> Any:
+        """Ask the scheduler something; `ClusterError` where it is gone."""
+        try:
+            if self._client.scheduler is None:
+                raise ConnectionError("its scheduler is gone")
+            return getattr(self._client, name)()
+        except AWAY as error:
+            raise ClusterError(f"The cluster is away: {say(error)}") from None
 
     async def _hear(self, comm: Any) -> None:
         """Take what a shard says, once it has said which it is."""

@@ -514,3 +514,21 @@ def test_stranger_is_not_heard(cluster: DaskCluster) -> None:
 def test_all_that_listens_is_on_loopback(cluster: DaskCluster) -> None:
     with Cluster(cluster.place) as here:
         assert here.here.startswith("tls://127.0.0.1:")
+
+
+def test_training_whose_whole_cluster_is_killed_is_given_up(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "CONNECT_S", 3)
+    spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
+    opened = open_table(table, spec.table.text_columns)
+    with (
+        dask_cluster(tmp_path, 2) as own,
+        on_cluster(opened, spec, own.place, 2) as prepared,
+    ):
+        progress = train(prepared, spec)
+        next(progress)
+        own.stop()
+
+        with pytest.raises(ClusterError, match="The cluster is away"):
+            finish(progress)

@@ -19,7 +19,7 @@ def state_oldest_code(connection: sa.Connection) -> None:
     if not sa.inspect(connection).has_table(schema_state.name):
         return
     revision = context.get_context().get_current_revision()
-    oldest = oldest_code(revision) or revision
+    oldest = oldest_code(context.script, revision) or revision
     if connection.scalar(sa.select(schema_state.c.oldest_code)) != oldest:
         connection.execute(schema_state.delete())
         connection.execute(schema_state.insert().values(oldest_code=oldest))

@@ -14,9 +14,9 @@ from app.store.service_tables import schema_state
 SCRIPTS = Path(__file__).resolve().parents[2] / "migrations"
 
 
-def config(url: str) -> Config:
+def config(url: str, scripts: Path = SCRIPTS) -> Config:
     made = Config()
-    made.set_main_option("script_location", str(SCRIPTS))
+    made.set_main_option("script_location", str(scripts))
     made.attributes["url"] = url
     return made
 
@@ -49,13 +49,12 @@ def is_served(engine: sa.Engine) -> bool:
         return connection.scalar(sa.select(schema_state.c.oldest_code)) in revisions()
 
 
-def oldest_code(revision: str | None) -> str | None:
+def oldest_code(scripts: ScriptDirectory, revision: str | None) -> str | None:
     """Return the oldest schema whose code can work on a schema.
 
     A migration names it as `oldest_code` where that changes, which is where something
     that the code of before needs is gone.
     """
-    scripts = ScriptDirectory.from_config(config(""))
     for one in scripts.walk_revisions("base", revision or "base"):
         named: str | None = getattr(one.module, "oldest_code", None)
         if named is not None:

@@ -102,6 +102,12 @@ class Settings(BaseSettings):
         le=1_000,
         description="Most connections of an API process to its database, all kept.",
     )
+    worker_connections: int = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="The same of each of a worker's three processes; one is enough.",
+    )
     heartbeat_timeout_s: float = Field(
         default=20.0,
         gt=0,

@@ -31,7 +31,7 @@ def run(settings: Settings, parent: int | None = None) -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    engine = create_engine(settings.url)
+    engine = create_engine(settings.url, settings.worker_connections)
     # Connections are no one's to share with a child.
     child = Child(settings, engine.dispose)
     worker = Worker(settings, engine, child, stop)

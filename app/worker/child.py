@@ -134,7 +134,7 @@ def compute(settings: Settings, others: Connection, channel: Connection) -> None
     others.close()
     stop = live_as_child()
     be_killed_first()
-    engine = create_engine(settings.url)
+    engine = create_engine(settings.url, settings.worker_connections)
     blobs = Blobs(settings.blobs_url)
     computer = Computer(settings, engine, blobs, stop, expendable)
     warm_up()

@@ -38,7 +38,8 @@ def run_errands(settings: Settings) -> None:
     """Be the child that runs errands, until the worker ends."""
     stop = live_as_child()
     blobs = Blobs(settings.blobs_url)
-    errands = Errands(create_engine(settings.url), blobs, settings)
+    engine = create_engine(settings.url, settings.worker_connections)
+    errands = Errands(engine, blobs, settings)
     chores = [
         Chore(errands.remove_orphans, ORPHANS_EVERY_S),
         Chore(errands.erase_old, RETENTION_EVERY_S),

@@ -20,6 +20,7 @@ from app.settings import Settings
 from app.store.tables import trainings as training_rows
 from app.worker import run
 from app.worker.watching import GRACE_S
+from tests.app.conftest import admin, sibling
 from tests.app.jobs import (
     Jobs,
     is_alive,
@@ -348,3 +349,18 @@ def test_long_computation_is_ended_in_its_midst(jobs: Jobs, launch: Launch) -> N
     assert ended.attempt == 1
     assert ended.error is not None
     assert ended.error["type"] == "/problems/time-limit"
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_worker_takes_a_connection_for_each_of_its_processes(
+    jobs: Jobs, launch: Launch
+) -> None:
+    launch()
+    training = jobs.start(TABLE, noisy_spec(5))
+    wait_for_state(jobs, training.id, "succeeded")
+    jobs.engine.dispose()
+
+    name = jobs.engine.url.database
+    count = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'"
+    with admin(sibling(jobs.settings.url, "postgres")) as connection:
+        wait(lambda: connection.exec_driver_sql(count).scalar() == 3)

@@ -25,12 +25,27 @@ from tests.baselines import mixed
 PLAIN = TrainingSpec(
     TableSpec("y"), boost=BoostParams("adaboost_bt_smoothed", rounds=30), folds=3
 )
-LONG = replace(PLAIN, boost=replace(PLAIN.boost, rounds=500, learner="tree"))
+LONG = replace(PLAIN, boost=replace(PLAIN.boost, rounds=300, learner="tree"))
 
 
 @pytest.fixture(scope="module")
 def checked():
     return CheckedTable(mixed(3, n_samples=200, noise=0.8), None, ())
+
+
+@pytest.fixture(scope="module")
+def alone(checked):
+    """The rounds and the model that one process makes."""
+    return followed(train(checked, PLAIN))
+
+
+def followed(training):
+    told = []
+    while True:
+        try:
+            told.append(next(training))
+        except StopIteration as end:
+            return rounds_of(told), model_text(end.value)
 
 
 def rounds_of(progresses):
@@ -49,46 +64,37 @@ def pids_of(runner):
 
 
 @pytest.mark.parametrize("n_processes", [1, 2, 5])
-def test_any_number_of_processes_makes_the_same_model(checked, n_processes):
+def test_any_number_of_processes_makes_the_same_model(checked, alone, n_processes):
     runner = PartProcesses(n_processes)
 
-    told = list(train(checked, PLAIN, run_parts=runner))
-    model = end_of(train(checked, PLAIN, run_parts=PartProcesses(n_processes)))
+    made = followed(train(checked, PLAIN, run_parts=runner))
 
-    assert model_text(model) == model_text(end_of(train(checked, PLAIN)))
-    assert rounds_of(told) == rounds_of(train(checked, PLAIN))
+    assert made == alone
     assert not any(map(is_there, pids_of(runner)))
 
 
-def test_interrupted_training_goes_on_in_processes(checked):
-    told = rounds_of(train(checked, PLAIN))
+def test_interrupted_training_goes_on_in_processes(checked, alone):
+    told, model = alone
     done = {part: [] for part, _ in told[:50]}
     for part, added in told[:50]:
         done[part].append(added)
 
     training = train(checked, PLAIN, done, PartProcesses(2))
 
-    assert model_text(end_of(training)) == model_text(end_of(train(checked, PLAIN)))
+    assert model_text(end_of(training)) == model
 
 
 def test_process_that_is_killed_is_replaced_and_goes_on(checked):
     runner = PartProcesses(2)
     training = train(checked, LONG, run_parts=runner)
-    told = [next(training) for _ in range(50)]
-    victims = pids_of(runner)
-    for pid in victims:
+    before = rounds_of(next(training) for _ in range(50))
+    for pid in pids_of(runner):
         os.kill(pid, signal.SIGKILL)
 
-    while True:
-        try:
-            told.append(next(training))
-        except StopIteration as end:
-            model = end.value
-            break
+    after, model = followed(training)
 
     assert runner.n_deaths == 2
-    assert model_text(model) == model_text(end_of(train(checked, LONG)))
-    assert rounds_of(told) == rounds_of(train(checked, LONG))
+    assert (before + after, model) == followed(train(checked, LONG))
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ def client(app: FastAPI, request: pytest.FixtureRequest) -> Iterator[TestClient]
         if looks_in or "ASKLESS_TEST_REPLICAS" not in os.environ:
             yield made
             return
-        replica = create_app(app.state.settings, is_local=True)
+        state = app.state
+        replica = create_app(state.settings, is_local=state.is_local)
         # What time it is for a test, it is for both.
         replica.dependency_overrides = app.dependency_overrides
         with local_client(replica, raise_server_exceptions=False) as other:

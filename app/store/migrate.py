@@ -22,11 +22,17 @@ def config(url: str, scripts: Path = SCRIPTS) -> Config:
 
 
 def migrate(url: str) -> None:
-    """Upgrade to the newest schema; on one that is there already change nothing."""
+    """Upgrade to the newest schema that this code knows.
+
+    One that is there already stays as it is, and so does a later one that serves this
+    code: a process of the old code may start while the next one is rolled out.
+    """
     address = sa.make_url(url)
     if address.get_backend_name() == "sqlite" and address.database:
         Path(address.database).parent.mkdir(parents=True, exist_ok=True)
-    command.upgrade(config(url), "head")
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    if not is_served(engine):
+        command.upgrade(config(url), "head")
 
 
 @cache

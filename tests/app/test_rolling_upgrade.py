@@ -4,11 +4,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from alembic import command
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.store.migrate import SCRIPTS, config, revisions
+from app.store.migrate import SCRIPTS, config, migrate, revisions
 from tests.app.clinic import Answer, Start
 from tests.app.jobs import wait
 
@@ -69,3 +70,16 @@ def test_old_code_is_not_ready_under_a_schema_of_no_use_to_it(
     response = client.get("/readyz")
     assert response.status_code == 503
     assert response.json()["detail"] == "Not ready: migrations."
+
+
+def test_old_code_that_starts_once_more_leaves_the_schema_as_it_is(
+    app: FastAPI, client: TestClient, engine: sa.Engine, tmp_path: Path
+) -> None:
+    migrate_on(app, tmp_path, OURS)
+
+    migrate(app.state.settings.url)
+
+    with engine.connect() as connection:
+        found = connection.exec_driver_sql("SELECT version_num FROM alembic_version")
+        assert found.scalars().all() == [NEXT]
+    wait(lambda: client.get("/readyz").status_code == 200)

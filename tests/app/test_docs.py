@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
 from app.cli import load_command
@@ -53,6 +54,34 @@ def test_each_setting_is_listed_with_its_default_and_meaning() -> None:
     for name, (default, meaning) in listed.items():
         assert same_default(default, fields[name].default), name
         assert meaning == fields[name].description
+
+
+def test_connections_of_replicas_are_added_up() -> None:
+    settings = Settings()
+    of_worker = 3 * settings.worker_connections
+    # Without those that PostgreSQL keeps for its superuser.
+    most = 100 - 3
+    listed = [
+        [int(cell) for cell in row]
+        for row in rows(OPERATIONS)
+        if len(row) == 5 and all(cell.isdigit() for cell in row)
+    ]
+
+    assert listed[0][1] == settings.database_connections
+    for n_apis, of_api, n_workers, told, told_replaced in listed:
+        one_more = of_api + of_worker
+        assert told == n_apis * of_api + n_workers * of_worker
+        assert told_replaced == told + one_more <= most < told_replaced + of_api
+
+
+def test_each_check_of_readiness_is_listed(tmp_path: Path) -> None:
+    with TestClient(create_app(Settings(home=tmp_path), is_local=True)) as client:
+        checks = client.get("/readyz").json()["checks"]
+    (_, table) = OPERATIONS.split("| check of `/readyz` |")
+    listed = [row[0].strip("`") for row in rows(table.split("\n\n")[0])]
+
+    assert listed == list(checks)
+    assert set(re.findall(r"\| 503, `(\w+)` \|", OPERATIONS)) < set(checks)
 
 
 def test_each_endpoint_is_named(tmp_path: Path) -> None:

@@ -147,7 +147,9 @@ class Jobs:
             assert claimed is not None
             assert (claimed.id, claimed.attempt) == (training_id, attempt)
             source = sources.find_cells(db, claimed.dataset_id)
-        work = attempts.read_work(reader_of(self.settings), self.blobs, source, claimed)
+        assert isinstance(source, str), "it was uploaded"
+        reader, spec = reader_of(self.settings), read_spec(claimed.spec)
+        work = attempts.read_upload(reader, self.blobs, source, spec)
         with transaction(self.engine, is_read=True) as db:
             return attempts.resume(db, claimed, work)
 

@@ -175,11 +175,19 @@ class Cluster:
             self._client.close(timeout=END_S)
 
     def count_shards(self, wanted: int | None) -> int:
-        """Return how many shards there are to be; None: as many as workers."""
-        n_workers = len(self.find_workers())
-        if n_workers < (wanted or 1):
-            rule = f"must be at most the cluster's workers, which are {n_workers}"
-            raise RefusedError([Refusal("shards", rule, str(wanted or 1))])
+        """Return how many shards there are to be; None: as many as workers.
+
+        Workers may be on their way: raises `ClusterError` where too few are there once
+        patience ends.
+        """
+        least = wanted or 1
+        deadline = time.monotonic() + self.place.patience_s
+        while (n_workers := len(self.find_workers())) < least:
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"The cluster has too few workers: {n_workers} for {least} shards."
+                )
+            self.wait_for(lambda: False, LOOK_S)
         return wanted or n_workers
 
     def take(

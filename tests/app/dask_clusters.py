@@ -51,6 +51,12 @@ class DaskCluster:
             )
         wait(lambda: len(self.pids()) == n_workers)
 
+    def shrink(self, n_workers: int) -> None:
+        """Kill workers until no more than so many live."""
+        for one in self.workers[n_workers:]:
+            one.kill()
+            one.wait()
+
     def stop(self) -> None:
         """End all processes."""
         for process in [*self.workers, self.scheduler]:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,7 @@ def running(folder: Path) -> Iterator[DaskCluster]:
 @pytest.fixture
 def cluster(running: DaskCluster) -> DaskCluster:
     """Return the cluster with three workers that live."""
+    running.shrink(3)
     running.grow(3)
     return running
 
@@ -439,14 +441,28 @@ def test_service_says_that_a_training_lost_its_cluster(
     assert error["detail"].startswith("The training was given up: 1 of its shard")
 
 
-def test_more_shards_than_workers_are_refused(
+def test_more_shards_than_workers_are_told_once_patience_ends(
     cluster: DaskCluster, table: Path
 ) -> None:
-    with pytest.raises(RefusedError) as refused:
-        trained_there(table, read_spec(SPEC), cluster.place, 4)
+    place = replace(cluster.place, patience_s=0.5)
 
-    rule = "must be at most the cluster's workers, which are 3"
-    assert str(refused.value) == f"shards: {rule}; found 4"
+    with pytest.raises(ClusterError) as told:
+        trained_there(table, read_spec(SPEC), place, 4)
+
+    assert str(told.value) == "The cluster has too few workers: 3 for 4 shards."
+
+
+def test_workers_that_are_on_their_way_are_waited_for(
+    cluster: DaskCluster, table: Path
+) -> None:
+    spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
+    with ThreadPoolExecutor() as others:
+        growing = others.submit(cluster.grow, 4)
+
+        model = trained_there(table, spec, cluster.place, 4)
+
+        growing.result()
+    assert model == trained_here(table, spec)
 
 
 def test_table_that_workers_do_not_find_is_refused(

@@ -1,5 +1,7 @@
 """Votes of a hypothesis on the rows of a binned table, by its codes."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from core import kernels
@@ -41,8 +43,14 @@ def cast_ballots(
 
 
 def votes_of(stump: Stump) -> BallotArray:
-    """Return a stump's votes above its cut; (n_outputs,)."""
-    return np.array(stump.votes, dtype=np.int8)
+    """Return a stump's votes above its cut; (n_outputs,), not to be changed."""
+    return as_ballots(stump.votes)
+
+
+@lru_cache(maxsize=256)
+def as_ballots(votes: tuple[int, ...]) -> BallotArray:
+    """Return votes as an array, the same one for the same votes."""
+    return np.array(votes, dtype=np.int8)
 
 
 def cast_stump(

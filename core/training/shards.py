@@ -268,4 +268,4 @@ def find_classes(weights: FloatArray) -> CodeArray:
 
 def count_quanta(moved: MovedRows) -> int:
     """Return the quanta of all rows, also of those that did not move."""
-    return int(moved.stops[..., 2].sum())
+    return int(np.add.reduce(moved.stops[..., 2], axis=None))

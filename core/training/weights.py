@@ -109,6 +109,7 @@ class Weights:
         self.n_outputs = shards.n_outputs
         self.quanta = 0
         self.is_fresh = True
+        self._no_votes = np.zeros(self.n_outputs, dtype=np.int64)
         self._n_places = 1
         self._n_lanes = self.binned.packing.lanes.size
         no_sums = np.zeros((self.n_outputs, 1, 1, 2, 256), dtype=np.int64)
@@ -253,9 +254,8 @@ class Weights:
 
     def _look(self, quanta: int, votes_before: IntArray | None = None) -> Look:
         is_leaf = votes_before is not None
-        if votes_before is None:
-            votes_before = np.zeros(self.n_outputs, dtype=np.int64)
-        return Look(quanta, float(self.quanta), votes_before, is_leaf)
+        votes = self._no_votes if votes_before is None else votes_before
+        return Look(quanta, float(self.quanta), votes, is_leaf)
 
     def _scan(self, sums: IntArray, feature_idxs: IntArray, look: Look) -> Candidates:
         best = make_best(self.n_outputs, self.binned.n_codes.size)

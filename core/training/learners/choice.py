@@ -1,5 +1,6 @@
 """What learners share: how stumps are found, and what the rule makes of them."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -74,7 +75,7 @@ def choose(
     the hypothesis reads besides.
     """
     if candidates.edges.size == 0:
-        return -1, -np.inf
+        return -1, -math.inf
     presents = candidates.presents
     if present is not None:
         presents = np.full(presents.size, present)
@@ -83,9 +84,8 @@ def choose(
     )
     scores = np.where(candidates.edges > MIN_EDGE, scores, -np.inf)
     position = first_best(scores)
-    if not np.isfinite(scores[position]):
-        return -1, -np.inf
-    return position, float(scores[position])
+    score = float(scores[position])
+    return (position, score) if math.isfinite(score) else (-1, -math.inf)
 
 
 def is_better(score: float, before: float) -> bool:
@@ -95,8 +95,8 @@ def is_better(score: float, before: float) -> bool:
 
 def first_best(scores: FloatArray) -> int:
     """Position of the first of the largest scores; rounding doesn't break a tie."""
-    most = scores.max()
-    return int(np.argmax(scores >= most - SAME * abs(most)))
+    most = float(scores.max())
+    return int((scores >= most - SAME * abs(most)).argmax())
 
 
 def find_stump(means: Means, roots: Candidates) -> Choice | None:

@@ -13,7 +13,7 @@ from core.kernels.boosted_trees import (
 )
 from core.kernels.bounds import Reach, Segments, bound_votes
 from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
-from core.kernels.draws import find_asking, tally_draws
+from core.kernels.draws import draw_uniforms, find_asking, tally_draws
 from core.kernels.going_on import ALWAYS, LEAST_LEAD, Ways, learn_ways
 from core.kernels.histograms import add, add_parallel
 from core.kernels.jit import count_threads, use_threads, watch_compiling

@@ -5,6 +5,60 @@ import numpy as np
 from core.kernels.jit import kernel
 from core.kernels.paths import vote_at
 
+# Philox 4x64: what words are multiplied by, and what is added to the key each round.
+FACTORS = np.array([0xD2E7470EE14C6C93, 0xCA5A826395121157], np.uint64)
+STEPS = np.array([0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B], np.uint64)
+N_ROUNDS = 10
+N_WORDS = 4
+HALF = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+# Of 64 bits a double in [0, 1) has the upper 53.
+SHIFT = np.uint64(11)
+UNIT = 1.0 / (1 << 53)
+
+
+@kernel
+def high_word(one, other):
+    """Upper half of the 128 bits of a product of two uint64."""
+    low, high = one & LOW, one >> HALF
+    other_low, other_high = other & LOW, other >> HALF
+    middle = high * other_low + ((low * other_low) >> HALF)
+    cross = low * other_high + (middle & LOW)
+    return high * other_high + (middle >> HALF) + (cross >> HALF)
+
+
+@kernel
+def draw_uniforms(seed, streams, is_wanted, start, out):
+    """Numbers in [0, 1) from `start` on, of the streams of some rows.
+
+    The generator is Philox 4x64-10 (Salmon et al. 2011) with the key (seed, stream);
+    the numbers are those of numpy's `Generator(Philox(key=...)).random()`. streams:
+    uint64 (n_rows,); is_wanted: (n_rows,), others are passed over; start: a multiple of
+    4, as is the length of `out`, (n_rows, n_draws). Numbers wrap: uncompiled, numpy
+    would warn of that.
+    """
+    first = np.uint64(start // N_WORDS + 1)
+    for row in range(out.shape[0]):
+        if not is_wanted[row]:
+            continue
+        for block in range(out.shape[1] // N_WORDS):
+            one, two = first + np.uint64(block), np.uint64(0)
+            three, four = np.uint64(0), np.uint64(0)
+            key, other_key = seed, streams[row]
+            for _ in range(N_ROUNDS):
+                upper = high_word(FACTORS[0], one)
+                lower = FACTORS[0] * one
+                other_upper = high_word(FACTORS[1], three)
+                other_lower = FACTORS[1] * three
+                one, two = other_upper ^ two ^ key, other_lower
+                three, four = upper ^ four ^ other_key, lower
+                key, other_key = key + STEPS[0], other_key + STEPS[1]
+            place = N_WORDS * block
+            out[row, place] = (one >> SHIFT) * UNIT
+            out[row, place + 1] = (two >> SHIFT) * UNIT
+            out[row, place + 2] = (three >> SHIFT) * UNIT
+            out[row, place + 3] = (four >> SHIFT) * UNIT
+
 
 @kernel
 def draw(uniform, alpha_sums):

@@ -1,5 +1,6 @@
 """The policy `sample`: AdaBoostRS draws hypotheses in proportion to alpha."""
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,8 @@ from core.table.prices import total_cost
 
 N_BLOCK = 1024
 MAX_DRAWS = 128 * N_BLOCK
+# Most sessions end within so many draws.
+N_FIRST = 128
 # Sessions that are walked at a time; what they have drawn takes some MB.
 N_PAIRS = 1024
 
@@ -45,6 +48,26 @@ def uniforms(seed: int, stream: int) -> np.random.Generator:
     return np.random.Generator(
         np.random.Philox(key)  # type: ignore[arg-type]  # its stub knows one kind only
     )
+
+
+def draw_blocks(
+    seed: int, streams: Sequence[int], goes_on: Callable[[], BoolArray]
+) -> Iterator[FloatArray]:
+    """Yield the numbers of many sessions, (n_rows, n_draws), one block after the other.
+
+    Those of `uniforms`; of rows that don't go on, (n_rows,), anything. It ends with the
+    last row.
+    """
+    numbered = np.array(streams, np.uint64)
+    stop = 0
+    while stop < MAX_DRAWS and (is_wanted := goes_on()).any():
+        start, stop = stop, (stop // N_BLOCK + 1) * N_BLOCK if stop else N_FIRST
+        numbers = np.empty((numbered.size, stop - start))
+        # The numbers wrap, of which numpy would warn were the kernel not compiled.
+        with np.errstate(over="ignore"):
+            wanted = np.uint64(seed), numbered, is_wanted, start
+            kernels.draw_uniforms(*wanted, numbers)
+        yield numbers
 
 
 class Sample(Policy):
@@ -199,14 +222,12 @@ def walk_rows(
     n_pairs = shape[0] * shape[1]
     carried = begin_walks(ensemble, np.zeros((n_pairs, shape[2]), np.int64))
     stands = np.full(n_pairs, kernels.GOES_ON)
-    generators = [uniforms(cases.seed, int(stream)) for stream in streams]
-    numbers = np.empty((shape[0], N_BLOCK))
-    for _ in range(0, MAX_DRAWS, N_BLOCK):
-        goes_on = (stands == kernels.GOES_ON).reshape(shape[:2]).any(axis=1)
-        if not goes_on.any():
-            break
-        for row in np.flatnonzero(goes_on):
-            generators[row].random(out=numbers[row])
+
+    def goes_on() -> BoolArray:
+        is_open: BoolArray = (stands == kernels.GOES_ON).reshape(shape[:2])
+        return is_open.any(axis=1)
+
+    for numbers in draw_blocks(cases.seed, streams, goes_on):
         draws = kernels.Draws(numbers, ensemble.alpha_sums, *ensemble.readers)
         kernels.walk_payable(values, terms, draws, carried, stands)
     kernels.tally_payable(values, terms, carried, stands, out_ends)

@@ -7,14 +7,13 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, IntArray
 from core.model.ensemble import Ensemble
-from core.session.policies import sample
 from core.session.policies.ordered import Ordered
 from core.session.policies.sample import (
     Sample,
     begin_walks,
     count_walked,
+    draw_blocks,
     finish,
-    uniforms,
 )
 from core.session.position import Position
 from core.session.walks import Cases, Walks, make_ends
@@ -68,15 +67,10 @@ def walk_to_first_miss(
     terms = kernels.Terms(budgets, ensemble.paths, ensemble.catalogue.prices)
     carried = begin_walks(ensemble, out_ends.ranks)
     n_rows = values.shape[0]
-    generators = [uniforms(cases.seed, int(stream)) for stream in streams]
-    has_ended, numbers = np.zeros(n_rows, np.bool_), np.empty((n_rows, sample.N_BLOCK))
-    for _ in range(0, sample.MAX_DRAWS, sample.N_BLOCK):
-        for row in np.flatnonzero(~has_ended):
-            generators[row].random(out=numbers[row])
+    has_ended = np.zeros(n_rows, np.bool_)
+    for numbers in draw_blocks(cases.seed, streams, lambda: ~has_ended):
         draws = kernels.Draws(numbers, ensemble.alpha_sums, *ensemble.readers)
         kernels.walk_sampled(values, terms, draws, carried, has_ended, out_ends)
-        if has_ended.all():
-            break
     for row in np.flatnonzero(~has_ended):
         # What was never drawn counts as not needed.
         counts = carried.counts[row]

@@ -259,7 +259,7 @@ sampled = pytest.mark.parametrize("policy", ["sample", "sample_reyzin"])
 
 
 @sampled
-@pytest.mark.parametrize("n_block", [1, 3, 7])
+@pytest.mark.parametrize("n_block", [4, 12, 64])
 def test_sampled_walk_does_not_depend_on_the_cut_of_blocks(
     policy, n_block, monkeypatch
 ):
@@ -273,6 +273,7 @@ def test_sampled_walk_does_not_depend_on_the_cut_of_blocks(
         simulate.walk(one, values, budgets, seed=3, needs_ranks=True)
         for one in ensembles
     ]
+    monkeypatch.setattr(sample, "N_FIRST", 4)
     monkeypatch.setattr(sample, "N_BLOCK", n_block)
 
     for ensemble, walks in zip(ensembles, expected, strict=True):
@@ -316,6 +317,7 @@ def test_walk_that_draws_in_vain_ends_as_the_session_does(policy, kind, monkeypa
     ensemble = random_ensemble(random, kind, 3, policy, n_features=4)
     ensemble = replace(ensemble, alphas=(*ensemble.alphas[:-1], 1e-9))
     values = random.choice([0.0, 1.0], (4, 4))
+    monkeypatch.setattr(sample, "N_FIRST", 4)
     monkeypatch.setattr(sample, "N_BLOCK", 4)
     monkeypatch.setattr(sample, "MAX_DRAWS", 12)
 

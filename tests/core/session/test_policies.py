@@ -236,6 +236,19 @@ def test_numbers_are_philoxs_own(key):
     assert numbers.tolist() == np.random.Generator(philox).random(5).tolist()
 
 
+@pytest.mark.parametrize("seed", [0, 3, 2**64 - 1])
+def test_numbers_of_many_rows_are_those_of_each(seed):
+    streams = [0, 5, 2**64 - 1]
+
+    blocks = sample.draw_blocks(seed, streams, lambda: np.ones(3, np.bool_))
+    numbers = np.hstack([next(blocks) for _ in range(3)])
+
+    assert numbers.shape == (3, 2 * sample.N_BLOCK)
+    for row, stream in zip(numbers, streams, strict=True):
+        its = sample.uniforms(seed, stream).random(row.size)
+        assert row.tolist() == its.tolist()
+
+
 @given(strategies.stump_ensembles(policy="sample"), st.integers(0, 2**64 - 1))
 def test_same_seed_asks_the_same(ensemble, seed):
     one, two = (

@@ -102,7 +102,7 @@ def train_model(
         "--budgets": budgets,
     }
     wanted = load_changed(spec, given)
-    with prepare(as_source(data), wanted, shards, cluster) as prepared:
+    with prepare_rows(as_source(data), wanted, shards, cluster) as prepared:
         warn(prepared.warnings)
         run_parts = choose_runner(prepared.table, wanted, processes)
         training = train(prepared, wanted, run_parts=run_parts)
@@ -117,7 +117,7 @@ def train_model(
 
 
 @contextmanager
-def prepare(
+def prepare_rows(
     source: Path | str, spec: TrainingSpec, n_shards: int | None, cluster: str | None
 ) -> Iterator[PreparedTable]:
     """Read a table, and lay its rows out where they are wanted while it is trained."""

@@ -5,11 +5,8 @@ back is numbers and JSON, over the encrypted connections that the cluster itself
 """
 
 import asyncio
-import secrets
 import time
-from collections import deque
 from collections.abc import Collection, Coroutine, Sequence
-from concurrent.futures import CancelledError as GivenUpError
 from concurrent.futures import TimeoutError as LateError
 from contextlib import suppress
 from threading import Condition
@@ -17,100 +14,19 @@ from types import TracebackType
 from typing import Any, Self
 
 from distributed import Client, Security
-from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError, listen
 from distributed.utils import get_ip
 
 from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
 from app.cluster.messages import CodeSource
 from app.cluster.places import ADDRESS, ClusterError, ClusterPlace, say
-from app.cluster.tasks import be_shard, cut, join
+from app.cluster.tasks import join_pieces, serve_shard
 from app.cluster.versions import core_version
+from app.cluster.worker_lines import AWAY, LOOK_S, WorkerLine
 from core.errors import Refusal, RefusedError
 
 CONNECT_S = 20
-LOOK_S = 0.5
-# Workers that are tried, as long as each does not begin, before patience ends.
-N_TRIES = 4
 END_S = 5
-AWAY = (OSError, LateError, GivenUpError, ClosedClientError)
-
-
-class WorkerLine:
-    """A worker that has a shard, and those that have it after it; see `Line`."""
-
-    def __init__(self, cluster: "Cluster") -> None:
-        self._cluster = cluster
-        #: the worker's address; "": it has none
-        self.worker = ""
-        self.inbox: deque[bytes | None] = deque()
-        self.comm: Any = None
-        self._future: Any = None
-
-    @property
-    def name(self) -> str:
-        return f"worker {self.worker}"
-
-    def start(self) -> None:
-        """Find a worker that takes the shard.
-
-        Raises `ClusterError` where none does for as long as the patience lasts.
-        """
-        cluster = self._cluster
-        deadline = time.monotonic() + cluster.place.patience_s
-        tried: set[str] = set()
-        while self.comm is None:
-            self.end()
-            self.worker = cluster.find_spare(deadline, tried)
-            tried.add(self.worker)
-            token = secrets.token_hex(16)
-            cluster.expect(token, self)
-            self._future = cluster.submit(self.worker, token)
-            self._await_shard()
-
-    def send(self, packed: bytes) -> bool:
-        comm = self.comm
-        if comm is None:
-            return False
-        try:
-            self._cluster.call(comm.write(cut(packed)), SILENCE_S)
-        except LateError:
-            self._cluster.avoid(self.worker)
-            return False
-        except OSError:
-            return False
-        return True
-
-    def receive(self) -> bytes | None:
-        return self.inbox.popleft()
-
-    def kill(self) -> None:
-        """Give the worker up, and its like: it may be stopped, and not look so."""
-        self._cluster.avoid(self.worker)
-        self._cluster.drop(self)
-        self.inbox.append(None)
-
-    def end(self) -> None:
-        self._cluster.drop(self)
-        if self._future is not None:
-            with suppress(*AWAY):
-                self._future.cancel(reason="the shard is given up")
-        self._future, self.comm, self.worker = None, None, ""
-        self.inbox.clear()
-
-    def close(self) -> None:
-        self.end()
-
-    def _await_shard(self) -> None:
-        """Wait until the task has called, but not long: its worker may be busy."""
-        cluster = self._cluster
-        late = time.monotonic() + cluster.place.patience_s / N_TRIES
-        while not cluster.wait_for(lambda: self.comm is not None, LOOK_S):
-            if self._future.status == "error":
-                error = self._future.exception()
-                raise ClusterError(f"{self.name} can't take a shard: {say(error)}")
-            if self.worker not in cluster.find_workers() or time.monotonic() > late:
-                return
 
 
 class Cluster:
@@ -142,7 +58,7 @@ class Cluster:
             rule = (
                 "must be a scheduler that answers, with certificates of one authority"
             )
-            raise RefusedError([Refusal(ADDRESS, rule, explain(error))]) from None
+            raise RefusedError([Refusal(ADDRESS, rule, cause_of(error))]) from None
         scheme = place.address.partition("://")[0]
         own = f"{scheme}://{get_ip(place.host)}:0"
         kind = security.get_listen_args("client")
@@ -228,7 +144,7 @@ class Cluster:
     def submit(self, worker: str, token: str) -> Any:
         """Start the task of a shard on a worker."""
         return self._client.submit(
-            be_shard,
+            serve_shard,
             self.here,
             token,
             core_version(),
@@ -248,7 +164,7 @@ class Cluster:
         self._expected[token] = line
 
     def avoid(self, worker: str) -> None:
-        """Give no shard to a worker any more."""
+        """Let a worker have no shard any more."""
         self._avoided.add(worker)
 
     def drop(self, line: WorkerLine) -> None:
@@ -282,7 +198,7 @@ class Cluster:
         """Take what a shard says, once it has said which it is."""
         line = None
         with suppress(CommClosedError):
-            said = join(await comm.read())
+            said = join_pieces(await comm.read())
             line = self._expected.pop(said.decode("ascii", "replace"), None)
         if line is None:
             comm.abort()
@@ -292,7 +208,7 @@ class Cluster:
             self._news.notify_all()
         while line.comm is comm:
             try:
-                news: bytes | None = join(await comm.read())
+                news: bytes | None = join_pieces(await comm.read())
             except CommClosedError:
                 news = None
             with self._news:
@@ -303,7 +219,7 @@ class Cluster:
                 return
 
 
-def explain(error: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
     """Return what an error came from in a line."""
     while error.__cause__ is not None:
         error = error.__cause__

@@ -40,7 +40,7 @@ class ShardsLostError(CoreError):
         )
 
 
-class Line(Protocol):
+class ShardLine(Protocol):
     """How one shard is reached: its process, and those that come after it."""
 
     @property
@@ -66,7 +66,7 @@ class Line(Protocol):
         """End the process; no other one comes after it."""
 
 
-L = TypeVar("L", bound=Line)
+L = TypeVar("L", bound=ShardLine)
 #: Waits so many seconds for messages and deaths; returns those who have any.
 Wait = Callable[[Collection[L], float], list[L]]
 
@@ -100,7 +100,7 @@ class Member(Generic[L]):
             self.owed.append(self.weigh)
 
     def set_weights(self, weigh: Weigh) -> None:
-        """Give the rows their weights in a part."""
+        """Set the weights of the rows in a part."""
         self.owed = [one for one in self.owed if not isinstance(one, Weigh)]
         self.weigh = weigh
         self.owed.append(weigh)
@@ -137,7 +137,7 @@ class ShardGroup(Generic[L]):
             raise
 
     def weigh(self, heads: Binned, signed_weights: Sequence[FloatArray]) -> None:
-        """Give all rows their weights in a part, (n_samples, n_outputs) by shard.
+        """Set the weights of all rows in a part, (n_samples, n_outputs) by shard.
 
         `heads` are the cuts and lanes of the part's table, without rows.
         """

@@ -34,7 +34,7 @@ def in_processes(
     """Let boosting have its rows in so many processes, which share the cores."""
     refuse_values(spec, "--shards")
     binned = prepared.table.binned
-    ends = part_rows(binned.n_samples, n_shards)
+    ends = find_shard_ends(binned.n_samples, n_shards)
     codes = [binned.codes[:, start:stop] for start, stop in pairwise(ends)]
     kind = ProcessKind(n_threads=max(1, count_threads() // n_shards))
     with ShardProcesses(codes, kind) as processes:
@@ -60,7 +60,7 @@ def on_cluster(
         n_shards = cluster.count_shards(n_shards)
         memory = available_bytes()
         prepared = prepare_columns(table, table.n_rows, spec, memory, keeps_codes=False)
-        ends = part_rows(len(prepared.table.targets), n_shards)
+        ends = find_shard_ends(len(prepared.table.targets), n_shards)
         features = prepared.table.catalogue.features
         cuts = prepared.table.binned.cuts
         sources = deal_rows(table, features, cuts, prepared.row_idxs, ends)
@@ -82,7 +82,7 @@ def open_cluster(place: ClusterPlace) -> "Cluster":
     return Cluster(place)
 
 
-def part_rows(n_rows: int, n_shards: int) -> list[int]:
+def find_shard_ends(n_rows: int, n_shards: int) -> list[int]:
     """Return where shards of as many rows each begin and end."""
     ends: list[int] = np.linspace(0, n_rows, n_shards + 1).round().astype(int).tolist()
     return ends
@@ -105,7 +105,7 @@ def weigh(
     heads: Binned,
     signed_weights: FloatArray,
 ) -> Iterator[ShardGroup[Any]]:
-    """Give the rows in shards their weights in a part of a training."""
+    """Set the weights that rows in shards have in a part of a training."""
     parts = [signed_weights[start:stop] for start, stop in pairwise(ends)]
     shards.weigh(heads, parts)
     yield shards

@@ -38,7 +38,7 @@ USUAL = ProcessKind()
 
 
 class ProcessLine:
-    """A process that owns one shard, and its successors; see `Line`.
+    """A process that owns one shard, and its successors; see `ShardLine`.
 
     `file` has its codes, and goes with the last of them.
     """

@@ -20,7 +20,7 @@ class OtherVersionError(Exception):
     """The worker has another core than who hands it a shard."""
 
 
-def be_shard(address: str, token: str, version: str) -> None:
+def serve_shard(address: str, token: str, version: str) -> None:
     """Be a shard of the training at an address, until its coordinator is gone.
 
     Whatever is sent comes by a connection of the cluster's own kind, encrypted if it
@@ -39,21 +39,21 @@ def be_shard(address: str, token: str, version: str) -> None:
     comm = call(opened)
     try:
         call(comm.write((token.encode(),)))
-        desk = ShardDesk(lambda packed: call(comm.write(cut(packed))))
+        desk = ShardDesk(lambda packed: call(comm.write(cut_pieces(packed))))
         with suppress(CommClosedError):
-            while desk.take(join(call(comm.read()))):
+            while desk.take(join_pieces(call(comm.read()))):
                 pass
     finally:
         worker.loop.add_callback(comm.abort)
 
 
-def cut(packed: bytes) -> tuple[bytes, ...]:
+def cut_pieces(packed: bytes) -> tuple[bytes, ...]:
     """Return a message in pieces."""
     return tuple(
         packed[start : start + PIECE] for start in range(0, len(packed), PIECE)
     )
 
 
-def join(pieces: Any) -> bytes:
+def join_pieces(pieces: Any) -> bytes:
     """Return a message whose pieces have come."""
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -29,7 +29,7 @@ from distributed import LocalCluster, Security
 
 from app.cluster.engine import Cluster
 from app.cluster.group import Traffic
-from app.cluster.layout import part_rows
+from app.cluster.layout import find_shard_ends
 from app.cluster.places import ClusterPlace
 from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
@@ -82,7 +82,7 @@ def main() -> None:
 def measure(dataset: Dataset, n_shards: int) -> Iterator[str]:
     """Yield rows of the table: least (median) ms a round, and what they come to."""
     binned, signed = bin_values(dataset), initial_weights(dataset)
-    ends = part_rows(dataset.n_samples, n_shards)
+    ends = find_shard_ends(dataset.n_samples, n_shards)
     weights = [signed[start:stop] for start, stop in pairwise(ends)]
     heads, catalogue = binned.without_rows(), dataset.catalogue
     with ExitStack() as opened:

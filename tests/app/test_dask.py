@@ -20,11 +20,12 @@ from fastapi.testclient import TestClient
 
 from app.checking import read_training
 from app.cluster import engine, layout, tasks
-from app.cluster.engine import Cluster, WorkerLine
+from app.cluster.engine import Cluster
 from app.cluster.group import ShardGroup, ShardsLostError
 from app.cluster.layout import on_cluster, open_cluster
 from app.cluster.messages import BEAT, Order, number_of
 from app.cluster.places import ClusterError, ClusterPlace
+from app.cluster.worker_lines import WorkerLine
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.ingest.streams import open_table
@@ -521,7 +522,7 @@ def test_certificate_of_another_authority_is_refused(
 def test_stranger_is_not_heard(cluster: DaskCluster) -> None:
     with Cluster(cluster.place) as here, cluster.open_client() as client:
         shard = client.submit(
-            tasks.be_shard, here.here, "no token", tasks.core_version(), pure=False
+            tasks.serve_shard, here.here, "no token", tasks.core_version(), pure=False
         )
 
         assert shard.result(timeout=20) is None

@@ -224,8 +224,8 @@ def walk_rows(
     stands = np.full(n_pairs, kernels.GOES_ON)
 
     def goes_on() -> BoolArray:
-        is_open: BoolArray = (stands == kernels.GOES_ON).reshape(shape[:2])
-        return is_open.any(axis=1)
+        is_open: BoolArray = (stands == kernels.GOES_ON).reshape(shape[:2]).any(axis=1)
+        return is_open
 
     for numbers in draw_blocks(cases.seed, streams, goes_on):
         draws = kernels.Draws(numbers, ensemble.alpha_sums, *ensemble.readers)

@@ -33,9 +33,8 @@ from app.cli.options import (
     warn,
 )
 from app.cluster.layout import in_processes, on_cluster
-from app.cluster.places import place_of
+from app.cluster.places import ClusterPlace, place_of
 from app.documents import files
-from app.environment import read_settings
 from app.ingest import Bounds, read_table
 from app.ingest.places import as_source, is_large_csv, is_streamed
 from app.ingest.streams import open_table
@@ -132,13 +131,20 @@ def prepare_rows(
     if isinstance(source, Path) and (is_large_csv(source) or not is_streamed(source)):
         rule = "needs a table in Parquet, where every worker can read it"
         raise RefusedError([Refusal("--cluster", rule, str(source))])
-    settings = read_settings().model_copy(update={"cluster": cluster})
-    place = place_of(settings)
-    assert place is not None, "it is named"
+    place = read_place(cluster)
     bounds = Bounds(memory=available_bytes())
     table = open_table(source, spec.table.text_columns, bounds)
     with on_cluster(table, spec, place, n_shards) as prepared:
         yield prepared
+
+
+def read_place(address: str) -> ClusterPlace:
+    """Return a cluster, with the files that the settings name."""
+    from app.environment import read_settings  # noqa: PLC0415  # dear; few need it
+
+    place = place_of(read_settings().model_copy(update={"cluster": address}))
+    assert place is not None, "it is named"
+    return place
 
 
 def select_features(

@@ -140,7 +140,7 @@ def prepare_rows(
 
 def read_place(address: str) -> ClusterPlace:
     """Return a cluster, with the files that the settings name."""
-    from app.environment import read_settings  # noqa: PLC0415  # dear; few need it
+    from app.environment import read_settings  # dear; few need it
 
     place = place_of(read_settings().model_copy(update={"cluster": address}))
     assert place is not None, "it is named"

@@ -161,7 +161,7 @@ def start_workers(
                 host="127.0.0.1",
                 security=security,
                 memory_limit=0,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
             )
         )
         files = []

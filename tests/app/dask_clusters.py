@@ -64,10 +64,9 @@ class DaskCluster:
             process.wait()
 
 
-WORKER = (
-    *("--no-nanny", "--nthreads", "2", "--memory-limit", "0", "--no-dashboard"),
-    *("--host", LOCAL),
-)
+# Health and figures are served beside, without encryption: to this machine alone.
+HIDDEN = ("--host", LOCAL, "--no-dashboard", "--dashboard-address", f"{LOCAL}:0")
+WORKER = ("--no-nanny", "--nthreads", "2", "--memory-limit", "0", *HIDDEN)
 
 
 @contextmanager
@@ -76,7 +75,7 @@ def dask_cluster(folder: Path, n_workers: int) -> Iterator[DaskCluster]:
     place = write_certificates(folder)
     told = folder / "scheduler.json"
     told.unlink(missing_ok=True)
-    arguments = ["--host", LOCAL, "--port", "0", "--protocol", "tls", "--no-dashboard"]
+    arguments = ["--port", "0", "--protocol", "tls", *HIDDEN]
     scheduler = start(folder, "scheduler", *arguments, "--scheduler-file", str(told))
     wait(told.exists)
     wait(lambda: bool(told.read_text()))

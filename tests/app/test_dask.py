@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -529,8 +530,21 @@ def test_stranger_is_not_heard(cluster: DaskCluster) -> None:
 
 
 def test_all_that_listens_is_on_loopback(cluster: DaskCluster) -> None:
-    with Cluster(cluster.place) as here:
-        assert here.here.startswith("tls://127.0.0.1:")
+    with Cluster(cluster.place):
+        pids = [
+            os.getpid(),
+            cluster.scheduler.pid,
+            *(one.pid for one in cluster.workers),
+        ]
+        listening = [
+            found.laddr.ip
+            for pid in pids
+            for found in psutil.Process(pid).net_connections("tcp")
+            if found.status == psutil.CONN_LISTEN
+        ]
+
+    assert len(listening) >= len(pids)
+    assert {*listening} == {"127.0.0.1"}
 
 
 def test_training_whose_whole_cluster_is_killed_is_given_up(

@@ -8,10 +8,9 @@ import asyncio
 import time
 from collections.abc import Collection, Coroutine, Sequence
 from concurrent.futures import TimeoutError as LateError
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from threading import Condition
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from distributed import Client, Security
 from distributed.comm import CommClosedError, listen
@@ -29,7 +28,7 @@ CONNECT_S = 20
 END_S = 5
 
 
-class Cluster:
+class Cluster(AbstractContextManager["Cluster"]):
     """A connection to a cluster, and what listens for its workers; a context.
 
     Raises RefusedError where nobody answers there, or lets us in.
@@ -73,16 +72,7 @@ class Cluster:
             raise
         self.here: str = self._listener.contact_address
 
-    def __enter__(self) -> Self:
-        """Return the cluster; the connection ends with the block."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Let go of the workers, and leave."""
         for line in self._lines:
             line.close()

@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from socket import SO_RCVTIMEO, SO_SNDTIMEO, SOL_SOCKET, socketpair
 from struct import Struct
-from types import TracebackType
-from typing import IO, Self
+from typing import IO
 
 from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
 from app.cluster.handover import hand_over
@@ -108,7 +107,7 @@ class ProcessLine:
         self._file.close()
 
 
-class ShardProcesses(ShardGroup[ProcessLine]):
+class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProcesses"]):
     """Processes of this machine, each with a shard; they end with the block.
 
     `codes` (n_features, n_samples) are those of each shard's rows.
@@ -127,16 +126,7 @@ class ShardProcesses(ShardGroup[ProcessLine]):
             most_losses=kind.most_losses,
         )
 
-    def __enter__(self) -> Self:
-        """Return the processes, which end with the block."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """End the processes."""
         self.close()
 

@@ -22,6 +22,8 @@ class Bucket:
 
     system: Any
     environment: dict[str, str]
+    #: what its addresses begin with
+    scheme: str
 
     def write(self, name: str, table: Any, group: int = 2) -> None:
         with self.system.open_output_stream(f"{BUCKET}/{name}") as stream:
@@ -41,6 +43,8 @@ class Bucket:
 
 class ObjectStore(Bucket):
     """A bucket of S3, and where its server listens."""
+
+    scheme = "s3://"
 
     def __init__(self, port: int) -> None:
         self.address = f"127.0.0.1:{port}"
@@ -64,6 +68,8 @@ class ObjectStore(Bucket):
 
 class GoogleStore(Bucket):
     """A bucket of Google's, which anybody may read."""
+
+    scheme = "gs://anonymous@"
 
     def __init__(self, port: int) -> None:
         address = f"127.0.0.1:{port}"

@@ -1,31 +1,48 @@
 """A Dask cluster: its workers take shards, one each, and talk with us by its wire.
 
-The engine only finds a worker for a shard and starts a long task there. All that comes
+The engine only finds a worker for a shard, and starts a long task there. All that comes
 back is numbers and JSON, over the encrypted connections that the cluster itself uses.
 """
 
 import asyncio
 import time
-from collections.abc import Collection, Coroutine, Sequence
+from collections import deque
+from collections.abc import Collection, Coroutine
+from concurrent.futures import CancelledError as GivenUpError
 from concurrent.futures import TimeoutError as LateError
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
 from threading import Condition
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed import Client, Security
+from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError, listen
 from distributed.utils import get_ip
 
-from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
-from app.cluster.messages import CodeSource
 from app.cluster.places import ADDRESS, ClusterError, ClusterPlace, say
 from app.cluster.tasks import join_pieces, serve_shard
 from app.cluster.versions import core_version
-from app.cluster.worker_lines import AWAY, LOOK_S, WorkerLine
 from core.errors import Refusal, RefusedError
 
 CONNECT_S = 20
 END_S = 5
+LOOK_S = 0.5
+#: What is raised where the cluster, or a worker, is gone.
+AWAY = (OSError, LateError, GivenUpError, ClosedClientError)
+
+
+@dataclass(eq=False)
+class Seat:
+    """Where a shard is: its worker, the connection to it, and what has come by that."""
+
+    #: the worker's address; "": it has none
+    worker: str = ""
+    comm: Any = None
+    inbox: deque[bytes | None] = field(default_factory=deque)
+
+
+S = TypeVar("S", bound=Seat)
 
 
 class Cluster(AbstractContextManager["Cluster"]):
@@ -37,8 +54,8 @@ class Cluster(AbstractContextManager["Cluster"]):
     def __init__(self, place: ClusterPlace) -> None:
         self.place = place
         self._news = Condition()
-        self._expected: dict[str, WorkerLine] = {}
-        self._lines: list[WorkerLine] = []
+        self._expected: dict[str, Seat] = {}
+        self._seats: list[Seat] = []
         self._avoided: set[str] = set()
         security = Security(
             tls_ca_file=place.ca and str(place.ca),
@@ -74,8 +91,8 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def __exit__(self, *raised: object) -> None:
         """Let go of the workers, and leave."""
-        for line in self._lines:
-            line.close()
+        for seat in self._seats:
+            self.drop(seat)
         self._client.loop.add_callback(self._listener.stop)
         with suppress(*AWAY):
             self._client.close(timeout=END_S)
@@ -96,15 +113,9 @@ class Cluster(AbstractContextManager["Cluster"]):
             self.wait_for(lambda: False, LOOK_S)
         return wanted or n_workers
 
-    def take(
-        self, sources: Sequence[CodeSource], most_losses: int = MOST_LOSSES
-    ) -> ShardGroup[WorkerLine]:
-        """Return shards, each on a worker of its own; they read what they are named."""
-        members = [(WorkerLine(self), source) for source in sources]
-        self._lines += [line for line, _ in members]
-        return ShardGroup(
-            members, self.wait, silence_s=SILENCE_S, most_losses=most_losses
-        )
+    def add(self, seat: Seat) -> None:
+        """Reckon with a shard more: no other one has its worker."""
+        self._seats.append(seat)
 
     def find_workers(self) -> list[str]:
         """Return the addresses of the workers that there are now."""
@@ -116,7 +127,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         Else the one that has least to do. Raises `ClusterError` after the deadline.
         """
         while True:
-            taken = {line.worker for line in self._lines} | self._avoided
+            taken = {seat.worker for seat in self._seats} | self._avoided
             spare = [one for one in self.find_workers() if one not in taken]
             is_late = time.monotonic() > deadline
             if spare and not is_late:
@@ -149,26 +160,26 @@ class Cluster(AbstractContextManager["Cluster"]):
         loop = self._client.loop.asyncio_loop
         return asyncio.run_coroutine_threadsafe(wanted, loop).result(timeout_s)
 
-    def expect(self, token: str, line: WorkerLine) -> None:
+    def expect(self, token: str, seat: Seat) -> None:
         """Take the connection that brings a token for a shard's."""
-        self._expected[token] = line
+        self._expected[token] = seat
 
     def avoid(self, worker: str) -> None:
         """Let a worker have no shard any more."""
         self._avoided.add(worker)
 
-    def drop(self, line: WorkerLine) -> None:
+    def drop(self, seat: Seat) -> None:
         """End the connection of a shard, if there is one, and expect none."""
-        for token in [one for one, its in self._expected.items() if its is line]:
+        for token in [one for one, its in self._expected.items() if its is seat]:
             del self._expected[token]
-        if line.comm is not None:
-            self._client.loop.add_callback(line.comm.abort)
-            line.comm = None
+        if seat.comm is not None:
+            self._client.loop.add_callback(seat.comm.abort)
+            seat.comm = None
 
-    def wait(self, lines: Collection[WorkerLine], timeout_s: float) -> list[WorkerLine]:
+    def wait(self, seats: Collection[S], timeout_s: float) -> list[S]:
         """Wait for messages and deaths; see `Wait`."""
-        self.wait_for(lambda: any(line.inbox for line in lines), timeout_s)
-        return [line for line in lines if line.inbox]
+        self.wait_for(lambda: any(seat.inbox for seat in seats), timeout_s)
+        return [seat for seat in seats if seat.inbox]
 
     def wait_for(self, is_so: Any, timeout_s: float) -> bool:
         """Wait until something is so, or time is over; whether it is so."""
@@ -186,24 +197,24 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     async def _hear(self, comm: Any) -> None:
         """Take what a shard says, once it has said which it is."""
-        line = None
+        seat = None
         with suppress(CommClosedError):
             said = join_pieces(await comm.read())
-            line = self._expected.pop(said.decode("ascii", "replace"), None)
-        if line is None:
+            seat = self._expected.pop(said.decode("ascii", "replace"), None)
+        if seat is None:
             comm.abort()
             return
         with self._news:
-            line.comm = comm
+            seat.comm = comm
             self._news.notify_all()
-        while line.comm is comm:
+        while seat.comm is comm:
             try:
                 news: bytes | None = join_pieces(await comm.read())
             except CommClosedError:
                 news = None
             with self._news:
-                if line.comm is comm:
-                    line.inbox.append(news)
+                if seat.comm is comm:
+                    seat.inbox.append(news)
                 self._news.notify_all()
             if news is None:
                 return

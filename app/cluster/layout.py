@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from core.pipeline.preparing import PreparedTable, prepare_columns
 from core.pipeline.spec import TrainingSpec
 from core.table.binning import Binned
 from core.training.algorithms import ALGORITHMS
-
-if TYPE_CHECKING:
-    from app.cluster.engine import Cluster
 
 
 @contextmanager
@@ -56,7 +53,12 @@ def on_cluster(
     cluster can't be used; ClusterError where it is lost.
     """
     refuse_values(spec, ADDRESS)
-    with open_cluster(place) as cluster:
+    place.check()
+    # An extra, and slow.
+    from app.cluster.engine import Cluster
+    from app.cluster.worker_lines import take_shards
+
+    with Cluster(place) as cluster:
         n_shards = cluster.count_shards(n_shards)
         memory = available_bytes()
         prepared = prepare_columns(table, table.n_rows, spec, memory, keeps_codes=False)
@@ -64,7 +66,7 @@ def on_cluster(
         features = prepared.table.catalogue.features
         cuts = prepared.table.binned.cuts
         sources = deal_rows(table, features, cuts, prepared.row_idxs, ends)
-        yield lay_elsewhere(prepared, cluster.take([*sources]), ends)
+        yield lay_elsewhere(prepared, take_shards(cluster, [*sources]), ends)
 
 
 def refuse_values(spec: TrainingSpec, field: str) -> None:
@@ -72,14 +74,6 @@ def refuse_values(spec: TrainingSpec, field: str) -> None:
     if ALGORITHMS[spec.boost.algorithm].needs_values:
         rule = "must not be given for an algorithm that does not boost on codes"
         raise RefusedError([Refusal(field, rule, spec.boost.algorithm)])
-
-
-def open_cluster(place: ClusterPlace) -> "Cluster":
-    """Connect to a cluster; refused where that can't be done, as `Cluster` says."""
-    place.check()
-    from app.cluster.engine import Cluster  # an extra, and slow
-
-    return Cluster(place)
 
 
 def find_shard_ends(n_rows: int, n_shards: int) -> list[int]:

@@ -2,38 +2,39 @@
 
 import secrets
 import time
-from collections import deque
-from concurrent.futures import CancelledError as GivenUpError
+from collections.abc import Sequence
 from concurrent.futures import TimeoutError as LateError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from distributed.client import ClosedClientError
-
-from app.cluster.group import SILENCE_S
+from app.cluster.engine import AWAY, LOOK_S, Cluster, Seat
+from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
+from app.cluster.messages import CodeSource
 from app.cluster.places import ClusterError, say
 from app.cluster.tasks import cut_pieces
 
-if TYPE_CHECKING:
-    from app.cluster.engine import Cluster
-
-LOOK_S = 0.5
 # Workers that are tried, as long as each does not begin, before patience ends.
 N_TRIES = 4
-#: What is raised where the cluster, or a worker, is gone.
-AWAY = (OSError, LateError, GivenUpError, ClosedClientError)
 
 
-class WorkerLine:
+def take_shards(
+    cluster: Cluster, sources: Sequence[CodeSource], most_losses: int = MOST_LOSSES
+) -> ShardGroup["WorkerLine"]:
+    """Return shards, each on a worker of its own; they read what they are named."""
+    members = [(WorkerLine(cluster), source) for source in sources]
+    return ShardGroup(
+        members, cluster.wait, silence_s=SILENCE_S, most_losses=most_losses
+    )
+
+
+class WorkerLine(Seat):
     """A worker that has a shard, and those that have it after it; see `ShardLine`."""
 
-    def __init__(self, cluster: "Cluster") -> None:
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__()
         self._cluster = cluster
-        #: the worker's address; "": it has none
-        self.worker = ""
-        self.inbox: deque[bytes | None] = deque()
-        self.comm: Any = None
         self._future: Any = None
+        cluster.add(self)
 
     @property
     def name(self) -> str:

@@ -33,6 +33,7 @@ from app.cluster.layout import find_shard_ends
 from app.cluster.places import ClusterPlace
 from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
+from app.cluster.worker_lines import take_shards
 from app.ingest.streams import open_table
 from core.kernels import count_threads
 from core.table.binning import Binned, bin_values
@@ -173,7 +174,7 @@ def start_workers(
         )
         features = dataset.catalogue.features
         sources = deal_rows(open_table(table), features, binned.cuts, None, ends)
-        shards = there.take([*sources])
+        shards = take_shards(there, [*sources])
         pids = [worker.pid for worker in cluster.workers.values()]
         yield shards, pids
     if threads is None:

@@ -20,10 +20,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.checking import read_training
-from app.cluster import engine, layout, tasks
+from app.cluster import engine, layout, tasks, worker_lines
 from app.cluster.engine import Cluster
 from app.cluster.group import ShardGroup, ShardsLostError
-from app.cluster.layout import on_cluster, open_cluster
+from app.cluster.layout import on_cluster
 from app.cluster.messages import BEAT, Order, number_of
 from app.cluster.places import ClusterError, ClusterPlace
 from app.cluster.worker_lines import WorkerLine
@@ -171,7 +171,9 @@ def test_shard_of_a_worker_that_is_killed_goes_to_another(
     cluster.grow(2 + len(exchanges))
     kill = staticmethod(killer(cluster))
     facts = {"exchanges": frozenset(exchanges), "kill": kill}
-    monkeypatch.setattr(engine, "ShardGroup", type("Killed", (KilledGroup,), facts))
+    monkeypatch.setattr(
+        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
+    )
     spec = read_spec({**TREES, "ignore": ["kind", "weight"]})
 
     model = trained_there(table, spec, cluster.place)
@@ -227,7 +229,9 @@ def test_second_death_while_a_shard_is_restored_is_made_good_too(
     cluster.grow(4)
     kill, started = killer(cluster), []
     facts = {"exchanges": frozenset({5}), "kill": staticmethod(kill)}
-    monkeypatch.setattr(engine, "ShardGroup", type("Killed", (KilledGroup,), facts))
+    monkeypatch.setattr(
+        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
+    )
     start = WorkerLine.start
 
     def start_third_and_kill(line: WorkerLine) -> None:
@@ -248,10 +252,12 @@ def test_second_death_while_a_shard_is_restored_is_made_good_too(
 def test_shard_of_a_worker_that_is_stopped_goes_to_another(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "SILENCE_S", 2)
+    monkeypatch.setattr(worker_lines, "SILENCE_S", 2)
     pids, stop = cluster.pids(), killer(cluster, signal.SIGSTOP)
     facts = {"exchanges": frozenset({5}), "kill": staticmethod(stop)}
-    monkeypatch.setattr(engine, "ShardGroup", type("Stopped", (KilledGroup,), facts))
+    monkeypatch.setattr(
+        worker_lines, "ShardGroup", type("Stopped", (KilledGroup,), facts)
+    )
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
 
     try:
@@ -285,7 +291,9 @@ def test_training_without_a_spare_worker_is_given_up(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = {"exchanges": frozenset({5}), "kill": staticmethod(killer(cluster))}
-    monkeypatch.setattr(engine, "ShardGroup", type("Killed", (KilledGroup,), facts))
+    monkeypatch.setattr(
+        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
+    )
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
     place = replace(cluster.place, patience_s=1.0)
 
@@ -302,8 +310,10 @@ def test_training_whose_workers_die_and_die_is_given_up(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = {"exchanges": frozenset({5}), "kill": staticmethod(killer(cluster))}
-    monkeypatch.setattr(engine, "ShardGroup", type("Killed", (KilledGroup,), facts))
-    monkeypatch.setattr(Cluster.take, "__defaults__", (0,))
+    monkeypatch.setattr(
+        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
+    )
+    monkeypatch.setattr(worker_lines.take_shards, "__defaults__", (0,))
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
 
     with pytest.raises(ShardsLostError, match="1 of its shard processes have died"):
@@ -408,13 +418,13 @@ def test_service_trains_on_a_cluster_what_stays_in_its_place(
     client: TestClient, jobs: Jobs, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken = []
-    take = Cluster.take
+    take = worker_lines.take_shards
 
-    def take_noted(there: Cluster, sources: Any, *more: Any) -> Any:
+    def take_noted(there: Cluster, sources: Any) -> Any:
         taken.append(len(sources))
-        return take(there, sources, *more)
+        return take(there, sources)
 
-    monkeypatch.setattr(Cluster, "take", take_noted)
+    monkeypatch.setattr(worker_lines, "take_shards", take_noted)
     training_id = start_training(client, table)
 
     jobs.worker().work()
@@ -432,8 +442,10 @@ def test_service_says_that_a_training_lost_its_cluster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     facts = {"exchanges": frozenset({3}), "kill": staticmethod(killer(cluster))}
-    monkeypatch.setattr(engine, "ShardGroup", type("Killed", (KilledGroup,), facts))
-    monkeypatch.setattr(Cluster.take, "__defaults__", (0,))
+    monkeypatch.setattr(
+        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
+    )
+    monkeypatch.setattr(worker_lines.take_shards, "__defaults__", (0,))
     training_id = start_training(client, table)
 
     jobs.worker().work()
@@ -511,7 +523,7 @@ def test_certificate_of_another_authority_is_refused(
     place = replace(write_certificates(tmp_path), address=cluster.place.address)
 
     with pytest.raises(RefusedError) as refused:
-        open_cluster(place)
+        Cluster(place)
 
     (refusal,) = refused.value.refusals
     assert refusal.field == "ASKLESS_CLUSTER"

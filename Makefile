@@ -48,8 +48,8 @@ test: $(STAMP) ## Run the tests, and those of core uncompiled too, for its cover
 	cat build/uncompiled.txt; \
 	exit $$code
 
-test-chaos: $(STAMP) ## Kill processes, crash databases, fill disks, send what is hostile (10 minutes).
-	$(BIN)/python -m pytest tests/app/chaos -m chaos --durations=10
+test-chaos: $(STAMP) ## Kill processes and machines, crash databases, fill disks, send what is hostile (12 minutes).
+	$(BIN)/python -m pytest tests/app -m chaos --durations=10
 
 test-replicas: $(STAMP) ## Run the tests over HTTP with a client that takes turns between two replicas (6 minutes).
 	ASKLESS_TEST_REPLICAS=1 $(BIN)/python -m pytest $(PARALLEL) $(REPLICATED) $(ALONE)

@@ -87,6 +87,8 @@ class Binned:
 
         A feature that `keep` has left out is missing in each of them.
         """
+        # Kernels are compiled anew for arrays that are laid out otherwise.
+        codes = np.ascontiguousarray(codes)
         is_gone = self.n_codes == 0
         if np.any(codes[is_gone] != kernels.MISSING):
             codes = codes.copy()

@@ -208,8 +208,14 @@ class UnluckyShards(KilledShards):
 @pytest.mark.parametrize("search", ["all", "lazy"])
 @pytest.mark.parametrize(
     "exchanges",
-    [{1}, {2}, {4}, {5}, {9, 14}],
-    ids=["begin", "root", "split", "sides", "twice"],
+    [
+        {1},
+        pytest.param({2}, id="root", marks=pytest.mark.chaos),
+        {4},
+        pytest.param({5}, id="sides", marks=pytest.mark.chaos),
+        {9, 14},
+    ],
+    ids=["begin", None, "split", None, "twice"],
 )
 def test_process_that_is_killed_is_replaced_without_a_trace(
     exchanges: set[int], search: SearchName
@@ -231,6 +237,7 @@ def test_replacement_that_is_killed_is_replaced_too(exchanges: set[int]) -> None
         assert shards.n_losses == 3
 
 
+@pytest.mark.chaos
 def test_process_that_is_stopped_is_replaced() -> None:
     # Long enough for a new one to start.
     kind = ProcessKind(silence_s=5)

@@ -1,4 +1,7 @@
-"""A real Dask cluster with TLS: the same model to the bit, whatever is killed."""
+"""A real Dask cluster with TLS: the same model to the bit, whatever is killed.
+
+Most of what is killed is so by `make test-chaos`.
+"""
 
 import json
 import os
@@ -159,8 +162,13 @@ def killer(
 
 @pytest.mark.parametrize(
     "exchanges",
-    [{1}, {2}, {4}, {5}, {9, 14}],
-    ids=["begin", "root", "split", "sides", "twice"],
+    [
+        pytest.param({1}, id="begin", marks=pytest.mark.chaos),
+        pytest.param({2}, id="root", marks=pytest.mark.chaos),
+        pytest.param({4}, id="split"),
+        pytest.param({5}, id="sides", marks=pytest.mark.chaos),
+        pytest.param({9, 14}, id="twice", marks=pytest.mark.chaos),
+    ],
 )
 def test_shard_of_a_worker_that_is_killed_goes_to_another(
     cluster: DaskCluster,
@@ -204,6 +212,7 @@ def test_shard_of_a_worker_that_is_killed_while_it_reads_goes_to_another(
     assert len(killed) == 1
 
 
+@pytest.mark.chaos
 def test_shard_of_a_worker_that_is_killed_before_it_begins_goes_to_another(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +232,7 @@ def test_shard_of_a_worker_that_is_killed_before_it_begins_goes_to_another(
     assert len(killed) == 1
 
 
+@pytest.mark.chaos
 def test_second_death_while_a_shard_is_restored_is_made_good_too(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +259,7 @@ def test_second_death_while_a_shard_is_restored_is_made_good_too(
     assert len(set(started)) == 4
 
 
+@pytest.mark.chaos
 def test_shard_of_a_worker_that_is_stopped_goes_to_another(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +280,7 @@ def test_shard_of_a_worker_that_is_stopped_goes_to_another(
     assert model == trained_here(table, spec)
 
 
+@pytest.mark.chaos
 def test_worker_that_does_not_begin_is_passed_over(
     cluster: DaskCluster, table: Path
 ) -> None:
@@ -306,6 +318,7 @@ def test_training_without_a_spare_worker_is_given_up(
     )
 
 
+@pytest.mark.chaos
 def test_training_whose_workers_die_and_die_is_given_up(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -339,6 +352,7 @@ with dask.on_cluster(table, spec, ClusterPlace(address, *files), 3) as prepared:
 """
 
 
+@pytest.mark.chaos
 def test_workers_of_a_coordinator_that_is_killed_are_free_again(
     cluster: DaskCluster, table: Path, folder: Path
 ) -> None:
@@ -466,6 +480,7 @@ def test_more_shards_than_workers_are_told_once_patience_ends(
     assert str(told.value) == "The cluster has too few workers: 3 for 4 shards."
 
 
+@pytest.mark.chaos
 def test_workers_that_are_on_their_way_are_waited_for(
     cluster: DaskCluster, table: Path
 ) -> None:
@@ -559,6 +574,7 @@ def test_all_that_listens_is_on_loopback(cluster: DaskCluster) -> None:
     assert {*listening} == {"127.0.0.1"}
 
 
+@pytest.mark.chaos
 def test_training_whose_whole_cluster_is_killed_is_given_up(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

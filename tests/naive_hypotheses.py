@@ -260,7 +260,8 @@ def score_of(algorithm, edge, cost, present, spent, tau, is_smoothing):
     if algorithm == "adaboost_bt_smoothed":
         return -math.log1p(-(clipped**2)) / (tau * spent + cost)
     if algorithm == "speedboost":
-        right, wrong = (present + edge) / 2, max(present - edge, 0.0) / 2
+        edge = min(edge, present * MAX_EDGE)
+        right, wrong = (present + edge) / 2, (present - edge) / 2
         return (right + wrong - 2 * math.sqrt(right * wrong)) / cost
     return edge
 

@@ -153,6 +153,15 @@ class KilledGroup(ShardGroup[WorkerLine]):
         return super().exchange(orders, history, n_arrays)
 
 
+def kill_before(
+    monkeypatch: pytest.MonkeyPatch, exchanges: set[int], kill: Callable[[str], None]
+) -> None:
+    """Have the second shard's worker killed before some exchanges."""
+    facts = {"exchanges": frozenset(exchanges), "kill": staticmethod(kill)}
+    kind = type("KilledAtTimes", (KilledGroup,), facts)
+    monkeypatch.setattr(worker_lines, "ShardGroup", kind)
+
+
 def killer(
     cluster: DaskCluster, sent: signal.Signals = signal.SIGKILL
 ) -> Callable[[str], None]:
@@ -177,11 +186,7 @@ def test_shard_of_a_worker_that_is_killed_goes_to_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster.grow(2 + len(exchanges))
-    kill = staticmethod(killer(cluster))
-    facts = {"exchanges": frozenset(exchanges), "kill": kill}
-    monkeypatch.setattr(
-        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
-    )
+    kill_before(monkeypatch, exchanges, killer(cluster))
     spec = read_spec({**TREES, "ignore": ["kind", "weight"]})
 
     model = trained_there(table, spec, cluster.place)
@@ -238,10 +243,7 @@ def test_second_death_while_a_shard_is_restored_is_made_good_too(
 ) -> None:
     cluster.grow(4)
     kill, started = killer(cluster), []
-    facts = {"exchanges": frozenset({5}), "kill": staticmethod(kill)}
-    monkeypatch.setattr(
-        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
-    )
+    kill_before(monkeypatch, {5}, kill)
     start = WorkerLine.start
 
     def start_third_and_kill(line: WorkerLine) -> None:
@@ -265,10 +267,7 @@ def test_shard_of_a_worker_that_is_stopped_goes_to_another(
 ) -> None:
     monkeypatch.setattr(worker_lines, "SILENCE_S", 2)
     pids, stop = cluster.pids(), killer(cluster, signal.SIGSTOP)
-    facts = {"exchanges": frozenset({5}), "kill": staticmethod(stop)}
-    monkeypatch.setattr(
-        worker_lines, "ShardGroup", type("Stopped", (KilledGroup,), facts)
-    )
+    kill_before(monkeypatch, {5}, stop)
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
 
     try:
@@ -302,10 +301,7 @@ def test_worker_that_does_not_begin_is_passed_over(
 def test_training_without_a_spare_worker_is_given_up(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    facts = {"exchanges": frozenset({5}), "kill": staticmethod(killer(cluster))}
-    monkeypatch.setattr(
-        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
-    )
+    kill_before(monkeypatch, {5}, killer(cluster))
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
     place = replace(cluster.place, patience_s=1.0)
 
@@ -322,10 +318,7 @@ def test_training_without_a_spare_worker_is_given_up(
 def test_training_whose_workers_die_and_die_is_given_up(
     cluster: DaskCluster, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    facts = {"exchanges": frozenset({5}), "kill": staticmethod(killer(cluster))}
-    monkeypatch.setattr(
-        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
-    )
+    kill_before(monkeypatch, {5}, killer(cluster))
     monkeypatch.setattr(worker_lines.take_shards, "__defaults__", (0,))
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
 
@@ -455,10 +448,7 @@ def test_service_says_that_a_training_lost_its_cluster(
     cluster: DaskCluster,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    facts = {"exchanges": frozenset({3}), "kill": staticmethod(killer(cluster))}
-    monkeypatch.setattr(
-        worker_lines, "ShardGroup", type("Killed", (KilledGroup,), facts)
-    )
+    kill_before(monkeypatch, {3}, killer(cluster))
     monkeypatch.setattr(worker_lines.take_shards, "__defaults__", (0,))
     training_id = start_training(client, table)
 

@@ -66,5 +66,18 @@ class OverBudgetError(CoreError):
         )
 
 
+class UselessAnswerError(CoreError):
+    """An answer that would be charged although it can't change what is predicted."""
+
+    def __init__(self, feature: str, price: int) -> None:
+        self.feature = feature
+        #: in micro-units
+        self.price = price
+        super().__init__(
+            f"{feature}: this answer can't be used, so it is not charged; "
+            "insist on it to pay for it all the same"
+        )
+
+
 class ClosedError(CoreError):
     """An answer to a session that accepts none any more."""

@@ -73,8 +73,9 @@ def observe(
     outcome: Outcome,
     value: float | None = None,
 ) -> State:
-    """Give one answer."""
-    return machine.observe(ensemble, state, [Answer(feature_idx, outcome, value)])
+    """Give one answer, of use or not."""
+    answers = [Answer(feature_idx, outcome, value)]
+    return machine.observe(ensemble, state, answers, is_insistent=True)
 
 
 def observe_all(ensemble: Ensemble, state: State, *answers: tuple) -> State:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.arrays import FloatArray
-from core.errors import ClosedError, Refusal, RefusedError
+from core.errors import ClosedError, Refusal, RefusedError, UselessAnswerError
 from core.model.ensemble import Ensemble
 from core.session.answers import bundle_members, is_as_asked, is_taken, take_one
 from core.session.certificates import find_certificate, find_label_set
@@ -89,7 +89,13 @@ def start(
     return advance(ensemble, state)
 
 
-def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> State:
+def observe(
+    ensemble: Ensemble,
+    state: State,
+    answers: Sequence[Answer],
+    *,
+    is_insistent: bool = False,
+) -> State:
     """Take answers, all or none, charge them in order, and find the next question.
 
     A feature is charged at most once, on its first `value` or `ordered`, at the price
@@ -104,9 +110,13 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
     answers : sequence of Answer
         What each charges is found here. A value comes with the outcome `value` only;
         as in `Dataset.values`, `UNSEEN` for a category that training did not see.
+    is_insistent : bool
+        Whether an answer is charged although it can't change what is predicted.
 
     Raises
     ------
+    UselessAnswerError
+        An answer that can't change what is predicted would be charged.
     AnswerError
         A value without the outcome `value`, or the other way round; or no value for a
         feature that is known from the start.
@@ -129,9 +139,30 @@ def observe(ensemble: Ensemble, state: State, answers: Sequence[Answer]) -> Stat
         after = take_one(catalogue, after, answer)
     if after is state:
         return state
+    if not is_insistent:
+        refuse_useless(ensemble, state, after)
     is_led = state.is_led and is_as_asked(catalogue, state, after)
     told = state.told if is_led else ()
     return advance(ensemble, replace(after, is_led=is_led, told=told))
+
+
+def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
+    """Refuse new charges for features that can't change what is predicted.
+
+    What was asked is never refused. Of a bundle one member that can is enough.
+    """
+    catalogue, policy = ensemble.catalogue, POLICIES[after.policy]
+    position = Position.of(ensemble, after)
+    for charge in after.charges[len(before.charges) :]:
+        idx = charge.feature_idx
+        members: tuple[int, ...] = (idx,)
+        if catalogue.is_bundled[idx]:
+            its_group = catalogue.group_idxs == catalogue.group_idxs[idx]
+            members = tuple(np.flatnonzero(its_group).tolist())
+        if before.next_feature_idx in members or not charge.amount:
+            continue
+        if not any(policy.can_use(position, one) for one in members):
+            raise UselessAnswerError(catalogue.features[idx].name, charge.amount)
 
 
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:

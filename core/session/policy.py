@@ -90,6 +90,15 @@ class Policy(ABC):
         is_payable = (position.waiting_for >= 0) & position.is_payable
         return list(dict.fromkeys(position.waiting_for[is_payable].tolist()))
 
+    def can_use(self, position: Position, feature_idx: int) -> bool:
+        """Return whether the value of a feature can change what is predicted.
+
+        `position` is that after the answer. Here: whether some hypothesis reads it,
+        also one that the plan reaches only where others are missing.
+        """
+        starts, _ = position.ensemble.readers
+        return bool(starts[feature_idx + 1] > starts[feature_idx])
+
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return the part of the alpha that is still open which waits for a feature."""
         waiting_for = position.waiting_for

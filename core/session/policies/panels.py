@@ -72,6 +72,13 @@ class PanelPolicy(Policy):
         ahead = [find_open(position, one) for one in choose_by_part(position)]
         return list(dict.fromkeys([*roots, *(idx for one in ahead for idx in one)]))
 
+    def can_use(self, position: Position, feature_idx: int) -> bool:
+        """Return whether some panel reads a feature."""
+        ladder = ladder_of(position.ensemble)
+        return feature_idx < ladder.n_read and bool(
+            ladder.members[:, feature_idx].any()
+        )
+
     def choose_panel(self, position: Position) -> int:
         """Return the panel to buy: the preferred one whose rest what remains pays."""
         if "panel to buy" not in position.kept:

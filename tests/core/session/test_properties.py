@@ -191,10 +191,10 @@ def test_answers_at_once_lead_where_they_lead_one_by_one(opening, idxs):
         single = observe_all(ensemble, state, *((idx, "value", 1.0) for idx in idxs))
     except OverBudgetError:
         with pytest.raises(OverBudgetError):
-            machine.observe(ensemble, state, answers)
+            machine.observe(ensemble, state, answers, is_insistent=True)
         return
 
-    at_once = machine.observe(ensemble, state, answers)
+    at_once = machine.observe(ensemble, state, answers, is_insistent=True)
 
     # Whether the second was asked for after the first is not looked at.
     assert single.is_led or not at_once.is_led

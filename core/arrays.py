@@ -20,6 +20,15 @@ def make_finite(numbers: FloatArray) -> FloatArray:
     return numbers if np.isfinite(numbers).all() else np.nan_to_num(numbers)
 
 
+def round_digits(numbers: FloatArray, digits: int) -> FloatArray:
+    """Return numbers with so many significant digits."""
+    is_zero = numbers == 0
+    powers = np.floor(np.log10(np.abs(np.where(is_zero, 1.0, numbers))))
+    scales = 10.0 ** (digits - 1 - powers)
+    rounded: FloatArray = np.rint(numbers * scales) / scales
+    return rounded
+
+
 def is_same(one: object, other: object) -> bool:
     """Return whether two values are the same, arrays by what they hold."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):

@@ -8,16 +8,10 @@ import pytest
 from hypothesis import strategies as st
 
 from core import kernels
+from core.model.blends import Blend, LogisticRidge, Trees
+from core.model.columns import NUMBER_CODE, Columns
 from core.model.ensemble import Ensemble
-from core.model.panels import (
-    NUMBER_CODE,
-    Blend,
-    Columns,
-    LogisticRidge,
-    Panel,
-    PanelLadder,
-    Trees,
-)
+from core.model.panels import Panel, PanelLadder
 from core.model.routes import MAIN, Route, Split
 from core.model.stopping import Stopping, StoppingRule
 from core.panels import blending, search, sets, trees
@@ -73,6 +67,7 @@ def make_blend(
         np.array([-1]),
         np.array([0]),
         np.array([0.25]),
+        nothing,
     )
     coefficients = random.normal(size=(n_columns, n_outputs))
     ridge = LogisticRidge(coefficients, random.normal(size=n_outputs))

@@ -3,14 +3,9 @@
 import numpy as np
 
 from core import kernels
-from core.model.panels import (
-    NUMBER_CODE,
-    Blend,
-    Columns,
-    LogisticRidge,
-    Panel,
-    Trees,
-)
+from core.model.blends import Blend, LogisticRidge, Trees
+from core.model.columns import NUMBER_CODE, Columns
+from core.model.panels import Panel
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset
 from tests.small import MICROS, make_dataset
@@ -44,6 +39,7 @@ def teller(order: tuple[int, ...], told_by: int | None = None) -> Panel:
         np.array([-1]),
         np.array([0]),
         np.zeros(1),
+        np.zeros(0),
     )
     blend = Blend(columns, Trees(np.zeros(1), nowhere), (ridge,), np.array([0.0, 1.0]))
     loss = 0.69 if told_by is None else 0.02

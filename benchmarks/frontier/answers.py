@@ -14,8 +14,8 @@ from benchmarks.frontier.draws import Draw
 from benchmarks.frontier.measures import Method, find_losses
 from core import kernels
 from core.arrays import FloatArray
+from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
-from core.model.panels import to_chances
 from core.session.branches import Told
 from core.session.ladders import find_predictor, ladder_of
 from core.session.policies import POLICIES

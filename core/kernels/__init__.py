@@ -10,6 +10,7 @@ from core.kernels.boosted_trees import (
     add_trees,
     boost_trees,
     find_stump_gains,
+    hide_columns,
 )
 from core.kernels.bounds import Reach, Segments, bound_votes
 from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
@@ -27,6 +28,8 @@ from core.kernels.newton import (
     KIND,
     LOST,
     MISSING_BELOW,
+    N_ABOVE,
+    N_BELOW,
     N_NODE,
     READS,
     CoarseTable,

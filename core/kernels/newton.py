@@ -7,9 +7,10 @@ import numpy as np
 from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from core.kernels.jit import kernel
 
-# Columns of a node: what it reads, the code it parts at, how, and where to.
-READS, CODE, KIND, MISSING_BELOW, BELOW, ABOVE = range(6)
-N_NODE = 6
+# Columns of a node: what it reads, the code it parts at, how, where to, and how many
+# rows went there.
+READS, CODE, KIND, MISSING_BELOW, BELOW, ABOVE, N_BELOW, N_ABOVE = range(8)
+N_NODE = 8
 # Kinds of a node: the code or less is below; or only the code itself is.
 IS_NUMBER, IS_CATEGORY = range(2)
 # Codes of a column, and the place of a missing one.
@@ -232,6 +233,8 @@ def grow_tree(table, rows, pulls, growth, is_open, out_tree):
             out_tree.nodes[hangs[leaf, 0], hangs[leaf, 1]] = node
         start, stop = bounds[leaf]
         middle = start + part_leaf(table, rows[start:stop], out_tree.nodes[node])
+        out_tree.nodes[node, N_BELOW] = middle - start
+        out_tree.nodes[node, N_ABOVE] = stop - middle
         bounds[leaf, 1], bounds[other, 0], bounds[other, 1] = middle, middle, stop
         hangs[leaf, 0], hangs[leaf, 1] = node, BELOW
         hangs[other, 0], hangs[other, 1] = node, ABOVE

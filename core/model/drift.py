@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import BoolArray, FloatArray
+from core.model.columns import NUMBER_CODE
 from core.model.ensemble import Ensemble
 from core.model.figures import Estimate, wilson_interval
-from core.model.panels import NUMBER_CODE
 from core.model.values import find_columns
 from core.table.catalogue import UNSEEN
 

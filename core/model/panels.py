@@ -1,189 +1,29 @@
-"""Sets of features to buy, each with a blend that predicts from exactly these."""
+"""Sets of features to buy, each with a blend that predicts from exactly these.
+
+And from any part of them: what is hidden is marginalised, see `core.model.blends`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from core import arrays, kernels
-from core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats, IntArray
+from core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
+from core.model.blends import Blend, Hiding, KernelRidge
+from core.model.columns import Columns
 from core.model.routes import MAIN, Route
 from core.model.stopping import Stopping
 
-# Of a column: that of a number, and of one that says whether a value is missing.
-NUMBER_CODE, MISSING_CODE = -1, -2
+# What a panel loses without a member where training did not say: never worth it.
+UNSAID = 1e6
 
-# Beyond this log odds no chance is told.
-MAX_LOGIT = 30.0
+# What hiding one more feature adds to what the rises of all come to.
+SUPERADDED = 0.15
 
-
-@dataclass(frozen=True, eq=False)
-class Columns(Arrays):
-    """How the values of features become standardised columns.
-
-    A number is clipped and scaled; a category has a column for each of its codes; a
-    feature with missing cells has one that says so. A missing value is 0, the mean.
-    """
-
-    #: (n_columns,), the feature that each reads
-    feature_idxs: IntArray
-    #: (n_columns,), the code whose presence it tells, -1 of a number, -2: of missing
-    codes: IntArray
-    #: (n_columns,)
-    lows: FloatArray
-    highs: FloatArray
-    means: FloatArray
-    #: what it is divided by
-    scales: FloatArray
-
-    def lay(self, values: FloatArray) -> FloatArray:
-        """Return rows as columns; (..., n_features) -> (..., n_columns)."""
-        read = values[..., self.feature_idxs]
-        is_missing = np.isnan(read)
-        is_code = np.where(is_missing, np.nan, read == self.codes)
-        clipped = np.clip(read, self.lows, self.highs)
-        laid = np.where(self.codes >= 0, is_code, clipped)
-        laid = np.where(self.codes == MISSING_CODE, is_missing, laid)
-        laid = arrays.make_finite((laid - self.means) / self.scales)
-        # Of rows that stand alone each in one piece, as a single one is.
-        return np.ascontiguousarray(laid) if values.ndim > 2 else laid
-
-
-@dataclass(frozen=True, eq=False)
-class Trees(Arrays):
-    """Boosted trees: the log odds that a row begins with, and the steps of leaves."""
-
-    #: (n_outputs,)
-    starts: FloatArray
-    served: kernels.ServedTrees
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Copy what is mapped read-only: kernels are compiled for arrays of ours."""
-        served = (np.require(one, requirements="W") for one in state["served"])
-        self.__dict__.update(state, served=kernels.ServedTrees(*served))
-
-    def logits(self, values: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (..., n_features) -> (..., n_outputs)."""
-        rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
-        scores = np.tile(self.starts, (len(rows), 1))
-        kernels.add_trees(rows, self.served, scores)
-        return scores.reshape(*values.shape[:-1], -1)
-
-
-@dataclass(frozen=True, eq=False)
-class KernelRidge(Arrays, Derived):
-    """Kernel ridge regression on random features, and its way to log odds.
-
-    The waves are drawn from the seed, so that no row of training is kept.
-    """
-
-    #: "laplace" or "gauss"
-    kind: str
-    #: the kernel is exp(-d/width) or exp(-(d/width)^2) of a distance d
-    width: float
-    seed: int
-    #: (n_columns,), what each is multiplied by before distances are taken
-    stretches: FloatArray
-    #: (2 * n_waves, n_outputs)
-    coefficients: FloatArray
-    #: (n_outputs,)
-    offsets: FloatArray
-    slope: float
-
-    @cached_property
-    def waves(self) -> FloatArray:
-        """Return the frequencies; (n_columns, n_waves)."""
-        n_waves = self.coefficients.shape[0] // 2
-        waves = draw_waves(self.kind, self.stretches.size, n_waves, self.seed)
-        return waves * (self.stretches[:, None] / self.width)
-
-    def logits(self, columns: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (..., n_columns) -> (..., n_outputs)."""
-        votes = lay_waves(columns, self.waves) @ self.coefficients
-        logits: FloatArray = self.slope * votes + self.offsets
-        return logits
-
-
-def draw_waves(kind: str, n_columns: int, n_waves: int, seed: int) -> FloatArray:
-    """Draw frequencies whose mean cosine is the kernel; (n_columns, n_waves).
-
-    Rahimi and Recht (2007), in blocks of directions at right angles (Yu et al. 2016).
-    exp(-d) is a mean of Gaussian kernels, whose widths are those of a normal draw.
-    """
-    generator = np.random.default_rng(seed)
-    blocks = []
-    for _ in range(-(-n_waves // n_columns)):
-        turned, _ = np.linalg.qr(generator.normal(size=(n_columns, n_columns)))
-        lengths = np.sqrt(generator.chisquare(n_columns, size=n_columns))
-        blocks.append(turned * lengths)
-    waves: FloatArray = np.hstack(blocks)[:, :n_waves]
-    if kind == "gauss":
-        waves *= np.sqrt(2.0)
-    else:
-        waves /= np.abs(generator.normal(size=n_waves))
-    return waves
-
-
-def lay_waves(columns: Floats, waves: Floats) -> Floats:
-    """Return cosines and sines of rows, as precise as these; (..., 2 * n_waves)."""
-    angles = columns @ waves
-    n_waves = waves.shape[1]
-    laid = np.empty((*angles.shape[:-1], 2 * n_waves), angles.dtype)
-    np.cos(angles, out=laid[..., :n_waves])
-    np.sin(angles, out=laid[..., n_waves:])
-    laid /= np.sqrt(n_waves, dtype=angles.dtype)
-    return laid
-
-
-@dataclass(frozen=True, eq=False)
-class LogisticRidge(Arrays):
-    """Ridge logistic regression on columns."""
-
-    #: (n_columns, n_outputs)
-    coefficients: FloatArray
-    #: (n_outputs,)
-    offsets: FloatArray
-
-    def logits(self, columns: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (..., n_columns) -> (..., n_outputs)."""
-        logits: FloatArray = columns @ self.coefficients + self.offsets
-        return logits
-
-
-@dataclass(frozen=True, eq=False)
-class Blend(Arrays):
-    """Predictors, and what each of their log odds counts."""
-
-    columns: Columns
-    trees: Trees
-    ridges: tuple[KernelRidge | LogisticRidge, ...]
-    #: (1 + n_ridges,), that of the trees first
-    weights: FloatArray
-
-    def logits(self, values: FloatArray) -> FloatArray:
-        """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
-
-        Even odds where huge numbers, which no training finds, leave none.
-        """
-        total = self.weights[0] * self.trees.logits(values)
-        columns = self.columns.lay(values)
-        for weight, ridge in zip(self.weights[1:], self.ridges, strict=True):
-            if weight > 0:
-                total = total + weight * ridge.logits(columns)
-        logits: FloatArray = np.clip(arrays.make_finite(total), -MAX_LOGIT, MAX_LOGIT)
-        return logits
-
-
-def to_chances(logits: FloatArray) -> FloatArray:
-    """Chance of each class; (..., n_outputs) -> (..., n_classes)."""
-    if logits.shape[-1] == 1:
-        above = 1.0 / (1.0 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
-        return np.concatenate((1.0 - above, above), axis=-1)
-    chances = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    found: FloatArray = chances / chances.sum(axis=-1, keepdims=True)
-    return found
+# Of so many pairs of a panel and hidden features what follows is kept.
+MAX_HIDINGS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,12 +34,17 @@ class Panel(Arrays):
     #: log-loss on rows that its blend was not fitted to; no set that was chosen for a
     #: larger budget has a larger one, and no part of such a set a smaller one
     loss: float
-    #: of the features those whose missing values training has seen
+    #: of the features those whose missing values are information
     may_lack: frozenset[int]
     #: None: the class shares, of a panel without features
     blend: Blend | None = None
+    #: by how much the loss rises without each feature; None: a model made before it
+    #: was kept
+    rises: tuple[float, ...] | None = None
 
-    def logits(self, values: FloatArray, starts: FloatArray) -> FloatArray:
+    def logits(
+        self, values: FloatArray, starts: FloatArray, hiding: Hiding | None = None
+    ) -> FloatArray:
         """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
 
         `starts` are those of the class shares. Of shape (n_rows, 1, n_features) each
@@ -207,7 +52,7 @@ class Panel(Arrays):
         """
         if self.blend is None:
             return np.tile(starts, (*values.shape[:-1], 1))
-        return self.blend.logits(values)
+        return self.blend.logits(values, hiding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +66,9 @@ class PanelLadder(Arrays, Derived):
     stopping: Stopping | None = None
     #: which panels are for which cases; None: all are for all
     route: Route | None = None
+    #: the columns of all features that panels read: of the main panels, then of each
+    #: part; none of a model made before they were kept
+    spaces: tuple[Columns, ...] = ()
 
     @cached_property
     def n_read(self) -> int:
@@ -236,17 +84,65 @@ class PanelLadder(Arrays, Derived):
         return members
 
     @cached_property
-    def needs(self) -> BoolArray:
-        """Which features each panel can't do without; (n_panels, n_read)."""
-        needs = self.members.copy()
-        for panel, row in zip(self.panels, needs, strict=True):
-            row[list(panel.may_lack)] = False
-        return needs
+    def can_hide(self) -> bool:
+        """Whether panels predict where features are hidden; older models' do not."""
+        return all(panel.rises is not None for panel in self.panels)
+
+    @cached_property
+    def may_lack(self) -> BoolArray:
+        """Of which features a missing value is information; (n_read,)."""
+        may_lack = np.zeros(self.n_read, np.bool_)
+        for panel in self.panels:
+            may_lack[list(panel.may_lack)] = True
+        return may_lack
+
+    @cached_property
+    def losses(self) -> FloatArray:
+        """Loss of each panel, all of it known; (n_panels,)."""
+        return np.array([panel.loss for panel in self.panels])
+
+    @cached_property
+    def rises(self) -> FloatArray:
+        """By how much each panel's loss rises without a feature; (n_panels, n_read)."""
+        rises = np.zeros(self.members.shape)
+        for panel, row in zip(self.panels, rises, strict=True):
+            row[list(panel.feature_idxs)] = (
+                UNSAID if panel.rises is None else panel.rises
+            )
+        return rises
+
+    @cached_property
+    def ranks(self) -> IntArray:
+        """Places of features in the order of each panel, from 1; (n_panels, n_read)."""
+        ranks = np.zeros(self.members.shape, np.int64)
+        for panel, row in zip(self.panels, ranks, strict=True):
+            row[list(panel.feature_idxs)] = np.arange(len(panel.feature_idxs)) + 1
+        return ranks
+
+    @cached_property
+    def floors(self) -> FloatArray:
+        """Least loss that a panel may be told to have; (n_panels, n_read + 1).
+
+        By the last place of its order that is known: it is no better than the shortest
+        of its beginnings with a panel of its own that has all that is known.
+        """
+        parts = [MAIN] * len(self.panels)
+        if self.route is not None:
+            parts = self.route.parts.tolist()
+        pairs = list(zip(parts, self.panels, strict=True))
+        losses = {(part, frozenset(one.feature_idxs)): one.loss for part, one in pairs}
+        floors = np.zeros((len(self.panels), self.n_read + 1))
+        for (part, panel), row in zip(pairs, floors, strict=True):
+            order, floor = panel.feature_idxs, panel.loss
+            for size in range(len(order), -1, -1):
+                floor = max(floor, losses.get((part, frozenset(order[:size])), floor))
+                row[size] = floor
+        return floors
 
     @cached_property
     def gains(self) -> tuple[FloatArray, FloatArray]:
         """What each panel gains on the class shares, and what the best of its part."""
-        losses = np.array([panel.loss for panel in self.panels])
+        losses = self.losses
         gains = np.maximum(losses[self.is_for(MAIN)].max() - losses, 0.0)
         parts = [MAIN] * gains.size if self.route is None else self.route.parts
         return gains, np.array([gains[self.is_for(one)].max() for one in parts])
@@ -255,7 +151,7 @@ class PanelLadder(Arrays, Derived):
         """Compute now what else the first answers would wait for."""
         blends = (panel.blend for panel in self.panels if panel.blend is not None)
         ridges = (ridge for blend in blends for ridge in blend.ridges)
-        _ = self.members, self.needs
+        _ = self.members, self.floors, self.ranks, self.rises
         _ = [ridge.waves for ridge in ridges if isinstance(ridge, KernelRidge)]
 
     def is_for(self, part: int) -> BoolArray:
@@ -264,35 +160,78 @@ class PanelLadder(Arrays, Derived):
             return np.ones(len(self.panels), np.bool_)
         return self.route.is_for(part)
 
-    def find_panel(
-        self, is_known: BoolArray, is_gone: BoolArray, part: int = MAIN
-    ) -> int:
-        """Return the first panel of a part for what is known; (n_features,) each.
+    def expect_losses(self, is_known: BoolArray) -> FloatArray:
+        """Return what each panel is expected to lose; (n_read,) -> (n_panels,).
 
-        What came back without a value may be lacking where training saw it lack.
+        Its loss on held-out rows, and what it rises by without each feature that is
+        not known: the sum, and `SUPERADDED` more for each but the first, since features
+        stand in for one another. At least the loss of its shortest beginning that has
+        all that is known.
         """
-        known, gone = is_known[: self.n_read], is_gone[: self.n_read]
-        lacks = (self.members & ~known & ~gone).any(axis=1)
-        lacks |= (self.needs & gone & ~known).any(axis=1)
-        return int(np.argmin(lacks | ~self.is_for(part)))
+        lasts = (self.ranks * is_known).max(axis=1, initial=0)
+        n_hidden = (self.members & ~is_known).sum(axis=1)
+        rises = (
+            self.rises @ ~is_known * (1.0 + SUPERADDED * np.maximum(n_hidden - 1, 0))
+        )
+        floors = self.floors[np.arange(lasts.size), lasts]
+        return np.asarray(np.maximum(self.losses + rises, floors))
+
+    def find_panel(self, is_known: BoolArray, part: int = MAIN) -> int:
+        """Return the panel of a part that predicts from what is known; (n_features,).
+
+        For each number of answers that are passed over, it is the panel of fewest
+        hidden features (of several the preferred one); of these the one that is
+        expected to lose least. So what is known just as a panel has it is its own.
+        """
+        known, is_for = is_known[: self.n_read], self.is_for(part)
+        n_hidden = (self.members & ~known).sum(axis=1)
+        n_ignored = (known & ~self.members).sum(axis=1)
+        order = np.lexsort((n_hidden, n_ignored))
+        order = order[is_for[order]]
+        _, firsts = np.unique(n_ignored[order], return_index=True)
+        kept = order[firsts]
+        if n_hidden[kept[0]] == 0:
+            return int(kept[0])
+        return int(kept[np.argmin(self.expect_losses(known)[kept])])
+
+    def tell(self, number: int, values: FloatArray, is_known: BoolArray) -> FloatArray:
+        """Return the log odds of rows by a panel; (..., n_features), (n_features,).
+
+        In all of them the same features are known: a value, or a cell whose missing is
+        information. The others are hidden.
+        """
+        panel = self.panels[number]
+        is_lacking = self.members[number] & ~is_known[: self.n_read]
+        if panel.blend is None or not is_lacking.any():
+            return panel.logits(values, self.starts)
+        hiding = self._hidings(number, is_lacking.tobytes(), values.shape[-1])
+        return panel.logits(values, self.starts, hiding)
+
+    @cached_property
+    def _hidings(self) -> Any:
+        """What is kept of panels and hidden features."""
+
+        def find(number: int, lacking: bytes, n_features: int) -> Hiding:
+            blend, is_hidden = self.panels[number].blend, np.zeros(n_features, np.bool_)
+            assert blend is not None, "a panel without features hides none"
+            is_hidden[: self.n_read] = np.frombuffer(lacking, np.bool_)
+            return blend.hide(is_hidden)
+
+        return lru_cache(maxsize=MAX_HIDINGS)(find)
 
     def find_next(
-        self,
-        is_known: BoolArray,
-        is_gone: BoolArray,
-        ahead: Sequence[int],
-        part: int = MAIN,
+        self, is_known: BoolArray, ahead: Sequence[int], part: int = MAIN
     ) -> int:
         """Return the panel of a part that predicts next, as features become known.
 
         That of now where none does.
         """
-        now = self.find_panel(is_known, is_gone, part)
+        now = self.find_panel(is_known, part)
 
         def find_after(n_answers: int) -> int:
             will_know = is_known.copy()
             will_know[list(ahead[:n_answers])] = True
-            return self.find_panel(will_know, is_gone, part)
+            return self.find_panel(will_know, part)
 
         reached = map(find_after, range(1, len(ahead) + 1))
         return next((one for one in reached if one != now), now)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from core.arrays import FloatArray
+from core.model.columns import NUMBER_CODE
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
-from core.model.panels import NUMBER_CODE
 
 # Of a number that no cut parts, or that very many do, so many values are tried.
 N_VALUES = 9

@@ -5,20 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.panels import (
-    Blend,
-    Columns,
-    KernelRidge,
-    LogisticRidge,
-    Panel,
-    to_chances,
-)
+from core.arrays import FloatArray, IntArray, round_digits
+from core.model.blends import Blend, to_chances
+from core.model.columns import Columns
+from core.model.panels import Panel
 from core.panels.chances import fit_weights, mean_loss, to_logits
 from core.panels.effort import Recipe
-from core.panels.ridges import Basis, fit_kernel, fit_logistic
-from core.panels.rows import HeldOut, PanelRows
-from core.panels.trees import grow, held_out_scores, make_growth, serve_trees
+from core.panels.ridges import Basis, Fitted, fit_kernel, fit_logistic
+from core.panels.rows import DIGITS, HeldOut, PanelRows
+from core.panels.trees import Grown, grow, grow_folds, make_growth, serve_trees
+
+# Rows times features by which it is told what a panel loses without a feature.
+RISE_ROWS = 6000
 
 # What each predictor weighs before held-out rows speak; how many rows hold it there.
 TREES, LAPLACE, GAUSS, LOGISTIC = 0.35, 0.25, 0.25, 0.15
@@ -32,43 +30,60 @@ class Blended(NamedTuple):
     #: (n_panels, n_judges, n_outputs), log odds by predictors not fitted to the row
     logits: FloatArray
     held_out: HeldOut
+    #: the columns that the panels read
+    space: Columns
 
 
 def make_panel(
-    rows: PanelRows, feature_idxs: Sequence[int], recipe: Recipe, held_out: HeldOut
+    rows: PanelRows,
+    space: Columns,
+    feature_idxs: Sequence[int],
+    recipe: Recipe,
+    held_out: HeldOut,
 ) -> tuple[Panel, FloatArray]:
     """Fit the blend of a set of features, weighed on held-out rows.
 
-    Returns the panel, and what its predictors fitted without them say of these rows:
-    log odds (n_judges, n_outputs).
+    `space` has the columns of these features and more. Returns the panel, and what its
+    predictors fitted without them say of these rows: log odds (n_judges, n_outputs).
     """
     idxs, judges = tuple(feature_idxs), (held_out.targets, held_out.weights)
     if not idxs:
         logits = np.tile(rows.starts, (held_out.row_idxs.size, 1))
-        return Panel((), mean_loss(logits, *judges), frozenset()), logits
+        return Panel((), mean_loss(logits, *judges), frozenset(), rises=()), logits
     growths = [
         make_growth(rows, *one)._replace(seed=rows.seed + number)
         for number, one in enumerate(recipe.ensembles)
     ]
     grown = [grow(rows, idxs, one) for one in growths]
-    scores = [held_out_scores(rows, idxs, one, held_out) for one in growths]
-    told, shares = [to_logits(np.mean(to_chances(np.array(scores)), axis=0))], [TREES]
-    columns = rows.lay_columns(idxs)
-    ridges = []
-    for share, logits, ridge in fit_ridges(
-        rows, columns, grown[0].gains, recipe, held_out
-    ):
-        told.append(logits)
-        shares.append(share)
-        ridges.append(ridge)
-    every = np.array(told)
-    start = np.array(shares) / sum(shares)
-    weights = fit_weights(every, *judges, start, HOLD)
-    logits = np.einsum("p,pnk->nk", weights, every)
-    blend = Blend(columns, serve_trees(rows, idxs, grown), tuple(ridges), weights)
-    may_lack = frozenset(np.flatnonzero(rows.coarse.has_missing).tolist())
+    by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
+    columns = space.take(idxs)
+    ridges = list(fit_ridges(rows, columns, grown[0].gains, recipe, held_out))
+    told = [score_trees(by_fold, held_out), *(one.logits for _, one in ridges)]
+    shares = np.array([TREES, *(share for share, _ in ridges)])
+    weights = fit_weights(np.array(told), *judges, shares / shares.sum(), HOLD)
+    weights = round_digits(weights, DIGITS)
+    logits = np.einsum("p,pnk->nk", weights, told)
     loss = mean_loss(logits, *judges)
-    return Panel(idxs, loss, may_lack & frozenset(idxs), blend), logits
+    fitted = HeldOutBlend(columns, by_fold, [one for _, one in ridges], weights)
+    blend = Blend(
+        columns,
+        serve_trees(rows, idxs, grown),
+        tuple(one.ridge for _, one in ridges),
+        weights,
+    )
+    may_lack = frozenset(np.flatnonzero(rows.coarse.has_missing).tolist())
+    rises = find_rises(rows, idxs, fitted, held_out, logits)
+    return Panel(idxs, loss, may_lack & frozenset(idxs), blend, rises), logits
+
+
+def score_trees(by_fold: Sequence[Sequence[Grown]], held_out: HeldOut) -> FloatArray:
+    """Log odds of held-out rows by the mean chance of ensembles without their fold."""
+    n_outputs, n_rows = by_fold[0][0].scores.shape
+    scores = np.empty((len(by_fold), n_rows, n_outputs))
+    for number, ensemble in enumerate(by_fold):
+        for fold, one in zip(held_out.folds, ensemble, strict=True):
+            scores[number, fold] = one.scores.T[fold]
+    return to_logits(to_chances(scores[:, held_out.row_idxs]).mean(axis=0))
 
 
 def fit_ridges(
@@ -77,8 +92,8 @@ def fit_ridges(
     gains: FloatArray,
     recipe: Recipe,
     held_out: HeldOut,
-) -> Iterator[tuple[float, FloatArray, KernelRidge | LogisticRidge]]:
-    """Yield what each ridge weighs at first, its held-out log odds, and itself.
+) -> Iterator[tuple[float, Fitted]]:
+    """Yield what each ridge weighs at first, and the ridge.
 
     `gains` (n_features,) are those of trees: what gains more is stretched, so that it
     counts more in distances. Where a class is rare there are no kernels.
@@ -87,9 +102,71 @@ def fit_ridges(
     if recipe.holds and not rows.has_rare:
         its_gains = gains[columns.feature_idxs]
         stretches = (its_gains / max(its_gains.mean(), 1e-9) + 0.1) ** 0.25
+        stretches = round_digits(stretches, DIGITS)
         basis = Basis("laplace", stretches, recipe.n_waves, recipe.holds)
-        yield LAPLACE, *fit_kernel(rows, laid, basis, held_out)
+        yield LAPLACE, fit_kernel(rows, laid, basis, held_out)
         if recipe.has_gauss:
             basis = basis._replace(kind="gauss", stretches=np.ones(stretches.size))
-            yield GAUSS, *fit_kernel(rows, laid, basis, held_out)
-    yield LOGISTIC, *fit_logistic(rows, laid, held_out)
+            yield GAUSS, fit_kernel(rows, laid, basis, held_out)
+    yield LOGISTIC, fit_logistic(rows, laid, held_out)
+
+
+class HeldOutBlend(NamedTuple):
+    """The predictors of a blend without each fold, in the order of its weights."""
+
+    columns: Columns
+    #: by ensemble and fold
+    trees: list[list[Grown]]
+    ridges: list[Fitted]
+    weights: FloatArray
+
+    def hide(self, feature_idxs: Sequence[int], fold: int, its: IntArray) -> FloatArray:
+        """Return the log odds of rows of a fold with features hidden together."""
+        is_hidden = np.zeros(self.trees[0][fold].gains.size, np.bool_)
+        is_hidden[list(feature_idxs)] = True
+        hidden = self.columns.hide(is_hidden)
+        scores = [one[fold].hide(feature_idxs, its) for one in self.trees]
+        told = [to_logits(to_chances(np.array(scores)).mean(axis=0))]
+        told += [one.hide(hidden, fold, its) for one in self.ridges]
+        blended: FloatArray = np.einsum("p,pnk->nk", self.weights, np.array(told))
+        return blended
+
+
+def find_rises(
+    rows: PanelRows,
+    feature_idxs: tuple[int, ...],
+    fitted: HeldOutBlend,
+    held_out: HeldOut,
+    logits: FloatArray,
+) -> tuple[float, ...]:
+    """Return by how much the held-out loss rises without each feature, at least 0.
+
+    The members of a bundle are hidden together, and share what the loss rises by.
+    `logits` (n_judges, n_outputs) are those with all features known.
+    """
+    every = max(1, round(held_out.row_idxs.size * len(feature_idxs) / RISE_ROWS))
+    is_judge = np.zeros(rows.n_rows, np.bool_)
+    is_judge[held_out.row_idxs[::every]] = True
+    parts = [fold[is_judge[fold]] for fold in held_out.folds]
+    its = np.concatenate(parts)
+    judges = rows.targets[its], rows.weights[its]
+    before = mean_loss(logits[np.searchsorted(held_out.row_idxs, its)], *judges)
+    rises = dict.fromkeys(feature_idxs, 0.0)
+    for together in gather_bundles(rows, feature_idxs):
+        told = [fitted.hide(together, fold, part) for fold, part in enumerate(parts)]
+        rise = max(mean_loss(np.concatenate(told), *judges) - before, 0.0)
+        rises |= dict.fromkeys(together, round(rise / len(together), DIGITS))
+    return tuple(rises.values())
+
+
+def gather_bundles(
+    rows: PanelRows, feature_idxs: Sequence[int]
+) -> list[tuple[int, ...]]:
+    """Return features that are revealed together: of a bundle, or one alone."""
+    catalogue = rows.dataset.catalogue
+    together: dict[tuple[bool, int], tuple[int, ...]] = {}
+    for idx in feature_idxs:
+        is_bundled = bool(catalogue.is_bundled[idx])
+        key = is_bundled, int(catalogue.group_idxs[idx]) if is_bundled else idx
+        together[key] = (*together.get(key, ()), idx)
+    return list(together.values())

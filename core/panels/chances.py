@@ -7,7 +7,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import FloatArray, IntArray
-from core.model.panels import MAX_LOGIT
+from core.model.blends import MAX_LOGIT
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 Bounds = tuple[float | None, float | None]

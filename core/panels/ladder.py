@@ -102,7 +102,9 @@ def fit_ladder(
         logits = blended.logits[:, some]
         stopped = PanelRows(dataset.take(judges[some]), seed)
         stopping = fit_stopping(stopped, blended.panels, logits, error_costs)
-        ladder = PanelLadder(blended.panels, rows.starts, stopping)
+        ladder = PanelLadder(
+            blended.panels, rows.starts, stopping, spaces=(blended.space,)
+        )
         if rungs:
             makers = Makers(thin_rows, partial(fit_part, knobs), rungs)
             shares = approach(ROUTE_FROM, 1.0)
@@ -131,7 +133,7 @@ def find_orders(
 
 def fit_part(
     effort: Effort, rows: PanelRows, root: tuple[int, ...], budgets: Sequence[int]
-) -> tuple[Panel, ...]:
+) -> Blended:
     """Fit panels that all begin with a root, which is free in the rows' catalogue.
 
     Of a part there are few rows: less is tried, and every blend is a small one.
@@ -155,7 +157,7 @@ def fit_part(
         for size in find_sizes(len(order) - len(root), PART_GROWTH)[1:]:
             begun = order[: len(root) + size]
             recipes.setdefault(frozenset(begun), (begun, LIGHT))
-    return end_of(fit_blends(rows, whole or [root], recipes, less)).panels
+    return end_of(fit_blends(rows, whole or [root], recipes, less))
 
 
 def ladder_bytes(
@@ -202,9 +204,11 @@ def fit_blends(
     so is a feature alone.
     """
     held_out = rows.hold_out(N_FOLDS, effort.blend_judges)
+    wanted = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
+    space = rows.lay_space(tuple(wanted))
 
     def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
-        return make_panel(rows, *recipes[key], held_out)
+        return make_panel(rows, space, *recipes[key], held_out)
 
     panels: dict[frozenset[int], Panel] = {}
     logits: dict[frozenset[int], FloatArray] = {}
@@ -225,7 +229,8 @@ def fit_blends(
         ranks[key] = max(panels[key].loss, least), True, 1
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
     ranked = tuple(replace(panels[key], loss=ranks[key][0]) for key in preferred)
-    return Blended(ranked, np.array([logits[key] for key in preferred]), held_out)
+    told = np.array([logits[key] for key in preferred])
+    return Blended(ranked, told, held_out, space)
 
 
 def find_sizes(most: int, growth: float) -> list[int]:

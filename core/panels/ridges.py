@@ -1,18 +1,16 @@
 """Ridge regressions on columns: by kernels, and logistic."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from core import kernels
-from core.arrays import FloatArray, Floats, IntArray
-from core.model.panels import (
-    KernelRidge,
-    LogisticRidge,
-    draw_waves,
-    lay_waves,
-)
+from core.arrays import FloatArray, Floats, IntArray, round_digits
+from core.model.blends import KernelRidge, LogisticRidge, draw_waves, lay_waves
+from core.model.columns import HiddenColumns
 from core.panels.chances import (
     descend,
     fit_link,
@@ -20,8 +18,8 @@ from core.panels.chances import (
     losses_and_pulls,
     mean_loss,
 )
-from core.panels.rows import HeldOut, PanelRows
-from core.panels.solving import FewRows, ManyRows
+from core.panels.rows import DIGITS, HeldOut, PanelRows
+from core.panels.solving import FewRows, ManyRows, in_blocks
 
 # What is added to the squares of the coefficients of the logistic one.
 LOGISTIC_HOLDS = (3.0, 20.0)
@@ -34,6 +32,16 @@ WIDTHS = {"laplace": 1.0 / 0.6, "gauss": 1.0 / np.sqrt(0.5)}
 
 # Rows whose distances give the median.
 N_DISTANCES = 500
+
+
+class Fitted(NamedTuple):
+    """A ridge, and what those fitted without a fold say of the fold's rows."""
+
+    #: (n_judges, n_outputs), log odds
+    logits: FloatArray
+    ridge: KernelRidge | LogisticRidge
+    #: the same of some rows of a fold with columns hidden; (n_some, n_outputs)
+    hide: Callable[[HiddenColumns, int, IntArray], FloatArray]
 
 
 class Basis(NamedTuple):
@@ -67,8 +75,8 @@ def measure_squares(columns: FloatArray) -> FloatArray:
 
 def fit_kernel(
     rows: PanelRows, columns: FloatArray, basis: Basis, held_out: HeldOut
-) -> tuple[FloatArray, KernelRidge]:
-    """Fit a kernel ridge; return the log odds of held-out rows, and the ridge.
+) -> Fitted:
+    """Fit a kernel ridge to columns of rows.
 
     The loss is the squared one on +1 and -1 for each output. The hold is the one of
     least log-loss, after Platt's link.
@@ -90,23 +98,39 @@ def fit_kernel(
 
     solver = FewRows if rows.n_rows <= 2 * basis.n_waves else ManyRows
     ridge = solver(lay, (wanted - means) * roots, held_out.folds)
-    order = np.argsort(np.concatenate(held_out.folds))
     judges = held_out.targets, held_out.weights
     least, best = math.inf, None
     for hold in basis.holds:
-        votes = means + ridge.votes(hold)[order] / roots[held_out.row_idxs]
+        by_fold = ridge.fold_coefficients(hold)
+        pairs = zip(held_out.folds, by_fold, strict=True)
+        votes = np.zeros((rows.n_rows, rows.n_outputs))
+        for block, one in ((b, one) for fold, one in pairs for b in in_blocks(fold)):
+            votes[block] = lay(block) @ one
+        votes = means + (votes / roots)[held_out.row_idxs]
         slope, offsets = fit_link(votes, *judges)
         logits = slope * votes + offsets
         loss = mean_loss(logits, *judges)
         if loss < least:
-            least, best = loss, (logits, hold, offsets + slope * means, slope)
+            least, best = loss, (logits, hold, by_fold, offsets + slope * means, slope)
     assert best is not None, "some hold has a finite loss"
-    logits, hold, *link = best
+    logits, hold, by_fold, offsets, slope = best
     found = KernelRidge(
-        *(basis.kind, width, rows.seed, basis.stretches),
-        *(ridge.coefficients(hold), *link),
+        kind=basis.kind,
+        width=width,
+        seed=rows.seed,
+        stretches=basis.stretches,
+        coefficients=round_digits(ridge.coefficients(hold), DIGITS),
+        offsets=offsets,
+        slope=slope,
     )
-    return logits, found
+
+    def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
+        laid = lay_waves(hidden.fill(columns[row_idxs]), found.waves)
+        votes = (laid * found.find_damping(hidden)) @ by_fold[fold]
+        told: FloatArray = slope * votes + offsets
+        return told
+
+    return Fitted(logits, found, hide)
 
 
 def wanted_votes(rows: PanelRows) -> FloatArray:
@@ -116,23 +140,29 @@ def wanted_votes(rows: PanelRows) -> FloatArray:
     return np.where(rows.targets[:, None] == classes, 1.0, -1.0)
 
 
-def fit_logistic(
-    rows: PanelRows, columns: FloatArray, held_out: HeldOut
-) -> tuple[FloatArray, LogisticRidge]:
-    """Fit a ridge logistic regression; return the log odds of held-out rows too."""
+def fit_logistic(rows: PanelRows, columns: FloatArray, held_out: HeldOut) -> Fitted:
+    """Fit a ridge logistic regression to columns of rows."""
     least, best, last = math.inf, None, None
     for hold in LOGISTIC_HOLDS:
-        logits = np.empty((rows.n_rows, rows.n_outputs))
+        logits, by_fold = np.empty((rows.n_rows, rows.n_outputs)), []
         for fold in held_out.folds:
             last = solve_logistic(rows, columns, hold, fold, last)
             logits[fold] = last.logits(columns[fold])
+            by_fold.append(last)
         told = logits[held_out.row_idxs]
         loss = mean_loss(told, held_out.targets, held_out.weights)
         if loss < least:
-            least, best = loss, (told, hold)
+            least, best = loss, (told, hold, by_fold)
     assert best is not None, "some hold has a finite loss"
-    told, hold = best
-    return told, solve_logistic(rows, columns, hold, start=last)
+    told, hold, by_fold = best
+    whole = solve_logistic(rows, columns, hold, start=last)
+    coefficients = round_digits(whole.coefficients, DIGITS)
+
+    def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
+        one, filled = by_fold[fold], hidden.fill(columns[row_idxs])
+        return one.logits(filled, one.find_damping(hidden))
+
+    return Fitted(told, replace(whole, coefficients=coefficients), hide)
 
 
 def solve_logistic(

@@ -34,8 +34,8 @@ LEAST_ERROR = 1e-12
 # A root costs such a part of the largest budget at most.
 ROOT_PART = 3
 
-FitPart = Callable[[PanelRows, tuple[int, ...], Sequence[int]], tuple[Panel, ...]]
-Children = dict[int, tuple[Panel, ...]]
+FitPart = Callable[[PanelRows, tuple[int, ...], Sequence[int]], Blended]
+Children = dict[int, Blended]
 
 
 class Makers(NamedTuple):
@@ -80,11 +80,17 @@ def add_route(
     if limits is None:
         return ladder
     children = yield from fit_children(rows, split, makers)
-    parts = [part for part, panels in children.items() for _ in panels]
+    parts = [part for part, child in children.items() for _ in child.panels]
     here = np.full(len(ladder.panels), MAIN)
     route = Route(split, np.append(here, parts).astype(np.int64), *limits)
-    added = (panel for panels in children.values() for panel in panels)
-    return replace(ladder, panels=(*ladder.panels, *added), route=route)
+    added = (panel for child in children.values() for panel in child.panels)
+    spaces = (child.space for child in children.values())
+    return replace(
+        ladder,
+        panels=(*ladder.panels, *added),
+        route=route,
+        spaces=(*ladder.spaces, *spaces),
+    )
 
 
 def name_root(rows: PanelRows, makers: Makers) -> Split | None:
@@ -158,7 +164,8 @@ def judge_fold(
     parts = split.find_parts(values)
     places = np.searchsorted(blended.held_out.row_idxs, fold)
     gains = np.zeros((len(rungs), fold.size))
-    for part, panels in children.items():
+    for part, child in children.items():
+        panels = child.panels
         here = np.flatnonzero(parts == part)
         if not here.size:
             continue

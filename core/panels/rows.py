@@ -1,6 +1,7 @@
 """The rows that panels are fitted to: codes for trees, columns for the rest."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, Derived, FloatArray, IntArray
 from core.kernels import CoarseTable
-from core.model.panels import MISSING_CODE, NUMBER_CODE, Columns
+from core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from core.table.binning import find_middles
 from core.table.dataset import Dataset, count_outputs
 from core.table.folds import make_folds
@@ -21,8 +22,15 @@ MAX_CATEGORIES = 12
 # above it, as those do that training did not see.
 OTHERS = kernels.LOST - 1
 
+# Significant digits of what panels predict by: a file has no more.
+DIGITS = 6
+
 # A class of a smaller share is rare.
 RARE = 0.1
+
+# Columns that have a covariance: a matrix of more would fill a file. It is drawn so far
+# to no correlation.
+MAX_COVARIED, SHRINKAGE = 256, 0.05
 
 # Of a class that has none, as many rows as this: no log odds are infinite.
 LEAST_ROWS = 1e-3
@@ -151,20 +159,40 @@ class PanelRows(Derived):
         row_idxs = np.sort(np.concatenate(folds))
         return HeldOut(folds, row_idxs, self.targets[row_idxs], self.weights[row_idxs])
 
-    def lay_columns(self, feature_idxs: tuple[int, ...]) -> Columns:
+    def lay_columns(self, feature_idxs: Sequence[int]) -> Columns:
         """Return how some features become columns."""
+        return self.columns.take(feature_idxs)
+
+    def lay_space(self, feature_idxs: Sequence[int]) -> Columns:
+        """Return the columns of some features with their covariance.
+
+        That of the first `MAX_COVARIED`, drawn to no correlation by `SHRINKAGE`.
+        """
+        columns = self.columns.take(feature_idxs)
+        places = np.arange(columns.codes.size)
+        places[MAX_COVARIED:] = ALONE
+        laid = columns.lay(self.dataset.values)[:, :MAX_COVARIED]
+        products = (laid * self.weights[:, None]).T @ laid / self.weights.sum()
+        shrunk = (1.0 - SHRINKAGE) * products + SHRINKAGE * np.eye(len(products))
+        # Columns without spread are 0 everywhere.
+        np.fill_diagonal(shrunk, np.maximum(shrunk.diagonal(), SHRINKAGE))
+        return replace(columns, places=places, covariance=shrunk.round(4))
+
+    @cached_property
+    def columns(self) -> Columns:
+        """How every feature becomes columns."""
         read, codes = [], []
-        for idx in feature_idxs:
-            feature, values = self.dataset.catalogue.features[idx], self.dataset.values
+        for idx, feature in enumerate(self.dataset.catalogue.features):
+            values = self.dataset.values[:, idx]
             its_codes = [NUMBER_CODE]
             if feature.type == "category":
-                present = values[~np.isnan(values[:, idx]), idx]
+                present = values[~np.isnan(values)]
                 known, counts = np.unique(present[present >= 0], return_counts=True)
                 most = np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]
                 its_codes = known[most].astype(int).tolist()
                 if known.size == 2:
                     its_codes = its_codes[:1]
-            if np.isnan(values[:, idx]).any():
+            if np.isnan(values).any():
                 its_codes.append(MISSING_CODE)
             read += [idx] * len(its_codes)
             codes += its_codes

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.arrays import FloatArray, IntArray
 from core.kernels import CoarseTable
-from core.model.panels import to_chances
+from core.model.blends import to_chances
 from core.panels.chances import fit_link, is_less, losses_and_pulls, to_logits
 from core.panels.effort import Effort
 from core.panels.purchases import Shop

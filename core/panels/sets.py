@@ -9,7 +9,7 @@ import numpy as np
 
 from core import kernels
 from core.arrays import FloatArray
-from core.model.panels import to_chances
+from core.model.blends import to_chances
 from core.panels.search import SetSearch
 from core.panels.spread import spread
 from core.panels.trees import grow, make_growth

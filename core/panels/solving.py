@@ -31,14 +31,14 @@ class FewRows:
         self.inputs = lay(self.every)
         self.products = (self.inputs @ self.inputs.T).astype(np.float64)
 
-    def votes(self, hold: float) -> FloatArray:
-        """Return outputs of the rows of each fold by the others, fold after fold."""
-        told = []
+    def fold_coefficients(self, hold: float) -> list[FloatArray]:
+        """Return the coefficients by the rows of all folds but one, for each."""
+        found = []
         for fold in self.folds:
             kept = np.setdiff1d(self.every, fold)
             duals = solve(self.products[np.ix_(kept, kept)], self.outputs[kept], hold)
-            told.append(self.products[np.ix_(fold, kept)] @ duals)
-        return np.concatenate(told)
+            found.append(self.inputs[kept].T @ duals)
+        return found
 
     def coefficients(self, hold: float) -> FloatArray:
         """Return the coefficients by all rows; (n_inputs, n_outputs)."""
@@ -50,20 +50,18 @@ class ManyRows:
     """The same through the products of inputs, which are summed block by block."""
 
     def __init__(self, lay: Lay, outputs: FloatArray, folds: Sequence[IntArray]):
-        self.lay, self.folds = lay, folds
         others = np.setdiff1d(np.arange(outputs.shape[0]), np.concatenate(folds))
         parts = [sum_products(lay, outputs, part) for part in (*folds, others)]
         self.parts = parts[:-1]
         self.products = np.sum([one for one, _ in parts], axis=0)
         self.sums = np.sum([one for _, one in parts], axis=0)
 
-    def votes(self, hold: float) -> FloatArray:
-        """Return outputs of the rows of each fold by the others, fold after fold."""
-        told = []
-        for fold, (products, sums) in zip(self.folds, self.parts, strict=True):
-            found = solve(self.products - products, self.sums - sums, hold)
-            told += [self.lay(block) @ found for block in in_blocks(fold)]
-        return np.concatenate(told)
+    def fold_coefficients(self, hold: float) -> list[FloatArray]:
+        """Return the coefficients by the rows of all folds but one, for each."""
+        return [
+            solve(self.products - products, self.sums - sums, hold)
+            for products, sums in self.parts
+        ]
 
     def coefficients(self, hold: float) -> FloatArray:
         """Return the coefficients by all rows; (n_inputs, n_outputs)."""

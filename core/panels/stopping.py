@@ -8,7 +8,8 @@ import numpy as np
 
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.panels import Panel, to_chances
+from core.model.blends import to_chances
+from core.model.panels import Panel
 from core.model.stopping import ErrorCosts, Stopping, StoppingRule, expect_costs
 from core.panels.rows import PanelRows
 from core.panels.spread import spread

@@ -6,19 +6,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core import kernels
-from core.arrays import FloatArray, IntArray
+from core.arrays import FloatArray, IntArray, round_digits
 from core.kernels import (
     ABOVE,
     BELOW,
     CODE,
+    N_ABOVE,
+    N_BELOW,
     READS,
     CoarseTable,
     Growth,
     ServedTrees,
 )
-from core.model.panels import Trees
+from core.model.blends import Trees
 from core.panels.chances import is_less, losses_and_pulls
-from core.panels.rows import FINE, PLAIN, HeldOut, LeafLimits, PanelRows
+from core.panels.rows import DIGITS, FINE, PLAIN, HeldOut, LeafLimits, PanelRows
 from core.panels.spread import spread
 
 # Rounds of the trees that choose.
@@ -71,10 +73,25 @@ class Grown:
     scores: FloatArray
     #: (n_features,)
     gains: FloatArray
-    nodes: IntArray
-    steps: FloatArray
+    #: of which (n_columns,) each is a feature
+    feature_idxs: IntArray
+    table: CoarseTable
+    room: kernels.TreeRoom
     #: (rounds, n_outputs)
     sizes: IntArray
+
+    def hide(self, feature_idxs: Sequence[int], row_idxs: IntArray) -> FloatArray:
+        """Return the scores of some rows with features hidden; (n_some, n_outputs).
+
+        Nodes that read them send a row both ways, by the rows that they were grown on.
+        """
+        is_hidden = np.isin(self.feature_idxs, feature_idxs)
+        changes = np.zeros((row_idxs.size, self.scores.shape[0]))
+        rows = np.ascontiguousarray(row_idxs)
+        kernels.hide_columns(
+            self.table, is_hidden, rows, self.sizes, self.room, changes
+        )
+        return self.scores.T[row_idxs] + changes
 
 
 def grow(
@@ -102,7 +119,17 @@ def grow(
     sizes = kernels.boost_trees(picked, rows.targets, weights, growth, scores, room)
     by_feature = np.zeros(table.n_codes.size)
     by_feature[idxs] = gains
-    return Grown(scores, by_feature, nodes, steps, sizes)
+    return Grown(scores, by_feature, idxs, picked, room, sizes)
+
+
+def grow_folds(
+    rows: PanelRows, feature_idxs: Sequence[int], growth: Growth, held_out: HeldOut
+) -> list[Grown]:
+    """Grow trees without each of the folds."""
+    return [
+        grow(rows, feature_idxs, growth._replace(seed=growth.seed + number), fold)
+        for number, fold in enumerate(held_out.folds)
+    ]
 
 
 def held_out_scores(
@@ -110,40 +137,50 @@ def held_out_scores(
 ) -> FloatArray:
     """Log odds of rows by trees grown without their fold; (n_judges, n_outputs)."""
     scores = np.empty((rows.n_rows, rows.n_outputs))
-    for number, fold in enumerate(held_out.folds):
-        one = growth._replace(seed=growth.seed + number)
-        scores[fold] = grow(rows, feature_idxs, one, fold).scores.T[fold]
+    grown = grow_folds(rows, feature_idxs, growth, held_out)
+    for one, fold in zip(grown, held_out.folds, strict=True):
+        scores[fold] = one.scores.T[fold]
     return scores[held_out.row_idxs]
 
 
 def serve_trees(
     rows: PanelRows, feature_idxs: Sequence[int], parts: Sequence[Grown]
 ) -> Trees:
-    """Return several boosted ensembles as one, the mean of their log odds."""
+    """Return several boosted ensembles as one, the mean of their log odds.
+
+    Steps and shares have `DIGITS` and three digits: a file has no more.
+    """
     idxs = np.array(feature_idxs, np.int64)
-    nodes, cuts, roots, outputs, steps = [], [], [], [], []
+    nodes, roots, outputs, steps = [], [], [], []
     n_nodes = n_steps = 0
     for part in parts:
         for number, output in np.ndindex(*part.sizes.shape):
             size = int(part.sizes[number, output])
-            tree = part.nodes[number, output, :size].copy()
+            tree = part.room.nodes[number, output, :size].copy()
             for side in (BELOW, ABOVE):
                 child = tree[:, side]
                 tree[:, side] = np.where(child < 0, child - n_steps, child + n_nodes)
             roots.append(n_nodes if size else -1 - n_steps)
             outputs.append(output)
-            cuts += [rows.cuts[idxs[node[READS]]][node[CODE]] for node in tree]
-            tree[:, READS] = idxs[tree[:, READS]]
-            tree[:, CODE] = 0
             nodes.append(tree)
-            steps.append(part.steps[number, output, : size + 1] / len(parts))
+            steps.append(part.room.steps[number, output, : size + 1] / len(parts))
             n_nodes += size
             n_steps += size + 1
+    joined = np.concatenate(nodes)
+    joined[:, READS] = idxs[joined[:, READS]]
+    cuts = np.array(
+        [rows.cuts[idx][code] for idx, code in joined[:, [READS, CODE]].tolist()],
+        np.float64,
+    )
+    below, above = joined[:, N_BELOW], joined[:, N_ABOVE]
+    shares = np.round(below / np.maximum(below + above, 1), 3)
+    joined[:, [CODE, N_BELOW, N_ABOVE]] = 0
     trees = ServedTrees(
-        np.concatenate(nodes),
-        np.array(cuts, np.float64),
+        joined,
+        cuts,
         np.array(roots, np.int64),
         np.array(outputs, np.int64),
-        np.concatenate(steps),
+        round_digits(np.concatenate(steps), DIGITS),
+        shares,
     )
     return Trees(rows.starts, trees)

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
+from core.arrays import BoolArray, IntArray
 from core.model.ensemble import Ensemble
-from core.model.panels import PanelLadder
 from core.session.answers import bundle_members
 from core.session.state import State
 from core.session.walks import Cases, reveal
@@ -25,29 +24,6 @@ class Branch:
     def keep(self, is_kept: BoolArray) -> "Branch":
         """Return some of its rows."""
         return replace(self, row_idxs=self.row_idxs[is_kept])
-
-
-class Told:
-    """Log odds of rows by panels, each found once; all that a panel needs is known."""
-
-    def __init__(self, ladder: PanelLadder, values: FloatArray) -> None:
-        self.ladder, self.values = ladder, values
-        self.n_rows = values.shape[0]
-        self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
-
-    def tell(self, number: int, row_idxs: IntArray) -> FloatArray:
-        """Return the log odds of some rows by a panel; (n_rows, n_outputs)."""
-        starts = self.ladder.starts
-        if number not in self.kept:
-            shape = self.n_rows, starts.size
-            self.kept[number] = np.empty(shape), np.zeros(self.n_rows, np.bool_)
-        logits, is_there = self.kept[number]
-        lacking = row_idxs[~is_there[row_idxs]]
-        if lacking.size:
-            panel = self.ladder.panels[number]
-            logits[lacking] = panel.logits(self.values[lacking], starts)
-            is_there[lacking] = True
-        return logits[row_idxs]
 
 
 def part_branch(

@@ -3,17 +3,22 @@
 import numpy as np
 
 from core import kernels
-from core.arrays import FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
-from core.model.panels import PanelLadder, to_chances
+from core.model.panels import UNSAID, PanelLadder
 from core.model.routes import MAIN, Route
 from core.model.stopping import expect_costs
 from core.model.votes import TIE
+from core.session.answers import bundle_members
 from core.session.position import Position
 from core.session.walks import Standing
 
 # The policy that follows a route; rules for going on know the main panels alone.
 ROUTED = "panels"
+
+# By how much an answer that no panel needs lowers the expected log-loss at least.
+LEAST_GAIN = 1e-3
 
 
 def ladder_of(ensemble: Ensemble) -> PanelLadder:
@@ -22,16 +27,106 @@ def ladder_of(ensemble: Ensemble) -> PanelLadder:
     return ensemble.panels
 
 
+def find_known(position: Position) -> BoolArray:
+    """Return the features that something is known of; (n_features,).
+
+    Of one that is missing where training took that as information, this is known. What
+    was refused, or is unknown, says nothing: it is hidden, as what was not asked.
+    """
+    if "known" not in position.kept:
+        ladder, status = ladder_of(position.ensemble), position.case.status
+        found = np.asarray(status == kernels.KNOWN, np.bool_)
+        lacks = np.array([one == "unavailable" for one in position.state.outcomes])
+        if not ladder.can_hide:
+            lacks = np.asarray(status == kernels.GONE)
+        found[: ladder.n_read] |= lacks[: ladder.n_read] & ladder.may_lack
+        position.kept["known"] = found
+    known: BoolArray = position.kept["known"]
+    return known
+
+
+def find_gone(position: Position) -> BoolArray:
+    """Return the features that stay hidden, whatever is bought; (n_read,)."""
+    n_read, status = ladder_of(position.ensemble).n_read, position.case.status
+    is_gone = (status == kernels.GONE) & ~find_known(position)
+    return np.asarray(is_gone[:n_read], np.bool_)
+
+
 def find_predictor(position: Position) -> int:
     """Return the panel that predicts from what is known."""
     if "predictor" not in position.kept:
-        status = position.case.status
         ladder = ladder_of(position.ensemble)
-        is_known, is_gone = status == kernels.KNOWN, status == kernels.GONE
-        found = ladder.find_panel(is_known, is_gone, find_part(position))
+        found = ladder.find_panel(find_known(position), find_part(position))
         position.kept["predictor"] = found
     number: int = position.kept["predictor"]
     return number
+
+
+def hides_any(position: Position) -> bool:
+    """Return whether the panel that predicts does so without some of its features."""
+    ladder = ladder_of(position.ensemble)
+    members = ladder.members[find_predictor(position)]
+    return bool((members & ~find_known(position)[: ladder.n_read]).any())
+
+
+def is_hidden_from(position: Position) -> bool:
+    """Return whether a case is not as those that rules for going on were learned on.
+
+    Something that panels read came back without a value, or was answered unasked.
+    """
+    return hides_any(position) or bool(find_gone(position).any())
+
+
+def expect_loss(position: Position) -> float:
+    """Return what is expected to be lost by what is known."""
+    ladder = ladder_of(position.ensemble)
+    known = find_known(position)[: ladder.n_read]
+    return float(ladder.expect_losses(known)[find_predictor(position)])
+
+
+def expect_losses(position: Position, part: int | None = None) -> FloatArray:
+    """Return what panels are expected to lose once they are bought; (n_panels,).
+
+    What stays hidden counts by what their losses rise without it. Infinity of panels
+    that can't be bought, as `price_rests`, or not without what is hidden.
+    """
+    part = find_part(position) if part is None else part
+    word = f"losses of {part}"
+    if word not in position.kept:
+        expected = ladder_of(position.ensemble).expect_losses(~find_gone(position))
+        is_out = np.isinf(price_rests(position, part)) | (expected >= UNSAID)
+        position.kept[word] = np.where(is_out, np.inf, expected)
+    losses: FloatArray = position.kept[word]
+    return losses
+
+
+def find_extra(position: Position) -> list[int]:
+    """Return affordable features that each alone lower the expected loss, best first.
+
+    For what no panel that could be bought has: money is left, or members are hidden.
+    The gain is that over now once one of them is known besides.
+    """
+    if "extra" in position.kept:
+        extra: list[int] = position.kept["extra"]
+        return extra
+    ladder = ladder_of(position.ensemble)
+    n_read, known = ladder.n_read, find_known(position)
+    is_open = (position.case.status == kernels.OPEN) & position.is_affordable
+    now, part = expect_loss(position), find_part(position)
+    gains = {}
+    for idx in np.flatnonzero(is_open[:n_read]).tolist() if ladder.can_hide else ():
+        with_it = known.copy()
+        with_it[idx] = True
+        with_it[
+            list(bundle_members(position.ensemble.catalogue, position.state, idx))
+        ] = True
+        number = ladder.find_panel(with_it, part)
+        loss = ladder.expect_losses(with_it[:n_read])[number]
+        if ladder.members[number, idx] and now - loss > LEAST_GAIN:
+            gains[idx] = float(now - loss)
+    extra = sorted(gains, key=lambda idx: -gains[idx])
+    position.kept["extra"] = extra
+    return extra
 
 
 def route_of(position: Position) -> Route | None:
@@ -68,16 +163,16 @@ def choose_by_part(position: Position) -> list[int]:
     route = route_of(position)
     assert route is not None, "parts are of a route"
     parts = np.unique(route.parts[route.parts != MAIN]).tolist()
-    return [int(np.argmin(np.isinf(price_rests(position, one)))) for one in parts]
+    return [int(np.argmin(expect_losses(position, one))) for one in parts]
 
 
 def find_logits(position: Position) -> FloatArray:
     """Return the log odds by the panel that predicts; (n_outputs,)."""
     if "logits" not in position.kept:
         ladder = ladder_of(position.ensemble)
-        panel = ladder.panels[find_predictor(position)]
-        values = position.case.values[None, :]
-        position.kept["logits"] = panel.logits(values, ladder.starts)[0]
+        number, values = find_predictor(position), position.case.values[None, :]
+        told = ladder.tell(number, values, find_known(position))
+        position.kept["logits"] = told[0]
     logits: FloatArray = position.kept["logits"]
     return logits
 
@@ -103,9 +198,8 @@ def find_open(position: Position, number: int) -> list[int]:
 def price_rests(position: Position, part: int | None = None) -> FloatArray:
     """Price of what is open of each panel of a part, in micro-units; (n_panels,).
 
-    Infinity of panels of other parts, where what remains doesn't pay it, and where a
-    panel can't do without a feature that came back without a value. Without a part it
-    is the one that the case is in.
+    Infinity of panels of other parts, and where what remains doesn't pay it. Without a
+    part it is the one that the case is in.
     """
     part = find_part(position) if part is None else part
     if f"rests of {part}" in position.kept:
@@ -118,8 +212,7 @@ def price_rests(position: Position, part: int | None = None) -> FloatArray:
     for group_idx in np.flatnonzero(~position.case.is_group_paid).tolist():
         its_members = catalogue.group_idxs[:n_read] == group_idx
         amounts += catalogue.fees[group_idx] * is_open[:, its_members].any(axis=1)
-    is_out = (ladder.needs & (status == kernels.GONE)).any(axis=1)
-    is_out |= ~ladder.is_for(part) | (amounts > position.remaining)
+    is_out = ~ladder.is_for(part) | (amounts > position.remaining)
     rests = position.kept[f"rests of {part}"] = np.where(is_out, np.inf, amounts)
     return rests
 
@@ -139,3 +232,29 @@ def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing
         scores=logits,
         marks=numbers,
     )
+
+
+class Told:
+    """Log odds of rows by panels; of panels that hide nothing each is found once."""
+
+    def __init__(self, ensemble: Ensemble, values: FloatArray) -> None:
+        self.ladder, self.values = ladder_of(ensemble), values
+        self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
+
+    def tell(self, position: Position, row_idxs: IntArray) -> FloatArray:
+        """Return the log odds of rows of a position; (n_rows, n_outputs)."""
+        number, known = find_predictor(position), find_known(position)
+        if hides_any(position):
+            return self.ladder.tell(number, self.values[row_idxs], known)
+        n_rows, n_outputs = len(self.values), self.ladder.starts.size
+        if number not in self.kept:
+            self.kept[number] = (
+                np.empty((n_rows, n_outputs)),
+                np.zeros(n_rows, np.bool_),
+            )
+        logits, is_there = self.kept[number]
+        lacking = row_idxs[~is_there[row_idxs]]
+        if lacking.size:
+            logits[lacking] = self.ladder.tell(number, self.values[lacking], known)
+            is_there[lacking] = True
+        return logits[row_idxs]

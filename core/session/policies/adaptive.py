@@ -5,16 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
-from core.model.panels import to_chances
 from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.model.votes import TIE
-from core.session.branches import Told
 from core.session.ladders import (
+    Told,
     find_left,
     find_open,
     find_predictor,
     find_risk,
+    is_hidden_from,
     ladder_of,
     price_rests,
 )
@@ -50,6 +51,7 @@ class Adaptive(PanelPolicy):
     expected of it is above a threshold. Between two rules of a mean budget or a wanted
     error lies a mixture of them: a session follows one of both by its seed. Without an
     aim it is the rule that spends most, so that only what saves nothing is not bought.
+    Rules know no refusals: where something is hidden a case goes on as by `panels`.
     """
 
     name = "adaptive"
@@ -71,7 +73,7 @@ class Adaptive(PanelPolicy):
     def find_next(self, position: Position) -> Step:
         """Return the first open feature of the panel to go on to."""
         step = super().find_next(position)
-        if step.feature_idx is None:
+        if step.feature_idx is None or is_hidden_from(position):
             return step
         way = find_way(position)
         if way is not None and find_risk(position) > way.threshold:
@@ -105,11 +107,13 @@ class Adaptive(PanelPolicy):
         self, position: Position, row_idxs: IntArray, told: Told
     ) -> tuple[int | None, BoolArray]:
         """Return what rows at a position are asked next, and which of them are."""
+        if is_hidden_from(position):
+            return super().find_goers(position, row_idxs, told)
         nobody = np.zeros(row_idxs.size, np.bool_)
         way = find_way(position)
         if way is None or not find_open(position, way.panel):
             return None, nobody
-        logits = told.tell(find_predictor(position), row_idxs)
+        logits = told.tell(position, row_idxs)
         costs = position.ensemble.error_costs
         goes_on = expect_costs(to_chances(logits), costs) > way.threshold
         return find_open(position, way.panel)[0], goes_on
@@ -167,6 +171,8 @@ def find_way(position: Position) -> Way | None:
 
 def seek_way(position: Position) -> Way | None:
     """Find what `find_way` returns."""
+    if is_hidden_from(position):
+        return None
     state, stopping = position.state, rules_of(position.ensemble)
     mixture = find_mixture(stopping, state.aim)
     rule = stopping.rules[draw_rule(mixture, state.seed, state.stream)]

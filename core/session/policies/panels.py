@@ -6,15 +6,20 @@ import numpy as np
 
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
+from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
-from core.model.panels import to_chances
 from core.model.routes import MAIN
 from core.model.votes import TIE, argbest
 from core.session.answers import take
-from core.session.branches import Branch, Told, part_branch
+from core.session.branches import Branch, part_branch
 from core.session.ladders import (
     ROUTED,
+    Told,
     choose_by_part,
+    expect_loss,
+    expect_losses,
+    find_extra,
+    find_known,
     find_left,
     find_logits,
     find_open,
@@ -23,7 +28,6 @@ from core.session.ladders import (
     find_risk,
     find_roots,
     ladder_of,
-    price_rests,
     route_of,
     stand,
 )
@@ -35,12 +39,13 @@ from core.session.walks import Cases, Standing, Walks, make_ends, open_session
 
 
 class PanelPolicy(Policy):
-    """Ask the features of the preferred panel that what remains pays.
+    """Ask the features of the panel that is expected to lose least.
 
-    What is known or paid already costs nothing more, so the panel is chosen anew after
-    every answer. A panel that can't do without a feature which came back without a
-    value is out. Where a route is in force its root is asked first, then the panels of
-    the part that it says.
+    Among those whose rest what remains pays. What is known or paid already costs
+    nothing more, so the panel is chosen anew after every answer; a feature that was
+    refused counts by what a panel loses without it. Where no panel is left to buy,
+    single features are asked that still help. Where a route is in force its root is
+    asked first, then the panels of the part that it says.
     """
 
     name = ROUTED
@@ -67,25 +72,26 @@ class PanelPolicy(Policy):
         The root comes before them where it says which panel that is.
         """
         roots = find_roots(position)
-        if not roots:
-            return find_open(position, self.choose_panel(position))
-        ahead = [find_open(position, one) for one in choose_by_part(position)]
-        return list(dict.fromkeys([*roots, *(idx for one in ahead for idx in one)]))
+        if roots:
+            ahead = [find_open(position, one) for one in choose_by_part(position)]
+            return list(dict.fromkeys([*roots, *(idx for one in ahead for idx in one)]))
+        number = self.choose_panel(position)
+        rest = find_open(position, number)
+        loss = expect_losses(position)[number]
+        if rest and loss <= expect_loss(position) + TIE:
+            return rest
+        return find_extra(position)
 
     def can_use(self, position: Position, feature_idx: int) -> bool:
-        """Return whether some panel reads a feature."""
+        """Return whether the panel that predicts, or the one to buy, reads it."""
         ladder = ladder_of(position.ensemble)
-        return feature_idx < ladder.n_read and bool(
-            ladder.members[:, feature_idx].any()
-        )
+        numbers = [find_predictor(position), self.choose_panel(position)]
+        is_read = feature_idx < ladder.n_read
+        return is_read and bool(ladder.members[numbers, feature_idx].any())
 
     def choose_panel(self, position: Position) -> int:
-        """Return the panel to buy: the preferred one whose rest what remains pays."""
-        if "panel to buy" not in position.kept:
-            found = int(np.argmin(np.isinf(price_rests(position))))
-            position.kept["panel to buy"] = found
-        number: int = position.kept["panel to buy"]
-        return number
+        """Return the panel to buy: of least expected loss, of several the preferred."""
+        return int(np.argmin(expect_losses(position)))
 
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return what a feature gains of all that the panel to buy would gain.
@@ -94,14 +100,13 @@ class PanelPolicy(Policy):
         features are known, they share its gain equally; so do the root and what may be
         asked after it.
         """
-        ladder, status = ladder_of(position.ensemble), position.case.status
-        is_gone, is_known = status == kernels.GONE, status == kernels.KNOWN
+        ladder, is_known = ladder_of(position.ensemble), find_known(position)
         if find_roots(position):
             rests = [find_open(position, one) for one in choose_by_part(position)]
             return 1.0 / float(np.mean([len(rest) for rest in rests]))
         part, ahead = find_part(position), [feature_idx, *self.could_ask(position)]
-        now = ladder.find_panel(is_known, is_gone, part)
-        after = ladder.find_next(is_known, is_gone, ahead, part)
+        now = ladder.find_panel(is_known, part)
+        after = ladder.find_next(is_known, ahead, part)
         aim = ladder.panels[self.choose_panel(position)]
         whole = ladder.panels[now].loss - aim.loss
         if after == now or whole <= 0:
@@ -146,9 +151,8 @@ class PanelPolicy(Policy):
         after = Position.of(ensemble, take(ensemble.catalogue, position.state, answer))
         rows = np.tile(after.case.values, (values.size, 1, 1))
         rows[:, 0, feature_idx] = values
-        ladder = ladder_of(ensemble)
-        panel = ladder.panels[find_predictor(after)]
-        return to_chances(panel.logits(rows, ladder.starts)[:, 0])
+        number, known = find_predictor(after), find_known(after)
+        return to_chances(ladder_of(ensemble).tell(number, rows, known)[:, 0])
 
     def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
         """Return the probability of each class; (..., n_classes)."""
@@ -173,15 +177,14 @@ class PanelPolicy(Policy):
         them is missing.
         """
         ends = make_ends(ensemble, cases, cases.budgets.size)
-        told = Told(ladder_of(ensemble), cases.values)
+        told = Told(ensemble, cases.values)
         for column in range(cases.budgets.size):
             for branch, is_end in self.follow(ensemble, cases, column, told):
                 if not is_end:
                     continue
                 rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
-                number = find_predictor(position)
-                ends.votes[rows, column] = told.tell(number, rows)
-                ends.marks[rows, column] = number
+                ends.votes[rows, column] = told.tell(position, rows)
+                ends.marks[rows, column] = find_predictor(position)
                 ends.spent[rows, column] = branch.state.spent
                 ends.n_asked[rows, column] = branch.ranks.max(initial=0)
                 ends.ranks[rows] = branch.ranks
@@ -231,7 +234,7 @@ class PanelPolicy(Policy):
 
     def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
         """Play the same sessions step by step; yields them budget by budget."""
-        told, n_rows = Told(ladder_of(ensemble), cases.values), cases.values.shape[0]
+        told, n_rows = Told(ensemble, cases.values), cases.values.shape[0]
         for column in range(cases.budgets.size):
             visits = [one for one, _ in self.follow(ensemble, cases, column, told)]
             n_steps = 1 + max((branch.n_steps for branch in visits), default=0)
@@ -239,9 +242,9 @@ class PanelPolicy(Policy):
             chances = np.zeros((n_rows, n_steps, len(ensemble.classes)))
             ends = np.zeros(n_rows, np.int64)
             for branch in visits:
-                number = find_predictor(Position.of(ensemble, branch.state))
+                position = Position.of(ensemble, branch.state)
                 rows, place = branch.row_idxs, branch.n_steps
-                chances[rows, place] = to_chances(told.tell(number, rows))
+                chances[rows, place] = to_chances(told.tell(position, rows))
                 spends[rows, place] = branch.state.spent
                 ends[rows] = np.maximum(ends[rows], place)
             yield make_traces(ensemble, chances, spends, ends)

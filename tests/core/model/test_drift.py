@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.model.columns import Columns
 from core.model.drift import find_drift
 from core.model.figures import wilson_interval
-from core.model.panels import Columns
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests.panels import make_ladder
 from tests.small import ensemble_of

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.model.panels import MAX_LOGIT, LogisticRidge, to_chances
+from core.model.blends import MAX_LOGIT, LogisticRidge, to_chances
 from core.panels.blending import make_panel
 from core.panels.chances import mean_loss
 from core.panels.effort import FULL, LIGHT
@@ -20,7 +20,9 @@ def few_rounds(monkeypatch):
 
 
 def panel_of(rows, feature_idxs, recipe, n_judges=99):
-    panel, _ = make_panel(rows, feature_idxs, recipe, rows.hold_out(5, n_judges))
+    space = rows.lay_space(feature_idxs)
+    held_out = rows.hold_out(5, n_judges)
+    panel, _ = make_panel(rows, space, feature_idxs, recipe, held_out)
     return panel
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.model.panels import to_chances
+from core.model.blends import to_chances
 from core.panels.chances import (
     LEAST_CHANCE,
     fit_link,

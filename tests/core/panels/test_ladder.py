@@ -11,7 +11,8 @@ import numba
 import numpy as np
 import pytest
 
-from core.model.panels import Panel, PanelLadder, to_chances
+from core.model.blends import to_chances
+from core.model.panels import Panel, PanelLadder
 from core.panels import ladder as ladders
 from core.panels.effort import EFFORTS
 from core.panels.ladder import (

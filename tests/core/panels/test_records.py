@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.panels import KernelRidge, Panel, PanelLadder
+from core.model.blends import KernelRidge
+from core.model.panels import Panel, PanelLadder
 from core.panels.blending import make_panel
 from core.panels.effort import LIGHT
 from tests.panels import make_ladder, random_rows

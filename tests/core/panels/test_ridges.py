@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from core.model.panels import draw_waves, lay_waves, to_chances
+from core.model.blends import draw_waves, lay_waves, to_chances
 from core.panels.chances import fit_link, mean_loss
 from core.panels.ridges import (
     LOGISTIC_HOLDS,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core import kernels
-from core.model.panels import MISSING_CODE, NUMBER_CODE
+from core.model.columns import MISSING_CODE, NUMBER_CODE
 from core.panels.rows import OTHERS, PanelRows
 from core.table.catalogue import UNSEEN
 from tests.panels import random_rows

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.model.panels import to_chances
+from core.model.blends import to_chances
 from core.panels.chances import fit_link, mean_loss, to_logits
 from core.panels.effort import EFFORTS
 from core.panels.purchases import Shop

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.model.blends import to_chances
 from core.model.ensemble import Calibration
 from core.model.hypotheses import Stump, Tree
-from core.model.panels import to_chances
 from core.model.values import middle_values
 from core.session.effects import find_effects
 from core.session.simulate import class_probabilities, walk

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import RefusedError
+from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
-from core.model.panels import to_chances
 from core.model.stopping import Stopping
 from core.session import machine
 from core.session.policies import POLICIES, served_by

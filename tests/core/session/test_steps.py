@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.model.blends import KernelRidge
 from core.model.hypotheses import Stump
-from core.model.panels import KernelRidge
 from core.session import machine
 from core.session.policies import POLICIES
 from core.session.position import Position

@@ -9,7 +9,13 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.kernels import CoarseTable
 from core.model.blends import to_chances
-from core.panels.chances import fit_link, is_less, losses_and_pulls, to_logits
+from core.panels.chances import (
+    fit_link,
+    is_less,
+    losses_and_pulls,
+    mean_loss,
+    to_logits,
+)
 from core.panels.effort import Effort
 from core.panels.purchases import Shop
 from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
@@ -73,6 +79,11 @@ class SetSearch:
     def loss(self, feature_idxs: Iterable[int]) -> float:
         """Mean log-loss of a set on the rows that judge."""
         return float(self.row_losses(feature_idxs).mean())
+
+    def tree_loss(self, feature_idxs: Iterable[int]) -> float:
+        """Mean log-loss of held-out rows by trees on a set."""
+        judges, logits = self.held_out, self.tree_scores(feature_idxs)
+        return mean_loss(logits, judges.targets, judges.weights)
 
     def is_better(self, one: Iterable[int], other: Iterable[int]) -> bool:
         """Return whether a set loses less than another by over a standard error."""

@@ -24,6 +24,7 @@ from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.model.rows import check_rows
+from core.pipeline.check import note_missing
 from core.pipeline.choosing import AUTO, AUTO_NAMES
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
@@ -72,9 +73,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     cost_floor : float, optional
         What a cost of 0 counts as to rules; by default the smallest positive cost.
     stages, detection, false_alarm : int, float and float
-        Of a cascade: the most stages, 1 to 50; the share of the second class that each
-        must keep (0.5 to 1) and of the first that it may let pass, on a third of the
-        rows.
+        Of a cascade: the most stages, 1 to 50; on a third of the rows the share of the
+        second class that each must keep (0.5 to 1) and of the first that it may pass.
     effort : {"fast", "standard", "thorough"}
         Of `auto` and `panels`: how long to look for better.
     folds : int
@@ -104,8 +104,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     warnings_ : tuple of str
         What is odd about the columns although it is legal.
     n_features_in_ : int
-    feature_names_in_ : array of str
-        Of a data frame.
+    feature_names_in_ : array of str, of a data frame
 
     Notes
     -----
@@ -229,8 +228,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         )
         boost, auto = replace(wish.boost, seed=seed), wish.auto
         spec = TrainingSpec(table, boost=boost, auto=auto, seed=seed, folds=wish.folds)
-        self.warnings_ = read.warnings
-        self._keep(spec, self._train(conventions.gather_rows(dataset), spec))
+        rows = conventions.gather_rows(dataset)
+        self.warnings_ = (*read.warnings, *note_missing(rows, spec))
+        self._keep(spec, self._train(rows, spec))
         return self
 
     def _train(self, dataset: Dataset, spec: TrainingSpec) -> Model:

@@ -43,9 +43,7 @@ def check_training(
     if refusals:
         raise RefusedError(refusals)
     checked = finish_table(read, columns, spec.table)
-    if not ALGORITHMS[spec.boost.algorithm].has_panels:
-        return checked
-    notes = note_missing(pick_sample(checked.dataset, spec), spec)
+    notes = note_missing(checked.dataset, spec)
     return replace(checked, warnings=(*checked.warnings, *notes))
 
 
@@ -80,22 +78,24 @@ def refuse_misfits(
     yield from refuse_size("training", needed, memory)
 
 
+def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
+    """Say in which features panels take missing values for information, if they do.
+
+    Raises what `set_aside` does.
+    """
+    if dataset.is_multilabel or not ALGORITHMS[spec.boost.algorithm].has_panels:
+        return []
+    fitted = thin_classes(
+        pick_sample(dataset, spec), EFFORTS[spec.boost.effort].fit_rows
+    )
+    note = note_gaps(fitted, spec.boost.least_missing)
+    return [note] if note else []
+
+
 def pick_sample(dataset: Dataset, spec: TrainingSpec) -> Dataset:
-    """Return the rows whose values training sees, of all that are in memory."""
+    """Return the rows whose values training sees."""
     idxs = np.arange(dataset.n_samples)
     if spec.certify_share is not None:
         idxs, _ = set_aside(dataset, spec.certify_share, spec.seed)
     idxs = idxs[spread_evenly(idxs.size, SAMPLE_ROWS)]
     return dataset if idxs.size == dataset.n_samples else dataset.take(idxs)
-
-
-def note_missing(sample: Dataset, spec: TrainingSpec) -> list[str]:
-    """Say in which features panels take missing values for information, if they do.
-
-    `sample` has the rows whose values training sees; panels are fitted to some of them.
-    """
-    if not ALGORITHMS[spec.boost.algorithm].has_panels:
-        return []
-    fitted = thin_classes(sample, EFFORTS[spec.boost.effort].fit_rows)
-    note = note_gaps(fitted, spec.boost.least_missing)
-    return [note] if note else []

@@ -103,7 +103,9 @@ def prepare_columns(
     ignored, told = find_ignored(columns, spec.table, features)
     catalogue = Catalogue(tuple(features), spec.table.groups, spec.table.cost_unit)
     table, aside = taker.finish(catalogue)
-    warnings += [*told, *taker.warnings, *note_missing(table.sample, spec)]
+    # Of the sample no row is set aside any more.
+    notes = note_missing(table.sample, replace(spec, certify_share=None))
+    warnings += [*told, *taker.warnings, *notes]
     return PreparedTable(
         table, aside, error_costs, tuple(warnings), tuple(ignored), taker.row_idxs
     )

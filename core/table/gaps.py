@@ -44,7 +44,7 @@ class Gap(NamedTuple):
         return is_enough and not self.find_scarce(least_missing).size
 
 
-def find_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
+def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
     """Yield each feature that is missing in some row of positive weight, and its gap.
 
     Parameters
@@ -94,7 +94,7 @@ def find_informative(dataset: Dataset, least_missing: int) -> BoolArray:
         False where no cell is missing.
     """
     is_informative = np.zeros(len(dataset.catalogue.features), np.bool_)
-    for idx, gap in find_gaps(dataset):
+    for idx, gap in measure_gaps(dataset):
         is_informative[idx] = gap.is_informative(least_missing)
     return is_informative
 
@@ -154,7 +154,7 @@ def note_gaps(dataset: Dataset, least_missing: int) -> str:
     Returns "" where none is missing. A feature without any value is not named.
     """
     telling, silent = [], []
-    for idx, gap in find_gaps(dataset):
+    for idx, gap in measure_gaps(dataset):
         name = dataset.catalogue.features[idx].name
         if gap.n_rows == dataset.n_samples:
             continue
@@ -163,9 +163,11 @@ def note_gaps(dataset: Dataset, least_missing: int) -> str:
         else:
             silent.append(f"{name} ({describe_gap(gap, dataset, least_missing)})")
     if not telling:
-        return f"Missing values say nothing in {join(silent)}." if silent else ""
-    note = f"Missing values count as information in {join(telling)}"
-    return f"{note}; in {join(silent)} they say nothing." if silent else f"{note}."
+        return f"Missing values say nothing in {name_first(silent)}." if silent else ""
+    note = f"Missing values count as information in {name_first(telling)}"
+    return (
+        f"{note}; in {name_first(silent)} they say nothing." if silent else f"{note}."
+    )
 
 
 def describe_gap(gap: Gap, dataset: Dataset, least_missing: int) -> str:
@@ -180,7 +182,7 @@ def describe_gap(gap: Gap, dataset: Dataset, least_missing: int) -> str:
     return f"{text}, {n_scarce:,} of class {shown}"
 
 
-def join(names: Sequence[str]) -> str:
+def name_first(names: Sequence[str]) -> str:
     """Return the first few names."""
     n_more = len(names) - MAX_NAMED
     more = f" and {n_more:,} more" if n_more > 0 else ""

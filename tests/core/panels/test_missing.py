@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.estimator import BudgetedBoostingClassifier
 from core.panels.ladder import fit_ladder
 from core.pipeline.parts import add_panels
 from core.table.catalogue import Catalogue, Feature
@@ -90,3 +91,29 @@ def test_rows_that_are_fitted_to_are_counted_not_all_of_the_table():
 
     assert find_informative(dataset, 20).all()
     assert lacking(fit(dataset)) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_told", "note"),
+    [
+        ({}, False, "Missing values say nothing in 0 (9 of 430 rows)."),
+        ({"least_missing": 9}, True, "Missing values count as information in 0."),
+    ],
+)
+def test_estimator_takes_the_parameter_and_keeps_the_note(wanted, is_told, note):
+    dataset = table(9, 0)
+    model = BudgetedBoostingClassifier("panels", folds=0, effort="fast", **wanted)
+
+    model.fit(dataset.values, dataset.targets)
+
+    assert (0 in lacking(model.ensemble_.panels)) == is_told
+    assert model.warnings_ == (note,)
+
+
+def test_estimator_of_several_labels_at_once_has_no_panels_and_no_note():
+    dataset = table(9, 0)
+    labels = np.column_stack((dataset.targets, 1 - dataset.targets))
+
+    model = BudgetedBoostingClassifier("auto", rounds=2, folds=0)
+
+    assert model.fit(dataset.values, labels).warnings_ == ()

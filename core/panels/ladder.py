@@ -26,6 +26,7 @@ from core.panels.stopping import fit_stopping
 from core.panels.trees import choose_limits
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
+from core.table.gaps import fill_gaps, find_informative
 from core.table.thinning import thin_classes
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, EffortName
@@ -62,6 +63,7 @@ def fit_ladder(
     budgets: Sequence[int] | None = None,
     error_costs: ErrorCosts | None = None,
     effort: EffortName = "standard",
+    least_missing: int = 20,
 ) -> Generator[float, None, PanelLadder]:
     """Choose a set of features for each of some budgets and fit what predicts from it.
 
@@ -81,9 +83,13 @@ def fit_ladder(
         As in `Ensemble`.
     effort : {"fast", "standard", "thorough"}
         How many rows, sets and predictors are tried: see `EFFORTS`.
+    least_missing : int
+        In how many of the rows that are fitted to a feature must be missing before
+        that counts as information: see `find_informative`. Other gaps are filled.
     """
     knobs = EFFORTS[effort]
     dataset = thin_classes(dataset, knobs.fit_rows)
+    dataset = fill_gaps(dataset, find_informative(dataset, least_missing))
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
         few = pick_few(knobs, PanelRows(dataset, seed))

@@ -95,7 +95,9 @@ def add_panels(
 ) -> Generator[float, None, Ensemble]:
     """Fit panels to a dataset, and put them beside an ensemble's hypotheses."""
     costs = ensemble.error_costs
-    fitting = fit_ladder(dataset, params.seed, None, costs, params.effort)
+    fitting = fit_ladder(
+        dataset, params.seed, None, costs, params.effort, params.least_missing
+    )
     return replace(ensemble, panels=(yield from fitting))
 
 

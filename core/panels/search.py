@@ -18,7 +18,7 @@ from core.panels.chances import (
 )
 from core.panels.effort import Effort
 from core.panels.purchases import Shop
-from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
+from core.panels.ridges import WIDTH, find_median, measure_squares, wanted_votes
 from core.panels.rows import PanelRows
 from core.panels.trees import held_out_scores, make_growth
 
@@ -90,22 +90,21 @@ class SetSearch:
         return is_less(self.row_losses(one), self.row_losses(other))
 
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Log-loss of each row that judges, by trees and a kernel; (n_judges,).
+        """Log-loss of each row that judges, by trees; (n_judges,).
 
-        Weighted, in shares of the mean weight; without the kernel where a class is
-        rare or rows belong together.
+        Of some of them by trees and a kernel, but where a class is rare or rows belong
+        together. Weighted, in shares of the mean weight.
         """
         key = frozenset(feature_idxs)
         if key not in self.losses:
             rows, logits = self.rows, self.tree_scores(key)
             targets, weights = self.held_out.targets, self.held_out.weights
+            losses, _ = losses_and_pulls(logits, targets)
             if key and self.has_kernel:
                 few = self.few
-                targets, weights = targets[few], weights[few]
                 kernel = kernel_logits(rows, sorted(key), self.held_out.row_idxs[few])
                 both = (to_chances(logits[few]) + to_chances(kernel)) / 2
-                logits = to_logits(both)
-            losses, _ = losses_and_pulls(logits, targets)
+                losses[few], _ = losses_and_pulls(to_logits(both), targets[few])
             self.losses[key] = losses * weights / weights.mean()
         return self.losses[key]
 
@@ -123,7 +122,7 @@ def kernel_logits(
 
     columns = rows.lay_columns(tuple(feature_idxs)).lay(rows.dataset.values[few])
     squares = measure_squares(columns)
-    width = np.float32(WIDTHS["laplace"] * find_median(squares))
+    width = np.float32(WIDTH * find_median(squares))
     held = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
     wanted = wanted_votes(rows)[few]

@@ -46,8 +46,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     ----------
     algorithm : str
         A name in `core.training.algorithms.ALGORITHMS`: `auto` is `panels` (for every
-        budget a set of features and a blend that predicts from it) beside boosting by
-        the best of four rules, whichever errs less on held-out rows; boosting by any
+        budget a set of features and a blend that predicts from it); boosting by any
         rule, `cascade` (of two classes), or the baselines `decision_tree`, `bagging`
         and `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
@@ -238,7 +237,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
             return end_of(train(CheckedTable(dataset, None, self.warnings_), spec))
         # Panels, folds and what is chosen on held-out rows are of one class per row.
         named = spec.boost.algorithm
-        params = replace(spec.boost, algorithm=(ALGORITHMS[named].rules or (named,))[0])
+        params = replace(spec.boost, algorithm=ALGORITHMS[named].rule or named)
         rounds = [*grow_ensemble(code_table(dataset), params, (), is_strict=True)]
         ensemble = make_ensemble(dataset, params, rounds)
         return Model(spec.name, ensemble, spec.table.target, asdict(params))

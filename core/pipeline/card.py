@@ -7,7 +7,7 @@ import numpy as np
 from core.model.ensemble import Ensemble
 from core.pipeline.comparison import Comparison
 from core.table.binned_table import BinnedTable
-from core.table.prices import from_micros
+from core.table.prices import MICROS_PER_UNIT, from_micros
 from core.training.params import BoostParams
 
 
@@ -41,24 +41,18 @@ def tell_choices(
     params: BoostParams,
     tried: Sequence[tuple[BoostParams, float]],
 ) -> dict[str, object]:
-    """Return the parameters that were chosen for the whole, and of the rules the best.
-
-    Of each rule that was tried the mean error over budgets, on a third of the rows.
-    """
-    told: dict[str, object] = {}
+    """Return the parameters that were chosen for the whole."""
     # Nothing is tried where no feature was selected.
-    if auto and tried:
-        told["chosen"] = {name: getattr(params, name) for name in sorted(auto)}
-    rules: dict[str, float] = {}
-    for choice, error in tried:
-        rules[choice.algorithm] = min(error, rules.get(choice.algorithm, error))
-    if len(rules) > 1:
-        told["rule"], told["rules"] = params.algorithm, rules
-    return told
+    if not auto or not tried:
+        return {}
+    return {"chosen": {name: getattr(params, name) for name in sorted(auto)}}
 
 
 def tell_comparison(compared: Comparison) -> dict[str, object]:
-    """Return who lost how much under which budget, and who was kept; in units."""
+    """Return what each policy comes to under which budget, and who is kept; in units.
+
+    `losses` are error costs, without `error_costs` shares of wrong labels.
+    """
 
     def tell(budget: int | None) -> float | None:
         return None if budget is None else from_micros(budget)
@@ -66,6 +60,11 @@ def tell_comparison(compared: Comparison) -> dict[str, object]:
     return {
         "budgets": [tell(budget) for budget in compared.budgets],
         "losses": {policy: list(its) for policy, its in compared.losses},
+        "log_losses": {policy: list(its) for policy, its in compared.log_losses},
+        "mean_spends": {
+            policy: [one / MICROS_PER_UNIT for one in its]
+            for policy, its in compared.spends
+        },
         "kept": [
             {"up_to": tell(one.up_to), "policy": one.policy} for one in compared.ranges
         ],

@@ -85,7 +85,7 @@ def validate(
         for (ensemble, part), fitted in zip(pairs, by_fold, strict=True)
     ]
     candidates, comparison = ALGORITHMS[whole.algorithm].candidates, None
-    if candidates:
+    if candidates is not None:
         thinned = [(one, thin(part, one.n_outputs)) for one, part in calibrated]
         shares = approach(CALIBRATED, COMPARED)
         budgets = purchase_budgets(whole, MAX_COMPARED)

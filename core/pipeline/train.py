@@ -25,6 +25,7 @@ from core.pipeline.parts import (
     RunParts,
     one_by_one,
 )
+from core.pipeline.playing import play_model
 from core.pipeline.preparing import PreparedTable, prepare_table
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
@@ -69,7 +70,8 @@ def train(
     the codes of the whole: rows held out weigh nothing, but their values (not their
     classes) have a say in where cuts lie. The curve and the calibration come from
     held-out rows only; in the curve each fold is labelled by a calibration fitted on
-    the other folds. Of more than `SAMPLE_ROWS` rows, all but boosting is done on so
+    the other folds. Spends and questions of the curve are those of the model itself
+    (`play_model`). Of more than `SAMPLE_ROWS` rows, all but boosting is done on so
     many of them, evenly spaced.
 
     Features are selected, and parameters chosen, anew in each part from the rows that
@@ -103,6 +105,9 @@ def train(
         for number, ensemble in enumerate(held_out)
     ]
     whole, found = yield from validate_whole(whole, folds, aside, spec, parts[-1])
+    played = None
+    if found is not None:
+        played = play_model(whole, sample, found.curve, seed)
     whole = add_ranges(whole, table.ranges)
     card = make_card(table, whole, n_folds, seed)
     card |= tell_trained(table.dataset, spec, finished[-1], whole)
@@ -110,7 +115,7 @@ def train(
         card["comparison"] = tell_comparison(found.comparison)
     card |= tell_averages(whole, folds, seed)
     params = asdict(finished[-1].params)
-    curve = None if found is None else found.curve
+    curve = None if played is None else played.curve
     return Model(spec.name, whole, spec.table.target, params, curve, card)
 
 

@@ -15,7 +15,6 @@ from core.pipeline.comparison import Comparison, compare
 from core.session.curves import draw_curve, play_rows
 from core.session.figures import ScoredRows, find_figures
 from core.session.policies import POLICIES
-from core.session.purchases import find_purchases
 from core.session.simulate import walk
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
@@ -30,9 +29,6 @@ MAX_BUDGETS = 12
 
 # Held-out rows per fold that they are fitted on: plenty for a few coefficients.
 MAX_ROWS = 2000
-
-# Held-out rows per fold of which it is said what they are asked for.
-MAX_PURCHASERS = 500
 
 # What is done of a validation after two of its three parts: guesses.
 CALIBRATED, COMPARED = 0.5, 0.8
@@ -105,7 +101,7 @@ def draw_held_out(
     named: Sequence[int],
 ) -> Generator[float, None, Curve]:
     """Draw the curve of ensembles on rows that they never saw, with its figures."""
-    curves, scored, bought = [], [], []
+    curves, scored = [], []
     amounts = {one for one in usual_budgets(whole) if one is not None}
     budgets = (*sorted(amounts.union(named)), None)
     for ensemble, part in pairs:
@@ -113,14 +109,9 @@ def draw_held_out(
         assert ends.scored is not None, "of one class per row, by `check_classes`"
         scored.append(ends.scored)
         curves.append(draw_curve(part, budgets, ends))
-        few = part.take(slice(None, None, -(-part.n_samples // MAX_PURCHASERS)))
-        bought.append(find_purchases(ensemble, few, budgets, seed=seed))
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
     figures = find_figures(whole, join_scored(scored, curves))
-    sizes = [curve.n_samples for curve in curves]
-    shares = np.average(bought, axis=0, weights=sizes).clip(max=1.0).round(6)
-    purchases = tuple(map(tuple, shares.tolist()))
-    return replace(pool(curves), predictive=figures, purchases=purchases)
+    return replace(pool(curves), predictive=figures)
 
 
 def calibrate_policies(

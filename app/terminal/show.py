@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
+from app.session_words import say_note, session_cells
 from app.wording import LACKS, money, percent
 from core.model.model import Curve, Model
 from core.session.early import EarlyPoint
@@ -68,6 +69,19 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
             money(round(mean, -4)),
             money(most),
         )
+    return table
+
+
+def sessions_table(model: Model) -> Table | None:
+    """How sessions go under each budget; None where the card doesn't tell."""
+    told = session_cells(model)
+    if told is None:
+        return None
+    (budget, words), rows = told
+    table = titled("How cases go", right(budget), Column(words))
+    for amount, sentences in rows:
+        table.add_row(amount, escape(sentences))
+    table.caption, table.caption_justify = say_note(model), "left"
     return table
 
 

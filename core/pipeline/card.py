@@ -6,6 +6,7 @@ import numpy as np
 
 from core.model.ensemble import Ensemble
 from core.pipeline.comparison import Comparison
+from core.pipeline.validation import Validated
 from core.table.binned_table import BinnedTable
 from core.table.prices import MICROS_PER_UNIT, from_micros
 from core.training.params import BoostParams
@@ -67,5 +68,41 @@ def tell_comparison(compared: Comparison) -> dict[str, object]:
         },
         "kept": [
             {"up_to": tell(one.up_to), "policy": one.policy} for one in compared.ranges
+        ],
+    }
+
+
+def tell_found(found: Validated) -> dict[str, object]:
+    """Return what the card tells of a validation: policies compared, sessions."""
+    told: dict[str, object] = {"sessions": tell_sessions(found)}
+    if found.comparison is not None:
+        told["comparison"] = tell_comparison(found.comparison)
+    return told
+
+
+def tell_sessions(found: Validated) -> dict[str, object]:
+    """Return how sessions go under each budget of the curve; amounts in units.
+
+    `lists` and what follows are of the model itself, played on `rows` rows. What is
+    `saved` is of held-out rows of the folds: mean spend and error of who asks, and of
+    the fixed list; None under budgets at which everybody is asked the fixed list.
+    """
+    curve, fixed = found.curve, found.fixed
+    return {
+        "rows": curve.n_played,
+        "budgets": [None if one is None else from_micros(one) for one in curve.budgets],
+        "lists": [one.n_lists for one in found.purchases],
+        "commonest": [one.commonest for one in found.purchases],
+        "ended_after": [list(one.ended_after) for one in found.purchases],
+        "saved": [
+            None
+            if fixed is None or found.spends[place] == fixed.mean_spends[place]
+            else {
+                "spend": found.spends[place] / MICROS_PER_UNIT,
+                "error": curve.errors_calibrated[place],
+                "fixed_spend": fixed.mean_spends[place] / MICROS_PER_UNIT,
+                "fixed_error": fixed.errors_calibrated[place],
+            }
+            for place in range(len(curve.budgets))
         ],
     }

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from core.model.ensemble import Ensemble
-from core.model.model import Curve, SpendSteps
+from core.model.model import SpendSteps
 from core.pipeline.budgets import purchase_budgets
-from core.session.purchases import Purchases, find_purchases
+from core.pipeline.validation import Validated
+from core.session.purchases import find_purchases
 from core.session.simulate import walk
 from core.table.dataset import Dataset
 
@@ -20,16 +20,9 @@ MAX_PLAYED = 2000
 MAX_STEPS = 100
 
 
-class PlayedModel(NamedTuple):
-    """The curve of a model with its own spends, and what it buys under its budgets."""
-
-    curve: Curve
-    #: one for each budget of the curve
-    purchases: tuple[Purchases, ...]
-    n_rows: int
-
-
-def play_model(whole: Ensemble, seen: Dataset, curve: Curve, seed: int) -> PlayedModel:
+def play_model(
+    whole: Ensemble, seen: Dataset, found: Validated, seed: int
+) -> Validated:
     """Put spends and questions of the model itself into its curve.
 
     Parameters
@@ -38,8 +31,8 @@ def play_model(whole: Ensemble, seen: Dataset, curve: Curve, seed: int) -> Playe
         As it is written: with the ranges of budgets and whoever asks in them.
     seen : Dataset
         Rows of its training; classes are not read. Of many rows some, evenly spaced.
-    curve : Curve
-        Its errors stay as they are.
+    found : Validated
+        The errors of its curve stay as they are.
     seed : int
         Of draws.
 
@@ -51,22 +44,20 @@ def play_model(whole: Ensemble, seen: Dataset, curve: Curve, seed: int) -> Playe
     """
     picks = np.linspace(0, seen.n_samples - 1, min(seen.n_samples, MAX_PLAYED))
     rows = seen.take(picks.round().astype(np.int64))
-    found = find_purchases(whole, rows, curve.budgets, seed=seed)
-    numbers = [np.arange(len(one.ended_after)) for one in found]
-    means = [
-        float(number @ one.ended_after)
-        for number, one in zip(numbers, found, strict=True)
-    ]
-    played = replace(
-        curve,
-        mean_spends=tuple(one.mean_spend for one in found),
-        max_spends=tuple(one.max_spend for one in found),
-        purchases=tuple(tuple(one.shares.tolist()) for one in found),
+    budgets = found.curve.budgets
+    bought = find_purchases(whole, rows, budgets, seed=seed)
+    means = [float(np.arange(len(its)) @ its) for *_, its in bought]
+    curve = replace(
+        found.curve,
+        mean_spends=tuple(one.mean_spend for one in bought),
+        max_spends=tuple(one.max_spend for one in bought),
+        purchases=tuple(tuple(one.shares.tolist()) for one in bought),
         questions=tuple(round(one, 9) for one in means),
         n_played=rows.n_samples,
-        steps=find_steps(whole, rows, curve.budgets, seed),
+        steps=find_steps(whole, rows, budgets, seed),
     )
-    return PlayedModel(played, tuple(found), rows.n_samples)
+    spends = found.curve.mean_spends
+    return found._replace(curve=curve, spends=spends, purchases=tuple(bought))
 
 
 def find_steps(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
@@ -44,7 +45,7 @@ def find_purchases(
         walks = walk(ensemble, dataset.values, [budget], policy, seed, needs_ranks=True)
         is_asked = walks.ranks > 0
         lists = sum_lists(is_asked, dataset.weights)
-        counts = count_questions(ensemble.catalogue, is_asked)
+        counts = count_times_asked(ensemble.catalogue, is_asked)
         found.append(
             Purchases(
                 mean_spend=round(float(dataset.weights @ walks.spent[:, 0]), 3),
@@ -66,16 +67,16 @@ def sum_lists(is_asked: BoolArray, weights: FloatArray) -> FloatArray:
     return np.bincount(which, weights).astype(np.float64)
 
 
-def count_questions(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:
+def count_times_asked(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:
     """Return how many questions reveal some features; a bundle is one; (n_rows,)."""
     bundles = np.where(catalogue.is_bundled, catalogue.group_idxs, NO_GROUP)
-    counts = is_asked[:, bundles == NO_GROUP].sum(axis=1)
+    counts: IntArray = is_asked[:, bundles == NO_GROUP].sum(axis=1, dtype=np.int64)
     for bundle in np.unique(bundles[bundles != NO_GROUP]).tolist():
-        counts = counts + is_asked[:, bundles == bundle].any(axis=1)
-    return counts.astype(np.int64)
+        counts += is_asked[:, bundles == bundle].any(axis=1)
+    return counts
 
 
-def round_shares(shares: FloatArray) -> FloatArray:
+def round_shares(shares: npt.ArrayLike) -> FloatArray:
     """Return shares without what sums of weights add: what every row has is all."""
-    rounded: FloatArray = np.clip(shares.round(9), 0.0, 1.0)
+    rounded: FloatArray = np.clip(np.asarray(shares, np.float64).round(9), 0.0, 1.0)
     return rounded

@@ -10,6 +10,7 @@ from core.model.hypotheses import Stump
 from core.model.model import Curve, SpendSteps
 from core.pipeline import playing
 from core.pipeline.playing import play_model
+from core.pipeline.validation import Validated
 from core.session.curves import evaluate
 from core.table.catalogue import Catalogue, Feature, Group
 from core.training.params import BoostParams
@@ -87,19 +88,20 @@ def two_stumps():
     spends = 0.0, 1.0, 1.0
     limits = 0, 2 * MICROS, None
     curve = Curve(limits, half, half, spends, (0, 1, 1), 4)
-    return ensemble_of(stumps, catalogue), curve
+    return ensemble_of(stumps, catalogue), Validated(curve, (), None)
 
 
 def test_a_bundle_is_one_question_and_two_purchases():
-    ensemble, curve = two_stumps()
+    ensemble, found = two_stumps()
     rows = table_of(np.ones((3, 4)), [0, 1, 0, 1], ensemble.catalogue)
 
-    played = play_model(ensemble, rows, curve, 0)
+    played = play_model(ensemble, rows, found, 0)
 
     assert played.curve.mean_spends == (0, 2 * MICROS, 3 * MICROS)
     assert played.curve.questions == (0, 1, 2)
     assert played.curve.purchases == ((0, 0, 0), (1, 1, 0), (1, 1, 1))
-    assert played.curve.errors == curve.errors
+    assert played.curve.errors == found.curve.errors
+    assert played.spends == found.curve.mean_spends
     assert [one.ended_after for one in played.purchases] == [
         (1,),
         (0, 1),
@@ -108,7 +110,7 @@ def test_a_bundle_is_one_question_and_two_purchases():
 
 
 def test_lists_and_questions_are_counted_by_the_weights():
-    ensemble, curve = two_stumps()
+    ensemble, found = two_stumps()
     plain = Catalogue(
         tuple(
             replace(one, group=None, cost=MICROS) for one in ensemble.catalogue.features
@@ -120,7 +122,7 @@ def test_lists_and_questions_are_counted_by_the_weights():
     columns[0, :1] = np.nan
     rows = table_of(columns, [0, 1, 0, 1], plain, weights=[0.1, 0.2, 0.3, 0.4])
 
-    found = play_model(ensemble, rows, curve, 0).purchases[1]
+    found = play_model(ensemble, rows, found, 0).purchases[1]
 
     assert found.n_lists == 2
     assert found.commonest == pytest.approx(0.9)
@@ -130,21 +132,21 @@ def test_lists_and_questions_are_counted_by_the_weights():
 
 def test_of_many_rows_some_are_played_evenly_spaced(monkeypatch):
     monkeypatch.setattr(playing, "MAX_PLAYED", 3)
-    ensemble, curve = two_stumps()
+    ensemble, found = two_stumps()
     columns = np.ones((3, 9))
     columns[2, 4] = np.nan
     rows = table_of(columns, np.arange(9) % 2, ensemble.catalogue)
 
-    played = play_model(ensemble, rows, curve, 0)
+    played = play_model(ensemble, rows, found, 0)
 
-    assert played.n_rows == played.curve.n_played == 3
+    assert played.curve.n_played == 3
     assert played.curve.mean_spends[-1] == pytest.approx((3 + 2 + 3) / 3 * MICROS)
 
 
 def test_the_policy_that_is_kept_is_played(model):
     kept = replace(model.ensemble, ranges=(BudgetRange(None, "ordered"),))
 
-    played = play_model(kept, noisy(80, 0), model.curve, 0)
+    played = play_model(kept, noisy(80, 0), Validated(model.curve, (), None), 0)
 
     expected = evaluate(model.ensemble, noisy(80, 0), model.curve.budgets, "ordered")
     assert played.curve.mean_spends == pytest.approx(expected.mean_spends, abs=0.01)

@@ -24,10 +24,11 @@ from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.model.rows import check_rows
+from core.outcomes import TableRows
 from core.pipeline.choosing import AUTO, AUTO_NAMES
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
-from core.predictions import BudgetedPredictor, ErrorCurve, Served, TableRows
+from core.predictions import BudgetedPredictor, ErrorCurve, Served
 from core.table.binned_table import code_table
 from core.table.check import CheckedTable
 from core.table.columns import Column, scale_weights

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
+from app.figure_words import say_betters
 from app.session_words import say_note, session_cells
 from app.wording import LACKS, money, percent
 from core.model.model import Curve, Model
@@ -49,7 +50,10 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
         right("mean spend"),
         right("most spent"),
     )
-    table.caption, table.caption_justify = CURVE_FOOT, "left"
+    # Where there are aims, budgets don't say what sessions are to reach.
+    betters = [] if aims else say_betters(curve, unit)
+    table.caption = "\n".join([CURVE_FOOT, *betters])
+    table.caption_justify = "left"
     budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
     for row in zip(
         aims or budgets,

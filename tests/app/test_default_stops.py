@@ -7,7 +7,7 @@ import pytest
 
 from app.batch.predicting import PredictOrder, PredictWork, play_share, share_rows
 from core.model.ensemble import BudgetRange
-from core.predictions import TableRows, play_each
+from core.outcomes import TableRows, play_each
 from core.session import machine
 from core.session.curves import evaluate
 from tests.panels import make_ladder, make_stopping

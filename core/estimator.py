@@ -24,11 +24,12 @@ from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.model.rows import check_rows
+from core.outcomes import TableRows
 from core.pipeline.check import note_missing
 from core.pipeline.choosing import AUTO, AUTO_NAMES
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
-from core.predictions import BudgetedPredictor, ErrorCurve, Served, TableRows
+from core.predictions import BudgetedPredictor, ErrorCurve, Served
 from core.table.binned_table import code_table
 from core.table.check import CheckedTable
 from core.table.columns import Column, scale_weights
@@ -47,9 +48,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     ----------
     algorithm : str
         A name in `core.training.algorithms.ALGORITHMS`: `auto` is `panels` (for every
-        budget a set of features and a blend) beside boosting by the best of four rules,
-        whichever errs less on held-out rows; boosting by any rule, `cascade` (of two
-        classes), or the baselines `decision_tree`, `bagging` and `random_forest`.
+        budget a set of features and a blend that predicts from it); boosting by any
+        rule, `cascade` (of two classes), or the baselines `decision_tree`, `bagging`
+        and `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
         Cost of each column, by position or by name (of a data frame's column), which
         may be a pattern: "lab_*". What a mapping leaves out costs 1. None: 1 each.
@@ -238,7 +239,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
             return end_of(train(CheckedTable(dataset, None, self.warnings_), spec))
         # Panels, folds and what is chosen on held-out rows are of one class per row.
         named = spec.boost.algorithm
-        params = replace(spec.boost, algorithm=(ALGORITHMS[named].rules or (named,))[0])
+        params = replace(spec.boost, algorithm=ALGORITHMS[named].rule or named)
         rounds = [*grow_ensemble(code_table(dataset), params, (), is_strict=True)]
         ensemble = make_ensemble(dataset, params, rounds)
         return Model(spec.name, ensemble, spec.table.target, asdict(params))

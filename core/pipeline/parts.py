@@ -128,7 +128,7 @@ def train_part(
             return TrainedPart(rounds, params, selected, table.keep(()))
         table = table.keep(selected.feature_idxs)
     tried: tuple[tuple[BoostParams, float], ...] = ()
-    if spec.auto or ALGORITHMS[params.algorithm].rules:
+    if spec.auto:
         start, room = before, TUNING_SHARE * (1.0 - before)
         params, tried = yield from pass_on(
             tune(table.dataset, params, spec.auto),

@@ -24,6 +24,11 @@ def ladder_of(*orders, may_lack=()) -> PanelLadder:
     return PanelLadder(panels, np.zeros(1))
 
 
+def light_panel(rows, feature_idxs) -> Panel:
+    space, held_out = rows.lay_space(feature_idxs), rows.hold_out(2, 1)
+    return make_panel(rows, space, feature_idxs, LIGHT, held_out)[0]
+
+
 def flags(size: int, *idxs: int) -> np.ndarray:
     found = np.zeros(size, np.bool_)
     found[list(idxs)] = True
@@ -95,7 +100,7 @@ def test_pickled_ridge_draws_its_waves_again():
 
 def test_trees_mapped_read_only_are_taken_as_copies():
     rows = random_rows()
-    panel, _ = make_panel(rows, (0, 4), LIGHT, rows.hold_out(2, 1))
+    panel = light_panel(rows, (0, 4))
     trees = panel.blend.trees
     for one in trees.served:
         one.setflags(write=False)
@@ -109,7 +114,7 @@ def test_trees_mapped_read_only_are_taken_as_copies():
 
 def test_prepared_ladder_has_drawn_its_waves():
     rows = random_rows()
-    panel, _ = make_panel(rows, (0, 4), LIGHT, rows.hold_out(2, 1))
+    panel = light_panel(rows, (0, 4))
     ladder = PanelLadder((panel, *ladder_of(()).panels), rows.starts)
     kernel, logistic = panel.blend.ridges
 
@@ -117,4 +122,4 @@ def test_prepared_ladder_has_drawn_its_waves():
 
     assert "waves" in vars(kernel)
     assert "waves" not in vars(logistic)
-    assert {"members", "needs"} <= set(vars(ladder))
+    assert {"members", "rises", "floors", "ranks"} <= set(vars(ladder))

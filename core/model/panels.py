@@ -193,7 +193,7 @@ class PanelLadder(Arrays, Derived):
         order = order[is_for[order]]
         _, firsts = np.unique(n_ignored[order], return_index=True)
         kept = order[firsts]
-        if n_hidden[kept[0]] == 0:
+        if n_hidden[kept[0]] == n_ignored[kept[0]] == 0:
             return int(kept[0])
         return int(kept[np.argmin(self.expect_losses(known)[kept])])
 

@@ -189,8 +189,8 @@ def predictor(panels, known):
         if n_passed not in smallest or n_hidden < smallest[n_passed][0]:
             smallest[n_passed] = n_hidden, panel
     covers = [smallest[n_passed] for n_passed in sorted(smallest)]
-    if covers[0][0] == 0:
-        return covers[0][1]
+    if 0 in smallest and smallest[0][0] == 0:
+        return smallest[0][1]
     return min(
         (panel for _, panel in covers), key=lambda one: expect_loss(panels, one, known)
     )

@@ -47,11 +47,52 @@ def test_first_panel_of_an_older_model_predicts_whose_features_are_known(
     assert ladder.find_panel(flags(4, *known)) == expected
 
 
-def test_older_model_prefers_the_panel_of_least_loss_to_the_largest():
-    old, new = (ladder_of((0,), (1, 2), (), rises=rises) for rises in (None, 0.1))
-    known = flags(3, 0, 1, 2)
+@pytest.mark.parametrize("rises", [None, 0.1])
+def test_panel_of_least_loss_predicts_where_several_are_known_whole(rises):
+    ladder = ladder_of((0,), (1, 2), (), rises=rises)
 
-    assert (old.find_panel(known), new.find_panel(known)) == (0, 1)
+    assert ladder.find_panel(flags(3, 0, 1, 2)) == 0
+
+
+def test_answers_just_as_a_panel_has_them_are_its_own_though_a_part_loses_less():
+    ladder = ladder_of((0,), (0, 1), (), rises=0.1)
+
+    assert ladder.find_panel(flags(2, 0, 1)) == 1
+
+
+def test_part_of_panels_is_answered_by_the_smallest_that_has_it():
+    ladder = ladder_of((0, 1, 2, 3, 4), (0, 1, 2, 3), (0, 1, 2), (), rises=0.01)
+
+    assert ladder.find_panel(flags(5, 0, 1)) == 2
+
+
+def test_worthless_answer_does_not_throw_a_case_onto_a_far_larger_panel():
+    ladder = ladder_of((0, 1, 2, 3, 4, 5), (0, 1), (), rises=0.05)
+
+    assert ladder.find_panel(flags(6, 0, 1, 5)) == 1
+
+
+def test_answer_that_is_worth_more_than_what_is_hidden_costs_goes_to_the_larger_panel():
+    ladder = ladder_of((0, 1, 2), (0,), (), rises=0.05)
+
+    assert ladder.find_panel(flags(3, 0, 1)) == 0
+
+
+def test_panel_without_a_feature_loses_no_less_than_its_beginning_that_has_the_rest():
+    ladder = ladder_of((0, 1, 2), (0, 1), (0,), (), rises=0.01)
+
+    losses = [ladder.expect_losses(flags(3, *one))[0] for one in ((0, 1, 2), (0, 1))]
+
+    assert losses == [0.0, pytest.approx(0.1)]
+
+
+def test_several_hidden_features_lose_more_than_their_rises_together():
+    ladder = ladder_of((), (0, 1, 2), rises=0.01)
+    ladder = replace(ladder, panels=ladder.panels[1:])
+
+    told = [float(ladder.expect_losses(flags(3, *one))[0]) for one in ((0, 1), (0,))]
+
+    assert told == pytest.approx([0.1 + 0.01, 0.1 + 0.02 * 1.15])
 
 
 def test_ladder_reads_up_to_the_last_feature_of_a_panel():

@@ -1,7 +1,7 @@
 """Panels again, in plain Python, row by row and as literally as possible.
 
 Slow, and free of anything ours. Of boosted trees a column is a list of codes, None
-where a value is missing; of sessions a panel is (features, those that may lack).
+where a value is missing; of sessions a panel is a dict of its order, loss and rises.
 """
 
 import math
@@ -9,6 +9,8 @@ import math
 MASK = 2**64 - 1
 TINY = 1e-12
 LEAST_GAIN = 1e-9
+LEAST_HELP = 1e-3
+SUPERADDED = 0.15
 
 
 class Draws:
@@ -158,16 +160,93 @@ def price(features, groups, paid, idxs):
     return sum(features[idx][0] for idx in idxs) + sum(groups[one] for one in fees)
 
 
-def choose(panels, features, groups, paid, status, remaining):
-    """The features of the first panel that can be paid, in order; those still open.
+def floor_of(panels, panel, known):
+    """Least loss of a panel: that of its beginnings that have all that is known."""
+    order = panel["order"]
+    last = max((1 + order.index(idx) for idx in known if idx in order), default=0)
+    beginnings = [set(order[:size]) for size in range(last, len(order) + 1)]
+    return max(one["loss"] for one in panels if set(one["order"]) in beginnings)
 
+
+def expect_loss(panels, panel, known):
+    """Loss with what is not known hidden: rises are added, more so for several."""
+    hidden = [place for place, idx in enumerate(panel["order"]) if idx not in known]
+    if hidden and panel["rises"] is None:
+        return math.inf
+    rises = sum(panel["rises"][place] for place in hidden)
+    rises *= 1 + SUPERADDED * max(len(hidden) - 1, 0)
+    return max(panel["loss"] + rises, floor_of(panels, panel, known))
+
+
+def predictor(panels, known):
+    """The panel that predicts; of an older model the first that is known whole."""
+    if panels[0]["rises"] is None:
+        return next(one for one in panels if known >= set(one["order"]))
+    smallest = {}
+    for panel in panels:
+        members = set(panel["order"])
+        n_passed, n_hidden = len(known - members), len(members - known)
+        if n_passed not in smallest or n_hidden < smallest[n_passed][0]:
+            smallest[n_passed] = n_hidden, panel
+    covers = [smallest[n_passed] for n_passed in sorted(smallest)]
+    if 0 in smallest and smallest[0][0] == 0:
+        return smallest[0][1]
+    return min(
+        (panel for _, panel in covers), key=lambda one: expect_loss(panels, one, known)
+    )
+
+
+def choose(panels, shop, paid, status, remaining):
+    """What is still to be asked, in order: the rest of the panel to aim at, or extras.
+
+    Rises are None of an older model. `shop` is (features, groups, names of bundles);
     `status` is "open", "known", "coming" or "gone" by feature; `remaining` None:
     unlimited.
     """
-    for order, may_lack in panels:
-        still = [idx for idx in order if status[idx] == "open"]
-        is_out = any(status[idx] == "gone" and idx not in may_lack for idx in order)
-        amount = price(features, groups, paid, still)
-        if not is_out and (remaining is None or amount <= remaining):
-            return still
-    return []
+    features, groups, bundles = shop
+
+    def is_paid(idxs):
+        return remaining is None or price(features, groups, paid, idxs) <= remaining
+
+    known = {idx for idx, one in enumerate(status) if one == "known"}
+    to_come = {idx for idx, one in enumerate(status) if one != "gone"}
+    now = expect_loss(panels, predictor(panels, known), known)
+    losses = {}
+    for number, panel in enumerate(panels):
+        still = [idx for idx in panel["order"] if status[idx] == "open"]
+        loss = expect_loss(panels, panel, to_come)
+        if is_paid(still) and loss < math.inf:
+            losses[number] = loss, still
+    loss, still = losses[min(losses, key=lambda number: losses[number][0])]
+    if still and loss <= now + TINY:
+        return still
+    affordable = [idx for idx in range(len(features)) if is_paid([idx])]
+    together = {
+        idx: {
+            other
+            for other, (_, group) in enumerate(features)
+            if group in bundles
+            and group == features[idx][1]
+            and status[other] == "open"
+        }
+        for idx in affordable
+        if status[idx] == "open"
+    }
+    return find_extras(panels, known, together, now)
+
+
+def find_extras(panels, known, together, now):
+    """Features that lower the expected loss each alone, what lowers it most first.
+
+    `together` has the affordable ones, each with what its bundle reveals besides.
+    """
+    gains = {}
+    if panels[0]["rises"] is None:
+        return []
+    for idx, others in together.items():
+        after = known | {idx} | others
+        panel = predictor(panels, after)
+        gain = now - expect_loss(panels, panel, after)
+        if idx in panel["order"] and gain > LEAST_HELP:
+            gains[idx] = gain
+    return sorted(gains, key=lambda idx: -gains[idx])

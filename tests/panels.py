@@ -1,6 +1,6 @@
 """Small ladders of panels, made up or fitted."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies as st
 
 from core import kernels
-from core.model.blends import Blend, LogisticRidge, Trees
-from core.model.columns import NUMBER_CODE, Columns
+from core.model.blends import Blend, KernelRidge, LogisticRidge, Trees
+from core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from core.model.ensemble import Ensemble
 from core.model.panels import Panel, PanelLadder
 from core.model.routes import MAIN, Route, Split
@@ -76,27 +76,105 @@ def make_blend(
     )
 
 
+def make_space(
+    feature_idxs: Sequence[int], lacking: Collection[int], random: np.random.Generator
+) -> Columns:
+    """A column of each number, one that says whether it lacks, and their covariance.
+
+    The last column is in no covariance.
+    """
+    read = [*feature_idxs, *sorted(lacking)]
+    n_columns, n_numbers = len(read), len(feature_idxs)
+    codes = [NUMBER_CODE] * n_numbers + [MISSING_CODE] * (n_columns - n_numbers)
+    places = np.arange(n_columns)
+    places[-1:] = ALONE
+    n_covaried = max(n_columns - 1, 0)
+    draws = random.normal(size=(n_covaried, n_covaried + 2))
+    draws /= np.sqrt((draws**2).sum(axis=1, keepdims=True))
+    return Columns(
+        np.array(read, np.int64),
+        np.array(codes, np.int64),
+        np.full(n_columns, -5.0),
+        np.full(n_columns, 5.0),
+        random.normal(size=n_columns),
+        np.ones(n_columns),
+        places,
+        0.95 * draws @ draws.T + 0.05 * np.eye(n_covaried),
+    )
+
+
+def make_hiding_blend(
+    columns: Columns, n_outputs: int, random: np.random.Generator
+) -> Blend:
+    """A logistic and a kernel ridge of any coefficients, beside a tree of two nodes."""
+    n_columns, read = columns.codes.size, columns.feature_idxs
+    nodes = np.zeros((2, kernels.N_NODE), np.int64)
+    nodes[:, kernels.READS] = random.choice(read, 2)
+    nodes[0, [kernels.BELOW, kernels.ABOVE]] = -1, 1
+    nodes[1, [kernels.BELOW, kernels.ABOVE]] = -2, -3
+    trees = kernels.ServedTrees(
+        nodes,
+        np.array([0.5, 1.5]),
+        np.array([0]),
+        np.array([n_outputs - 1]),
+        random.normal(size=3),
+        np.array([0.25, 0.6]),
+    )
+    logistic = LogisticRidge(
+        random.normal(size=(n_columns, n_outputs)), random.normal(size=n_outputs)
+    )
+    kernel = KernelRidge(
+        kind="laplace",
+        width=3.0,
+        seed=5,
+        stretches=np.ones(n_columns),
+        coefficients=random.normal(size=(8, n_outputs)),
+        offsets=random.normal(size=n_outputs),
+        slope=1.5,
+    )
+    return Blend(
+        columns,
+        Trees(np.zeros(n_outputs), trees),
+        (logistic, kernel),
+        np.array([0.5, 1.0, 0.5]),
+    )
+
+
 def make_ladder(
-    ensemble: Ensemble, orders: Sequence[Sequence[int]], seed: int = 0
+    ensemble: Ensemble,
+    orders: Sequence[Sequence[int]],
+    seed: int = 0,
+    can_hide: bool = False,
 ) -> PanelLadder:
-    """The beginnings of some orders of features, the longest preferred."""
+    """The beginnings of some orders of features, the longest preferred.
+
+    With rises and a space, or as a model made before these were kept.
+    """
     random = np.random.default_rng(seed)
     sets = {
         frozenset(order[:size]): tuple(order[:size])
         for order in orders
         for size in range(len(order) + 1)
     }
-    panels = [
-        Panel(
-            feature_idxs=order,
-            loss=0.7 - 0.01 * len(order),
-            may_lack=frozenset(idx for idx in order if random.random() < 0.3),
-            blend=make_blend(order, ensemble.n_outputs, random) if order else None,
-        )
-        for order in sets.values()
-    ]
-    panels.sort(key=lambda panel: panel.loss)
-    return PanelLadder(tuple(panels), random.normal(size=ensemble.n_outputs))
+    read = list(dict.fromkeys(idx for order in orders for idx in order))
+    lacking = frozenset(idx for idx in read if random.random() < 0.3)
+    space = make_space(read, lacking, random)
+
+    def make(order: tuple[int, ...]) -> Panel:
+        # Losses and rises that add up to the same in any order.
+        loss, blend, rises = 0.75 - len(order) / 64, None, None
+        if can_hide:
+            rises = tuple((random.integers(0, 9, len(order)) / 256).tolist())
+        if order and can_hide:
+            blend = make_hiding_blend(space.take(order), ensemble.n_outputs, random)
+        elif order:
+            blend = make_blend(order, ensemble.n_outputs, random)
+        return Panel(order, loss, lacking & frozenset(order), blend, rises)
+
+    panels = sorted(map(make, sets.values()), key=lambda panel: panel.loss)
+    starts = random.normal(size=ensemble.n_outputs)
+    spaces = (space,) if can_hide else ()
+    return PanelLadder(tuple(panels), starts, spaces=spaces)
 
 
 def make_route(ensemble: Ensemble, root: int, seed: int = 0) -> PanelLadder:
@@ -111,16 +189,18 @@ def make_route(ensemble: Ensemble, root: int, seed: int = 0) -> PanelLadder:
         split = Split((root,), "codes", np.array([0.0, 1.0]))
     idxs = [idx for idx in range(len(ensemble.catalogue.features)) if idx != root]
     panels, parts = list(ladder.panels), [MAIN] * len(ladder.panels)
+    spaces = list(ladder.spaces)
     for part in range(random.integers(0, 2), split.n_parts):
         order = [root, *random.permutation(idxs)[: random.integers(0, 3)].tolist()]
-        made = make_ladder(ensemble, [order], seed + part).panels
-        its_panels = [one for one in made if one.feature_idxs]
+        made = make_ladder(ensemble, [order], seed + part, ladder.can_hide)
+        its_panels = [one for one in made.panels if one.feature_idxs]
+        spaces += made.spaces
         panels += its_panels
         parts += [part] * len(its_panels)
     least, room = random.integers(0, 60, 2).tolist()
     up_to = least + room if random.random() < 0.5 else None
     route = Route(split, np.array(parts), least, up_to)
-    return replace(ladder, panels=tuple(panels), route=route)
+    return replace(ladder, panels=tuple(panels), route=route, spaces=tuple(spaces))
 
 
 def make_stopping(n_panels: int, n_rules: int = 2, seed: int = 0) -> Stopping:
@@ -160,7 +240,7 @@ def with_panels(draw, ensembles) -> Ensemble:
     idxs = list(range(len(ensemble.catalogue.features)))
     orders = draw(st.lists(st.permutations(idxs), min_size=1, max_size=2))
     cut = [order[: draw(st.integers(0, len(order)))] for order in orders]
-    ladder = make_ladder(ensemble, cut, draw(st.integers(0, 99)))
+    ladder = make_ladder(ensemble, cut, draw(st.integers(0, 99)), draw(st.booleans()))
     return replace(ensemble, panels=ladder, policy="panels")
 
 

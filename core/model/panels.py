@@ -197,16 +197,19 @@ class PanelLadder(Arrays, Derived):
 
         For each number of answers that are passed over, it is the panel of fewest
         hidden features (of several the preferred one); of these the one that is
-        expected to lose least. So what is known just as a panel has it is its own.
+        expected to lose least. So what is known just as a panel has it is its own. Of
+        an older model it is the preferred panel of which nothing is hidden.
         """
         known, is_for = is_known[: self.n_read], self.is_for(part)
         n_hidden = (self.members & ~known).sum(axis=1)
+        if not self.can_hide:
+            return int(np.argmin((n_hidden > 0) | ~is_for))
         n_ignored = (known & ~self.members).sum(axis=1)
         order = np.lexsort((n_hidden, n_ignored))
         order = order[is_for[order]]
         _, firsts = np.unique(n_ignored[order], return_index=True)
         kept = order[firsts]
-        if n_hidden[kept[0]] == 0:
+        if n_hidden[kept[0]] == n_ignored[kept[0]] == 0:
             return int(kept[0])
         return int(kept[np.argmin(self.expect_losses(known)[kept])])
 

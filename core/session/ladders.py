@@ -6,7 +6,7 @@ from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
-from core.model.panels import UNSAID, PanelLadder
+from core.model.panels import PanelLadder
 from core.model.routes import MAIN, Route
 from core.model.stopping import expect_costs
 from core.model.votes import TIE
@@ -46,10 +46,10 @@ def find_known(position: Position) -> BoolArray:
 
 
 def find_gone(position: Position) -> BoolArray:
-    """Return the features that stay hidden, whatever is bought; (n_read,)."""
-    n_read, status = ladder_of(position.ensemble).n_read, position.case.status
+    """Return what panels read and stays hidden, whatever is bought; (n_read,)."""
+    ladder, status = ladder_of(position.ensemble), position.case.status
     is_gone = (status == kernels.GONE) & ~find_known(position)
-    return np.asarray(is_gone[:n_read], np.bool_)
+    return np.asarray(is_gone[: ladder.n_read] & ladder.members.any(axis=0), np.bool_)
 
 
 def find_predictor(position: Position) -> int:
@@ -72,8 +72,11 @@ def hides_any(position: Position) -> bool:
 def is_hidden_from(position: Position) -> bool:
     """Return whether a case is not as those that rules for going on were learned on.
 
-    Something that panels read came back without a value, or was answered unasked.
+    Something that panels read came back without a value, or was answered unasked. Of
+    an older model, whose panels hide nothing, rules hold all the same.
     """
+    if not ladder_of(position.ensemble).can_hide:
+        return False
     return hides_any(position) or bool(find_gone(position).any())
 
 
@@ -88,13 +91,13 @@ def expect_losses(position: Position, part: int | None = None) -> FloatArray:
     """Return what panels are expected to lose once they are bought; (n_panels,).
 
     What stays hidden counts by what their losses rise without it. Infinity of panels
-    that can't be bought, as `price_rests`, or not without what is hidden.
+    that can't be bought, as `price_rests`.
     """
     part = find_part(position) if part is None else part
     word = f"losses of {part}"
     if word not in position.kept:
         expected = ladder_of(position.ensemble).expect_losses(~find_gone(position))
-        is_out = np.isinf(price_rests(position, part)) | (expected >= UNSAID)
+        is_out = np.isinf(price_rests(position, part))
         position.kept[word] = np.where(is_out, np.inf, expected)
     losses: FloatArray = position.kept[word]
     return losses
@@ -202,8 +205,9 @@ def find_open(position: Position, number: int) -> list[int]:
 def price_rests(position: Position, part: int | None = None) -> FloatArray:
     """Price of what is open of each panel of a part, in micro-units; (n_panels,).
 
-    Infinity of panels of other parts, and where what remains doesn't pay it. Without a
-    part it is the one that the case is in.
+    Infinity of panels of other parts, and where what remains doesn't pay it; of an
+    older model also where a panel can't do without what stays hidden. Without a part it
+    is the one that the case is in.
     """
     part = find_part(position) if part is None else part
     if f"rests of {part}" in position.kept:
@@ -217,6 +221,8 @@ def price_rests(position: Position, part: int | None = None) -> FloatArray:
         its_members = catalogue.group_idxs[:n_read] == group_idx
         amounts += catalogue.fees[group_idx] * is_open[:, its_members].any(axis=1)
     is_out = ~ladder.is_for(part) | (amounts > position.remaining)
+    if not ladder.can_hide:
+        is_out |= (ladder.members & find_gone(position)).any(axis=1)
     rests = position.kept[f"rests of {part}"] = np.where(is_out, np.inf, amounts)
     return rests
 

@@ -113,7 +113,9 @@ def test_panel_is_judged_by_held_out_rows_alone(feature_idxs):
     rows = random_rows(0, 3)
     held_out = rows.hold_out(5, 7)
 
-    panel, logits = make_panel(rows, feature_idxs, LIGHT, held_out)
+    panel, logits = make_panel(
+        rows, rows.lay_space(feature_idxs), feature_idxs, LIGHT, held_out
+    )
 
     assert logits.shape == (held_out.row_idxs.size, 3)
     assert panel.loss == mean_loss(logits, held_out.targets, held_out.weights)

@@ -132,8 +132,8 @@ def test_panels_are_preferred_by_their_loss(fitted):
 
 
 def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
-    def made(rows, order, recipe, held_out):
-        del recipe, held_out
+    def made(rows, space, order, recipe, held_out):
+        del space, recipe, held_out
         loss = {0: 0.7, 1: 0.2, 2: 0.5}[len(order)]
         return Panel(tuple(order), loss, frozenset()), np.zeros((rows.n_rows, 1))
 
@@ -356,7 +356,7 @@ def test_panels_of_a_part_begin_with_its_root_and_have_beginnings(monkeypatch):
     likely = (np.where(random.random(60) < 0.7, targets, 1 - targets) for _ in range(6))
     rows = PanelRows(table_of([*likely], targets), 0)
 
-    panels = fit_part(EFFORTS["fast"], rows, (2,), [6 * MICROS])
+    panels = fit_part(EFFORTS["fast"], rows, (2,), [6 * MICROS]).panels
 
     assert all(panel.feature_idxs[0] == 2 for panel in panels)
     assert {1, 3} < {len(panel.feature_idxs) for panel in panels}
@@ -367,6 +367,6 @@ def test_part_of_one_class_has_the_panel_of_its_root_alone(monkeypatch):
     values = np.random.default_rng(0).random((3, 40))
     one_class = table_of([*values], np.arange(40) % 2).take(np.arange(0, 40, 2))
 
-    panels = fit_part(EFFORTS["fast"], PanelRows(one_class, 0), (2,), [6 * MICROS])
+    part = fit_part(EFFORTS["fast"], PanelRows(one_class, 0), (2,), [6 * MICROS])
 
-    assert [panel.feature_idxs for panel in panels] == [(2,)]
+    assert [panel.feature_idxs for panel in part.panels] == [(2,)]

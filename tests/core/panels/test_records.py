@@ -15,13 +15,18 @@ from tests.panels import make_ladder, random_rows
 from tests.sessions import small_ensemble
 
 
-def ladder_of(*orders, may_lack=()) -> PanelLadder:
-    """Panels of these features, the first preferred; some may lack some."""
+def ladder_of(*orders, rises=None) -> PanelLadder:
+    """Panels of these features, the first preferred; each rises by so much."""
     panels = tuple(
-        Panel(order, 0.1 * place, frozenset(may_lack).intersection(order))
+        Panel(order, 0.1 * place, frozenset(), rises=rises and (rises,) * len(order))
         for place, order in enumerate(orders)
     )
     return PanelLadder(panels, np.zeros(1))
+
+
+def light_panel(rows, feature_idxs) -> Panel:
+    space, held_out = rows.lay_space(feature_idxs), rows.hold_out(2, 1)
+    return make_panel(rows, space, feature_idxs, LIGHT, held_out)[0]
 
 
 def flags(size: int, *idxs: int) -> np.ndarray:
@@ -31,28 +36,63 @@ def flags(size: int, *idxs: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("known", "gone", "expected"),
-    [
-        ((0, 1, 2), (), 0),
-        ((1, 2), (), 1),
-        ((1, 2), (0,), 0),
-        ((0, 2), (1,), 2),
-        ((), (0, 1, 2), 2),
-        ((3,), (), 2),
-    ],
+    ("known", "expected"),
+    [((0, 1, 2), 0), ((1, 2), 1), ((0, 2), 2), ((), 2), ((3,), 2)],
 )
-def test_first_panel_predicts_that_lacks_what_training_saw_lack_alone(
-    known, gone, expected
+def test_first_panel_of_an_older_model_predicts_whose_features_are_known(
+    known, expected
 ):
-    ladder = ladder_of((0, 1, 2), (1,), (), may_lack=(0,))
+    ladder = ladder_of((0, 1, 2), (1,), ())
 
-    assert ladder.find_panel(flags(4, *known), flags(4, *gone)) == expected
+    assert ladder.find_panel(flags(4, *known)) == expected
 
 
-def test_feature_that_came_and_went_is_known():
-    ladder = ladder_of((0,), ())
+@pytest.mark.parametrize("rises", [None, 0.1])
+def test_panel_of_least_loss_predicts_where_several_are_known_whole(rises):
+    ladder = ladder_of((0,), (1, 2), (), rises=rises)
 
-    assert ladder.find_panel(flags(1, 0), flags(1, 0)) == 0
+    assert ladder.find_panel(flags(3, 0, 1, 2)) == 0
+
+
+def test_answers_just_as_a_panel_has_them_are_its_own_though_a_part_loses_less():
+    ladder = ladder_of((0,), (0, 1), (), rises=0.1)
+
+    assert ladder.find_panel(flags(2, 0, 1)) == 1
+
+
+def test_part_of_panels_is_answered_by_the_smallest_that_has_it():
+    ladder = ladder_of((0, 1, 2, 3, 4), (0, 1, 2, 3), (0, 1, 2), (), rises=0.01)
+
+    assert ladder.find_panel(flags(5, 0, 1)) == 2
+
+
+def test_worthless_answer_does_not_throw_a_case_onto_a_far_larger_panel():
+    ladder = ladder_of((0, 1, 2, 3, 4, 5), (0, 1), (), rises=0.05)
+
+    assert ladder.find_panel(flags(6, 0, 1, 5)) == 1
+
+
+def test_answer_that_is_worth_more_than_what_is_hidden_costs_goes_to_the_larger_panel():
+    ladder = ladder_of((0, 1, 2), (0,), (), rises=0.05)
+
+    assert ladder.find_panel(flags(3, 0, 1)) == 0
+
+
+def test_panel_without_a_feature_loses_no_less_than_its_beginning_that_has_the_rest():
+    ladder = ladder_of((0, 1, 2), (0, 1), (0,), (), rises=0.01)
+
+    losses = [ladder.expect_losses(flags(3, *one))[0] for one in ((0, 1, 2), (0, 1))]
+
+    assert losses == [0.0, pytest.approx(0.1)]
+
+
+def test_several_hidden_features_lose_more_than_their_rises_together():
+    ladder = ladder_of((), (0, 1, 2), rises=0.01)
+    ladder = replace(ladder, panels=ladder.panels[1:])
+
+    told = [float(ladder.expect_losses(flags(3, *one))[0]) for one in ((0, 1), (0,))]
+
+    assert told == pytest.approx([0.1 + 0.01, 0.1 + 0.02 * 1.15])
 
 
 def test_ladder_reads_up_to_the_last_feature_of_a_panel():
@@ -61,7 +101,7 @@ def test_ladder_reads_up_to_the_last_feature_of_a_panel():
 
 
 def test_ladder_without_features_predicts_by_the_class_shares():
-    assert ladder_of(()).find_panel(flags(3), flags(3, 0)) == 0
+    assert ladder_of(()).find_panel(flags(3)) == 0
 
 
 def test_ladders_are_the_same_where_their_arrays_are():
@@ -95,7 +135,7 @@ def test_pickled_ridge_draws_its_waves_again():
 
 def test_trees_mapped_read_only_are_taken_as_copies():
     rows = random_rows()
-    panel, _ = make_panel(rows, (0, 4), LIGHT, rows.hold_out(2, 1))
+    panel = light_panel(rows, (0, 4))
     trees = panel.blend.trees
     for one in trees.served:
         one.setflags(write=False)
@@ -109,7 +149,7 @@ def test_trees_mapped_read_only_are_taken_as_copies():
 
 def test_prepared_ladder_has_drawn_its_waves():
     rows = random_rows()
-    panel, _ = make_panel(rows, (0, 4), LIGHT, rows.hold_out(2, 1))
+    panel = light_panel(rows, (0, 4))
     ladder = PanelLadder((panel, *ladder_of(()).panels), rows.starts)
     kernel, logistic = panel.blend.ridges
 
@@ -117,4 +157,4 @@ def test_prepared_ladder_has_drawn_its_waves():
 
     assert "waves" in vars(kernel)
     assert "waves" not in vars(logistic)
-    assert {"members", "needs"} <= set(vars(ladder))
+    assert {"members", "rises", "floors", "ranks"} <= set(vars(ladder))

@@ -47,7 +47,7 @@ def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
     stretches = np.linspace(0.5, 1.5, laid.shape[1])
     held_out, basis = rows.hold_out(4, n_judges), Basis(kind, stretches, 50, HOLDS)
 
-    logits, ridge = fit_kernel(rows, laid, basis, held_out)
+    logits, ridge, _ = fit_kernel(rows, laid, basis, held_out)
 
     inputs, wanted = lay_waves(laid, ridge.waves), wanted_votes(rows)
     roots = np.sqrt(rows.weights)[:, None]
@@ -77,7 +77,7 @@ def test_held_out_kernel_ridge_knows_more_than_the_class_shares(kind, n_classes)
     rows, laid = laid_rows(n_classes, 60)
     basis = Basis(kind, np.ones(laid.shape[1]), 200, HOLDS)
 
-    logits, _ = fit_kernel(rows, laid, basis, rows.hold_out(5, rows.n_rows))
+    logits = fit_kernel(rows, laid, basis, rows.hold_out(5, rows.n_rows)).logits
 
     starts = np.tile(rows.starts, (rows.n_rows, 1))
     losses = [mean_loss(one, rows.targets, rows.weights) for one in (logits, starts)]
@@ -154,7 +154,7 @@ def test_held_out_logistic_ridge_is_that_of_scikit_learn_without_the_fold(n_clas
             chances[fold] = peer.predict_proba(laid[fold])
         told.append(chances)
 
-    logits, ridge = fit_logistic(rows, laid, held_out)
+    logits, ridge, _ = fit_logistic(rows, laid, held_out)
 
     # The hold whose held-out rows lose least.
     every = np.arange(rows.n_rows)

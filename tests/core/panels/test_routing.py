@@ -36,28 +36,33 @@ def blind(rows: PanelRows) -> Blended:
     """Main panels that say nothing of any row."""
     held_out = rows.hold_out(5, rows.n_rows)
     panels = (teller((0, 1, 2)), EMPTY)
-    return Blended(panels, np.zeros((2, rows.n_rows, 1)), held_out)
+    return Blended(panels, np.zeros((2, rows.n_rows, 1)), held_out, rows.columns)
 
 
-def all_telling(rows: PanelRows, root, budgets) -> tuple[Panel, ...]:
+def part_of(rows: PanelRows, *panels: Panel) -> Blended:
+    """What a part is made of, as far as routes look at it."""
+    return blind(rows)._replace(panels=panels)
+
+
+def all_telling(rows: PanelRows, root, budgets) -> Blended:
     """Panels of a part: the feature that is its class, then the root alone."""
     # The first look is at one budget.
     assert budgets in ([2 * MICROS], [MICROS, 2 * MICROS])
     assert rows.dataset.catalogue.features[0].cost == 0
     same = (rows.dataset.values == rows.targets[:, None]).all(axis=0)
     own = 1 + int(np.argmax(same[1:]))
-    return teller((*root, own), own), teller(tuple(root))
+    return part_of(rows, teller((*root, own), own), teller(tuple(root)))
 
 
-def nothing_telling(rows: PanelRows, root, budgets) -> tuple[Panel, ...]:
-    del rows, budgets
-    return (teller(tuple(root)),)
+def nothing_telling(rows: PanelRows, root, budgets) -> Blended:
+    del budgets
+    return part_of(rows, teller(tuple(root)))
 
 
 def route(dataset: Dataset, fit_part=all_telling, rungs=RUNGS) -> PanelLadder:
     rows = PanelRows(dataset, 0)
     blended = blind(rows)
-    ladder = PanelLadder(blended.panels, rows.starts)
+    ladder = PanelLadder(blended.panels, rows.starts, spaces=(blended.space,))
     makers = Makers(lambda dataset, _: dataset, fit_part, rungs)
     return end_of(add_route(rows, ladder, blended, makers))
 
@@ -127,7 +132,8 @@ def test_row_without_a_part_gains_nothing():
     rows = PanelRows(dataset, 0)
     split = make_split(rows, (0,))
     children = {
-        part: (teller((0, 1 + part), 1 + part), teller((0,))) for part in (0, 1)
+        part: part_of(rows, teller((0, 1 + part), 1 + part), teller((0,)))
+        for part in (0, 1)
     }
 
     gains = judge_fold(rows, np.arange(4), split, children, blind(rows), [0, *RUNGS])
@@ -141,7 +147,8 @@ def test_row_without_a_part_gains_nothing():
 def test_fold_without_rows_of_a_part_gains_by_the_others():
     rows = PanelRows(indicator(), 0)
     children = {
-        part: (teller((0, 1 + part), 1 + part), teller((0,))) for part in (0, 1)
+        part: part_of(rows, teller((0, 1 + part), 1 + part), teller((0,)))
+        for part in (0, 1)
     }
 
     gains = judge_fold(

@@ -18,8 +18,10 @@ from core.session.policies.adaptive import draw_rule, find_mixture
 from core.session.position import Position
 from core.session.simulate import walk
 from core.session.state import Aim, State, StopRule
+from tests import naive_panels as twin
 from tests import naive_stopping as naive
 from tests import strategies
+from tests.panel_twin import naive_known, naive_panels, naive_status
 from tests.panels import make_ladder, make_stopping, with_panels, with_rules
 from tests.sessions import NEVER, answer_from_row, observe, small_ensemble
 
@@ -85,6 +87,8 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
     if step.feature_idx is None:
         return None, step.reason
     position, ladder = Position.of(ensemble, plain), ensemble.panels
+    if ladder.can_hide and has_hidden(ensemble, state):
+        return step.feature_idx, None
     rules, aim = ladder.stopping.rules, state.aim or Aim()
     wishes = aim.mean_budget, aim.wanted_error, aim.error_price
     first, share = naive.mixture([(one.spend, one.error) for one in rules], *wishes)
@@ -105,6 +109,15 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
     order = ladder.panels[way[0]].feature_idxs
     asked = next(idx for idx in order if state.outcomes[idx] is None)
     return asked, None if risk > way[1] else "not_worth_it"
+
+
+def has_hidden(ensemble: Ensemble, state: State) -> bool:
+    """Whether something is not known that training knew: it came without a value."""
+    panels, known = naive_panels(ensemble), naive_known(ensemble, state)
+    status = naive_status(ensemble, state)
+    gone = {idx for idx, one in enumerate(status) if one == "gone"}
+    read = set().union(*(one["order"] for one in panels))
+    return bool(gone & read or set(twin.predictor(panels, known)["order"]) - known)
 
 
 LISTS = "targets", "thresholds", "prices"

@@ -20,6 +20,7 @@ from core.session.walks import Standing
 from core.table.catalogue import Group
 from tests import naive_panels as naive
 from tests import strategies
+from tests.panel_twin import naive_choice, naive_known, naive_panels
 from tests.panels import make_ladder, with_panels
 from tests.sessions import (
     BUNDLE,
@@ -33,7 +34,6 @@ from tests.sessions import (
 from tests.small import classes_of
 
 OUTCOMES = ("value", "value", "ordered", "unavailable", "refused", "unknown")
-STATUSES = {None: "open", "known": "known", "value": "known", "ordered": "coming"}
 
 
 def ensemble_of(costs, *orders, may_lack=(), members=None, **fields) -> Ensemble:
@@ -55,28 +55,6 @@ def asked_by(ensemble: Ensemble, budget: int | None, **options) -> list[int]:
     """Features asked where every answer is 1."""
     state = begin(ensemble, budget, **options)
     return answer_from_row(ensemble, state, [1.0] * len(state.values))[1]
-
-
-def naive_choice(ensemble: Ensemble, state: State) -> list[int]:
-    """What the twin would still buy."""
-    catalogue = ensemble.catalogue
-    groups = {
-        one.name: one.fee if one.price is None else one.price
-        for one in catalogue.groups
-    }
-    status = [STATUSES.get(one, "gone") for one in state.outcomes]
-    for idx in state.known:
-        if not math.isnan(state.values[idx]):
-            status[idx] = "known"
-    charged = {catalogue.features[one.feature_idx].group for one in state.charges}
-    return naive.choose(
-        [(one.feature_idxs, one.may_lack) for one in ensemble.panels.panels],
-        [(one.cost, one.group) for one in catalogue.features],
-        groups,
-        charged - {None},
-        status,
-        state.remaining,
-    )
 
 
 @st.composite
@@ -129,21 +107,18 @@ def test_question_tells_what_else_is_asked_for_the_same_panel(session):
 
 
 @given(sessions())
-def test_forecast_is_that_of_the_first_panel_whose_features_are_known(session):
+def test_forecast_is_that_of_the_panel_that_the_naive_twin_predicts_by(session):
     ensemble, state = session
-    panels = ensemble.panels.panels
-    has_value = [not math.isnan(value) for value in state.values]
-    is_gone = [STATUSES.get(one, "gone") == "gone" for one in state.outcomes]
+    ladder, known = ensemble.panels, naive_known(*session)
 
-    def is_ready(panel):
-        return all(
-            has_value[idx] or (is_gone[idx] and idx in panel.may_lack)
-            for idx in panel.feature_idxs
-        )
+    panels = naive_panels(ensemble)
+    number = panels.index(naive.predictor(panels, known))
 
-    first = next(panel for panel in panels if is_ready(panel))
-    logits = first.logits(np.array([state.values]), ensemble.panels.starts)
-
+    panel, hiding = ladder.panels[number], None
+    if panel.blend is not None and not known.issuperset(panel.feature_idxs):
+        is_hidden = [idx not in known for idx in range(len(state.values))]
+        hiding = panel.blend.hide(np.array(is_hidden))
+    logits = panel.logits(np.array([state.values]), ladder.starts, hiding)
     told = machine.forecast(ensemble, state).probabilities
     assert told == pytest.approx(to_chances(logits)[0].tolist())
 

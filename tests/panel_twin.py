@@ -1,0 +1,58 @@
+"""Sessions on panels as their naive twin reads them."""
+
+import math
+
+from core.model.ensemble import Ensemble
+from core.session.state import State
+from tests import naive_panels as naive
+
+STATUSES = {None: "open", "known": "known", "value": "known", "ordered": "coming"}
+
+
+def naive_status(ensemble: Ensemble, state: State) -> list[str]:
+    """Whether each feature is open, known, to come or gone, for the twin.
+
+    What is missing as training saw it is known; of an older model, what is gone is.
+    """
+    status = [STATUSES.get(one, "gone") for one in state.outcomes]
+    lacking = set().union(*(one.may_lack for one in ensemble.panels.panels))
+    for idx, outcome in enumerate(state.outcomes):
+        is_missing = outcome == "unavailable" or not ensemble.panels.can_hide
+        if status[idx] == "gone" and idx in lacking and is_missing:
+            status[idx] = "known"
+        if idx in state.known and not math.isnan(state.values[idx]):
+            status[idx] = "known"
+    return status
+
+
+def naive_panels(ensemble: Ensemble) -> list[dict]:
+    """Panels as the twin knows them."""
+    return [
+        {"order": list(one.feature_idxs), "loss": one.loss, "rises": one.rises}
+        for one in ensemble.panels.panels
+    ]
+
+
+def naive_choice(ensemble: Ensemble, state: State) -> list[int]:
+    """What the twin would still buy."""
+    catalogue = ensemble.catalogue
+    groups = {
+        one.name: one.fee if one.price is None else one.price
+        for one in catalogue.groups
+    }
+    features = [(one.cost, one.group) for one in catalogue.features]
+    bundles = {one.name for one in catalogue.groups if one.price is not None}
+    charged = {catalogue.features[one.feature_idx].group for one in state.charges}
+    return naive.choose(
+        naive_panels(ensemble),
+        (features, groups, bundles),
+        charged - {None},
+        naive_status(ensemble, state),
+        state.remaining,
+    )
+
+
+def naive_known(ensemble: Ensemble, state: State) -> set[int]:
+    """Features that the twin takes as known."""
+    status = naive_status(ensemble, state)
+    return {idx for idx, one in enumerate(status) if one == "known"}

@@ -28,8 +28,9 @@ QUICK_NOTE = (
 
 QUICK_SETS = ("ecoli", "heart_cleveland", "bupa")
 N_DRAWS, N_QUICK_DRAWS = 6, 2
-# Those of refusals are filled in by `benchmarks.frontier.refusals`.
-NAMES = ("runs", "aaco", *tables.TABLES, *refusal_tables.TABLES)
+# Filled in by commands of their own: `refusals` and `times`.
+APART = (*refusal_tables.TABLES, "training-times")
+NAMES = ("runs", "aaco", *tables.TABLES, *APART)
 
 
 def write_document(lines: Lines, place: Place) -> None:

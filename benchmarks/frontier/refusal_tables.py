@@ -26,6 +26,8 @@ class Group(NamedTuple):
     n_refused: int
     #: by set, mean figures over sessions and draws
     sets: dict[str, dict[str, float]]
+    #: the worst single refusal: its error less that of forward selection, its set
+    worst_refusal: tuple[float, str]
 
     def column(self, figure: str) -> FloatArray:
         """Return a figure of all sets; (n_sets,)."""
@@ -47,7 +49,7 @@ def gather(lines: Lines) -> Iterator[Group]:
         its = [line for line in lines.values() if line["protocol"] == protocol]
         for place in range(len(SHARES)):
             for n_refused in range(3):
-                sets = {}
+                sets, refusals = {}, []
                 for title in sorted({line["set"] for line in its}):
                     records = [
                         record
@@ -58,8 +60,9 @@ def gather(lines: Lines) -> Iterator[Group]:
                     ]
                     if records:
                         sets[title] = average(records)
+                        refusals += [(exceed(one), title) for one in records]
                 if sets:
-                    yield Group(protocol, place, n_refused, sets)
+                    yield Group(protocol, place, n_refused, sets, max(refusals))
 
 
 def average(records: list[dict[str, Any]]) -> dict[str, float]:
@@ -69,6 +72,12 @@ def average(records: list[dict[str, Any]]) -> dict[str, float]:
         name: float(np.average([record[name] for record in records], weights=weights))
         for name in FIGURES
     }
+
+
+def exceed(record: dict[str, Any]) -> float:
+    """Return the error of one refusal above that of forward selection."""
+    excess: float = record["ours_error"] - record["forward_error"]
+    return excess
 
 
 def points(value: float) -> str:
@@ -89,6 +98,7 @@ def write_groups(groups: Iterable[Group]) -> Rows:
             minus(float(one.above("refit", "loss").mean()), 3),
             points(one.above("forward", "error").mean()),
             one.worst("forward"),
+            f"{points(one.worst_refusal[0])} ({one.worst_refusal[1]})",
             minus(float(one.above("forward", "loss").mean()), 3),
             *(percent(one.column(name).mean(), 0) for name in FIGURES[-4:]),
         )

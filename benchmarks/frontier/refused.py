@@ -12,7 +12,8 @@ from itertools import chain, combinations
 import numpy as np
 
 from benchmarks.frontier.draws import Draw, draw, load
-from benchmarks.frontier.yardsticks import End, Record, Set, Yardsticks
+from benchmarks.frontier.rivals import Set
+from benchmarks.frontier.yardsticks import End, Record, Yardsticks
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
 from core.panels.ladder import fit_ladder
@@ -26,7 +27,7 @@ from core.training.params import BoostParams, EffortName
 from core.work import end_of
 
 SHARES = (0.15, 0.4)
-MOST_ROWS, N_PAIRS, SEED = 500, 5, 11
+MOST_ROWS, MOST_OFFERS, N_PAIRS, SEED = 500, 12, 5, 11
 
 # An offer that fewer rows are asked is not refused: its figures would be luck.
 LEAST_ROWS = 0.1
@@ -86,10 +87,17 @@ def refuse(ensemble: Ensemble, yardsticks: Yardsticks, place: int) -> list[Recor
 
 
 def choose_refused(asked: Sequence[dict[Set, int]]) -> list[tuple[Set, ...]]:
-    """Return what is refused together: nothing, each asked offer, and some pairs."""
+    """Return what is refused together: nothing, each asked offer, and some pairs.
+
+    Of more offers than are refused some, evenly spaced in the order of asking, the
+    first among them.
+    """
     least = LEAST_ROWS * len(asked)
     counts = Counter(chain.from_iterable(asked))
-    offers = sorted(offer for offer, count in counts.items() if count >= least)
+    ordered = [offer for offer, count in counts.items() if count >= least]
+    n_spaced = min(MOST_OFFERS, len(ordered))
+    spaced = np.linspace(0, len(ordered) - 1, n_spaced).round().astype(int).tolist()
+    offers = [ordered[number] for number in spaced]
     both = Counter(pair for offers in asked for pair in combinations(sorted(offers), 2))
     pairs = sorted(pair for pair, count in both.items() if count >= least)
     order = np.random.default_rng(SEED).permutation(len(pairs))[:N_PAIRS].tolist()

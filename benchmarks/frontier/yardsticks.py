@@ -56,9 +56,10 @@ class Yardsticks:
         self.values = drawn.testing.values[:most_rows]
         self.targets = drawn.testing.targets[:most_rows]
         self.judge = rivals.make_judge(drawn.training)
-        sets = rivals.find_forward(drawn, self.judge)
-        #: by budget, tuned for what forward selection buys if nothing is refused
-        self.fits = [rivals.tune_to(drawn, [one]) or FALLBACK for one in sets]
+        #: by budget, what forward selection buys if nothing is refused
+        self.forward = rivals.find_forward(drawn, self.judge)
+        #: by budget, tuned for that
+        self.fits = [rivals.tune_to(drawn, [one]) or FALLBACK for one in self.forward]
         self.predicted: dict[tuple[int, Set], FloatArray] = {}
         self.helped: dict[tuple[Set, tuple[Set, ...]], tuple[bool, bool]] = {}
 
@@ -67,8 +68,7 @@ class Yardsticks:
     ) -> Record:
         """Measure the sessions of rows after a refusal under a budget, and rivals."""
         budget, targets = self.drawn.budgets[place], self.targets[rows]
-        drawn = replace(self.drawn, budgets=(budget,))
-        (forward,) = rivals.find_forward(drawn, self.judge, hidden)
+        forward = self.find_forward(place, hidden)
         refit = np.array(
             [
                 self.predict(place, end.read)[row]
@@ -96,6 +96,14 @@ class Yardsticks:
             found[f"{name}_loss"] = float(find_losses(one[:, None], targets).mean())
         rounded = {name: round(value, 6) for name, value in found.items()}
         return {"rows": rows.size, "n_sets": len({end.read for end in ends}), **rounded}
+
+    def find_forward(self, place: int, hidden: Set) -> Set:
+        """Select anew without the refused features, where they would be bought."""
+        if not set(hidden) & set(self.forward[place]):
+            return self.forward[place]
+        drawn = replace(self.drawn, budgets=(self.drawn.budgets[place],))
+        (found,) = rivals.find_forward(drawn, self.judge, hidden)
+        return found
 
     def predict(self, place: int, one: Set) -> FloatArray:
         """Predict test rows by what is fitted to a set; (n_rows,)."""

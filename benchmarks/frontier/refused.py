@@ -4,10 +4,12 @@ An offer is a feature, or a bundle, which is refused whole. What sessions end wi
 compared with LightGBM by `yardsticks`; the command is `refusals`.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
+from pathlib import Path
 
 import numpy as np
 
@@ -26,6 +28,9 @@ from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams, EffortName
 from core.work import end_of
 
+# To be deleted where rivals select in another way.
+FORWARD = Path(__file__).resolve().parents[2] / "build" / "frontier" / "forward"
+
 SHARES = (0.15, 0.4)
 MOST_ROWS, MOST_OFFERS, N_PAIRS, SEED = 500, 12, 5, 11
 
@@ -34,17 +39,29 @@ LEAST_ROWS = 0.1
 
 
 def play(protocol: str, title: str, number: int) -> Record:
-    """Train panels on one draw of a set, refuse, and measure."""
-    return play_draw(draw(load(title), protocol, number))
+    """Train panels on one draw of a set, refuse, and measure.
+
+    What forward selection buys takes most of the time, and knows nothing of core/: it
+    is kept below build/ for the next time.
+    """
+    path = FORWARD / f"{protocol} {title} {number}.json"
+    kept = json.loads(path.read_text()) if path.is_file() else {}
+    record = play_draw(draw(load(title), protocol, number), kept=kept)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(kept))
+    return record
 
 
-def play_draw(drawn: Draw, effort: EffortName = "standard") -> Record:
+def play_draw(
+    drawn: Draw, effort: EffortName = "standard", kept: dict[str, Set] | None = None
+) -> Record:
+    """Train, and measure; sets that forward selection bought are added to `kept`."""
     ladder = end_of(fit_ladder(drawn.training, effort=effort))
     ensemble = make_ensemble(drawn.training, BoostParams("panels"), ())
     ensemble = replace(ensemble, panels=ladder)
     most = total_cost(drawn.training.catalogue)
     budgets = tuple(int(share * most) for share in SHARES)
-    yardsticks = Yardsticks(replace(drawn, budgets=budgets), MOST_ROWS)
+    yardsticks = Yardsticks(replace(drawn, budgets=budgets), MOST_ROWS, kept)
     return {
         "n_train": drawn.training.n_samples,
         "n_test": yardsticks.targets.size,

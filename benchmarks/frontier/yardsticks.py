@@ -51,15 +51,21 @@ class End(NamedTuple):
 class Yardsticks:
     """LightGBM on the rows of a draw, for any set of features; keeps what it fitted."""
 
-    def __init__(self, drawn: Draw, most_rows: int) -> None:
+    def __init__(
+        self, drawn: Draw, most_rows: int, kept: dict[str, Set] | None = None
+    ) -> None:
         self.drawn = drawn
+        #: what forward selection bought, by place and what was refused
+        self.kept = {} if kept is None else kept
         self.values = drawn.testing.values[:most_rows]
         self.targets = drawn.testing.targets[:most_rows]
         self.judge = rivals.make_judge(drawn.training)
-        #: by budget, what forward selection buys if nothing is refused
-        self.forward = rivals.find_forward(drawn, self.judge)
-        #: by budget, tuned for that
-        self.fits = [rivals.tune_to(drawn, [one]) or FALLBACK for one in self.forward]
+        places = range(len(drawn.budgets))
+        #: by budget, tuned for what is bought if nothing is refused
+        self.fits = [
+            rivals.tune_to(drawn, [self.find_forward(place, ())]) or FALLBACK
+            for place in places
+        ]
         self.predicted: dict[tuple[int, Set], FloatArray] = {}
         self.helped: dict[tuple[Set, tuple[Set, ...]], tuple[bool, bool]] = {}
 
@@ -98,12 +104,14 @@ class Yardsticks:
         return {"rows": rows.size, "n_sets": len({end.read for end in ends}), **rounded}
 
     def find_forward(self, place: int, hidden: Set) -> Set:
-        """Select anew without the refused features, where they would be bought."""
-        if not set(hidden) & set(self.forward[place]):
-            return self.forward[place]
-        drawn = replace(self.drawn, budgets=(self.drawn.budgets[place],))
-        (found,) = rivals.find_forward(drawn, self.judge, hidden)
-        return found
+        """Select without the refused features: anew, where they would be bought."""
+        if hidden and not set(hidden) & set(self.find_forward(place, ())):
+            hidden = ()
+        key = f"{place} {sorted(hidden)}"
+        if key not in self.kept:
+            drawn = replace(self.drawn, budgets=(self.drawn.budgets[place],))
+            (self.kept[key],) = rivals.find_forward(drawn, self.judge, hidden)
+        return tuple(self.kept[key])
 
     def predict(self, place: int, one: Set) -> FloatArray:
         """Predict test rows by what is fitted to a set; (n_rows,)."""

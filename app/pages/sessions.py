@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from app.documents.bodies.doubts import Doubt
-from app.documents.bodies.predictions import GivenAnswer
+from app.documents.bodies.predictions import AnswersRequest, GivenAnswer
 from app.documents.bodies.terms import TermsRequest
 from app.errors import ConflictError, NotFoundError
 from app.http.auth import needs
@@ -121,12 +121,13 @@ async def answer(request: Request, form: Typed, changes: Changes, call: Call) ->
 
     def take(db: Any) -> object:
         answers = read_answers(form, call, db)
+        wanted = AnswersRequest(answers=answers, insist=is_insistent(form))
         if form.get("confirmed") != signature(answers):
-            doubts = checks.check(db, call, answers).warnings
+            doubts = checks.check(db, call, wanted).warnings
             version = text_in(form, "version")
             if doubts and str(find(db, call).view.version) == version:
                 raise OddError(list(doubts))
-        return answering.answer(db, guarded(call, form), answers)
+        return answering.answer(db, guarded(call, form), wanted)
 
     return await attempt(request, form, changes, call, take)
 
@@ -231,7 +232,8 @@ def read_answers(form: FormData, call: SessionCall, db: Any) -> list[GivenAnswer
     if isinstance(opened, ErasedSession):
         raise ClosedError("the session takes no more answers")
     catalogue = opened.model.ensemble.catalogue
-    asked, outcome = first_feature(form), text_in(form, "outcome")
+    asked = first_feature(form)
+    outcome = text_in(form, "insist") or text_in(form, "outcome")
     if asked not in catalogue.feature_idxs or outcome not in GIVEN:
         raise NotFoundError("feature" if outcome in GIVEN else "outcome")
     if outcome != "value":
@@ -256,6 +258,14 @@ def read_answers(form: FormData, call: SessionCall, db: Any) -> list[GivenAnswer
     if refusals:
         raise RefusedError(refusals)
     return answers
+
+
+def is_insistent(form: FormData) -> bool:
+    """Return whether a form charges an answer that can't be used.
+
+    Its button then says the outcome in place of the usual one.
+    """
+    return bool(text_in(form, "insist"))
 
 
 def first_feature(form: FormData) -> str:

@@ -10,21 +10,6 @@ from core.session.steps import AnswerStep, Prospect
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.prices import from_micros
 
-STOP_WORDS = {
-    "plan_complete": "nothing that would be asked next fits what remains",
-    "budget_exhausted": "what remains of the budget pays no further feature",
-    "certain": "no answer of the plan at this budget can change the prediction",
-    "confident": "the prediction is as certain as was asked for",
-    "certified": "the answer is as likely to stay as the certificate asks",
-    "all_known": "every feature that the model reads is answered",
-    "rejected_early": "a stage of the cascade has rejected the case",
-    "max_questions": "the agreed number of questions is reached",
-    "client_stopped": "stopped on request",
-    "expired": "the session expired",
-    "not_worth_it": "what would be asked next saves less error than it costs",
-}
-
-
 # Of a certificate: why a session never stops early by it, and where it does.
 LACKS: dict[str | None, str] = {
     None: "Shown on rows that nothing was trained on.",

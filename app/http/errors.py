@@ -98,9 +98,9 @@ def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
 
 
 def on_useless(request: Request, error: UselessAnswerError) -> Problem:
-    price = from_micros(error.price)
-    named = {"feature": error.feature, "price": price}
-    return problem(request.scope, "useless-answer", str(error), **named)
+    feature, price = error.feature, from_micros(error.price)
+    told = request.scope, "useless-answer", str(error)
+    return problem(*told, feature=feature, price=price)
 
 
 def on_wrong_method(request: Request) -> Response:

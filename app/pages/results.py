@@ -23,8 +23,8 @@ from app.service import ledger
 from app.service import predictions as service
 from app.service.predictions import outcomes
 from app.service.predictions.opened import ErasedSession, OpenSession, SessionCall, find
+from app.stop_words import say_stop
 from app.store.transactions import Transaction
-from app.wording import STOP_WORDS
 from core.errors import RefusedError
 from core.table.prices import from_micros, to_micros
 
@@ -78,7 +78,7 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "error_now": case_words.error_now(model, state),
         "larger": case_words.larger(model, state),
         "is_ended": state.is_ended,
-        "stop_words": STOP_WORDS.get(state.stop_reason or ""),
+        "stop_words": say_stop(model.ensemble, state),
         "target": model.target,
         "titles": {one.name: one.title for one in model.ensemble.catalogue.features},
         "classes": [(one.label, one.display) for one in model.ensemble.classes],

@@ -28,7 +28,8 @@ from app.service.predictions.opened import (
     SessionCall,
     find,
 )
-from app.wording import STOP_WORDS, money
+from app.stop_words import say_stop
+from app.wording import money
 from core.errors import ClosedError, CoreError, OverBudgetError, Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
@@ -106,7 +107,7 @@ def show_case(
         "is_over": is_over or (is_ended and feature is None),
         "is_ended": is_ended,
         "is_going_on": is_going_on,
-        "why_over": STOP_WORDS.get(view.stop_reason or "", ""),
+        "why_over": say_stop(opened.model.ensemble, opened.state),
         "doubts": {},
         "said": None,
         "labels": {"budget": "Budget"}

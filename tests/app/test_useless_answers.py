@@ -5,21 +5,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from tests.app.clinic import CLINIC, Answer, Json, Put, Start, said
+from tests.app.clinic import Answer, Json, Put, Start, ageless, said
 from tests.app.test_http_problems import assert_problem
-from tests.small import ensemble_of
 
 pytest_plugins = ["tests.app.conftest_http"]
 
 SECRET = "SECRET"
-
-
-def ageless() -> Ensemble:
-    """A model that asks for sex and cholesterol, and reads no age."""
-    stumps = (Stump(1, 1.0, (1,), is_category=True), Stump(2, 240.5, (1,)))
-    return ensemble_of(stumps, CLINIC)
 
 
 @pytest.fixture

@@ -275,6 +275,9 @@ class Session(Answer):
     stop_reason: StopReason | None = Field(
         examples=[None], description="Null: no reason to stop."
     )
+    stop_words: str | None = Field(
+        examples=[None], description="The reason as a sentence, with what remains."
+    )
     answers: list[TakenAnswer]
     pending: list[str] = Field(examples=[[]])
     warnings: list[Doubt] = Field(

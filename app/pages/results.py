@@ -15,6 +15,7 @@ from app.errors import NotFoundError
 from app.http.auth import Called, needs
 from app.http.deps import At, Changes, Loaded, ReadDb
 from app.pages import case_words
+from app.pages.asking import find_others
 from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import text_in
@@ -78,6 +79,7 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "error_now": case_words.error_now(model, state),
         "larger": case_words.larger(model, state),
         "is_ended": state.is_ended,
+        "has_others": bool(find_others(opened, state.next_feature_idx).offered),
         "stop_words": say_stop(model.ensemble, state),
         "target": model.target,
         "titles": {one.name: one.title for one in model.ensemble.catalogue.features},

@@ -1,17 +1,15 @@
 """What the page of a question shows, of a session and the feature that is asked."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from app.pages.inputs import hint, options
 from app.pages.lines import Line, line_chart
 from app.service.predictions.opened import OpenSession
-from app.wording import percent, price_words
+from app.wording import percent, price_words, say_useless
 from core.session import machine
 from core.session.answers import bundle_members, find_paid
-from core.session.position import Position
 from core.session.state import Question, State
-from core.session.uses import can_use
+from core.session.uses import sort_open
 from core.table.catalogue import Catalogue, Feature
 from core.table.prices import from_micros, price
 
@@ -25,10 +23,6 @@ OUTCOMES = {
 }
 
 N_BEST = 2
-
-
-# Of more features that can't be used than these, only their number is told.
-MOST_USELESS = 6
 
 
 class Asked(NamedTuple):
@@ -61,44 +55,6 @@ def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> Asked:
         "" if is_free else price_words(catalogue, question),
         state.outcomes[feature_idx],
     )
-
-
-class Others(NamedTuple):
-    """Open features beside the one that a page asks for."""
-
-    #: what the model reads and what remains pays, each with its price
-    offered: list[Asked]
-    #: what it can't use, which is not offered
-    useless: list[Feature]
-
-
-def find_others(opened: OpenSession, asked_idx: int | None) -> Others:
-    """Return what may be answered instead, and what that would be no use of."""
-    ensemble, state = opened.model.ensemble, opened.state
-    catalogue, others = ensemble.catalogue, Others([], [])
-    is_affordable = Position.of(ensemble, state).is_affordable
-    for idx, outcome in enumerate(state.outcomes):
-        if outcome is not None or idx == asked_idx or state.is_ended:
-            continue
-        if not ensemble.is_used[idx]:
-            others.useless.append(catalogue.features[idx])
-        elif is_affordable[idx] and can_use(ensemble, state, idx):
-            others.offered.append(find_asked(catalogue, state, idx))
-        elif is_affordable[idx]:
-            others.useless.append(catalogue.features[idx])
-    return others
-
-
-def say_useless(features: Sequence[Feature]) -> str:
-    """Say which features are not offered because nothing depends on them."""
-    if not features:
-        return ""
-    because = "Nothing that the model asks depends on"
-    if len(features) > MOST_USELESS:
-        return f"{because} {len(features)} other features, so they can't be used."
-    names = ", ".join(one.title for one in features)
-    ends = "it can't" if len(features) == 1 else "they can't"
-    return f"{because} {names}, so {ends} be used."
 
 
 def most_questions(opened: OpenSession) -> int:
@@ -168,14 +124,20 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
     reason = view.question.why if is_next and view.question is not None else ""
     if asked is not None and asked.price_words:
         reason = reason.removesuffix(asked.price_words).strip()
-    others = find_others(opened, asked_idx)
+    others = sort_open(opened.model.ensemble, state)
     return {
         "view": view,
         "asked": asked,
         "is_next": is_next,
         "reason": reason,
-        "others": others.offered,
-        "unusable": say_useless(others.useless),
+        "others": [
+            find_asked(catalogue, state, idx)
+            for idx in others.offered
+            if idx != asked_idx
+        ],
+        "unusable": say_useless(
+            [catalogue.features[idx] for idx in others.useless if idx != asked_idx]
+        ),
         "best": next_best(catalogue, view) if is_next else [],
         "most": most_questions(opened),
         "path": path_of_chance(view),

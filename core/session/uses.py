@@ -1,6 +1,7 @@
 """Which answers can change what a session predicts, and which are still to be had."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,6 +56,33 @@ def sold_with(catalogue: Catalogue, feature_idx: int) -> tuple[int, ...]:
         return (feature_idx,)
     its_group = catalogue.group_idxs == catalogue.group_idxs[feature_idx]
     return tuple(np.flatnonzero(its_group).tolist())
+
+
+class OpenFeatures(NamedTuple):
+    """Features without an answer, by what another answer than the asked one may be."""
+
+    #: what the model reads and what remains pays, taken alone
+    offered: list[int]
+    #: what it can't use
+    useless: list[int]
+
+
+def sort_open(ensemble: Ensemble, state: State) -> OpenFeatures:
+    """Return which open features may be answered and which are of no use.
+
+    What is of use and too dear is in neither; of a session that has ended nothing is.
+    """
+    found = OpenFeatures([], [])
+    is_affordable = Position.of(ensemble, state).is_affordable
+    for idx, outcome in enumerate(state.outcomes):
+        if outcome is not None or state.is_ended:
+            continue
+        if not ensemble.is_used[idx]:
+            found.useless.append(idx)
+        elif is_affordable[idx]:
+            is_of_use = can_use(ensemble, state, idx)
+            (found.offered if is_of_use else found.useless).append(idx)
+    return found
 
 
 def list_open(ensemble: Ensemble, state: State) -> list[int]:

@@ -56,7 +56,7 @@ def say_complete(ensemble: Ensemble, state: State) -> str:
     if POLICIES[state.policy].has_votes:
         return (
             f"what would be bought next costs more than the remaining {left}, but "
-            "single features are still affordable"
+            "something else is still affordable"
         )
     is_affordable = Position.of(ensemble, state).is_affordable
     is_whole = all(is_affordable[idx] for idx in list_open(ensemble, state))

@@ -43,6 +43,7 @@ from core.errors import (
     RefusedError,
     UselessAnswerError,
 )
+from core.session.uses import sort_open
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 STATES = ("open", "waiting", "closed")
@@ -52,6 +53,7 @@ STALE = (
     "charged. Here is what is asked now."
 )
 CLOSED = "The session takes no more answers. Nothing was taken or charged."
+OR_ANOTHER = ", or answer another feature"
 USELESS = (
     "This answer can't be used: nothing that the model asks depends on it. It was not "
     "charged."
@@ -224,22 +226,26 @@ def explain(
             more["confirmed"] = signature(read_answers(form, call, db))
             more["insists"] = is_insistent(form)
         else:
-            more |= say_refused(found, form, opened.session.unit)
+            more |= say_refused(found, form, opened)
         return show_case(
             request, opened, feature if feature in known else None, 422, **more
         )
 
 
-def say_refused(found: Exception, form: FormData, unit: str) -> dict[str, Any]:
+def say_refused(
+    found: Exception, form: FormData, opened: OpenSession
+) -> dict[str, Any]:
     """Return what a page is given of an answer or a budget that was refused."""
     if isinstance(found, UselessAnswerError):
         sure = {"confirmed": text_in(form, "confirmed")}
         return sure | {"said": USELESS, "useless": text_in(form, "outcome")}
     if isinstance(found, OverBudgetError):
-        left, price = money(found.remaining, unit), money(found.price, unit)
+        amounts = found.price, found.remaining
+        price, left = (money(one, opened.session.unit) for one in amounts)
+        has_others = sort_open(opened.model.ensemble, opened.state).offered
         said = (
             f"This costs {price}, and {left} of the budget is left. Nothing was "
-            "charged. Raise the budget below, or answer another feature."
+            f"charged. Raise the budget below{OR_ANOTHER if has_others else ''}."
         )
         return {"said": said}
     assert isinstance(found, RefusedError), "nothing else is caught"

@@ -38,8 +38,8 @@ def test_session_says_why_it_stops_and_what_remains(
     client.delete(path)
 
     assert session["stop_words"] == (
-        "What would be bought next costs more than the remaining 0.70 CAD, but single "
-        "features are still affordable."
+        "What would be bought next costs more than the remaining 0.70 CAD, but "
+        "something else is still affordable."
     )
     assert more["stop_words"] is None
     assert done["stop_words"] == (

@@ -72,8 +72,8 @@ def test_votes_of_which_the_next_is_too_dear_are_not_said_to_be_of_no_help():
 
     assert state.stop_reason == "plan_complete"
     assert say_stop(ensemble, state) == (
-        "what would be bought next costs more than the remaining 4.00, but single "
-        "features are still affordable"
+        "what would be bought next costs more than the remaining 4.00, but something "
+        "else is still affordable"
     )
 
 

@@ -150,6 +150,32 @@ def test_nothing_is_offered_where_nothing_is_affordable(client: TestClient) -> N
         assert "nothing is left of the budget" in page
 
 
+def test_too_dear_answer_leads_to_another_only_where_there_is_one(
+    client: TestClient,  # noqa: F811
+) -> None:
+    session = begin(client, clinic(), budget=0.6)
+    dear = {"feature": "age", "value.age": "63"}
+
+    refused = answer(client, session, **dear).text
+    client.patch(f"/predict/{session['id']}", json={"budget": 0.1})
+    alone = answer(client, state_of(client, session), **dear).text
+
+    assert "Raise the budget below, or answer another feature." in refused
+    assert "Raise the budget below." in alone
+
+
+def test_chosen_feature_leads_back_to_what_is_asked_where_something_is(
+    client: TestClient,  # noqa: F811
+    session: dict[str, Any],
+) -> None:
+    asking = show(client, session, "?feature=chol")
+    client.patch(f"/predict/{session['id']}", json={"budget": 0.1})
+    waiting = show(client, session, "?feature=sex")
+
+    assert "Back to what is asked" in asking
+    assert "Back to the case" in waiting
+
+
 def test_volunteered_answer_is_taken_where_nothing_is_asked(
     client: TestClient,  # noqa: F811
 ) -> None:

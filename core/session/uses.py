@@ -39,7 +39,8 @@ def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
     members = sold_with(ensemble.catalogue, feature_idx)
     if state.next_feature_idx in members:
         return True
-    answer = Answer(feature_idx, "ordered")
+    # That it is known decides, and hardly which value it has.
+    answer = Answer(feature_idx, "value", 0.0)
     after = take(ensemble.catalogue, replace(state, budget=None), answer)
     return is_any_of_use(ensemble, replace(after, budget=state.budget), members)
 

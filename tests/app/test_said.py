@@ -10,6 +10,7 @@ from app.documents.words import MEANINGS
 from app.pages.case_words import COMES_LATER, HELPS_NOT, unasked
 from core.model.model import Model
 from core.session import machine, state
+from core.session.uses import can_use
 from tests.app.clinic import Answer, Start, clinic
 from tests.app.test_stop_words import complete, paneled
 from tests.panels import make_ladder
@@ -79,13 +80,16 @@ def test_affordable_feature_that_was_not_asked_has_its_reason() -> None:
     assert HELPS_NOT not in (*said.values(), *left.values())
 
 
-def test_feature_of_a_panel_that_is_not_preferred_would_not_lower_the_error() -> None:
+def test_feature_that_could_be_used_is_said_not_to_lower_the_error() -> None:
     ensemble = paneled(1, 2, 40)
     ensemble = replace(ensemble, panels=make_ladder(ensemble, [[0], [1]]))
+    session = complete(ensemble, 7)
 
-    left = unasked(Model("m", ensemble), complete(ensemble, 7))
+    (why,) = (
+        one.why for one in unasked(Model("m", ensemble), session) if one.title == "f1"
+    )
 
-    assert [one.why for one in left if one.title == "f1"] == [HELPS_NOT]
+    assert (why == HELPS_NOT) == can_use(ensemble, session, 1)
 
 
 @pytest.mark.parametrize("page", SAID_OF_ALL)

@@ -21,7 +21,7 @@ def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] |
     told, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
     if told is None:
         return None
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name_amount(budget), say_sessions(told, place, unit))
         for place, budget in enumerate(told.budgets)
     ]

@@ -87,6 +87,24 @@ def say_budgets(curve: Curve) -> list[str]:
     return ["unlimited" if one is None else money(one) for one in curve.budgets]
 
 
+def say_betters(curve: Curve, unit: str) -> list[str]:
+    """Say at which budgets of a curve a smaller one does as well, a sentence each."""
+
+    def name(place: int) -> str:
+        budget = curve.budgets[place]
+        return "No limit" if budget is None else money(budget, unit)
+
+    def error(place: int) -> str:
+        return f"{100 * curve.errors_calibrated[place]:.1f} %"
+
+    return [
+        f"{name(place)} errs more ({error(place)}) than {name(better)} "
+        f"({error(better)}): a smaller budget does as well."
+        for place, better in enumerate(curve.betters)
+        if better is not None
+    ]
+
+
 def curve_cells(curve: Curve, unit: str) -> Cells:
     """Return head and rows of a curve."""
     head = (f"budget {unit}".strip(), "error", "error, calibrated", "95 % interval")

@@ -21,6 +21,7 @@ from app.figure_words import (
     name_chance,
     pick_places,
     rank_purchases,
+    say_betters,
     say_budgets,
     shown_figures,
 )
@@ -69,6 +70,7 @@ def show_curve(model: Model, curve: Curve) -> Shown:
         "for them. The band is the 95 % interval. error: how often the vote alone is "
         "wrong. error, calibrated: how often the label is wrong that sessions say."
     )
+    note = " ".join([note, *say_betters(curve, unit)])
     svg = curve_chart(named, unit, baselines=baselines)
     return Shown(svg, "Error against mean spend per case", note, head, [*rows, *levels])
 

@@ -12,7 +12,8 @@ from app.documents.files import load_model as read_model
 from core import frames
 from core.model.model import Model
 from core.model.rows import check_rows
-from core.predictions import BudgetedPredictor, ErrorCurve, Served, TableRows
+from core.outcomes import TableRows
+from core.predictions import BudgetedPredictor, ErrorCurve, Served
 
 
 @dataclass(frozen=True)

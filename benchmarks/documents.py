@@ -31,12 +31,17 @@ def find_regions(text: str) -> list[str]:
 
 
 def fill(text: str, tables: Mapping[str, Rows]) -> str:
-    """Return the document with the rows of each region, under its heading there."""
+    """Return the document with the rows of each region, under its heading there.
+
+    A region that there is no table of stays as it is.
+    """
 
     def replace(match: re.Match[str]) -> str:
         name, heading = match.groups()
+        if name not in tables:
+            return match[0]
         lines = []
-        for row in tables.get(name, ()):
+        for row in tables[name]:
             assert len(row) == heading.split("\n")[0].count("|") - 1, (name, row)
             lines.append(f"| {' | '.join(map(str, row))} |\n")
         body = f"{heading}{''.join(lines)}"

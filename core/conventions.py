@@ -174,7 +174,7 @@ def require_classes(
 
 def find_boosted() -> list[str]:
     """Return the algorithms that can boost several labels at once."""
-    return [name for name, its in ALGORITHMS.items() if name in RULES or its.rules]
+    return [name for name, its in ALGORITHMS.items() if name in RULES or its.rule]
 
 
 def read_row_groups_of(raw: Any, n_rows: int) -> IntArray | None:

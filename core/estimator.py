@@ -24,10 +24,12 @@ from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.model.rows import check_rows
+from core.outcomes import TableRows
+from core.pipeline.check import note_missing
 from core.pipeline.choosing import AUTO, AUTO_NAMES
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
-from core.predictions import BudgetedPredictor, ErrorCurve, Served, TableRows
+from core.predictions import BudgetedPredictor, ErrorCurve, Served
 from core.table.binned_table import code_table
 from core.table.check import CheckedTable
 from core.table.columns import Column, scale_weights
@@ -46,8 +48,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     ----------
     algorithm : str
         A name in `core.training.algorithms.ALGORITHMS`: `auto` is `panels` (for every
-        budget a set of features and a blend that predicts from it) beside boosting by
-        the best of four rules, whichever errs less on held-out rows; boosting by any
+        budget a set of features and a blend that predicts from it); boosting by any
         rule, `cascade` (of two classes), or the baselines `decision_tree`, `bagging`
         and `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
@@ -72,11 +73,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         Initial weights of several classes (`core.training.boosting.initial_weights`).
     cost_floor : float, optional
         What a cost of 0 counts as to rules; by default the smallest positive cost.
-    stages : int
-        Of a cascade: at most so many, 1 to 50.
-    detection, false_alarm : float
-        Of a cascade: the share of the second class that each stage must keep (0.5 to
-        1), and of the first that it may let pass (0 to 1), on a third of the rows.
+    stages, detection, false_alarm : int, float and float
+        Of a cascade: the most stages, 1 to 50; on a third of the rows the share of the
+        second class that each must keep (0.5 to 1) and of the first that it may pass.
     effort : {"fast", "standard", "thorough"}
         Of `auto` and `panels`: how long to look for better.
     folds : int
@@ -90,6 +89,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         Words and numbers that stand for a missing value, besides the usual words.
     rare : int
         Categories of fewer rows become one, and so do those not seen in training.
+    least_missing : int
+        Of `auto` and `panels`: rows from which on missing values are information.
 
     Attributes
     ----------
@@ -104,8 +105,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     warnings_ : tuple of str
         What is odd about the columns although it is legal.
     n_features_in_ : int
-    feature_names_in_ : array of str
-        Of a data frame.
+    feature_names_in_ : array of str, of a data frame
 
     Notes
     -----
@@ -149,6 +149,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         policy: str | None = None,
         missing: Sequence[Any] | None = None,
         rare: int = 0,
+        least_missing: int = 20,
     ) -> None:
         self.algorithm = algorithm
         self.costs = costs
@@ -173,6 +174,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         self.policy = policy
         self.missing = missing
         self.rare = rare
+        self.least_missing = least_missing
 
     def __sklearn_tags__(self) -> Tags:
         """Say what the algorithm can do: missing values, and which classes."""
@@ -225,12 +227,11 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
             weights=scale_weights(weights),
             row_groups=conventions.read_row_groups_of(groups, len(targets)),
         )
-        boost = replace(wish.boost, seed=seed)
-        spec = TrainingSpec(
-            table, boost=boost, auto=wish.auto, seed=seed, folds=wish.folds
-        )
-        self.warnings_ = read.warnings
-        self._keep(spec, self._train(conventions.gather_rows(dataset), spec))
+        boost, auto = replace(wish.boost, seed=seed), wish.auto
+        spec = TrainingSpec(table, boost=boost, auto=auto, seed=seed, folds=wish.folds)
+        rows = conventions.gather_rows(dataset)
+        self.warnings_ = (*read.warnings, *note_missing(rows, spec))
+        self._keep(spec, self._train(rows, spec))
         return self
 
     def _train(self, dataset: Dataset, spec: TrainingSpec) -> Model:
@@ -238,7 +239,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
             return end_of(train(CheckedTable(dataset, None, self.warnings_), spec))
         # Panels, folds and what is chosen on held-out rows are of one class per row.
         named = spec.boost.algorithm
-        params = replace(spec.boost, algorithm=(ALGORITHMS[named].rules or (named,))[0])
+        params = replace(spec.boost, algorithm=ALGORITHMS[named].rule or named)
         rounds = [*grow_ensemble(code_table(dataset), params, (), is_strict=True)]
         ensemble = make_ensemble(dataset, params, rounds)
         return Model(spec.name, ensemble, spec.table.target, asdict(params))

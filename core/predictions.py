@@ -19,14 +19,11 @@ from core.conventions import (
 )
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
-from core.model.votes import label_votes
+from core.outcomes import Outcomes, TableRows, play_each
 from core.session.curves import evaluate
 from core.session.outline import outline
 from core.session.policies import check_policy
-from core.session.probability import decide, label_chances
-from core.session.simulate import class_probabilities, walk
 from core.session.state import Aim
-from core.session.walks import Walks
 from core.table.costs import read_budget, read_budgets, read_row_budgets
 from core.table.dataset import Dataset
 from core.table.prices import MICROS_PER_UNIT, from_micros
@@ -79,71 +76,6 @@ class PlannedPurchase:
     total: float
 
 
-class TableRows(NamedTuple):
-    """A table's values, (n_rows, n_features), and what keys each row's draws."""
-
-    values: FloatArray
-    streams: Sequence[int]
-    seed: int
-
-
-class Outcomes(NamedTuple):
-    """How the rows' sessions end."""
-
-    #: class positions, (n_rows,); of a multi-label ensemble 0 and 1, (n_rows, n)
-    labels: IntArray
-    #: (n_rows, n_classes)
-    chances: FloatArray
-    #: in micro-units; (n_rows,)
-    spent: IntArray
-    #: (n_rows, n_features); as in `Walks`
-    ranks: IntArray
-
-
-def play_each(
-    ensemble: Ensemble,
-    rows: TableRows,
-    limits: Sequence[int | None],
-    policy: str | None,
-    aim: Aim | None,
-) -> Outcomes:
-    """Play a session for each row, under its own budget in micro-units."""
-    n_rows, n_classes = rows.values.shape[0], len(ensemble.classes)
-    shape = (n_rows, n_classes) if ensemble.is_multilabel else (n_rows,)
-    ends = Outcomes(
-        labels=np.zeros(shape, np.int64),
-        chances=np.zeros((n_rows, n_classes)),
-        spent=np.zeros(n_rows, np.int64),
-        ranks=np.zeros(rows.values.shape, np.int64),
-    )
-    its_rows: dict[int | None, list[int]] = {}
-    for row, limit in enumerate(limits):
-        its_rows.setdefault(limit, []).append(row)
-    for limit, idxs in its_rows.items():
-        walks = walk(
-            ensemble,
-            rows.values[idxs],
-            [limit],
-            policy,
-            rows.seed,
-            needs_ranks=True,
-            streams=[rows.streams[idx] for idx in idxs],
-            aims=[aim],
-        )
-        ends.labels[idxs], ends.chances[idxs] = conclude(ensemble, walks)
-        ends.spent[idxs], ends.ranks[idxs] = walks.spent[:, 0], walks.ranks
-    return ends
-
-
-def conclude(ensemble: Ensemble, walks: Walks) -> tuple[IntArray, FloatArray]:
-    """Return the labels and chances at the ends of walks under one budget."""
-    if ensemble.is_multilabel:
-        labels = label_votes(ensemble, walks.margins[:, 0]).astype(np.int64)
-        return labels, label_chances(ensemble, walks.scores[:, 0])
-    chances = class_probabilities(ensemble, walks)[:, 0]
-    return decide(ensemble, chances), chances
-
-
 class Served(NamedTuple):
     """A model, and how the caller's words stand to those of its ensemble."""
 
@@ -166,6 +98,18 @@ class Served(NamedTuple):
             return read_indicators(np.asarray(y), (n_rows, self.labels.size))
         return find_positions(self.labels.tolist(), y, n_rows)
 
+    def find_budget(
+        self, limit: int | None, policy: str | None, aim: Aim | None
+    ) -> int | None:
+        """Return the budget to play under where one may spend a limit; micro-units.
+
+        The curve knows it of whom the model prefers, without an aim.
+        """
+        curve = self.model.curve
+        if curve is None or policy is not None or aim is not None:
+            return limit
+        return curve.best_budget(limit)
+
     def choose_policy(self, name: str | None) -> str | None:
         """Return who asks; None: whom the model prefers at a budget."""
         return None if name is None else check_policy(name, self.ensemble, "policy")
@@ -178,7 +122,9 @@ class BudgetedPredictor(ABC):
     charged for its values: one amount, or one for each row; infinity: unlimited.
     `policy` says who asks, by default whom the model prefers at the budget. `aim` is
     one of `mean_budget`, `wanted_error` and `error_price`, with a number: what sessions
-    are to reach on average, none of them above its budget.
+    are to reach on average, none of them above its budget. Where the model's curve says
+    that a smaller budget surely errs less, rows are played under that one, which
+    `best_budget` names; `exact_budget` spends the budget nevertheless.
     """
 
     @abstractmethod
@@ -193,49 +139,81 @@ class BudgetedPredictor(ABC):
         """Return what a call gives, else what was set once for all calls."""
         return getattr(self, name, None) if given is None else given
 
-    def _play(self, X: Any, budget: Any, policy: str | None, aim: AimWish) -> Outcomes:
-        ensemble, rows = self._serve().ensemble, self._read_rows(X)
-        asks = self._serve().choose_policy(self._own("policy", policy))
-        n_rows = rows.values.shape[0]
-        limits = read_row_budgets(self._own("budget", budget), n_rows)
-        return play_each(
-            ensemble, rows, limits, asks, read_aim(aim, ensemble, asks, "aim")
-        )
+    def _play(
+        self, X: Any, budget: Any, policy: str | None, aim: AimWish, is_exact: bool
+    ) -> Outcomes:
+        served, rows = self._serve(), self._read_rows(X)
+        asks = served.choose_policy(self._own("policy", policy))
+        limits = read_row_budgets(self._own("budget", budget), rows.values.shape[0])
+        sought = read_aim(aim, served.ensemble, asks, "aim")
+        if not is_exact:
+            used = {one: served.find_budget(one, asks, sought) for one in set(limits)}
+            limits = [used[one] for one in limits]
+        return play_each(served.ensemble, rows, limits, asks, sought)
+
+    def best_budget(self, budget: Budget = None) -> float | None:
+        """Return the budget that rows are played under where one may spend so much.
+
+        A smaller one where the curve says that it surely errs less; None: unlimited.
+        """
+        limit = read_budget(self._own("budget", budget))
+        found = self._serve().find_budget(limit, self._own("policy", None), None)
+        return None if found is None else from_micros(found)
 
     def predict(
-        self, X: Any, budget: Any = None, policy: str | None = None, aim: AimWish = None
+        self,
+        X: Any,
+        budget: Any = None,
+        policy: str | None = None,
+        aim: AimWish = None,
+        exact_budget: bool = False,
     ) -> npt.NDArray[Any]:
         """Return the label of each row; (n_rows,), multi-label (n_rows, n_classes).
 
         The most probable class, or the one of least expected cost where the model has
         costs of errors.
         """
-        ends, served = self._play(X, budget, policy, aim), self._serve()
+        ends, served = self._play(X, budget, policy, aim, exact_budget), self._serve()
         if served.ensemble.is_multilabel:
             return ends.labels
         return served.labels[ends.labels]
 
     def predict_proba(
-        self, X: Any, budget: Any = None, policy: str | None = None, aim: AimWish = None
+        self,
+        X: Any,
+        budget: Any = None,
+        policy: str | None = None,
+        aim: AimWish = None,
+        exact_budget: bool = False,
     ) -> FloatArray:
         """Return the probability of each class; (n_rows, n_classes).
 
         Calibrated on held-out rows, if the training had folds and if that helps.
         """
-        chances = self._play(X, budget, policy, aim).chances
+        chances = self._play(X, budget, policy, aim, exact_budget).chances
         return chances[:, self._serve().order]
 
     def spend(
-        self, X: Any, budget: Any = None, policy: str | None = None, aim: AimWish = None
+        self,
+        X: Any,
+        budget: Any = None,
+        policy: str | None = None,
+        aim: AimWish = None,
+        exact_budget: bool = False,
     ) -> FloatArray:
         """Return what the session of each row is charged; (n_rows,)."""
-        return self._play(X, budget, policy, aim).spent / MICROS_PER_UNIT
+        return self._play(X, budget, policy, aim, exact_budget).spent / MICROS_PER_UNIT
 
     def asked(
-        self, X: Any, budget: Any = None, policy: str | None = None, aim: AimWish = None
+        self,
+        X: Any,
+        budget: Any = None,
+        policy: str | None = None,
+        aim: AimWish = None,
+        exact_budget: bool = False,
     ) -> list[tuple[Any, ...]]:
         """Return the features that the session of each row asks for, in order."""
-        ranks = self._play(X, budget, policy, aim).ranks
+        ranks = self._play(X, budget, policy, aim, exact_budget).ranks
         columns, n_asked = self._serve().columns, (ranks > 0).sum(axis=1)
         orders = np.argsort(np.where(ranks > 0, ranks, ranks.size + 1), axis=1)
         return [

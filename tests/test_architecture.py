@@ -63,6 +63,7 @@ ARROWS = {
     "core.estimator": ("core",),
     "core.conventions": ("core",),
     "core.frames": ("core.arrays", "core.errors", "core.table"),
+    "core.outcomes": (*CORE_LEAVES, "core.model", "core.session"),
     "core.predictions": ("core",),
     "askless": ("core.errors", "askless"),
     # What needs the server's packages is imported by name.
@@ -98,6 +99,10 @@ ARROWS = {
         *("core.model", "core.arrays"),
     ),
     "app.figure_words": ("app.wording", "core.arrays", "core.model"),
+    "app.session_words": (
+        *("app.documents.card", "app.wording"),
+        *("core.model", "core.table.prices"),
+    ),
     "app.documents": (*LEAVES, "app.documents", "core"),
     "app.terminal": (
         *LEAVES,
@@ -106,6 +111,7 @@ ARROWS = {
         "app.figure_words",
         "app.model_charts",
         "app.model_facts",
+        "app.session_words",
         "app.terminal",
         "app.wording",
         "app.documents",
@@ -232,6 +238,7 @@ ARROWS = {
         "app.figure_words",
         "app.model_charts",
         "app.model_facts",
+        "app.session_words",
         "app.drafting",
         "app.parsing",
         "app.price_tables",

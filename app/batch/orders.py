@@ -34,6 +34,7 @@ def read_predict(raw: Any, stored: Model) -> PredictOrder:
         policy=policy,
         seed=wanted.seed,
         aim=check_wish(wanted.aim, ensemble, policy, "aim"),
+        curve=None if wanted.exact_budget else stored.curve,
     )
 
 

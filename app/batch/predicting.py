@@ -8,13 +8,19 @@ import numpy as np
 
 from app.batch.budgets import Naming, largest_budget, parse_budget
 from app.batch.processes import work_through
-from app.batch.results import Predictions, join_predictions, lay_out
+from app.batch.results import (
+    BudgetColumns,
+    Predictions,
+    join_predictions,
+    lay_out,
+)
 from app.batch.sources import PartReader, RowSource, WantedColumns
 from app.batch.table_checks import needed_names, refuse_rows, text_columns
 from app.batch.writing import ResultFile
 from core.arrays import FloatArray, IntArray
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble
+from core.model.model import Curve
 from core.model.rows import check_block, refuse_empty, warn_unseen
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
@@ -62,6 +68,18 @@ class PredictOrder:
     policy: str | None = None
     seed: int = 0
     aim: Aim | None = None
+    #: where a smaller budget does as well by it, rows are played under that one; None:
+    #: under the budgets as they are
+    curve: Curve | None = None
+
+    def choose(self, limit: int | None) -> int | None:
+        """Return the budget that rows are played under where they may spend a limit.
+
+        A policy that is named, or an aim, errs otherwise than the curve says.
+        """
+        if self.curve is None or self.policy is not None or self.aim is not None:
+            return limit
+        return self.curve.best_budget(limit)
 
     @property
     def is_long(self) -> bool:
@@ -77,6 +95,8 @@ class PredictWork:
     order: PredictOrder
     #: the most that may be spent, in micro-units; None: no limit
     most: int | None
+    #: whether rows may be played under a smaller budget than the one named
+    is_chosen: bool = False
 
     def play(self, reader: PartReader) -> Iterator["PredictedRows"]:
         """Play the rows of a part, some at a time."""
@@ -94,7 +114,7 @@ class PredictWork:
                 join_predictions(parts),
                 self.ensemble,
                 dict(zip(kept.column_names, kept.columns, strict=True)),
-                self.order.is_long,
+                BudgetColumns(self.order.is_long, self.is_chosen),
             )
             n_unseen = (values == UNSEEN).sum(axis=0)
             yield PredictedRows(laid, len(values), n_unseen)
@@ -115,8 +135,9 @@ def plan_prediction(
     refuse_unknown(dict.fromkeys(source.names, NO_CELLS), order, naming)
     if not source.n_rows:
         raise RefusedError(refuse_empty(0))
-    most = largest_budget(collect_budgets(source, order))
-    return PredictWork(ensemble, order, most)
+    limits = collect_budgets(source, order)
+    is_chosen = any(order.choose(limit) != limit for limit in limits)
+    return PredictWork(ensemble, order, largest_budget(limits), is_chosen)
 
 
 def find_text(ensemble: Ensemble, order: PredictOrder) -> frozenset[str]:
@@ -203,10 +224,11 @@ def play_share(
 ) -> Predictions:
     """Play rows of a block under one budget; `n_before` rows stand before the block."""
     limit, rows = share
+    played = work.order.choose(limit)
     walks = walk(
         work.ensemble,
         values[rows],
-        [limit],
+        [played],
         work.order.policy,
         work.order.seed,
         needs_ranks=True,
@@ -217,6 +239,7 @@ def play_share(
     return Predictions(
         rows=rows,
         budgets=[limit] * len(rows),
+        budgets_used=[played] * len(rows),
         labels=decide(work.ensemble, chances),
         chances=chances,
         spent=walks.spent[:, 0],

@@ -25,6 +25,15 @@ MEASURED = (
 DECIMALS = 6
 
 
+class BudgetColumns(NamedTuple):
+    """Which columns of budgets a result has."""
+
+    #: where rows may have several, or another one than the next row
+    budget: bool = False
+    #: where one is not the one that was named
+    budget_used: bool = False
+
+
 class Predictions(NamedTuple):
     """How the sessions of some rows end, each under its budget."""
 
@@ -32,6 +41,8 @@ class Predictions(NamedTuple):
     rows: IntArray
     #: in micro-units; None: unlimited
     budgets: list[int | None]
+    #: what was played under, where a smaller budget does as well
+    budgets_used: list[int | None]
     labels: IntArray
     #: (n_sessions, n_classes)
     chances: FloatArray
@@ -46,6 +57,7 @@ def join_predictions(parts: Sequence[Predictions]) -> Predictions:
     rows = np.concatenate([part.rows for part in parts])
     order = np.argsort(rows, kind="stable")
     budgets = [budget for part in parts for budget in part.budgets]
+    used = [budget for part in parts for budget in part.budgets_used]
 
     def joined(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])[order]
@@ -53,6 +65,7 @@ def join_predictions(parts: Sequence[Predictions]) -> Predictions:
     return Predictions(
         rows=rows[order],
         budgets=[budgets[place] for place in order],
+        budgets_used=[used[place] for place in order],
         labels=joined("labels"),
         chances=joined("chances"),
         spent=joined("spent"),
@@ -61,20 +74,22 @@ def join_predictions(parts: Sequence[Predictions]) -> Predictions:
 
 
 def lay_out(
-    predicted: Predictions, ensemble: Ensemble, kept: Mapping[str, Any], is_long: bool
+    predicted: Predictions,
+    ensemble: Ensemble,
+    kept: Mapping[str, Any],
+    shown: BudgetColumns,
 ) -> Any:
-    """Return an arrow table; `is_long`: with a column of budgets, inf without a limit.
+    """Return an arrow table; budgets without a limit are inf.
 
     Kept columns come first, with `_in_table` behind a name that predictions have too.
     """
     names = [feature.name for feature in ensemble.catalogue.features]
     labels, chances = predicted.labels, predicted.chances
     told: dict[str, Any] = {}
-    if is_long:
-        amounts = [
-            np.inf if one is None else from_micros(one) for one in predicted.budgets
-        ]
-        told["budget"] = pa.array(amounts, pa.float64())
+    if shown.budget:
+        told["budget"] = lay_budgets(predicted.budgets)
+    if shown.budget_used:
+        told["budget_used"] = lay_budgets(predicted.budgets_used)
     said = [ensemble.classes[label].label for label in labels]
     told["label"] = pa.array(said, pa.string())
     told["probability"] = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
@@ -91,6 +106,12 @@ def lay_out(
         for name, column in kept.items()
     }
     return pa.table(first | told)
+
+
+def lay_budgets(budgets: Sequence[int | None]) -> Any:
+    """Return budgets in units as a column."""
+    amounts = [np.inf if one is None else from_micros(one) for one in budgets]
+    return pa.array(amounts, pa.float64())
 
 
 def spell(column: Any) -> Any:

@@ -59,4 +59,7 @@ def show_model(
     if named is None:
         table = budget_table(stored) if budget is None else None
         output.print(table or purchase_table(stored, purchases))
+        sessions = show.sessions_table(stored) if budget is None else None
+        if sessions is not None:
+            output.print(sessions)
     say_effects(output, ensemble, effects, named)

@@ -168,7 +168,7 @@ def report_model(
         curve = measure_rows(stored.ensemble, dataset, played)
         few = dataset.take(slice(None, None, -(-dataset.n_samples // MAX_PURCHASERS)))
         bought = find_purchases(stored.ensemble, few, played.budgets)
-        purchases = tuple(map(tuple, bought.tolist()))
+        purchases = tuple(tuple(one.shares.tolist()) for one in bought)
         tested = NamedCurve(data.name, replace(curve, purchases=purchases))
     files.write_whole(out, report_page(stored, limits, tested))
     output.print(f"wrote {escape(str(out))}")

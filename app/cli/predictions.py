@@ -9,11 +9,13 @@ from rich.markup import escape
 from app.batch.budgets import parse_budget
 from app.batch.predicting import (
     PredictOrder,
+    PredictWork,
+    WrittenRows,
     find_text,
     plan_prediction,
     write_predictions,
 )
-from app.batch.sources import open_rows
+from app.batch.sources import RowSource, open_rows
 from app.batch.writing import open_result, open_stdout
 from app.cli.aims import OneAim, parse_aim
 from app.cli.options import (
@@ -34,6 +36,7 @@ from app.ingest import Bounds
 from app.ingest.places import as_source
 from app.memory import available_bytes
 from app.terminal.show import pull
+from app.wording import money
 from core.errors import Refusal, RefusedError
 
 STDOUT = Path("-")
@@ -48,6 +51,13 @@ Limits = Annotated[
 ]
 BudgetFrom = Annotated[
     str | None, typer.Option(help="Column of the table with each row's budget.")
+]
+ExactBudget = Annotated[
+    bool,
+    typer.Option(
+        "--exact-budget",
+        help="Spend a budget although the curve says that a smaller one does as well.",
+    ),
 ]
 Keep = Annotated[
     list[str] | None, typer.Option(help="Column of the table to write too.")
@@ -66,10 +76,12 @@ def predict_rows(
     prices: Prices = None,
     aim: OneAim = None,
     processes: RowProcesses = 1,
+    exact_budget: ExactBudget = False,
 ) -> None:
     if out != STDOUT:
         files.check_writable(out, "--out")
-    ensemble = load_priced(model, prices).ensemble
+    stored = load_priced(model, prices)
+    ensemble = stored.ensemble
     chosen = parse_policy(policy, ensemble)
     sought = parse_aim(aim, ensemble, chosen)
     order = PredictOrder(
@@ -79,18 +91,44 @@ def predict_rows(
         policy=chosen,
         seed=seed,
         aim=sought,
+        # At other prices its budgets buy something else.
+        curve=None if exact_budget or prices is not None else stored.curve,
     )
     bounds = Bounds(memory=available_bytes())
     source = open_rows(as_source(data), find_text(ensemble, order), bounds)
     work = plan_prediction(ensemble, source, order, name_option)
-    n_kept = len(order.keep)
+    written = write_rows(source, work, out, processes)
+    warn([*written.warnings, *say_chosen(order, ensemble.catalogue.cost_unit)])
+    if out != STDOUT:
+        output.print(f"wrote {written.n_rows} rows to {escape(str(out))}")
+
+
+def write_rows(
+    source: RowSource, work: PredictWork, out: Path, processes: int
+) -> WrittenRows:
+    """Predict the rows of a table and write them to a file as they come."""
+    n_kept = len(work.order.keep)
     with open_stdout(n_kept) if out == STDOUT else open_result(out, n_kept) as file:
         shared = source.share(processes)
         writing = write_predictions(shared, work, [file], processes)
-        written = pull(writing, "prediction")
-    warn(written.warnings)
-    if out != STDOUT:
-        output.print(f"wrote {written.n_rows} rows to {escape(str(out))}")
+        return pull(writing, "prediction")
+
+
+def say_chosen(order: PredictOrder, unit: str) -> list[str]:
+    """Say which budgets were not spent, since a smaller one does as well."""
+    if order.curve is None:
+        return []
+    pairs = [(limit, order.choose(limit)) for limit in order.limits]
+    return [
+        f"budget {name(limit, unit)}: predicted under {name(used, unit)}, which errs "
+        "less on held-out rows; --exact-budget spends it"
+        for limit, used in pairs
+        if used != limit
+    ]
+
+
+def name(budget: int | None, unit: str) -> str:
+    return "inf" if budget is None else money(budget, unit)
 
 
 def parse_limits(budget: str | None, budget_from: str | None) -> list[int | None]:

@@ -8,7 +8,7 @@ from app.documents.catalogue import Micros
 from app.documents.fields import Share
 from app.documents.shape import Many, StoredShape
 from core.model.figures import Estimate, Figures, ReliabilityBin
-from core.model.model import Curve
+from core.model.model import Curve, SpendSteps
 
 Amount = Annotated[float, Field(ge=0, le=1e18)]
 Shares = Annotated[Many[Share], Field(min_length=2, max_length=2)]
@@ -42,6 +42,11 @@ class FiguresShape(StoredShape):
     reliability: Many[ReliabilityBinShape]
 
 
+class SpendStepsShape(StoredShape):
+    budgets: Many[Micros | None] = Field(alias="budgets_micros", min_length=1)
+    mean_spends: Many[Amount] = Field(alias="mean_spends_micros", min_length=1)
+
+
 class CurveShape(StoredShape):
     budgets: Many[Micros | None] = Field(alias="budgets_micros")
     errors: Many[Share]
@@ -58,6 +63,15 @@ class CurveShape(StoredShape):
     purchases: Many[Many[Share]] | None = Field(
         default=None, exclude_if=lambda shares: shares is None
     )
+    questions: Many[Annotated[float, Field(ge=0, le=2**53)]] | None = Field(
+        default=None, exclude_if=lambda means: means is None
+    )
+    n_played: Annotated[int, Field(ge=0, le=2**53)] | None = Field(
+        default=None, alias="rows_played", exclude_if=lambda rows: rows is None
+    )
+    steps: SpendStepsShape | None = Field(
+        default=None, exclude_if=lambda steps: steps is None
+    )
 
 
 def build_curve(shape: CurveShape | None) -> Curve | None:
@@ -66,7 +80,8 @@ def build_curve(shape: CurveShape | None) -> Curve | None:
         return None
     figures = shape.predictive
     built = None if figures is None else tuple(map(build_figures, figures))
-    return shape.to(Curve, predictive=built)
+    steps = None if shape.steps is None else shape.steps.to(SpendSteps)
+    return shape.to(Curve, predictive=built, steps=steps)
 
 
 def build_figures(shape: FiguresShape) -> Figures:

@@ -248,6 +248,9 @@ def check_parts(document: ModelDocument) -> Iterator[Refusal]:
         if lengths - {len(document.features)}:
             rule = "must be rows of one share for each feature"
             yield Refusal("model.curve.purchases", rule)
+        steps = document.curve.steps
+        if steps and len(steps.budgets) != len(steps.mean_spends):
+            yield Refusal("model.curve.steps", "lists must be of one length")
 
 
 def check_hypotheses(

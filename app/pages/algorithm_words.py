@@ -1,7 +1,7 @@
 """A line on each algorithm and effort, for who has to choose one; docs/choosing.md."""
 
 ALGORITHM_WORDS = {
-    "auto": "Panels and boosting; the better of both in each range of budgets.",
+    "auto": "Panels; easy cases end early where that pays.",
     "panels": "For each budget the features that it buys, and how to weigh them.",
     "adaboost_bt_smoothed": "Stumps by gain and price, evened out by what was spent.",
     "adaboost_bt_greedy": "Stumps by gain for their price; cheap features first.",

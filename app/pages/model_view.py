@@ -16,6 +16,7 @@ from app.model_charts import (
 )
 from app.model_facts import list_cautions, list_facts, list_features
 from app.pages.filters import name
+from app.session_words import say_note, session_cells
 from core.model.model import Model
 
 # Models whose charts are kept: some 300 kB each.
@@ -34,6 +35,8 @@ class ModelView(NamedTuple):
     figures: tuple[Cells, Sequence[str]] | None
     margins: Shown | None
     purchases: Shown | None
+    #: how cases go by budget, and on which rows that was found
+    sessions: tuple[Cells, str] | None
     features: Cells
     limits: Sequence[str]
 
@@ -55,6 +58,7 @@ def build_view(model: Model) -> ModelView:
     has_figures = curve is not None and curve.predictive is not None
     has_purchases = curve is not None and curve.purchases is not None
     head, rows = list_features(ensemble)
+    sessions = session_cells(model)
     return ModelView(
         facts=[(name(term), name(words)) for term, words in list_facts(model)],
         curve=show_curve(model, curve) if curve else None,
@@ -62,6 +66,7 @@ def build_view(model: Model) -> ModelView:
         figures=show_figures(ensemble, curve) if has_figures else None,  # type: ignore[arg-type]
         margins=show_margins(ensemble, curve) if has_figures else None,  # type: ignore[arg-type]
         purchases=isolate(show_purchases(ensemble, curve)) if has_purchases else None,  # type: ignore[arg-type]
+        sessions=None if sessions is None else (sessions, say_note(model)),
         features=(head, [tuple(map(name, row)) for row in rows]),
         limits=list_cautions(model),
     )

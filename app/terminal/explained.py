@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+from app.figure_words import say_betters
 from app.terminal.show import right, titled
 from app.terminal.transcript import say_value
 from app.wording import money, percent
@@ -117,6 +118,9 @@ def budget_table(model: Model) -> Table:
         error = error_within(curve, budget)
         shown = "" if error is None else f"{100 * error:.1f} %"
         table.add_row(money(budget), escape(names or "nothing"), shown)
+    betters = [] if curve is None else say_betters(curve, catalogue.cost_unit)
+    if betters:
+        table.caption, table.caption_justify = "\n".join(betters), "left"
     return table
 
 

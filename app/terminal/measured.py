@@ -5,7 +5,7 @@ from html import escape
 from typing import NamedTuple
 
 from app.charts import NamedCurve, curve_chart
-from app.figure_words import curve_cells
+from app.figure_words import curve_cells, say_betters
 from app.model_charts import (
     list_baselines,
     show_figures,
@@ -38,6 +38,8 @@ def measured_parts(measured: Measured) -> list[str]:
         where = on_rows(name, curve)
         parts.append(f"<h3>{escape(where)}</h3>")
         parts.append(html_table(*curve_cells(curve, unit), f"Error, {where}"))
+        betters = say_betters(curve, unit)
+        parts += [html_notes(betters)] if betters else []
     told = [f"{name}: {100 * error:.1f} %." for name, error in lines.items()]
     parts.append(html_notes([*CURVE_FOOT.split("\n"), *told]))
     for name, curve in curves:

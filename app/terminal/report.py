@@ -7,8 +7,9 @@ import numpy as np
 
 from app.charts import NamedCurve
 from app.model_facts import list_cautions, list_facts, list_features
+from app.session_words import say_note, session_cells
 from app.terminal.effects import effects_part
-from app.terminal.html import html_page, html_table
+from app.terminal.html import html_notes, html_page, html_table
 from app.terminal.measured import Measured, measured_parts
 from app.wording import money, percent, price_words
 from core.model.ensemble import Ensemble
@@ -41,10 +42,20 @@ def report_page(
     curves += [] if tested is None else [tested]
     if curves:
         parts += measured_parts(Measured(model, curves))
+    parts += session_parts(model)
     parts.append("<h2>What it asks, if every answer comes</h2>")
     parts += [budget_section(ensemble, curve, budget) for budget in shown]
     parts += [*effects_part(ensemble), *card_parts(model)]
     return html_page(model.name, parts)
+
+
+def session_parts(model: Model) -> list[str]:
+    """Return how cases go under each budget, where the card tells."""
+    told = session_cells(model)
+    if told is None:
+        return []
+    table = html_table(*told, "How cases go")
+    return ["<h2>How cases go</h2>", table, html_notes([say_note(model)])]
 
 
 def card_parts(model: Model) -> list[str]:

@@ -10,6 +10,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
+from app.figure_words import say_betters
+from app.session_words import say_note, session_cells
 from app.wording import LACKS, money, percent
 from core.model.model import Curve, Model
 from core.session.early import EarlyPoint
@@ -48,7 +50,10 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
         right("mean spend"),
         right("most spent"),
     )
-    table.caption, table.caption_justify = CURVE_FOOT, "left"
+    # Where there are aims, budgets don't say what sessions are to reach.
+    betters = [] if aims else say_betters(curve, unit)
+    table.caption = "\n".join([CURVE_FOOT, *betters])
+    table.caption_justify = "left"
     budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
     for row in zip(
         aims or budgets,
@@ -68,6 +73,19 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
             money(round(mean, -4)),
             money(most),
         )
+    return table
+
+
+def sessions_table(model: Model) -> Table | None:
+    """How sessions go under each budget; None where the card doesn't tell."""
+    told = session_cells(model)
+    if told is None:
+        return None
+    (budget, words), rows = told
+    table = titled("How cases go", right(budget), Column(words))
+    for amount, sentences in rows:
+        table.add_row(amount, escape(sentences))
+    table.caption, table.caption_justify = say_note(model), "left"
     return table
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import data, plots
 from benchmarks.documents import Place, fill
-from benchmarks.frontier import jobs, tables
+from benchmarks.frontier import jobs, refusal_tables, tables
 from benchmarks.frontier.draws import SETS, load
 from benchmarks.frontier.found import gather
 from benchmarks.frontier.jobs import ROOT, Lines
@@ -28,7 +28,9 @@ QUICK_NOTE = (
 
 QUICK_SETS = ("ecoli", "heart_cleveland", "bupa")
 N_DRAWS, N_QUICK_DRAWS = 6, 2
-NAMES = ("runs", "aaco", *tables.TABLES)
+# Filled in by commands of their own: `refusals` and `times`.
+APART = (*refusal_tables.TABLES, "training-times")
+NAMES = ("runs", "aaco", *tables.TABLES, *APART)
 
 
 def write_document(lines: Lines, place: Place) -> None:
@@ -93,7 +95,7 @@ def play_missing(arguments: argparse.Namespace, lines: Lines, kept: Path) -> Non
         print(f"skipped {why}", file=sys.stderr)
     n_draws = arguments.draws or (N_QUICK_DRAWS if arguments.quick else N_DRAWS)
     missing = jobs.find_jobs(found, n_draws, valid)
-    jobs.run(missing, kept, arguments.workers)
+    jobs.run(missing, kept, arguments.workers, jobs.make_parts())
 
 
 if __name__ == "__main__":

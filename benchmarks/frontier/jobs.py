@@ -76,15 +76,21 @@ def find_jobs(titles: Iterable[str], n_draws: int, lines: Lines) -> list[Job]:
     ]
 
 
-def run(jobs: list[Job], path: Path, n_workers: int) -> None:
+def make_parts() -> dict[str, Measurement]:
+    """Return what plays each party under each sort of prices."""
+    return {
+        f"{protocol} {party}": Measurement({}, {}, partial(play, party, protocol))
+        for protocol in PROTOCOLS
+        for party in PARTIES
+    }
+
+
+def run(
+    jobs: list[Job], path: Path, n_workers: int, parts: dict[str, Measurement]
+) -> None:
     """Play jobs and add their lines to the file as they end."""
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
-    parts = {}
-    for protocol in PROTOCOLS:
-        for party in PARTIES:
-            played = partial(play, party, protocol)
-            parts[f"{protocol} {party}"] = Measurement({}, {}, played)
     core, spawn = find_core(), multiprocessing.get_context("spawn")
     path.parent.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(n_workers, spawn, start_worker) as pool:

@@ -4,7 +4,7 @@ Nothing here sees a test row before it predicts. A category is a column for each
 values, but for CEGB, whose penalties are of columns, its code.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -100,12 +100,13 @@ def fit_logistic(columns: FloatArray, targets: IntArray) -> Predict:
     return lambda values: fitted.predict_proba(values)[:, 1]
 
 
-def predict_held_out(fit: Fit, columns: FloatArray, targets: IntArray) -> FloatArray:
+def predict_held_out(
+    fit: Fit, columns: FloatArray, targets: IntArray, n_folds: int = N_FOLDS
+) -> FloatArray:
     """Predict each fold by what the others are fitted to."""
     chances = np.empty(targets.size)
-    numbers = np.arange(targets.size) % N_FOLDS
-    for fold in range(N_FOLDS):
-        is_out = numbers == fold
+    for fold in range(n_folds):
+        is_out = np.arange(targets.size) % n_folds == fold
         chances[is_out] = fit(columns[~is_out], targets[~is_out])(columns[is_out])
     return np.clip(chances, LEAST_CHANCE, 1 - LEAST_CHANCE)
 
@@ -154,9 +155,11 @@ def settle(drawn: Draw, chances: FloatArray, amounts: Sequence[int]) -> Method:
     return measure(chances, targets, spent, drawn.budgets)
 
 
-def make_shop(dataset: Dataset) -> Shop:
-    n_features = len(dataset.catalogue.features)
-    return Shop(dataset.catalogue, np.ones(n_features, np.bool_))
+def make_shop(dataset: Dataset, refused: Collection[int] = ()) -> Shop:
+    """Return all that can be bought, but for the features refused."""
+    is_sold = np.ones(len(dataset.catalogue.features), np.bool_)
+    is_sold[list(refused)] = False
+    return Shop(dataset.catalogue, is_sold)
 
 
 def find_prefixes(drawn: Draw, order: Sequence[int]) -> list[Set]:
@@ -185,12 +188,8 @@ def find_random(drawn: Draw) -> list[Set]:
     return find_prefixes(drawn, order.tolist())
 
 
-def find_forward(drawn: Draw) -> list[Set]:
-    """Select features for each budget by held-out log-loss, per price or not.
-
-    Of the two ways the one of less loss. Steps that two searches share are tried once.
-    """
-    shop, training = make_shop(drawn.training), drawn.training
+def make_judge(training: Dataset) -> Judge:
+    """Return what judges a set; what several searches look at is judged once."""
     tried: dict[Set, tuple[float, FloatArray]] = {}
 
     def judge(one: Set) -> tuple[float, FloatArray]:
@@ -199,11 +198,21 @@ def find_forward(drawn: Draw) -> list[Set]:
             tried[key] = judge_set(training, key)
         return tried[key]
 
-    sets = []
+    return judge
+
+
+def find_forward(
+    drawn: Draw, judge: Judge | None = None, refused: Collection[int] = ()
+) -> list[Set]:
+    """Select features for each budget by held-out log-loss, per price or not.
+
+    Of the two ways the one of less loss.
+    """
+    shop, training = make_shop(drawn.training, refused), drawn.training
+    judge, sets = judge or make_judge(training), []
     for budget in drawn.budgets:
-        found = [
-            select(shop, Purse(budget, power), training, judge) for power in POWERS
-        ]
+        purses = [Purse(budget, power) for power in POWERS]
+        found = [select(shop, one, training, judge) for one in purses]
         sets.append(min(found, key=lambda one: judge(one)[0]))
     return sets
 

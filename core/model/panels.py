@@ -176,6 +176,22 @@ class PanelLadder(Arrays, Derived):
         floors = self.floors[np.arange(lasts.size), lasts]
         return np.asarray(np.maximum(self.losses + rises, floors))
 
+    def expect_best(self, is_known: BoolArray, part: int = MAIN) -> FloatArray:
+        """Return the least that is expected with each feature known besides; (n_read,).
+
+        Of the panels of a part that have the feature, whichever would predict.
+        """
+        lasts = (self.ranks * is_known).max(axis=1, initial=0)
+        lasts = np.maximum(lasts[:, None], self.ranks)
+        lacking = self.members & ~is_known
+        n_hidden = lacking.sum(axis=1, keepdims=True) - lacking
+        rises = (self.rises @ ~is_known)[:, None] - self.rises * ~is_known
+        rises *= 1.0 + SUPERADDED * np.maximum(n_hidden - 1, 0)
+        floors = np.take_along_axis(self.floors, lasts, axis=1)
+        losses = np.maximum(self.losses[:, None] + rises, floors)
+        is_out = ~self.members | ~self.is_for(part)[:, None]
+        return np.asarray(np.where(is_out, np.inf, losses).min(axis=0))
+
     def find_panel(self, is_known: BoolArray, part: int = MAIN) -> int:
         """Return the panel of a part that predicts from what is known; (n_features,).
 

@@ -14,7 +14,6 @@ class Recipe(NamedTuple):
     holds: tuple[float, ...]
     #: (rounds, leaves, rate, row_share, column_share) of each boosted ensemble
     ensembles: tuple[tuple[int, int, float, float, float], ...]
-    has_gauss: bool
 
 
 class Effort(NamedTuple):
@@ -47,13 +46,12 @@ class Effort(NamedTuple):
     next_size: float
 
 
-EVEN_TREES = 130, 4, 0.1, 1.0, 1.0
-SAMPLED_TREES = 100, 6, 0.08, 0.75, 0.6
+# Of each round a part of the rows and of the columns is drawn.
+TREES = 130, 5, 0.1, 0.75, 0.6
 FEW_TREES = 80, 4, 0.1, 1.0, 1.0
 
-SINGLE = Recipe(0, (), ((60, 4, 0.1, 1.0, 1.0),), False)
-LIGHT = Recipe(200, (0.3,), (FEW_TREES,), False)
-FULL = Recipe(500, (0.06, 0.3, 1.5), (EVEN_TREES, SAMPLED_TREES), True)
+LIGHT = Recipe(200, (0.3,), (FEW_TREES,))
+FULL = Recipe(200, (0.3,), (TREES,))
 
 EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(
@@ -67,15 +65,15 @@ EFFORTS: dict[EffortName, Effort] = {
         small=0,
         max_swaps=0,
         order_rounds=100,
-        full=Recipe(200, (0.3,), (EVEN_TREES,), False),
-        light=Recipe(0, (), (FEW_TREES,), False),
-        next_size=1.25,
+        full=FULL,
+        light=Recipe(0, (), (FEW_TREES,)),
+        next_size=1.5,
     ),
     "standard": Effort(
         validation_rows=2000,
         fit_rows=20_000,
-        search_rows=2000,
-        search_judges=1000,
+        search_rows=4000,
+        search_judges=2000,
         blend_judges=2000,
         max_rungs=18,
         powers=(0.7, 0.3),
@@ -84,7 +82,7 @@ EFFORTS: dict[EffortName, Effort] = {
         order_rounds=200,
         full=FULL,
         light=LIGHT,
-        next_size=1.25,
+        next_size=1.5,
     ),
     "thorough": Effort(
         validation_rows=2**62,
@@ -97,7 +95,7 @@ EFFORTS: dict[EffortName, Effort] = {
         small=12,
         max_swaps=40,
         order_rounds=400,
-        full=FULL._replace(n_waves=750, ensembles=(EVEN_TREES, *3 * (SAMPLED_TREES,))),
+        full=Recipe(500, (0.06, 0.3, 1.5), 3 * (TREES,)),
         light=FULL,
         next_size=1.25,
     ),

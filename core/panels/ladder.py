@@ -13,7 +13,7 @@ from core.kernels import count_threads
 from core.model.panels import Panel, PanelLadder
 from core.model.stopping import ErrorCosts
 from core.panels.blending import Blended, make_panel
-from core.panels.effort import EFFORTS, LIGHT, SINGLE, Effort, Recipe
+from core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
 from core.panels.purchases import Shop
 from core.panels.routing import Makers, add_route
 from core.panels.rows import PanelRows
@@ -26,6 +26,7 @@ from core.panels.stopping import fit_stopping
 from core.panels.trees import choose_limits
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
+from core.table.gaps import fill_gaps, find_informative
 from core.table.thinning import thin_classes
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, EffortName
@@ -35,11 +36,11 @@ from core.work import approach, end_of, pass_on
 # every other on them.
 MOST_STOPPED = 1000
 
-# Features that have a blend alone: those of the smallest sets first.
-MAX_SINGLES = 40
+# Folds of the rows that blends are weighed on: of a table of so many rows fewer do.
+N_FOLDS, MANY_ROWS, FEWER_FOLDS = 5, 800, 3
 
-# Folds of the rows that blends are weighed on.
-N_FOLDS = 5
+# Below so many rows a blend has trees of several seeds: one alone is half luck.
+FEW_ROWS, N_SEEDS = 300, 3
 
 # Which share of the work is done when a route is sought.
 ROUTE_FROM = 0.9
@@ -62,6 +63,7 @@ def fit_ladder(
     budgets: Sequence[int] | None = None,
     error_costs: ErrorCosts | None = None,
     effort: EffortName = "standard",
+    least_missing: int = 20,
 ) -> Generator[float, None, PanelLadder]:
     """Choose a set of features for each of some budgets and fit what predicts from it.
 
@@ -81,9 +83,13 @@ def fit_ladder(
         As in `Ensemble`.
     effort : {"fast", "standard", "thorough"}
         How many rows, sets and predictors are tried: see `EFFORTS`.
+    least_missing : int
+        In how many of the rows that are fitted to a feature must be missing before
+        that counts as information: see `find_informative`. Other gaps are filled.
     """
     knobs = EFFORTS[effort]
     dataset = thin_classes(dataset, knobs.fit_rows)
+    dataset = fill_gaps(dataset, find_informative(dataset, least_missing))
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
         few = pick_few(knobs, PanelRows(dataset, seed))
@@ -177,17 +183,14 @@ def ladder_bytes(
 def fit_panels(
     rows: PanelRows, orders: Sequence[tuple[int, ...]], effort: Effort
 ) -> Generator[float, None, Blended]:
-    """Fit the blends of sets, and of their beginnings.
-
-    And of features alone, for who volunteers one.
-    """
-    recipes = {frozenset(order): (order, effort.full) for order in orders}
+    """Fit the blends of sets, and of their beginnings."""
+    full = effort.full
+    if rows.n_rows < FEW_ROWS:
+        full = full._replace(ensembles=N_SEEDS * full.ensembles)
+    recipes = {frozenset(order): (order, full) for order in orders}
     for order in orders:
         for size in find_sizes(len(order), effort.next_size):
             recipes.setdefault(frozenset(order[:size]), (order[:size], effort.light))
-    wanted = list(dict.fromkeys(idx for order in orders for idx in order))
-    for idx in wanted[:MAX_SINGLES]:
-        recipes.setdefault(frozenset((idx,)), ((idx,), SINGLE))
     return (yield from fit_blends(rows, orders, recipes, effort))
 
 
@@ -200,10 +203,10 @@ def fit_blends(
     """Fit the blends of recipes, and put them in the order of preference.
 
     A dearer set is preferred to a cheaper one: it was chosen because it is better, by
-    another measure of many rows. A beginning is preferred by its loss, after the set;
-    so is a feature alone.
+    another measure of many rows. A beginning is preferred by its loss, after the set.
     """
-    held_out = rows.hold_out(N_FOLDS, effort.blend_judges)
+    n_folds = FEWER_FOLDS if rows.n_rows >= MANY_ROWS else N_FOLDS
+    held_out = rows.hold_out(n_folds, effort.blend_judges)
     wanted = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
     space = rows.lay_space(tuple(wanted))
 

@@ -27,8 +27,8 @@ LOGISTIC_HOLDS = (3.0, 20.0)
 # Rows times the square of columns up to which two classes are fitted by Newton steps.
 MOST_PRODUCTS = 1 << 21
 
-# Kernels by their width in medians of the distances.
-WIDTHS = {"laplace": 1.0 / 0.6, "gauss": 1.0 / np.sqrt(0.5)}
+# The kernel, and its width in medians of the distances.
+KIND, WIDTH = "laplace", 1.0 / 0.6
 
 # Rows whose distances give the median.
 N_DISTANCES = 500
@@ -45,9 +45,8 @@ class Fitted(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """Random features: of which kernel, of which distances; and what is tried."""
+    """Random features of a kernel: of which distances, how many, and what is tried."""
 
-    kind: str
     #: (n_columns,)
     stretches: FloatArray
     n_waves: int
@@ -84,8 +83,8 @@ def fit_kernel(
     stretched = columns * basis.stretches
     n_few = min(rows.n_rows, N_DISTANCES)
     few = np.linspace(0, rows.n_rows - 1, n_few).round().astype(np.int64)
-    width = WIDTHS[basis.kind] * find_median(measure_squares(stretched[few]))
-    waves = draw_waves(basis.kind, columns.shape[1], basis.n_waves, rows.seed) / width
+    width = WIDTH * find_median(measure_squares(stretched[few]))
+    waves = draw_waves(KIND, columns.shape[1], basis.n_waves, rows.seed) / width
     wanted = wanted_votes(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     roots = np.sqrt(rows.weights)[:, None]
@@ -115,7 +114,7 @@ def fit_kernel(
     assert best is not None, "some hold has a finite loss"
     logits, hold, by_fold, offsets, slope = best
     found = KernelRidge(
-        kind=basis.kind,
+        kind=KIND,
         width=width,
         seed=rows.seed,
         stretches=basis.stretches,

@@ -116,8 +116,9 @@ class PanelRows(Derived):
     @cached_property
     def cuts(self) -> list[FloatArray]:
         """Per feature what parts code k from k + 1, or the category of each code."""
+        is_rare = (self.priors < RARE)[self.targets]
         return [
-            coarse_cuts(column, feature.type == "category")
+            coarse_cuts(column, feature.type == "category", is_rare)
             for feature, column in zip(
                 self.dataset.catalogue.features, self.dataset.values.T, strict=True
             )
@@ -219,16 +220,25 @@ class PanelRows(Derived):
         return Columns(read, codes, lows, highs, means, scales)
 
 
-def coarse_cuts(column: FloatArray, is_category: bool) -> FloatArray:
-    """Cuts of a number at its quantiles, or the most frequent categories, ascending."""
-    present = column[~np.isnan(column)]
+def coarse_cuts(
+    column: FloatArray, is_category: bool, is_rare: BoolArray
+) -> FloatArray:
+    """Cuts of a number at its quantiles, or the most frequent categories, ascending.
+
+    Where some rows are of a rare class half of the cuts are at quantiles of these: else
+    most of them would be where such rows are not.
+    """
+    is_there = ~np.isnan(column)
+    present, rare = column[is_there], column[is_there & is_rare]
     known, counts = np.unique(present, return_counts=True)
     if is_category:
         most = np.argsort(-counts, kind="stable")[:OTHERS]
         return np.sort(known[most])
     places = np.arange(max(known.size - 1, 0))
     if known.size > kernels.LOST:
-        shares = np.linspace(0.0, 1.0, kernels.LOST + 1)[1:-1]
-        lower = np.quantile(present, shares, method="lower")
-        places = np.unique(np.minimum(np.searchsorted(known, lower), known.size - 2))
+        parts = [present, rare] if rare.size else [present]
+        shares = np.linspace(0.0, 1.0, kernels.LOST // len(parts) + 1)[1:-1]
+        lower = [np.quantile(one, shares, method="lower") for one in parts]
+        found = np.searchsorted(known, np.concatenate(lower))
+        places = np.unique(np.minimum(found, known.size - 2))
     return find_middles(known[places], known[places + 1])

@@ -9,10 +9,16 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.kernels import CoarseTable
 from core.model.blends import to_chances
-from core.panels.chances import fit_link, is_less, losses_and_pulls, to_logits
+from core.panels.chances import (
+    fit_link,
+    is_less,
+    losses_and_pulls,
+    mean_loss,
+    to_logits,
+)
 from core.panels.effort import Effort
 from core.panels.purchases import Shop
-from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
+from core.panels.ridges import WIDTH, find_median, measure_squares, wanted_votes
 from core.panels.rows import PanelRows
 from core.panels.trees import held_out_scores, make_growth
 
@@ -74,27 +80,31 @@ class SetSearch:
         """Mean log-loss of a set on the rows that judge."""
         return float(self.row_losses(feature_idxs).mean())
 
+    def tree_loss(self, feature_idxs: Iterable[int]) -> float:
+        """Mean log-loss of held-out rows by trees on a set."""
+        judges, logits = self.held_out, self.tree_scores(feature_idxs)
+        return mean_loss(logits, judges.targets, judges.weights)
+
     def is_better(self, one: Iterable[int], other: Iterable[int]) -> bool:
         """Return whether a set loses less than another by over a standard error."""
         return is_less(self.row_losses(one), self.row_losses(other))
 
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Log-loss of each row that judges, by trees and a kernel; (n_judges,).
+        """Log-loss of each row that judges, by trees; (n_judges,).
 
-        Weighted, in shares of the mean weight; without the kernel where a class is
-        rare or rows belong together.
+        Of some of them by trees and a kernel, but where a class is rare or rows belong
+        together. Weighted, in shares of the mean weight.
         """
         key = frozenset(feature_idxs)
         if key not in self.losses:
             rows, logits = self.rows, self.tree_scores(key)
             targets, weights = self.held_out.targets, self.held_out.weights
+            losses, _ = losses_and_pulls(logits, targets)
             if key and self.has_kernel:
                 few = self.few
-                targets, weights = targets[few], weights[few]
                 kernel = kernel_logits(rows, sorted(key), self.held_out.row_idxs[few])
                 both = (to_chances(logits[few]) + to_chances(kernel)) / 2
-                logits = to_logits(both)
-            losses, _ = losses_and_pulls(logits, targets)
+                losses[few], _ = losses_and_pulls(to_logits(both), targets[few])
             self.losses[key] = losses * weights / weights.mean()
         return self.losses[key]
 
@@ -112,7 +122,7 @@ def kernel_logits(
 
     columns = rows.lay_columns(tuple(feature_idxs)).lay(rows.dataset.values[few])
     squares = measure_squares(columns)
-    width = np.float32(WIDTHS["laplace"] * find_median(squares))
+    width = np.float32(WIDTH * find_median(squares))
     held = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
     wanted = wanted_votes(rows)[few]

@@ -6,8 +6,9 @@ import numpy as np
 
 from core.model.ensemble import Ensemble
 from core.pipeline.comparison import Comparison
+from core.pipeline.validation import Validated
 from core.table.binned_table import BinnedTable
-from core.table.prices import from_micros
+from core.table.prices import MICROS_PER_UNIT, from_micros
 from core.training.params import BoostParams
 
 
@@ -41,24 +42,18 @@ def tell_choices(
     params: BoostParams,
     tried: Sequence[tuple[BoostParams, float]],
 ) -> dict[str, object]:
-    """Return the parameters that were chosen for the whole, and of the rules the best.
-
-    Of each rule that was tried the mean error over budgets, on a third of the rows.
-    """
-    told: dict[str, object] = {}
+    """Return the parameters that were chosen for the whole."""
     # Nothing is tried where no feature was selected.
-    if auto and tried:
-        told["chosen"] = {name: getattr(params, name) for name in sorted(auto)}
-    rules: dict[str, float] = {}
-    for choice, error in tried:
-        rules[choice.algorithm] = min(error, rules.get(choice.algorithm, error))
-    if len(rules) > 1:
-        told["rule"], told["rules"] = params.algorithm, rules
-    return told
+    if not auto or not tried:
+        return {}
+    return {"chosen": {name: getattr(params, name) for name in sorted(auto)}}
 
 
 def tell_comparison(compared: Comparison) -> dict[str, object]:
-    """Return who lost how much under which budget, and who was kept; in units."""
+    """Return what each policy comes to under which budget, and who is kept; in units.
+
+    `losses` are error costs, without `error_costs` shares of wrong labels.
+    """
 
     def tell(budget: int | None) -> float | None:
         return None if budget is None else from_micros(budget)
@@ -66,7 +61,48 @@ def tell_comparison(compared: Comparison) -> dict[str, object]:
     return {
         "budgets": [tell(budget) for budget in compared.budgets],
         "losses": {policy: list(its) for policy, its in compared.losses},
+        "log_losses": {policy: list(its) for policy, its in compared.log_losses},
+        "mean_spends": {
+            policy: [one / MICROS_PER_UNIT for one in its]
+            for policy, its in compared.spends
+        },
         "kept": [
             {"up_to": tell(one.up_to), "policy": one.policy} for one in compared.ranges
+        ],
+    }
+
+
+def tell_found(found: Validated) -> dict[str, object]:
+    """Return what the card tells of a validation: policies compared, sessions."""
+    told: dict[str, object] = {"sessions": tell_sessions(found)}
+    if found.comparison is not None:
+        told["comparison"] = tell_comparison(found.comparison)
+    return told
+
+
+def tell_sessions(found: Validated) -> dict[str, object]:
+    """Return how sessions go under each budget of the curve; amounts in units.
+
+    `lists` and what follows are of the model itself, played on `rows` rows. What is
+    `saved` is of held-out rows of the folds: mean spend and error of who asks, and of
+    the fixed list; None under budgets at which everybody is asked the fixed list.
+    """
+    curve, fixed = found.curve, found.fixed
+    return {
+        "rows": curve.n_played,
+        "budgets": [None if one is None else from_micros(one) for one in curve.budgets],
+        "lists": [one.n_lists for one in found.purchases],
+        "commonest": [one.commonest for one in found.purchases],
+        "ended_after": [list(one.ended_after) for one in found.purchases],
+        "saved": [
+            None
+            if fixed is None or found.spends[place] == fixed.mean_spends[place]
+            else {
+                "spend": found.spends[place] / MICROS_PER_UNIT,
+                "error": curve.errors_calibrated[place],
+                "fixed_spend": fixed.mean_spends[place] / MICROS_PER_UNIT,
+                "fixed_error": fixed.errors_calibrated[place],
+            }
+            for place in range(len(curve.budgets))
         ],
     }

@@ -1,20 +1,27 @@
 """A table and a spec together: fit for training, or refused with every broken rule."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from core.errors import Refusal, RefusedError
+from core.panels.effort import EFFORTS
 from core.panels.ladder import ladder_bytes
+from core.pipeline.certifying import set_aside
 from core.pipeline.spec import TrainingSpec
 from core.selection.search import selection_bytes
-from core.table.binned_table import SAMPLE_ROWS
+from core.table.binned_table import SAMPLE_ROWS, spread_evenly
 from core.table.check import (
     CheckedTable,
     finish_table,
     gather_table,
 )
 from core.table.columns import Columns, refuse_size
-from core.table.dataset import count_outputs
+from core.table.dataset import Dataset, count_outputs
+from core.table.gaps import note_gaps
 from core.table.labels import GatheredLabels
+from core.table.thinning import thin_classes
 from core.training.algorithms import ALGORITHMS
 from core.training.boosting import training_bytes, values_bytes
 
@@ -26,7 +33,8 @@ def check_training(
 
     `columns` are all of one length; `memory` is how many bytes training may take, None:
     no limit. Raises `RefusedError` with every broken rule: those of `gather_table`, a
-    cascade of more than two classes, more cells than memory holds.
+    cascade of more than two classes, more cells than memory holds; those of `set_aside`
+    where panels are to be fitted.
     """
     read = gather_table(columns, spec.table)
     refusals = list(read.refusals)
@@ -34,7 +42,9 @@ def check_training(
     refusals += refuse_misfits(spec, read.labels, n_features, memory)
     if refusals:
         raise RefusedError(refusals)
-    return finish_table(read, columns, spec.table)
+    checked = finish_table(read, columns, spec.table)
+    notes = note_missing(checked.dataset, spec)
+    return replace(checked, warnings=(*checked.warnings, *notes))
 
 
 def refuse_misfits(
@@ -66,3 +76,26 @@ def refuse_misfits(
         effort = spec.boost.effort
         needed = max(needed, ladder_bytes(n_whole, n_features, effort))
     yield from refuse_size("training", needed, memory)
+
+
+def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
+    """Say in which features panels take missing values for information, if they do.
+
+    Raises what `set_aside` does.
+    """
+    if dataset.is_multilabel or not ALGORITHMS[spec.boost.algorithm].has_panels:
+        return []
+    fitted = thin_classes(
+        pick_sample(dataset, spec), EFFORTS[spec.boost.effort].fit_rows
+    )
+    note = note_gaps(fitted, spec.boost.least_missing)
+    return [note] if note else []
+
+
+def pick_sample(dataset: Dataset, spec: TrainingSpec) -> Dataset:
+    """Return the rows whose values training sees."""
+    idxs = np.arange(dataset.n_samples)
+    if spec.certify_share is not None:
+        idxs, _ = set_aside(dataset, spec.certify_share, spec.seed)
+    idxs = idxs[spread_evenly(idxs.size, SAMPLE_ROWS)]
+    return dataset if idxs.size == dataset.n_samples else dataset.take(idxs)

@@ -10,13 +10,11 @@ import numpy as np
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
 from core.model.votes import hypothesis_votes, raw_votes
-from core.panels.effort import EFFORTS
 from core.session.curves import evaluate
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.folds import part_rows
-from core.table.thinning import thin_classes
-from core.training.algorithms import ALGORITHMS, make_ensemble
+from core.training.algorithms import ALGORITHMS, make_ensemble, name_rule
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
@@ -38,11 +36,7 @@ N_BUDGETS = 12
 def find_users(name: AutoName) -> tuple[str, ...]:
     """Return the algorithms that know a parameter which can be chosen."""
     rules = {rule for rule, its in RULES.items() if name in its.parameters}
-    return tuple(
-        algorithm
-        for algorithm, its in ALGORITHMS.items()
-        if algorithm in rules or rules.intersection(its.rules)
-    )
+    return tuple(one for one in ALGORITHMS if name_rule(one) in rules)
 
 
 USERS = {name: find_users(name) for name in AUTO_NAMES}
@@ -61,10 +55,9 @@ def tune(
     """Choose parameters of boosting; the generator's return value has them.
 
     `params` are those not chosen, `rounds` the most that are tried. `auto` names those
-    chosen; of no effect where the algorithm doesn't know one. Of an algorithm with
-    several rules one is chosen too, but the first where effort is `fast`. Yields how
-    much is done, 0 to 1. Raises `RefusedError` where something of `auto` is to be
-    chosen and all rows are of one row group, so that none can be held out.
+    chosen; of no effect where the algorithm doesn't know one. Yields how much is done,
+    0 to 1. Raises `RefusedError` where something is to be chosen and all rows are of
+    one row group, so that none can be held out.
 
     Notes
     -----
@@ -73,24 +66,21 @@ def tune(
     plan under a budget is a prefix of the ensemble, so fewer rounds change none that
     is shorter. `tau` and `switch`: the least mean error over budgets, evenly spaced
     up to the price of everything that the first choice reads; of equals the first
-    tried. A rule likewise, where it is all that is chosen on as many rows at most as
-    sets of panels are chosen by.
+    tried.
     """
     wanted = [name for name in auto if params.algorithm in USERS[name]]
-    choices = list_choices(params, wanted)
-    if len(choices) == 1 and not wanted:
-        return Tuned(choices[0])
-    parts = hold_out(dataset, params, wanted)
-    if parts is None:
-        return Tuned(choices[0])
-    training, held_out = parts
+    if not wanted:
+        return Tuned(params)
+    choices, rule = list_choices(params, wanted), name_rule(params.algorithm)
+    training, held_out = hold_out(dataset, params, wanted)
     # No choice touches the codes or the weights that a run begins with.
     shards = [(bin_values(training), initial_weights(training, params.label_weights))]
     budgets: Sequence[int | None] = (None,)
     tried = []
     for position, choice in enumerate(choices):
         rounds: list[Round] = []
-        for added in boost(shards, training.catalogue, choice):
+        ruled = replace(choice, algorithm=rule)
+        for added in boost(shards, training.catalogue, ruled):
             rounds.append(added)
             share = added.number / choice.rounds
             yield (position + share) / len(choices)
@@ -110,38 +100,28 @@ def tune(
 
 def hold_out(
     dataset: Dataset, params: BoostParams, wanted: Sequence[AutoName]
-) -> tuple[Dataset, Dataset] | None:
-    """Part the rows into those trained on and a third; None where that can't be."""
+) -> tuple[Dataset, Dataset]:
+    """Part the rows into those trained on and a third; refuse where that can't be."""
     parts = [
         dataset.take(idxs) for idxs in part_rows(dataset, params.seed) if idxs.size
     ]
-    if len(parts) < 2 and wanted:
+    if len(parts) < 2:
         rule = (
             '"auto" must have two groups of rows (`group_by`), one to train on and one '
             "to hold out, also where a fold is left out"
         )
         raise RefusedError([Refusal(f"params.{min(wanted)}", rule)])
-    if len(parts) < 2:
-        return None
-    if not wanted:
-        most = max(EFFORTS[params.effort].search_rows, 2 * len(dataset.classes))
-        parts = [thin_classes(part, most) for part in parts]
     return parts[0], parts[1]
 
 
 def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostParams]:
     """Every combination that is tried."""
-    rules = ALGORITHMS[params.algorithm].rules or (params.algorithm,)
-    choices = []
-    for rule in rules[:1] if params.effort == "fast" else rules:
-        mine = [name for name in wanted if rule in USERS[name]]
-        taus = TAUS if "tau" in mine else (params.tau,)
-        switches = SWITCHES if "switch" in mine else (params.switch,)
-        choices += [
-            replace(params, algorithm=rule, tau=tau, switch=switch)
-            for tau, switch in product(taus, switches)
-        ]
-    return choices
+    taus = TAUS if "tau" in wanted else (params.tau,)
+    switches = SWITCHES if "switch" in wanted else (params.switch,)
+    return [
+        replace(params, tau=tau, switch=switch)
+        for tau, switch in product(taus, switches)
+    ]
 
 
 def find_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -> int:

@@ -1,12 +1,14 @@
-"""Ways of asking compared on held-out rows, and the best kept for each budget."""
+"""Two ways of asking compared on held-out rows: where ending early pays."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import BudgetRange, Ensemble
+from core.session.figures import LEAST_CHANCE
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
 from core.table.dataset import Dataset
@@ -14,53 +16,107 @@ from core.table.dataset import Dataset
 # Budgets are parted into so many ranges, each with the same number of them.
 N_RANGES = 3
 
+# The thrifty policy may err more by so many standard errors of the difference: far
+# less than rows can tell.
+ERROR_SLACK = 0.25
+
+# Its log-loss may be higher by so many: a case that ends early is less sure, and
+# beyond these it is surely worse off.
+LOSS_SLACK = 2.0
+
+# Share of the spend that it saves at least. Less is not worth another list.
+LEAST_SAVED = 0.1
+
+
+class PlayedRows(NamedTuple):
+    """What held-out rows come to under each policy; (n_policies, n_rows, n_budgets)."""
+
+    #: error cost of the label; without error costs 1 where it is wrong
+    costs: FloatArray
+    log_losses: FloatArray
+    #: in micro-units
+    spends: FloatArray
+
+    def average(self, budget_idxs: IntArray) -> "PlayedRows":
+        """Return the means over some budgets; (n_policies, n_rows) each."""
+        return PlayedRows(*(one[:, :, budget_idxs].mean(axis=2) for one in self))
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What each of some policies loses under each of some budgets."""
+    """What each of two policies comes to under each of some budgets."""
 
     #: in micro-units, ascending; None: unlimited
     budgets: tuple[int | None, ...]
     #: by policy and budget: the share of labels that are wrong, or what they cost
     losses: tuple[tuple[str, tuple[float, ...]], ...]
+    log_losses: tuple[tuple[str, tuple[float, ...]], ...]
+    #: mean spend, in micro-units
+    spends: tuple[tuple[str, tuple[float, ...]], ...]
     #: who is kept for which budgets
     ranges: tuple[BudgetRange, ...]
 
 
 def compare(
     pairs: Sequence[tuple[Ensemble, Dataset]],
-    policies: Sequence[str],
+    policies: tuple[str, str],
     budgets: Sequence[int | None],
     seed: int,
 ) -> Generator[None, None, Comparison]:
-    """Compare policies on the rows that their ensembles never saw.
+    """Compare a policy with a thriftier one on rows that their ensembles never saw.
 
-    The first policy is kept where no other is better by more than a standard error
-    over the rows, of which a row group counts as one: a smaller lead is as likely luck.
-    Yields after each ensemble.
+    The first policy stays wherever the second doesn't pay (`find_saving`). The policy
+    changes once at most as budgets grow. Yields after each ensemble and policy.
     """
-    parts: dict[str, list[FloatArray]] = {policy: [] for policy in policies}
+    parts: dict[str, list[PlayedRows]] = {policy: [] for policy in policies}
     for ensemble, rows in pairs:
         for policy in policies:
-            walks = walk(ensemble, rows.values, budgets, policy, seed)
-            labels = decide(ensemble, class_probabilities(ensemble, walks))
-            parts[policy].append(find_losses(ensemble, rows.targets, labels))
+            parts[policy].append(play_policy(ensemble, rows, budgets, policy, seed))
             yield
+    joined = (map(np.concatenate, zip(*parts[one], strict=True)) for one in policies)
+    played = PlayedRows(*map(np.array, zip(*joined, strict=True)))
     sizes = np.array([rows.n_samples for _, rows in pairs], np.float64)
     weights = np.concatenate([rows.weights for _, rows in pairs])
     weights *= np.repeat(sizes / sizes.sum(), sizes.astype(np.int64))
-    losses = np.array([np.concatenate(parts[policy]) for policy in policies])
     row_groups = number_groups([rows for _, rows in pairs])
-    ranges: list[BudgetRange] = []
-    for its in np.array_split(np.arange(len(budgets)), min(N_RANGES, len(budgets))):
-        mean_losses = losses[:, :, its].mean(axis=2)
-        best = policies[best_policy(mean_losses, weights, row_groups)]
-        if ranges and ranges[-1].policy == best:
-            ranges.pop()
-        ranges.append(BudgetRange(budgets[its[-1]], best))
-    means = zip(policies, (weights @ losses).tolist(), strict=True)
-    told = tuple((policy, tuple(its)) for policy, its in means)
-    return Comparison(tuple(budgets), told, tuple(ranges))
+    parted = np.array_split(np.arange(len(budgets)), min(N_RANGES, len(budgets)))
+    savings = [
+        its.size * find_saving(played.average(its), weights, row_groups)
+        for its in parted
+    ]
+    is_thrifty = choose_switch(savings)
+
+    def tell(figures: FloatArray) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        means = zip(policies, (weights @ figures).tolist(), strict=True)
+        return tuple((policy, tuple(its)) for policy, its in means)
+
+    ends = [budgets[its[-1]] for its in parted]
+    return Comparison(
+        budgets=tuple(budgets),
+        losses=tell(played.costs),
+        log_losses=tell(played.log_losses),
+        spends=tell(played.spends),
+        ranges=lay_ranges(policies, ends, is_thrifty),
+    )
+
+
+def play_policy(
+    ensemble: Ensemble,
+    rows: Dataset,
+    budgets: Sequence[int | None],
+    policy: str,
+    seed: int,
+) -> PlayedRows:
+    """Play rows by one policy; (n_rows, n_budgets) each."""
+    walks = walk(ensemble, rows.values, budgets, policy, seed)
+    chances = class_probabilities(ensemble, walks)
+    labels = decide(ensemble, chances)
+    own = np.take_along_axis(chances, rows.targets[:, None, None], axis=2)[..., 0]
+    return PlayedRows(
+        find_losses(ensemble, rows.targets, labels),
+        -np.log(np.maximum(own, LEAST_CHANCE)),
+        walks.spent.astype(np.float64),
+    )
 
 
 def find_losses(ensemble: Ensemble, targets: IntArray, labels: IntArray) -> FloatArray:
@@ -80,14 +136,73 @@ def number_groups(parts: Sequence[Dataset]) -> IntArray:
     return np.unique(np.concatenate(pairs), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def best_policy(losses: FloatArray, weights: FloatArray, row_groups: IntArray) -> int:
-    """Return who loses least, the first unless another is surely better.
+def find_saving(played: PlayedRows, weights: FloatArray, row_groups: IntArray) -> float:
+    """Return what the second policy saves per case where it pays, else 0.
 
-    (n_policies, n_rows), (n_rows,), (n_rows,)
+    It pays where it spends `LEAST_SAVED` less at least, its error cost is higher by no
+    more than `ERROR_SLACK` standard errors of the paired difference, and its log-loss
+    by no more than `LOSS_SLACK`. `played` are (2, n_rows) each, the rest (n_rows,).
     """
-    gains = losses[0] - losses
-    means = gains @ weights
-    away = weights * (gains - means[:, None])
-    sums = np.array([np.bincount(row_groups, one) for one in away])
-    spreads = np.sqrt((sums**2).sum(axis=1))
-    return int(np.argmax(np.where(means > spreads, means, 0.0)))
+    before, after = (played.spends @ weights).tolist()
+    if after > (1.0 - LEAST_SAVED) * before or before <= after:
+        return 0.0
+    slacks = (played.costs, ERROR_SLACK), (played.log_losses, LOSS_SLACK)
+    for losses, slack in slacks:
+        mean, spread = compare_pairs(losses[1] - losses[0], weights, row_groups)
+        if mean > slack * spread:
+            return 0.0
+    return float(before - after)
+
+
+def compare_pairs(
+    gaps: FloatArray, weights: FloatArray, row_groups: IntArray
+) -> tuple[float, float]:
+    """Return the mean of differences of the same rows, and its standard error.
+
+    (n_rows,) each. A row group counts as one.
+    """
+    mean = float(gaps @ weights)
+    sums = np.bincount(row_groups, weights * (gaps - mean))
+    return mean, float(np.sqrt((sums**2).sum()))
+
+
+def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
+    """Return in which ranges of budgets the thrifty policy asks.
+
+    Only where it saves, and in ranges that follow one another from the first or to the
+    last one, so that there is one switch at most. Of these choices it is the one that
+    saves most in all; of equals the one of fewest ranges.
+    """
+    n_ranges = len(savings)
+    lengths = range(n_ranges + 1)
+    choices = [
+        tuple((place < length) == is_first for place in range(n_ranges))
+        for length in lengths
+        for is_first in (True, False)
+    ]
+    allowed = [
+        one
+        for one in choices
+        if all(saved > 0 for saved, its in zip(savings, one, strict=True) if its)
+    ]
+
+    def rank(one: tuple[bool, ...]) -> tuple[float, int]:
+        saved = sum(s for s, its in zip(savings, one, strict=True) if its)
+        return saved, -sum(one)
+
+    return max(allowed, key=rank)
+
+
+def lay_ranges(
+    policies: tuple[str, str],
+    ends: Sequence[int | None],
+    is_thrifty: Sequence[bool],
+) -> tuple[BudgetRange, ...]:
+    """Return ranges of budgets with who asks, neighbours of one policy as one."""
+    ranges: list[BudgetRange] = []
+    for end, its in zip(ends, is_thrifty, strict=True):
+        policy = policies[int(its)]
+        if ranges and ranges[-1].policy == policy:
+            ranges.pop()
+        ranges.append(BudgetRange(end, policy))
+    return tuple(ranges)

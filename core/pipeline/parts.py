@@ -95,7 +95,9 @@ def add_panels(
 ) -> Generator[float, None, Ensemble]:
     """Fit panels to a dataset, and put them beside an ensemble's hypotheses."""
     costs = ensemble.error_costs
-    fitting = fit_ladder(dataset, params.seed, None, costs, params.effort)
+    fitting = fit_ladder(
+        dataset, params.seed, None, costs, params.effort, params.least_missing
+    )
     return replace(ensemble, panels=(yield from fitting))
 
 
@@ -126,7 +128,7 @@ def train_part(
             return TrainedPart(rounds, params, selected, table.keep(()))
         table = table.keep(selected.feature_idxs)
     tried: tuple[tuple[BoostParams, float], ...] = ()
-    if spec.auto or ALGORITHMS[params.algorithm].rules:
+    if spec.auto:
         start, room = before, TUNING_SHARE * (1.0 - before)
         params, tried = yield from pass_on(
             tune(table.dataset, params, spec.auto),

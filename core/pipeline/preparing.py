@@ -7,7 +7,7 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.errors import RefusedError
 from core.pipeline.certifying import set_aside
-from core.pipeline.check import refuse_misfits
+from core.pipeline.check import note_missing, refuse_misfits
 from core.pipeline.spec import TrainingSpec
 from core.table.binned_table import (
     SAMPLE_ROWS,
@@ -102,8 +102,10 @@ def prepare_columns(
         raise RefusedError(refusals)
     ignored, told = find_ignored(columns, spec.table, features)
     catalogue = Catalogue(tuple(features), spec.table.groups, spec.table.cost_unit)
-    warnings += [*told, *taker.warnings]
     table, aside = taker.finish(catalogue)
+    # Of the sample no row is set aside any more.
+    notes = note_missing(table.sample, replace(spec, certify_share=None))
+    warnings += [*told, *taker.warnings, *notes]
     return PreparedTable(
         table, aside, error_costs, tuple(warnings), tuple(ignored), taker.row_idxs
     )

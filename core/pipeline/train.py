@@ -6,6 +6,7 @@ parameters, and within the validation; to cancel, stop pulling.
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from core.model.model import Model
 from core.model.values import add_ranges
 from core.panels.effort import EFFORTS
 from core.pipeline.averages import tell_averages
-from core.pipeline.card import make_card, tell_choices, tell_comparison
+from core.pipeline.card import make_card, tell_choices, tell_found
 from core.pipeline.certifying import UnseenRows, certify
 from core.pipeline.parts import (
     ROUNDS_SHARE,
@@ -25,6 +26,7 @@ from core.pipeline.parts import (
     RunParts,
     one_by_one,
 )
+from core.pipeline.playing import play_model
 from core.pipeline.preparing import PreparedTable, prepare_table
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
@@ -69,7 +71,8 @@ def train(
     the codes of the whole: rows held out weigh nothing, but their values (not their
     classes) have a say in where cuts lie. The curve and the calibration come from
     held-out rows only; in the curve each fold is labelled by a calibration fitted on
-    the other folds. Of more than `SAMPLE_ROWS` rows, all but boosting is done on so
+    the other folds. Spends and questions of the curve are those of the model itself
+    (`play_model`). Of more than `SAMPLE_ROWS` rows, all but boosting is done on so
     many of them, evenly spaced.
 
     Features are selected, and parameters chosen, anew in each part from the rows that
@@ -102,16 +105,26 @@ def train(
         UnseenRows(ensemble, sample.take(np.flatnonzero(its_folds == number)))
         for number, ensemble in enumerate(held_out)
     ]
-    whole, found = yield from validate_whole(whole, folds, aside, spec, parts[-1])
+    rows = ModelRows(sample, aside)
+    whole, found = yield from validate_whole(whole, folds, rows, spec, parts[-1])
     whole = add_ranges(whole, table.ranges)
     card = make_card(table, whole, n_folds, seed)
     card |= tell_trained(table.dataset, spec, finished[-1], whole)
-    if found is not None and found.comparison is not None:
-        card["comparison"] = tell_comparison(found.comparison)
-    card |= tell_averages(whole, folds, seed)
+    card |= ({} if found is None else tell_found(found)) | tell_averages(
+        whole, folds, seed
+    )
     params = asdict(finished[-1].params)
     curve = None if found is None else found.curve
     return Model(spec.name, whole, spec.table.target, params, curve, card)
+
+
+class ModelRows(NamedTuple):
+    """Rows of the table beside those of the folds."""
+
+    #: what the whole was trained on, or a sample of it
+    seen: Dataset
+    #: for certificates
+    aside: Dataset | None
 
 
 def list_parts(n_folds: int, spec: TrainingSpec) -> list[Part]:
@@ -125,22 +138,23 @@ def list_parts(n_folds: int, spec: TrainingSpec) -> list[Part]:
 def validate_whole(
     whole: Ensemble,
     folds: Sequence[UnseenRows],
-    aside: Dataset | None,
+    rows: ModelRows,
     spec: TrainingSpec,
     part: Part,
 ) -> Generator[Progress, None, tuple[Ensemble, Validated | None]]:
     """Find what held-out rows say, and let the whole say it: calibrated, certified."""
-    found, before = None, 0.0
+    found, before, aside = None, 0.0, rows.aside
     if folds:
-        held_out, rows = [one.ensemble for one in folds], [one.rows for one in folds]
+        held_out, unseen = [one.ensemble for one in folds], [one.rows for one in folds]
         room = 1.0 if aside is None else 0.5
         found = yield from pass_on(
-            validate(whole, held_out, rows, spec.seed, spec.curve_budgets),
+            validate(whole, held_out, unseen, spec.seed, spec.curve_budgets),
             lambda share: part.validated(room * share),
         )
         whole, before = replace(whole, calibrations=found.calibrations), room
         if found.comparison is not None:
             whole = replace(whole, ranges=found.comparison.ranges)
+        found = play_model(whole, rows.seen, found, spec.seed)
     if aside is not None:
         certification = yield from pass_on(
             certify(UnseenRows(whole, aside), folds, spec.certify_budgets, spec.seed),

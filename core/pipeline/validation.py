@@ -12,10 +12,10 @@ from core.model.votes import TIE
 from core.pipeline.budgets import purchase_budgets, usual_budgets
 from core.pipeline.calibration import HeldOutVotes, calibrate, join
 from core.pipeline.comparison import Comparison, compare
-from core.session.curves import draw_curve, play_rows
+from core.session.curves import draw_curve, evaluate, play_rows
 from core.session.figures import ScoredRows, find_figures
 from core.session.policies import POLICIES
-from core.session.purchases import find_purchases
+from core.session.purchases import Purchases
 from core.session.simulate import walk
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
@@ -30,9 +30,6 @@ MAX_BUDGETS = 12
 
 # Held-out rows per fold that they are fitted on: plenty for a few coefficients.
 MAX_ROWS = 2000
-
-# Held-out rows per fold of which it is said what they are asked for.
-MAX_PURCHASERS = 500
 
 # What is done of a validation after two of its three parts: guesses.
 CALIBRATED, COMPARED = 0.5, 0.8
@@ -55,6 +52,12 @@ class Validated(NamedTuple):
     calibrations: Calibrations
     #: None where there is one policy only to ask by
     comparison: Comparison | None
+    #: of the same rows if the first policy always asked; None: it always does
+    fixed: Curve | None = None
+    #: what held-out rows spend under each budget of the curve, in micro-units
+    spends: tuple[float, ...] = ()
+    #: what the model itself buys under each budget of the curve, played on some rows
+    purchases: tuple[Purchases, ...] = ()
 
 
 def validate(
@@ -84,18 +87,39 @@ def validate(
         (replace(ensemble, calibrations=fitted), part)
         for (ensemble, part), fitted in zip(pairs, by_fold, strict=True)
     ]
-    candidates, comparison = ALGORITHMS[whole.algorithm].candidates, None
-    if candidates:
-        thinned = [(one, thin(part, one.n_outputs)) for one, part in calibrated]
-        shares = approach(CALIBRATED, COMPARED)
-        budgets = purchase_budgets(whole, MAX_COMPARED)
-        comparison = yield from pass_on(
-            compare(thinned, candidates, budgets, seed), lambda _: next(shares)
-        )
+    comparison = yield from compare_policies(whole, calibrated, seed)
+    before = calibrated
+    if comparison is not None:
         ranges = comparison.ranges
         calibrated = [(replace(one, ranges=ranges), part) for one, part in calibrated]
     curve = yield from draw_held_out(whole, calibrated, seed, named)
-    return Validated(curve, calibrations, comparison)
+    found = Validated(curve, calibrations, comparison)
+    if comparison is not None and is_mixed(comparison, whole):
+        drawn = [evaluate(one, part, curve.budgets, seed=seed) for one, part in before]
+        found = found._replace(fixed=pool(drawn))
+    return found
+
+
+def compare_policies(
+    whole: Ensemble, pairs: Sequence[tuple[Ensemble, Dataset]], seed: int
+) -> Generator[float, None, Comparison | None]:
+    """Compare the policies that an algorithm names; None where it names none."""
+    candidates = ALGORITHMS[whole.algorithm].candidates
+    if candidates is None:
+        return None
+    thinned = [(one, thin(part, one.n_outputs)) for one, part in pairs]
+    shares = approach(CALIBRATED, COMPARED)
+    budgets = purchase_budgets(whole, MAX_COMPARED)
+    return (
+        yield from pass_on(
+            compare(thinned, candidates, budgets, seed), lambda _: next(shares)
+        )
+    )
+
+
+def is_mixed(comparison: Comparison, whole: Ensemble) -> bool:
+    """Return whether somebody else than the model's own policy asks somewhere."""
+    return any(one.policy != whole.policy for one in comparison.ranges)
 
 
 def draw_held_out(
@@ -105,7 +129,7 @@ def draw_held_out(
     named: Sequence[int],
 ) -> Generator[float, None, Curve]:
     """Draw the curve of ensembles on rows that they never saw, with its figures."""
-    curves, scored, bought = [], [], []
+    curves, scored = [], []
     amounts = {one for one in usual_budgets(whole) if one is not None}
     budgets = (*sorted(amounts.union(named)), None)
     for ensemble, part in pairs:
@@ -113,14 +137,9 @@ def draw_held_out(
         assert ends.scored is not None, "of one class per row, by `check_classes`"
         scored.append(ends.scored)
         curves.append(draw_curve(part, budgets, ends))
-        few = part.take(slice(None, None, -(-part.n_samples // MAX_PURCHASERS)))
-        bought.append(find_purchases(ensemble, few, budgets, seed=seed))
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
     figures = find_figures(whole, join_scored(scored, curves))
-    sizes = [curve.n_samples for curve in curves]
-    shares = np.average(bought, axis=0, weights=sizes).clip(max=1.0).round(6)
-    purchases = tuple(map(tuple, shares.tolist()))
-    return replace(pool(curves), predictive=figures, purchases=purchases)
+    return replace(pool(curves), predictive=figures)
 
 
 def calibrate_policies(

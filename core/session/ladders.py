@@ -107,29 +107,33 @@ def find_extra(position: Position) -> list[int]:
     """Return affordable features that each alone lower the expected loss, best first.
 
     For what no panel that could be bought has: money is left, or members are hidden.
-    The gain is that over now once one of them is known besides.
+    The gain is that over now once one of them, or its bundle, is known besides.
     """
-    if "extra" in position.kept:
-        extra: list[int] = position.kept["extra"]
-        return extra
-    ladder = ladder_of(position.ensemble)
-    n_read, known = ladder.n_read, find_known(position)
+    if "extra" not in position.kept:
+        gains = find_gains(position)
+        position.kept["extra"] = sorted(gains, key=lambda idx: -gains[idx])
+    extra: list[int] = position.kept["extra"]
+    return extra
+
+
+def find_gains(position: Position) -> dict[int, float]:
+    """Return by how much single features lower the expected loss, where they do."""
+    ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
+    if not ladder.can_hide:
+        return {}
+    known, part, now = find_known(position), find_part(position), expect_loss(position)
     is_open = (position.case.status == kernels.OPEN) & position.is_affordable
-    now, part = expect_loss(position), find_part(position)
+    may_help = ladder.expect_best(known[: ladder.n_read], part) < now - LEAST_GAIN
+    may_help |= catalogue.is_bundled[: ladder.n_read]
     gains = {}
-    for idx in np.flatnonzero(is_open[:n_read]).tolist() if ladder.can_hide else ():
-        with_it = known.copy()
-        with_it[idx] = True
-        with_it[
-            list(bundle_members(position.ensemble.catalogue, position.state, idx))
-        ] = True
-        number = ladder.find_panel(with_it, part)
-        loss = ladder.expect_losses(with_it[:n_read])[number]
+    for idx in np.flatnonzero(is_open[: ladder.n_read] & may_help).tolist():
+        will_know = known.copy()
+        will_know[[idx, *bundle_members(catalogue, position.state, idx)]] = True
+        number = ladder.find_panel(will_know, part)
+        loss = ladder.expect_losses(will_know[: ladder.n_read])[number]
         if ladder.members[number, idx] and now - loss > LEAST_GAIN:
             gains[idx] = float(now - loss)
-    extra = sorted(gains, key=lambda idx: -gains[idx])
-    position.kept["extra"] = extra
-    return extra
+    return gains
 
 
 def route_of(position: Position) -> Route | None:

@@ -1,13 +1,31 @@
-"""How often sessions ask for each feature, under each of some budgets."""
+"""What sessions buy under each of some budgets: features, lists of them, how many."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from core.arrays import FloatArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.session.simulate import walk
+from core.table.catalogue import NO_GROUP, Catalogue
 from core.table.dataset import Dataset
+
+
+class Purchases(NamedTuple):
+    """What the sessions of rows buy under one budget; shares of the rows' weight."""
+
+    #: in micro-units
+    mean_spend: float
+    max_spend: int
+    #: (n_features,), of the sessions that ask for a feature
+    shares: FloatArray
+    #: sets of features that sessions ask for, and the share of the commonest
+    n_lists: int
+    commonest: float
+    #: of the sessions that end after 0, 1, 2 ... questions; a bundle is one question
+    ended_after: tuple[float, ...]
 
 
 def find_purchases(
@@ -16,16 +34,49 @@ def find_purchases(
     budgets: Sequence[int | None],
     policy: str | None = None,
     seed: int = 0,
-) -> FloatArray:
-    """Return the share of rows whose sessions ask for a feature.
+) -> list[Purchases]:
+    """Return what the sessions of rows buy under each budget, by the rows' weights.
 
-    (n_budgets, n_features), weighted by the rows' weights; budgets in micro-units,
-    None is unlimited. Features that come back without a value are asked too.
+    Budgets are in micro-units, None is unlimited. Features that come back without a
+    value are asked too.
     """
-    shares = np.zeros((len(budgets), len(ensemble.catalogue.features)))
-    for place, budget in enumerate(budgets):
+    found = []
+    for budget in budgets:
         walks = walk(ensemble, dataset.values, [budget], policy, seed, needs_ranks=True)
-        shares[place] = dataset.weights @ (walks.ranks > 0)
-    # Sums of weights are rounded: what every row asks is asked by all.
-    rounded: FloatArray = np.clip(shares.round(9), 0.0, 1.0)
+        is_asked = walks.ranks > 0
+        lists = sum_lists(is_asked, dataset.weights)
+        counts = count_times_asked(ensemble.catalogue, is_asked)
+        found.append(
+            Purchases(
+                mean_spend=round(float(dataset.weights @ walks.spent[:, 0]), 3),
+                max_spend=int(walks.spent.max(initial=0)),
+                shares=round_shares(dataset.weights @ is_asked),
+                n_lists=lists.size,
+                commonest=float(round_shares(lists).max(initial=0.0)),
+                ended_after=tuple(
+                    round_shares(np.bincount(counts, dataset.weights)).tolist()
+                ),
+            )
+        )
+    return found
+
+
+def sum_lists(is_asked: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return the weight of each set of features that some row is asked; (n_lists,)."""
+    which = np.unique(is_asked, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.bincount(which, weights).astype(np.float64)
+
+
+def count_times_asked(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:
+    """Return how many questions reveal some features; a bundle is one; (n_rows,)."""
+    bundles = np.where(catalogue.is_bundled, catalogue.group_idxs, NO_GROUP)
+    counts: IntArray = is_asked[:, bundles == NO_GROUP].sum(axis=1, dtype=np.int64)
+    for bundle in np.unique(bundles[bundles != NO_GROUP]).tolist():
+        counts += is_asked[:, bundles == bundle].any(axis=1)
+    return counts
+
+
+def round_shares(shares: npt.ArrayLike) -> FloatArray:
+    """Return shares without what sums of weights add: what every row has is all."""
+    rounded: FloatArray = np.clip(np.asarray(shares, np.float64).round(9), 0.0, 1.0)
     return rounded

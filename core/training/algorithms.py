@@ -30,11 +30,11 @@ class Algorithm:
     is_binary: bool = False
     #: Whether panels are fitted besides.
     has_panels: bool = False
-    #: Rules of which the best is chosen on held-out rows, and then boosted by.
-    rules: tuple[str, ...] = ()
-    #: Policies of which the best for each range of budgets is kept; the first where
-    #: none is surely better.
-    candidates: tuple[str, ...] = ()
+    #: The rule that it boosts by, where its name says none; also of several labels.
+    rule: str | None = None
+    #: Two policies: the second asks in ranges of budgets where held-out rows say that
+    #: it pays.
+    candidates: tuple[str, str] | None = None
     #: Whether trees leave rows out that can judge them.
     is_bagged: bool = False
     #: Whether it is trained on values, of all rows, and not on codes.
@@ -64,12 +64,14 @@ def grow_apart(
 def grow_orders(
     table: BinnedTable, params: BoostParams, done: Sequence[Round], is_strict: bool
 ) -> Iterator[Round]:
-    """Boost by the smoothed rule, for who asks a model of panels by another policy.
+    """Boost beside panels, for callers who ask their model by another policy."""
+    beside = replace(params, algorithm=name_rule(params.algorithm))
+    return grow_boosted(table, beside, done, is_strict)
 
-    Where a rule was chosen, its name is in the parameters instead.
-    """
-    smoothed = replace(params, algorithm="adaboost_bt_smoothed")
-    return grow_boosted(table, smoothed, done, is_strict)
+
+def name_rule(algorithm: str) -> str:
+    """Return the rule by which an algorithm that boosts does it."""
+    return ALGORITHMS[algorithm].rule or algorithm
 
 
 def grow_by_values(
@@ -79,20 +81,17 @@ def grow_by_values(
     return lambda table, *wanted: grow(table.dataset, *wanted)
 
 
+PANELS = Algorithm(
+    "panels",
+    grow_orders,
+    has_panels=True,
+    rule="adaboost_bt_smoothed",
+    candidates=("panels", "adaptive"),
+)
+
 ALGORITHMS = {
-    "auto": Algorithm(
-        "panels",
-        grow_orders,
-        has_panels=True,
-        rules=(
-            "adaboost_bt_smoothed",
-            "adaboost_bt_greedy",
-            "adaboost_bt",
-            "speedboost",
-        ),
-        candidates=("panels", "ordered"),
-    ),
-    "panels": Algorithm("panels", grow_orders, has_panels=True),
+    "auto": PANELS,
+    "panels": PANELS,
     **{name: Algorithm(rule.policy, grow_boosted) for name, rule in RULES.items()},
     "cascade": Algorithm(
         "cascade",

@@ -72,6 +72,14 @@ class BoostParams:
             "`thorough` validates on every fold."
         ),
     ] = "standard"
+    least_missing: Annotated[
+        int,
+        Interval(ge=1, le=1_000_000),
+        doc(
+            "Of `auto` and `panels`: rows in which a feature must be missing before a "
+            "missing value counts as information."
+        ),
+    ] = 20
     label_weights: Annotated[
         LabelWeights, doc("First weights of more than two classes.")
     ] = "balanced"

@@ -102,3 +102,54 @@ def test_check_fits_a_hundred_columns(said):
 
 def test_check_warns_of_columns_without_a_name(said):
     assert "ignored columns: Unnamed: 0 (has no name)" in said.err
+
+
+GAPPY = "age,ca,whole,y\n" + "".join(
+    f"{'' if row == 3 else 30 + row % 9},{'' if row % 3 else row % 4},{row % 5},"
+    f"{'ill' if row % 2 else 'well'}\n"
+    for row in range(60)
+)
+NOTE = "Missing values count as information in ca; in age (1 of 60 rows) they say"
+
+
+def noted(**spec):
+    return [
+        one
+        for one in together({"target": "y", **spec}, GAPPY)[1].warnings
+        if "Missing values" in one
+    ]
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "panels"])
+def test_check_says_where_missing_values_are_information(algorithm):
+    assert noted(algorithm=algorithm) == [f"{NOTE} nothing."]
+
+
+@pytest.mark.parametrize("algorithm", ["adaboost", "random_forest", "cascade"])
+def test_check_of_what_fills_no_gap_says_nothing_of_them(algorithm):
+    assert noted(algorithm=algorithm) == []
+
+
+def test_check_of_a_table_without_gaps_says_nothing_of_them():
+    assert noted(ignore=["age", "ca"]) == []
+
+
+def test_what_counts_as_information_follows_from_the_spec():
+    assert noted(params={"least_missing": 41}) == [
+        "Missing values say nothing in age (1 of 60 rows), ca (40 of 60 rows)."
+    ]
+
+
+def test_rows_set_aside_are_not_counted():
+    (note,) = noted(certificate={"share": 0.5}, params={"least_missing": 61})
+
+    assert " of 30 rows)" in note
+
+
+def test_command_tells_the_note(tmp_path, run):
+    (tmp_path / "t.csv").write_text(GAPPY)
+    (tmp_path / "s.json").write_text('{"target": "y"}')
+
+    said = run("check", tmp_path / "t.csv", "--spec", tmp_path / "s.json")
+
+    assert NOTE in " ".join(said.err.split())

@@ -106,6 +106,20 @@ def test_validation_tells_everything_and_stores_nothing(
         assert client.get(f"/{noun}").json()["items"] == []
 
 
+@pytest.mark.parametrize(("algorithm", "n_notes"), [("panels", 1), ("adaboost", 0)])
+def test_validation_tells_where_missing_values_are_information(
+    client: TestClient, algorithm: str, n_notes: int
+) -> None:
+    rows = (f"{'' if row < 25 else row % 7},{row % 2}\n" for row in range(60))
+    spec = {"target": "y", "algorithm": algorithm}
+
+    order = form(("ca,y\n" + "".join(rows)).encode(), spec)
+    told = client.post("/train?validate_only=true", **order).json()["warnings"]
+
+    note = "Missing values count as information in ca."
+    assert told == [note] * n_notes
+
+
 def test_stray_word_is_told_by_its_row_and_not_repeated(client: TestClient) -> None:
     messy = b"a,y\n1,no\n2,yes\n$5,no\n3,yes\n"
 

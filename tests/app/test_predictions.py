@@ -2,14 +2,18 @@
 
 import csv
 import io
+import json
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from app.batch.orders import read_predict
 from app.documents.files import model_text
 from core.model.model import Model
 from tests.app.clinic import clinic
+from tests.curves import curve_of
+from tests.small import MICROS
 
 HEADER = "id,age,sex,chol,fbs,ecg,echo1,echo2,disease,purse"
 ROWS = [
@@ -170,3 +174,77 @@ def test_table_without_rows_is_refused(place, predict):
 
     assert "at least one row" in predict("--budget-from", "purse", rows="none.csv").err
     assert "at least one row" in predict("--budget", "1", rows="none.csv").err
+
+
+@pytest.fixture
+def worse(place):
+    """A model whose curve errs more with 2 than with 1."""
+    curve = curve_of((0.4, 0.1, 0.3, 0.05))
+    text = model_text(Model("m", clinic(), "disease", curve=curve))
+    (place / "m.json").write_text(text)
+
+
+@pytest.mark.usefixtures("worse")
+def test_budget_that_errs_more_is_not_spent(predict):
+    chosen, exact = predict("--budget", "2"), predict("--budget", "2", "--exact-budget")
+
+    assert {row["budget_used"] for row in read(chosen)} == {"1"}
+    assert "budget 2.00" in chosen.err
+    assert "--exact-budget" in chosen.err
+    assert "budget_used" not in read(exact)[0]
+    assert "--exact-budget" not in exact.err
+    cheaper = read(predict("--budget", "1"))
+    assert [row["spend"] for row in read(chosen)] == [row["spend"] for row in cheaper]
+    assert [row["spend"] for row in read(exact)] != [row["spend"] for row in cheaper]
+
+
+@pytest.mark.usefixtures("worse")
+def test_each_row_of_several_budgets_says_which_was_used(predict):
+    rows = read(predict("--budget", "1,2,inf"))
+
+    used = {row["budget"]: row["budget_used"] for row in rows}
+    assert used == {"1": "1", "2": "1", "inf": "inf"}
+
+
+@pytest.mark.usefixtures("worse")
+def test_budgets_of_a_column_are_chosen_row_by_row(place, predict):
+    text = (place / "rows.csv").read_text().replace(",20.5", ",2")
+    (place / "purses.csv").write_text(text)
+
+    rows = read(predict("--budget-from", "purse", rows="purses.csv"))
+
+    assert [row["budget_used"] for row in rows] == ["1", "inf", "1"]
+
+
+@pytest.mark.usefixtures("worse")
+@pytest.mark.parametrize("budget", ["1", "1.5", "inf"])
+def test_other_budgets_are_spent_as_they_are(predict, budget):
+    done = predict("--budget", budget)
+
+    assert "budget_used" not in read(done)[0]
+    assert done.err == ""
+
+
+@pytest.mark.usefixtures("worse")
+def test_policy_that_is_named_spends_what_it_is_given(predict):
+    assert "budget_used" not in read(predict("--budget", "2", "--policy", "sample"))[0]
+
+
+@pytest.mark.usefixtures("worse")
+def test_at_other_prices_the_curve_says_nothing(place, predict):
+    features = clinic().catalogue.features
+    costs = {one.name: 1.5 for one in features if one.group != "echo"}
+    (place / "prices.json").write_text(json.dumps({"costs": costs}))
+
+    done = predict("--budget", "2", "--prices", place / "prices.json")
+
+    assert "budget_used" not in read(done)[0]
+
+
+@pytest.mark.parametrize(("is_exact", "used"), [(False, MICROS), (True, 2 * MICROS)])
+def test_order_says_whether_a_budget_is_spent_that_errs_more(is_exact, used):
+    stored = Model("m", clinic(), curve=curve_of((0.4, 0.1, 0.3, 0.05)))
+
+    order = read_predict({"budgets": [2], "exact_budget": is_exact}, stored)
+
+    assert order.choose(2 * MICROS) == used

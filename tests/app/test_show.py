@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from app.documents import files
+from app.figure_words import say_betters
+from app.model_charts import show_curve
 from app.terminal.explained import error_within, list_purchases
+from app.terminal.report import report_page
+from app.terminal.show import curve_table
 from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
 from core.table.catalogue import Catalogue, Feature
@@ -181,3 +185,51 @@ def test_wrong_option_of_show_is_refused(shown, options, words):
 
     assert finished.code == 2
     assert words in finished.err
+
+
+WORSE = replace(CURVE, errors_calibrated=(0.4, 0.1, 0.3, 0.1), n_samples=1000)
+SENTENCE = (
+    "3.00 EUR errs more (30.0 %) than 1.00 EUR (10.0 %): a smaller budget does as well."
+)
+
+
+def test_budget_that_errs_more_than_a_smaller_one_is_told(shown):
+    model = replace(scored(), curve=WORSE)
+
+    assert SENTENCE in " ".join(shown(model).out.split())
+    assert "does as well" not in shown(scored()).out
+
+
+def test_tables_and_pages_tell_it_too():
+    model = replace(scored(), curve=WORSE)
+
+    assert SENTENCE in curve_table(WORSE, "EUR").caption
+    assert SENTENCE in report_page(model)
+    assert SENTENCE in show_curve(model, WORSE).note
+    assert SENTENCE not in curve_table(WORSE, "EUR", ["a"] * 4).caption
+    assert "does as well" not in report_page(scored())
+
+
+def test_no_limit_that_errs_more_is_told():
+    curve = replace(CURVE, errors_calibrated=(0.4, 0.1, 0.1, 0.3), n_samples=1000)
+
+    assert say_betters(curve, "") == [
+        "No limit errs more (30.0 %) than 1.00 (10.0 %): a smaller budget does as well."
+    ]
+
+
+def test_how_cases_go_is_shown_where_the_card_tells(shown):
+    sessions = {
+        "rows": 9,
+        "budgets": [0.0, None],
+        "lists": [1, 1],
+        "commonest": [1.0, 1.0],
+        "ended_after": [[1.0], [0.0, 0.0, 1.0]],
+        "saved": [None, None],
+    }
+    model = replace(scored(), card={"sessions": sessions})
+
+    assert "All cases are asked the same 2 questions." in shown(model).out
+    assert "All cases are asked the same 2 questions." in report_page(model)
+    assert "How cases go" not in shown(model, "--budget", "1").out
+    assert "How cases go" not in shown(scored()).out + report_page(scored())

@@ -13,6 +13,7 @@ from sklearn.utils import estimator_html_repr
 from core.errors import RefusedError
 from core.estimator import BudgetedBoostingClassifier
 from core.table.catalogue import NO_GROUP
+from tests.curves import curve_of
 from tests.panels import make_ladder, make_stopping
 
 N_ROWS = 60
@@ -387,3 +388,20 @@ def test_curve_wants_one_class_for_each_row(table, fitted):
     assert fitted.error_curve(X, y[:, None]) == fitted.error_curve(X, y)
     with pytest.raises(RefusedError, match=r"y: .* found the shape \(60, 2\)"):
         fitted.error_curve(X, np.column_stack((y, y)))
+
+
+def test_budget_that_errs_more_than_a_smaller_one_is_not_spent(table, fitted):
+    X, _ = table
+    model = clone(fitted).fit(*table)
+    curve = curve_of((0.4, 0.1, 0.3, 0.2, 0.2, 0.05))
+    model.model_ = replace(model.model_, curve=curve)
+
+    assert model.best_budget(2) == 1
+    assert model.best_budget(0.5) == 0.5
+    assert model.best_budget() is None
+    assert model.spend(X, 2).tolist() == fitted.spend(X, 1).tolist()
+    exact = model.spend(X, 2, exact_budget=True)
+    assert exact.tolist() == fitted.spend(X, 2).tolist()
+    assert exact.tolist() != fitted.spend(X, 1).tolist()
+    named = model.spend(X, 2, policy="ordered")
+    assert named.tolist() == fitted.spend(X, 2, policy="ordered").tolist()

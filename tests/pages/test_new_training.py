@@ -90,6 +90,21 @@ def test_a_table_is_priced_checked_and_trained_on_once(client: TestClient) -> No
     assert "visits" in shown.text
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "is_told"), [("auto", True), ("adaboost", False)]
+)
+def test_check_tells_where_missing_values_are_information(
+    client: TestClient, algorithm: str, is_told: bool
+) -> None:
+    address = put(client, TABLE.replace("30,200,", ",200,"))
+    fields = Fields(client.get(f"{address}&target=ill").text).values
+
+    checked = send(client, fields, "check", algorithm=algorithm)
+
+    note = "Missing values say nothing in age (1 of 40 rows)."
+    assert (note in checked.text) == is_told
+
+
 def test_each_wrong_field_is_told_and_all_that_was_typed_is_kept(
     client: TestClient,
 ) -> None:

@@ -61,6 +61,13 @@ class PredictOrder(Order):
         description="Columns of the table to be in the result too.",
     )
     aim: AimWish | None = Field(default=None, examples=[None])
+    exact_budget: bool = Field(
+        default=False,
+        examples=[False],
+        description="Whether a budget is spent although the model's curve says that a "
+        "smaller one does as well. Else rows are played under the smaller one, and the "
+        "result has a column `budget_used`.",
+    )
 
 
 class PredictCall(PredictOrder):

@@ -127,7 +127,7 @@ class Figures(Answer):
 
 
 class Curve(Answer):
-    """Error and spend against budget, from held-out rows."""
+    """Error and spend against budget; errors are from held-out rows."""
 
     unit: str = Field(examples=["CAD"])
     budgets: list[Units | None] = Field(
@@ -143,7 +143,9 @@ class Curve(Answer):
         description="Of 95 % of `error_calibrated` on other rows of the kind (Wilson).",
     )
     mean_spend: list[MeanUnits] = Field(
-        validation_alias="mean_spends", examples=[[0.0, 7.27, 164.2]]
+        validation_alias="mean_spends",
+        examples=[[0.0, 7.27, 164.2]],
+        description="Of this model, played on rows of its training.",
     )
     max_spend: list[Units] = Field(
         validation_alias="max_spends", examples=[[0.0, 7.27, 246.5]]

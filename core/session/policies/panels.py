@@ -71,14 +71,20 @@ class PanelPolicy(Policy):
 
         The root comes before them where it says which panel that is.
         """
+        if "could ask" not in position.kept:
+            position.kept["could ask"] = self.seek_open(position)
+        open_idxs: list[int] = position.kept["could ask"]
+        return open_idxs
+
+    def seek_open(self, position: Position) -> list[int]:
+        """Find what `could_ask` returns."""
         roots = find_roots(position)
         if roots:
             ahead = [find_open(position, one) for one in choose_by_part(position)]
             return list(dict.fromkeys([*roots, *(idx for one in ahead for idx in one)]))
         number = self.choose_panel(position)
         rest = find_open(position, number)
-        loss = expect_losses(position)[number]
-        if rest and loss <= expect_loss(position) + TIE:
+        if rest and expect_losses(position)[number] <= expect_loss(position) + TIE:
             return rest
         return find_extra(position)
 

@@ -169,6 +169,9 @@ TRAINED: dict[str, list[Any]] = {
     "curve.predictive.0.brier.interval": [[0.1], [0.1, 2]],
     "curve.predictive.0.log_loss": [None],
     "curve.purchases.0": [[0.1], [0.1, 2]],
+    "curve.questions": [[0.1], [-1]],
+    "curve.rows_played": [-1],
+    "curve.steps.mean_spends_micros": [[0.5], [-1], []],
 }
 
 SEVERAL_CLASSES: dict[str, list[Any]] = {

@@ -1,4 +1,4 @@
-"""The algorithm `auto`: rules tried, ways of asking compared, the best kept."""
+"""The algorithm `auto`: panels, with boosting beside them, and who asks by default."""
 
 from dataclasses import replace
 
@@ -10,24 +10,16 @@ from core.errors import RefusedError
 from core.estimator import BudgetedBoostingClassifier
 from core.model.ensemble import BudgetRange
 from core.panels.effort import EFFORTS
-from core.pipeline import choosing, comparison
 from core.pipeline.choosing import tune
-from core.pipeline.comparison import (
-    best_policy,
-    compare,
-    find_losses,
-    number_groups,
-)
+from core.pipeline.comparison import find_losses, number_groups
 from core.pipeline.validation import halve
 from core.session.curves import evaluate
-from core.table.binning import bin_values
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 from tests.panels import shorten
 from tests.small import finish, table_of, train
 
 PARAMS = BoostParams("auto", rounds=3, seed=3)
-RULES = ALGORITHMS["auto"].rules
 
 
 @pytest.fixture(autouse=True)
@@ -59,17 +51,8 @@ def trained():
         return finish(train(telling(), PARAMS, folds=2))
 
 
-@pytest.mark.slow
-def test_card_tells_the_error_of_each_rule_and_the_best_of_them(trained):
-    rules = trained.card["rules"]
-
-    assert set(rules) == set(RULES)
-    assert rules[trained.card["rule"]] == min(rules.values())
-    assert trained.params["algorithm"] == trained.card["rule"]
-
-
-def test_hypotheses_are_those_of_the_best_rule(trained):
-    params = replace(PARAMS, algorithm=trained.card["rule"])
+def test_hypotheses_are_those_of_the_smoothed_rule(trained):
+    params = replace(PARAMS, algorithm="adaboost_bt_smoothed")
 
     alone = finish(train(telling(), params, folds=0))
 
@@ -77,21 +60,32 @@ def test_hypotheses_are_those_of_the_best_rule(trained):
     assert trained.ensemble.hypotheses == alone.ensemble.hypotheses
 
 
+def test_no_rule_is_chosen(trained):
+    assert "rules" not in trained.card
+    assert trained.params["algorithm"] == "auto"
+
+
+def test_auto_is_panels():
+    assert ALGORITHMS["auto"] == ALGORITHMS["panels"]
+
+
 def test_curve_is_that_of_the_policies_kept(trained):
     told = trained.card["comparison"]
 
-    assert set(told["losses"]) == {"panels", "ordered"}
+    assert set(told["losses"]) == {"panels", "adaptive"}
     assert told["kept"][-1]["up_to"] is None
     kept = [trained.ensemble.policy_at(budget) for budget in trained.curve.budgets]
     expected = [told["losses"][policy][place] for place, policy in enumerate(kept)]
     assert trained.curve.errors_calibrated == pytest.approx(expected)
 
 
-def test_little_effort_tries_one_rule():
-    model = finish(train(telling(), replace(PARAMS, effort="fast"), folds=0))
+def test_card_tells_losses_and_spends_of_both_policies(trained):
+    told = trained.card["comparison"]
 
-    assert "rules" not in model.card
-    assert model.params["algorithm"] == RULES[0]
+    for figure in ("losses", "log_losses", "mean_spends"):
+        assert set(told[figure]) == {"panels", "adaptive"}
+        assert {len(its) for its in told[figure].values()} == {len(told["budgets"])}
+    assert told["mean_spends"]["panels"][0] == 0
 
 
 @pytest.mark.slow
@@ -124,62 +118,19 @@ def test_rows_without_folds_are_halved_evenly():
     assert [part.n_samples for part in halve(rows, 0)] == [2, 2]
 
 
-def test_row_groups_that_cannot_be_parted_are_boosted_by_the_first_rule():
+def test_row_groups_that_cannot_be_parted_are_refused_where_something_is_chosen():
     dataset = replace(telling(), row_groups=np.zeros(40, np.int64))
 
-    assert finish(tune(dataset, PARAMS, frozenset())).params.algorithm == RULES[0]
+    assert finish(tune(dataset, PARAMS, frozenset())).params == PARAMS
     with pytest.raises(RefusedError, match=r"params\.rounds"):
         finish(tune(dataset, PARAMS, frozenset({"rounds"})))
 
 
-@pytest.mark.parametrize(("auto", "n_rows"), [((), 11), (("rounds",), 26)])
-def test_rule_alone_is_chosen_on_no_more_rows_than_sets_are_chosen_by(
-    auto, n_rows, monkeypatch
-):
-    few = EFFORTS["standard"]._replace(search_rows=12)
-    monkeypatch.setitem(EFFORTS, "standard", few)
-    sizes = []
-
-    def bin_some(dataset):
-        sizes.append(dataset.n_samples)
-        return bin_values(dataset)
-
-    monkeypatch.setattr(choosing, "bin_values", bin_some)
-
-    finish(tune(telling(), PARAMS, frozenset(auto)))
-
-    assert sizes == [n_rows]
-
-
-def test_rounds_and_tau_can_be_chosen_for_each_rule():
+def test_rounds_and_tau_can_be_chosen_for_auto():
     found = finish(tune(telling(), PARAMS, frozenset({"rounds", "tau"})))
 
-    tried = [(choice.algorithm, choice.tau) for choice, _ in found.tried]
-    assert [tau for rule, tau in tried if rule == RULES[0]] == [1, 0.3, 0.1, 0.03, 0]
-    assert [tau for rule, tau in tried if rule == RULES[1]] == [1]
-
-
-@pytest.mark.parametrize(
-    ("losses", "best"),
-    [
-        ([[1, 0, 1, 0], [0, 1, 0, 0]], 0),  # by a row: luck
-        ([[1, 1, 1, 0], [0, 0, 0, 0]], 1),
-        ([[1, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0]], 2),
-        ([[0, 0, 0, 0], [1, 1, 1, 1]], 0),
-    ],
-)
-def test_first_policy_stays_unless_another_is_surely_better(losses, best):
-    weights, row_groups = np.full(4, 0.25), np.arange(4)
-
-    assert best_policy(np.array(losses, float), weights, row_groups) == best
-
-
-@pytest.mark.parametrize(("sizes", "best"), [([1] * 40, 1), ([20, 10, 10], 0)])
-def test_lead_on_one_row_group_is_no_sure_one(sizes, best):
-    losses = np.repeat([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [20, 10, 10], axis=1)
-    row_groups = np.repeat(np.arange(len(sizes)), sizes)
-
-    assert best_policy(losses, np.full(40, 0.025), row_groups) == best
+    assert {choice.algorithm for choice, _ in found.tried} == {"auto"}
+    assert [choice.tau for choice, _ in found.tried] == [1, 0.3, 0.1, 0.03, 0]
 
 
 def test_row_groups_of_several_parts_are_numbered_apart():
@@ -200,16 +151,6 @@ def test_wrong_labels_lose_what_they_cost(trained):
     assert find_losses(trained.ensemble, targets, labels).sum() == 2
 
 
-def test_neighbouring_ranges_of_one_policy_are_one(trained, monkeypatch):
-    wins = iter([0, 1, 1])
-    monkeypatch.setattr(comparison, "best_policy", lambda *_: next(wins))
-    pairs = [(trained.ensemble, telling())]
-
-    found = finish(compare(pairs, ("panels", "ordered"), (0, 1, 2, 3, 4, None), 0))
-
-    assert found.ranges == (BudgetRange(1, "panels"), BudgetRange(None, "ordered"))
-
-
 def test_budgets_between_two_ranges_belong_to_the_larger(trained):
     ranges = (BudgetRange(5, "ordered"), BudgetRange(None, "panels"))
     ensemble = replace(trained.ensemble, ranges=ranges)
@@ -224,7 +165,7 @@ def test_budgets_between_two_ranges_belong_to_the_larger(trained):
 
 
 @pytest.mark.slow
-def test_estimator_is_auto_and_of_several_labels_its_first_rule():
+def test_estimator_is_auto_and_of_several_labels_the_smoothed_rule():
     dataset = telling()
     indicators = np.column_stack((dataset.targets, 1 - dataset.targets))
 
@@ -232,8 +173,7 @@ def test_estimator_is_auto_and_of_several_labels_its_first_rule():
     one = clone(auto).fit(dataset.values, dataset.targets)
     several = clone(auto).fit(dataset.values, indicators)
 
-    assert one.ensemble_.algorithm == "auto"
+    assert one.ensemble_.algorithm == one.params_.algorithm == "auto"
     assert one.ensemble_.panels is not None
-    assert one.params_.algorithm in RULES
-    assert several.ensemble_.algorithm == RULES[0]
+    assert several.ensemble_.algorithm == "adaboost_bt_smoothed"
     assert several.ensemble_.panels is None

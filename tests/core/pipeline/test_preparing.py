@@ -117,6 +117,22 @@ def text_of(work):
     return model_text(end_of(work))
 
 
+@pytest.mark.parametrize("most", [100_000, 70])
+@pytest.mark.parametrize(
+    "wanted", [{}, {"certificate": {"share": 0.4}}, {"effort": "fast", "weight": "w"}]
+)
+def test_column_by_column_the_same_is_said_of_missing_values(wanted, most, monkeypatch):
+    for module in (binned_table, check, preparing):
+        monkeypatch.setattr(module, "SAMPLE_ROWS", most)
+    spec, columns = spec_of({"algorithm": "panels"} | wanted), columns_of()
+
+    checked = check_training(columns, spec)
+    prepared = prepare_columns(Once(columns), N_ROWS, spec)
+
+    assert "Missing values" in prepared.warnings[-1]
+    assert prepared.warnings == checked.warnings
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("wanted", CODED.values(), ids=CODED)
 def test_column_by_column_makes_the_same_model(wanted):

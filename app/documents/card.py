@@ -1,0 +1,54 @@
+"""What a model's card tells of its sessions, read as it stands in a document.
+
+A card may come from anywhere: what is not as expected is not told.
+"""
+
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from app.documents.fields import Share
+from app.documents.shape import Many, StoredShape
+from core.model.model import Model
+
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Amount = Annotated[float, Field(ge=0, le=1e12)]
+
+
+class SavedShape(StoredShape):
+    """Of held-out rows: mean spend and error by who asks, and by the fixed list."""
+
+    spend: Amount
+    error: Share
+    fixed_spend: Amount
+    fixed_error: Share
+
+
+class SessionsShape(StoredShape):
+    """How sessions go under each budget of the curve; amounts in units.
+
+    `rows` of training were played by the model itself. `lists` counts the sets of
+    features that cases are asked, `commonest` is the share of the most common one,
+    `ended_after` the shares of cases that end after 0, 1, 2 ... questions. `saved` is
+    null where every case is asked the fixed list.
+    """
+
+    rows: Count
+    budgets: Many[Amount | None]
+    lists: Many[Count]
+    commonest: Many[Share]
+    ended_after: Many[Many[Share]]
+    saved: Many[SavedShape | None]
+
+
+def read_sessions(model: Model) -> SessionsShape | None:
+    """Return what a card tells of sessions; None where it doesn't, or not as it should.
+
+    Cards of versions before tell nothing.
+    """
+    try:
+        told = SessionsShape.model_validate(model.card.get("sessions"))
+    except ValidationError:
+        return None
+    lengths = {len(one) for _, one in told if isinstance(one, tuple)}
+    return told if len(lengths) == 1 else None

@@ -1,0 +1,83 @@
+"""How the sessions of a model go, in words: lists, questions, what early ends save."""
+
+from collections.abc import Sequence
+
+from app.documents.card import SavedShape, SessionsShape, read_sessions
+from app.wording import money, percent
+from core.model.model import Model
+from core.table.prices import MICROS_PER_UNIT
+
+# Numbers of questions that are told, those with the largest shares.
+MOST_TOLD = 5
+
+SESSIONS_NOTE = (
+    "Lists and questions are of this model, played on {rows:,} rows of its training. "
+    "What ending early saves is of held-out rows."
+)
+
+
+def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
+    """Return head and rows of how sessions go by budget; None where that isn't told."""
+    told, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
+    if told is None:
+        return None
+    rows: list[tuple[str, ...]] = [
+        (name_amount(budget), say_sessions(told, place, unit))
+        for place, budget in enumerate(told.budgets)
+    ]
+    return (f"budget {unit}".strip(), "how cases go"), rows
+
+
+def say_note(model: Model) -> str:
+    """Say on which rows that was found; nothing where it isn't told."""
+    told = read_sessions(model)
+    return "" if told is None else SESSIONS_NOTE.format(rows=told.rows)
+
+
+def say_sessions(told: SessionsShape, place: int, unit: str) -> str:
+    """Say in two or three sentences how sessions go under one budget."""
+    words = say_lists(told.lists[place], told.commonest[place], told.ended_after[place])
+    saved = told.saved[place]
+    return words if saved is None else f"{words} {say_saved(saved, unit)}"
+
+
+def say_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> str:
+    """Say how many lists there are, and how many questions cases are asked."""
+    counts = [number for number, share in enumerate(ended_after) if share > 0]
+    if counts in ([], [0]):
+        return "Nothing is asked."
+    if n_lists == 1:
+        same = "question" if counts[0] == 1 else f"{counts[0]} questions"
+        return f"All cases are asked the same {same}."
+    lists = f"Cases follow {n_lists:,} different lists"
+    lists += f", {percent(commonest)} of them the commonest one"
+    if len(counts) == 1:
+        return f"{lists}; each has {say_number(counts[0])}."
+    most = sorted(counts, key=lambda number: -ended_after[number])[:MOST_TOLD]
+    ends = [
+        f"{percent(ended_after[number])} end after {say_number(number)}"
+        for number in sorted(most)
+    ]
+    return f"{lists}; {', '.join(ends)}."
+
+
+def say_number(number: int) -> str:
+    """Return a number of questions."""
+    return "1 question" if number == 1 else f"{number} questions"
+
+
+def say_saved(saved: SavedShape, unit: str) -> str:
+    """Say what cases that end early save, at which errors."""
+    spend, fixed = (name_amount(one) for one in (saved.spend, saved.fixed_spend))
+    amount = f"{spend} {unit}".strip()
+    return (
+        f"Ending early spends {amount} instead of {fixed}, and errs in "
+        f"{100 * saved.error:.1f} % instead of {100 * saved.fixed_error:.1f} %."
+    )
+
+
+def name_amount(amount: float | None) -> str:
+    """Return an amount in units, to the cent."""
+    if amount is None:
+        return "unlimited"
+    return money(round(amount * MICROS_PER_UNIT, -4))

@@ -1,0 +1,79 @@
+"""Rows of a table as sessions, each under its own budget: how they end."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.model.votes import label_votes
+from core.session.probability import decide, label_chances
+from core.session.simulate import class_probabilities, walk
+from core.session.state import Aim
+from core.session.walks import Walks
+
+
+class TableRows(NamedTuple):
+    """A table's values, (n_rows, n_features), and what keys each row's draws."""
+
+    values: FloatArray
+    streams: Sequence[int]
+    seed: int
+
+
+class Outcomes(NamedTuple):
+    """How the rows' sessions end."""
+
+    #: class positions, (n_rows,); of a multi-label ensemble 0 and 1, (n_rows, n)
+    labels: IntArray
+    #: (n_rows, n_classes)
+    chances: FloatArray
+    #: in micro-units; (n_rows,)
+    spent: IntArray
+    #: (n_rows, n_features); as in `Walks`
+    ranks: IntArray
+
+
+def play_each(
+    ensemble: Ensemble,
+    rows: TableRows,
+    limits: Sequence[int | None],
+    policy: str | None,
+    aim: Aim | None,
+) -> Outcomes:
+    """Play a session for each row, under its own budget in micro-units."""
+    n_rows, n_classes = rows.values.shape[0], len(ensemble.classes)
+    shape = (n_rows, n_classes) if ensemble.is_multilabel else (n_rows,)
+    ends = Outcomes(
+        labels=np.zeros(shape, np.int64),
+        chances=np.zeros((n_rows, n_classes)),
+        spent=np.zeros(n_rows, np.int64),
+        ranks=np.zeros(rows.values.shape, np.int64),
+    )
+    its_rows: dict[int | None, list[int]] = {}
+    for row, limit in enumerate(limits):
+        its_rows.setdefault(limit, []).append(row)
+    for limit, idxs in its_rows.items():
+        walks = walk(
+            ensemble,
+            rows.values[idxs],
+            [limit],
+            policy,
+            rows.seed,
+            needs_ranks=True,
+            streams=[rows.streams[idx] for idx in idxs],
+            aims=[aim],
+        )
+        ends.labels[idxs], ends.chances[idxs] = conclude(ensemble, walks)
+        ends.spent[idxs], ends.ranks[idxs] = walks.spent[:, 0], walks.ranks
+    return ends
+
+
+def conclude(ensemble: Ensemble, walks: Walks) -> tuple[IntArray, FloatArray]:
+    """Return the labels and chances at the ends of walks under one budget."""
+    if ensemble.is_multilabel:
+        labels = label_votes(ensemble, walks.margins[:, 0]).astype(np.int64)
+        return labels, label_chances(ensemble, walks.scores[:, 0])
+    chances = class_probabilities(ensemble, walks)[:, 0]
+    return decide(ensemble, chances), chances

@@ -1,0 +1,119 @@
+"""What panels take for information: missing cells only where there are enough."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.estimator import BudgetedBoostingClassifier
+from core.panels.ladder import fit_ladder
+from core.pipeline.parts import add_panels
+from core.table.catalogue import Catalogue, Feature
+from core.table.gaps import fill_gaps, find_informative
+from core.training.params import BoostParams
+from core.work import end_of
+from tests.panels import shorten
+from tests.small import ensemble_of, table_of
+
+N_ROWS = 430
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch):
+    shorten(monkeypatch, 4)
+
+
+def table(*n_missing, n_rows=N_ROWS):
+    """A number and a category that tell the class, missing in so many rows."""
+    random = np.random.default_rng(1)
+    targets = np.arange(n_rows) % 2
+    numbers = targets + random.normal(size=n_rows)
+    columns = numbers, (targets + random.integers(0, 2, n_rows)).astype(np.float64)
+    columns[0][random.permutation(n_rows)[: n_missing[0]]] = math.nan
+    columns[1][random.permutation(n_rows)[: n_missing[1]]] = math.nan
+    features = Feature("age"), Feature("thal", "category", categories=("a", "b", "c"))
+    return table_of(columns, targets, Catalogue(features))
+
+
+def fit(dataset, **wanted):
+    return end_of(fit_ladder(dataset, 3, effort="fast", **wanted))
+
+
+def lacking(ladder):
+    return frozenset().union(*(panel.may_lack for panel in ladder.panels))
+
+
+def test_one_missing_cell_teaches_panels_nothing():
+    dataset = table(1, 1)
+
+    ladder = fit(dataset)
+
+    assert lacking(ladder) == frozenset()
+    assert ladder == fit(fill_gaps(dataset, np.zeros(2, np.bool_)))
+
+
+def test_row_of_the_missing_cell_is_predicted_as_with_the_value_that_fills_it():
+    dataset = table(1, 0)
+    filled = fill_gaps(dataset, np.zeros(2, np.bool_)).values
+    ladder, expected = fit(dataset), fit(replace(dataset, values=filled))
+
+    for panel, other in zip(ladder.panels, expected.panels, strict=True):
+        told = panel.logits(filled, ladder.starts)
+        np.testing.assert_array_equal(told, other.logits(filled, expected.starts))
+
+
+def test_many_missing_cells_are_learned_as_information():
+    dataset = table(60, 1)
+
+    ladder = fit(dataset)
+
+    assert lacking(ladder) == {0}
+    assert ladder != fit(fill_gaps(dataset, np.zeros(2, np.bool_)))
+
+
+@pytest.mark.parametrize(("least", "expected"), [(60, {0}), (61, set()), (1, {0, 1})])
+def test_how_many_it_takes_is_a_parameter(least, expected):
+    assert lacking(fit(table(60, 1), least_missing=least)) == expected
+
+
+@pytest.mark.parametrize(("least", "expected"), [(60, {0}), (61, set())])
+def test_parameter_reaches_panels_of_a_training(least, expected):
+    dataset, params = table(60, 1), BoostParams("auto", least_missing=least)
+
+    made = end_of(add_panels(ensemble_of((), dataset.catalogue), dataset, params))
+
+    assert lacking(made.panels) == expected
+
+
+def test_rows_that_are_fitted_to_are_counted_not_all_of_the_table():
+    dataset = table(30, 30, n_rows=30_000)
+
+    assert find_informative(dataset, 20).all()
+    assert lacking(fit(dataset)) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_told", "note"),
+    [
+        ({}, False, "Missing values say nothing in 0 (9 of 430 rows)."),
+        ({"least_missing": 9}, True, "Missing values count as information in 0."),
+    ],
+)
+def test_estimator_takes_the_parameter_and_keeps_the_note(wanted, is_told, note):
+    dataset = table(9, 0)
+    model = BudgetedBoostingClassifier("panels", folds=0, effort="fast", **wanted)
+
+    model.fit(dataset.values, dataset.targets)
+
+    assert (0 in lacking(model.ensemble_.panels)) == is_told
+    assert model.warnings_ == (note,)
+
+
+def test_estimator_of_several_labels_at_once_has_no_panels_and_no_note():
+    dataset = table(9, 0)
+    labels = np.column_stack((dataset.targets, 1 - dataset.targets))
+
+    model = BudgetedBoostingClassifier("auto", rounds=2, folds=0)
+
+    assert model.fit(dataset.values, labels).warnings_ == ()

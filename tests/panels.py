@@ -99,7 +99,7 @@ def make_space(
         random.normal(size=n_columns),
         np.ones(n_columns),
         places,
-        0.95 * draws @ draws.T + 0.05 * np.eye(n_covaried),
+        (0.95 * draws @ draws.T + 0.05 * np.eye(n_covaried)).round(4),
     )
 
 

@@ -177,7 +177,8 @@ class PanelRows(Derived):
         shrunk = (1.0 - SHRINKAGE) * products + SHRINKAGE * np.eye(len(products))
         # Columns without spread are 0 everywhere.
         np.fill_diagonal(shrunk, np.maximum(shrunk.diagonal(), SHRINKAGE))
-        return replace(columns, places=places, covariance=shrunk.round(4))
+        # Without -0.0, which a file that has one half would lose in the other.
+        return replace(columns, places=places, covariance=shrunk.round(4) + 0.0)
 
     @cached_property
     def columns(self) -> Columns:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from core import kernels
-from core.model.columns import MISSING_CODE, NUMBER_CODE
+from core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE
+from core.panels import rows as panel_rows
 from core.panels.rows import OTHERS, PanelRows
 from core.table.catalogue import UNSEEN
 from tests.panels import random_rows
@@ -100,6 +101,45 @@ def test_column_that_says_nothing_is_laid_as_zeros(column):
     laid = rows.lay_columns((0,)).lay(rows.dataset.values)
 
     assert not laid.any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_space_has_the_weighted_covariance_of_its_columns_drawn_to_none(n_classes):
+    rows = random_rows(1, n_classes, 80)
+
+    space = rows.lay_space((5, 0, 2))
+
+    laid = rows.lay_columns((5, 0, 2)).lay(rows.dataset.values)
+    products = np.einsum("n,nj,nk->jk", rows.weights / rows.weights.sum(), laid, laid)
+    expected = 0.95 * products + 0.05 * np.eye(len(products))
+    np.testing.assert_allclose(space.covariance, expected, atol=1e-4)
+    assert space.places.tolist() == list(range(space.codes.size))
+
+
+def test_covariance_is_as_a_file_keeps_it():
+    space = random_rows(2, 2, 80).lay_space(range(6)).covariance
+
+    np.testing.assert_array_equal(space, space.T)
+    assert not (np.signbit(space) & (space == 0)).any()
+    assert np.linalg.eigvalsh(space).min() > 0
+
+
+def test_columns_without_spread_leave_the_covariance_positive():
+    rows = rows_of([3.0] * 4, [NAN] * 4, [0.0, 1.0, 0.0, 1.0])
+
+    covariance = rows.lay_space((0, 1, 2)).covariance
+
+    assert np.linalg.eigvalsh(covariance).min() > 0
+
+
+def test_columns_beyond_the_limit_are_in_no_covariance(monkeypatch):
+    monkeypatch.setattr(panel_rows, "MAX_COVARIED", 3)
+
+    space = random_rows().lay_space((5, 0, 2))
+
+    assert space.covariance.shape == (3, 3)
+    assert space.places[:3].tolist() == [0, 1, 2]
+    assert set(space.places[3:]) == {ALONE}
 
 
 def test_codes_order_numbers_and_tell_what_is_missing():

@@ -69,6 +69,13 @@ KINDS = {
         "answers before it in the request would have left. None of them was taken, and "
         "nothing was charged.",
     ),
+    "useless-answer": Kind(
+        409,
+        "The answer can't be used",
+        "Nothing that the model asks depends on `feature`, so its answer would cost "
+        "`price` and change nothing. No answer of the request was taken, and nothing "
+        'was charged. `"insist": true` charges it all the same.',
+    ),
     "session-closed": Kind(
         409,
         "The session takes no such answer any more",

@@ -35,10 +35,15 @@ def say_note(model: Model) -> str:
 
 
 def say_sessions(told: SessionsShape, place: int, unit: str) -> str:
-    """Say in two or three sentences how sessions go under one budget."""
+    """Say in two or three sentences how sessions go under one budget.
+
+    Where this model asks every case the same, it saves nothing, whatever folds did.
+    """
     words = say_lists(told.lists[place], told.commonest[place], told.ended_after[place])
     saved = told.saved[place]
-    return words if saved is None else f"{words} {say_saved(saved, unit)}"
+    if saved is None or told.lists[place] < 2:
+        return words
+    return f"{words} {say_saved(saved, unit)}"
 
 
 def say_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> str:

@@ -1,5 +1,6 @@
 """How prices, reasons, questions and doubts are put into words; the same everywhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -9,21 +10,6 @@ from core.session.state import Forecast, Question
 from core.session.steps import AnswerStep, Prospect
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.prices import from_micros
-
-STOP_WORDS = {
-    "plan_complete": "nothing that would be asked next fits what remains",
-    "budget_exhausted": "what remains of the budget pays no further feature",
-    "certain": "no answer of the plan at this budget can change the prediction",
-    "confident": "the prediction is as certain as was asked for",
-    "certified": "the answer is as likely to stay as the certificate asks",
-    "all_known": "every feature that the model reads is answered",
-    "rejected_early": "a stage of the cascade has rejected the case",
-    "max_questions": "the agreed number of questions is reached",
-    "client_stopped": "stopped on request",
-    "expired": "the session expired",
-    "not_worth_it": "what would be asked next saves less error than it costs",
-}
-
 
 # Of a certificate: why a session never stops early by it, and where it does.
 LACKS: dict[str | None, str] = {
@@ -36,6 +22,9 @@ LACKS: dict[str | None, str] = {
     "too_few_rows": "Too few rows were set aside for so small a share.",
     "not_shown": "The rows set aside don't show it.",
 }
+
+# Of more features that can't be used than these, only their number is told.
+MOST_USELESS = 6
 
 
 def money(micros: float, unit: str = "") -> str:
@@ -119,6 +108,21 @@ def error_words(ensemble: Ensemble, now: float, then: float) -> str:
     if before == after:
         told = f"leave the {what} of an error at {after}"
     return f"What is to be bought is expected to {told}."
+
+
+def say_useless(features: Sequence[Feature]) -> str:
+    """Which features are not offered because nothing depends on them; of many no name.
+
+    "" where there are none.
+    """
+    if not features:
+        return ""
+    because = "Nothing that the model asks depends on"
+    if len(features) > MOST_USELESS:
+        return f"{because} {len(features)} other features, so they can't be used."
+    names = ", ".join(one.title for one in features)
+    who = "it" if len(features) == 1 else "they"
+    return f"{because} {names}, so {who} can't be used."
 
 
 def price_words(catalogue: Catalogue, question: Question) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from askless.connection import Json
+from askless.connection import Json, plain
 from askless.links import Awaited, Call, Waiting
 
 Value = bool | int | float | str
@@ -86,3 +86,24 @@ def split(
     """Split features into those with a value and those that are unavailable."""
     found = {name: values[name] for name in features if has_value(values, name)}
     return found, {name: "unavailable" for name in features if name not in found}
+
+
+def body(
+    values: Mapping[str, Value],
+    outcomes: Mapping[str, Outcome] | None,
+    *,
+    insist: bool,
+) -> Json:
+    """Return a request with answers that have a value, and others without one.
+
+    Only who insists says so: an older service knows no such field.
+    """
+    answers: list[Json] = [
+        {"feature": name, "outcome": "value", "value": plain(value)}
+        for name, value in values.items()
+    ]
+    answers += [
+        {"feature": name, "outcome": outcome}
+        for name, outcome in (outcomes or {}).items()
+    ]
+    return {"answers": answers} | ({"insist": True} if insist else {})

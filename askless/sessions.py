@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-from askless.connection import Connection, Json, known_fields, plain
+from askless.connection import Connection, Json, known_fields
 from askless.links import Awaited, Call, Change, Waiting
 from askless.problems import UnansweredError
 from askless.questions import (
@@ -12,6 +12,7 @@ from askless.questions import (
     Outcome,
     Question,
     Value,
+    body,
     has_value,
     split,
 )
@@ -108,6 +109,12 @@ class AnySession(Generic[QuestionT]):
         return None if reason is None else str(reason)
 
     @property
+    def stop_words(self) -> str | None:
+        """The reason as a sentence, with what remains of the budget."""
+        words: str | None = self.raw.get("stop_words")
+        return words
+
+    @property
     def question(self) -> QuestionT | None:
         """What is asked next; None where nothing is left to ask."""
         raw, kind = self.raw["question"], self.question_kind
@@ -126,28 +133,36 @@ class AnySession(Generic[QuestionT]):
         return certificate
 
     @Change
-    async def answer(self, feature: str, value: Value) -> None:
-        """Answer or correct any feature, not just the one that is asked."""
-        await self.send({feature: value}, {})
+    async def answer(self, feature: str, value: Value, *, insist: bool = False) -> None:
+        """Answer or correct any feature, not just the one that is asked.
+
+        `insist` charges it although the service says that it can't be used.
+        """
+        await self.send({feature: value}, {}, insist=insist)
 
     @Change
     async def give(
         self,
         values: Mapping[str, Value],
         outcomes: Mapping[str, Outcome] | None = None,
+        *,
+        insist: bool = False,
     ) -> None:
         """Send values, then outcomes without one, in one request: all or none."""
-        await self.send(values, outcomes or {})
+        await self.send(values, outcomes or {}, insist=insist)
 
     @Call
     async def check(
         self,
         values: Mapping[str, Value],
         outcomes: Mapping[str, Outcome] | None = None,
+        *,
+        insist: bool = False,
     ) -> Json:
         """Return what answers would charge and what is odd about them; give none."""
+        wanted = body(values, outcomes, insist=insist)
         path = f"/predict/{self.id}/answers/check"
-        return await self.connection.ask("POST", path, json=body(values, outcomes))
+        return await self.connection.ask("POST", path, json=wanted)
 
     @Change
     async def play(self, values: Mapping[str, Any], *, goes_on: bool = False) -> None:
@@ -207,10 +222,15 @@ class AnySession(Generic[QuestionT]):
         await self.take("GET")
 
     async def send(
-        self, values: Mapping[str, Value], outcomes: Mapping[str, Outcome]
+        self,
+        values: Mapping[str, Value],
+        outcomes: Mapping[str, Outcome],
+        *,
+        insist: bool = False,
     ) -> None:
         """Send answers with a value, and others without one."""
-        await self.take("POST", "/answers", json=body(values, outcomes))
+        wanted = body(values, outcomes, insist=insist)
+        await self.take("POST", "/answers", json=wanted)
 
     async def take(self, method: str, path: str = "", **more: Any) -> None:
         """Send a request to the session, and take over how it stands then."""
@@ -263,18 +283,3 @@ class AsyncPredictionSession(AnySession[AsyncQuestion], Awaited):
         asked = None
         while asked := self.next_question(asked, goes_on=goes_on):
             yield asked[1]
-
-
-def body(
-    values: Mapping[str, Value], outcomes: Mapping[str, Outcome] | None
-) -> dict[str, list[Json]]:
-    """Return a request with answers that have a value, and others without one."""
-    answers: list[Json] = [
-        {"feature": name, "outcome": "value", "value": plain(value)}
-        for name, value in values.items()
-    ]
-    answers += [
-        {"feature": name, "outcome": outcome}
-        for name, outcome in (outcomes or {}).items()
-    ]
-    return {"answers": answers}

@@ -74,8 +74,8 @@ class UselessAnswerError(CoreError):
         #: in micro-units
         self.price = price
         super().__init__(
-            f"{feature}: this answer can't be used, so it is not charged; "
-            "insist on it to pay for it all the same"
+            f"{feature}: this answer can't be used: nothing that the model asks "
+            "depends on it; it was not charged"
         )
 
 

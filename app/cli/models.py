@@ -87,10 +87,10 @@ def parse_known(
     known = {}
     for entry in entries:
         named = split_named(ensemble.catalogue, entry)
-        if named is None:
+        if named is None or named.is_insistent:
             rule = "must be NAME=VALUE with a feature of the model"
             raise RefusedError([Refusal("--known", rule, repr(entry))])
-        answer = read_answer(ensemble, *named)
+        answer = read_answer(ensemble, named.feature_idx, named.text)
         if answer.value is None:
             rule = "must be NAME=VALUE: what is not known is left out"
             raise RefusedError([Refusal("--known", rule, repr(entry))])

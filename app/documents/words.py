@@ -31,17 +31,20 @@ MEANINGS: dict[Any, dict[str, str]] = {
     state.Outcome: {
         "value": "a value came back",
         "ordered": "paid, the result is to come",
-        "unavailable": "there is no result",
-        "refused": "it is not to be obtained",
-        "unknown": "nobody knows",
+        "unavailable": "there is no such value, as in a missing cell of the table; "
+        "that may say something about the case",
+        "refused": "it is not to be obtained; that says nothing about the case",
+        "unknown": "nobody knows; that says nothing about the case",
     },
     state.StopReason: {
-        "plan_complete": "nothing that would be asked next fits what remains",
-        "budget_exhausted": "nothing that the model reads can be paid any more",
+        "plan_complete": "nothing that what remains still pays would be bought next: "
+        "it would not lower the expected error, or what comes before it is too dear",
+        "budget_exhausted": "all that could still be asked costs more than what "
+        "remains",
         "certain": "no answer that may still be asked can change the prediction",
         "confident": "the predicted class is as probable as was asked for",
         "certified": "stops such as this one rarely differ from the session's end",
-        "all_known": "all that the model reads is known",
+        "all_known": "all that the model needs for the case is answered or ordered",
         "rejected_early": "a stage of the cascade has decided",
         "max_questions": "as many questions as allowed were answered",
         "client_stopped": "the caller has stopped it",

@@ -29,7 +29,12 @@ from app.errors import (
 from app.http.methods import allowed
 from app.logs import LOGGER
 from app.problems import KINDS, problem_document
-from core.errors import ClosedError, OverBudgetError, RefusedError
+from core.errors import (
+    ClosedError,
+    OverBudgetError,
+    RefusedError,
+    UselessAnswerError,
+)
 from core.table.prices import from_micros
 
 MEDIA_TYPE = "application/problem+json"
@@ -90,6 +95,12 @@ def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
         price=from_micros(error.price),
         remaining=from_micros(error.remaining),
     )
+
+
+def on_useless(request: Request, error: UselessAnswerError) -> Problem:
+    feature, price = error.feature, from_micros(error.price)
+    told = request.scope, "useless-answer", str(error)
+    return problem(*told, feature=feature, price=price)
 
 
 def on_wrong_method(request: Request) -> Response:
@@ -174,6 +185,7 @@ HANDLERS: dict[int | type[Exception], Any] = {
     RefusedError: on_refused,
     RequestValidationError: on_invalid,
     OverBudgetError: on_over_budget,
+    UselessAnswerError: on_useless,
     ClosedError: lambda request, _: problem(request.scope, "session-closed"),
     UnknownKeyError: on_unknown_key,
     ForbiddenError: lambda request, error: problem(

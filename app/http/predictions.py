@@ -155,7 +155,7 @@ async def change_terms(
 @router.post(
     "/{id}/answers",
     response_model=schemas.Session,
-    openapi_extra=problems("over-budget", "session-closed"),
+    openapi_extra=problems("over-budget", "useless-answer", "session-closed"),
     operation_id="answer_session",
     summary="Give answers",
 )
@@ -174,13 +174,13 @@ async def answer(
         change.fields.update(told)
         return show(opened.view, change.fields)
 
-    return await change(lambda db: answering.answer(db, call, body.answers), tell)
+    return await change(lambda db: answering.answer(db, call, body), tell)
 
 
 @router.post(
     "/{id}/answers/check",
     dependencies=[TakesJson],
-    openapi_extra=problems("over-budget", "session-closed"),
+    openapi_extra=problems("over-budget", "useless-answer", "session-closed"),
     operation_id="check_answers",
     summary="Try answers without giving them",
 )
@@ -189,7 +189,7 @@ def check(body: schemas.AnswersRequest, db: ReadDb, call: Call) -> doubts.Answer
 
     Answers that would be refused are refused here too.
     """
-    return checks.check(db, call, body.answers)
+    return checks.check(db, call, body)
 
 
 @router.post(

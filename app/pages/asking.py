@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 from app.pages.inputs import hint, options
 from app.pages.lines import Line, line_chart
 from app.service.predictions.opened import OpenSession
-from app.wording import percent, price_words
+from app.wording import percent, price_words, say_useless
 from core.session import machine
 from core.session.answers import bundle_members, find_paid
 from core.session.state import Question, State
+from core.session.uses import sort_open
 from core.table.catalogue import Catalogue, Feature
 from core.table.prices import from_micros, price
 
@@ -123,17 +124,20 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
     reason = view.question.why if is_next and view.question is not None else ""
     if asked is not None and asked.price_words:
         reason = reason.removesuffix(asked.price_words).strip()
-    others = [
-        find_asked(catalogue, state, idx)
-        for idx, outcome in enumerate(state.outcomes)
-        if outcome is None and idx != asked_idx
-    ]
+    others = sort_open(opened.model.ensemble, state)
     return {
         "view": view,
         "asked": asked,
         "is_next": is_next,
         "reason": reason,
-        "others": others,
+        "others": [
+            find_asked(catalogue, state, idx)
+            for idx in others.offered
+            if idx != asked_idx
+        ],
+        "unusable": say_useless(
+            [catalogue.features[idx] for idx in others.useless if idx != asked_idx]
+        ),
         "best": next_best(catalogue, view) if is_next else [],
         "most": most_questions(opened),
         "path": path_of_chance(view),

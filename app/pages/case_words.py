@@ -4,9 +4,13 @@ from typing import NamedTuple
 
 from app import wording
 from app.documents.bodies.predictions import Session, TakenAnswer
+from app.stop_words import say_stop, to_sentence
+from core.model.ensemble import Ensemble
 from core.model.model import Model
+from core.session.policies import POLICIES
 from core.session.position import Position
 from core.session.state import State
+from core.session.uses import can_use
 from core.table.catalogue import Feature
 from core.table.prices import from_micros
 
@@ -17,6 +21,9 @@ LACKING = {
     "refused": "It was refused.",
     "unknown": "Nobody knew it.",
 }
+# Why one that is affordable was not asked, where nothing more is.
+COMES_LATER = "It comes after others, for which too little is left."
+HELPS_NOT = "It is not expected to lower the error now."
 MOST_LARGER = 4
 
 
@@ -87,33 +94,36 @@ def answer_words(feature: Feature, answer: TakenAnswer | None) -> str:
 
 def unasked(model: Model, state: State) -> list[Unasked]:
     """Return what the model reads and nobody told, each with why."""
-    ensemble = model.ensemble
-    catalogue, prices = ensemble.catalogue, Position.of(ensemble, state).prices
-    found = []
-    for feature_idx, feature in enumerate(catalogue.features):
+    ensemble, found = model.ensemble, []
+    for feature_idx, feature in enumerate(ensemble.catalogue.features):
         outcome = state.outcomes[feature_idx]
         if not ensemble.is_used[feature_idx] or outcome in ("known", "value"):
             continue
         if outcome is not None:
             why = LACKING[outcome]
         else:
-            why = why_not(state, int(prices[feature_idx]), catalogue.cost_unit)
+            why = why_not(ensemble, state, feature_idx)
         found.append(Unasked(feature.title, why))
     return found
 
 
-def why_not(state: State, price: int, unit: str) -> str:
+def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
     """Say why a feature was not asked that could have been."""
-    remaining = state.remaining
+    unit, remaining = ensemble.catalogue.cost_unit, state.remaining
+    price = int(Position.of(ensemble, state).prices[feature_idx])
     if remaining is not None and price > remaining:
         left = wording.money(remaining, unit)
         return f"It costs {wording.money(price, unit)}; {left} is left."
+    if not can_use(ensemble, state, feature_idx):
+        return "Nothing that the model asks depends on it."
     if state.stop_reason is None:
         return "It was not its turn yet."
+    if state.stop_reason == "all_known":
+        return "The model does not need it for this case."
     if state.stop_reason == "plan_complete":
-        return "It is not in the plan for this budget."
-    words = wording.STOP_WORDS[state.stop_reason]
-    return f"{words[0].upper()}{words[1:]}."
+        has_votes = POLICIES[state.policy].has_votes
+        return COMES_LATER if has_votes else HELPS_NOT
+    return to_sentence(say_stop(ensemble, state))
 
 
 def error_now(model: Model, state: State) -> float | None:

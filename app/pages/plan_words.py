@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from app.pages.filters import number
-from app.wording import STOP_WORDS, money, percent, span, value_words
+from app.stop_words import STOP_WORDS
+from app.wording import money, percent, span, value_words
 from core.model.ensemble import Ensemble
 from core.session.flow import FlowAnswers, FlowNode
 from core.table.catalogue import Feature
@@ -15,9 +16,9 @@ MOST_CODES = 4
 # Why nothing more is asked, in as few words as a box has room for.
 ENDS = {
     "certain": "Nothing left to ask can change it.",
-    "all_known": "All that it reads is known.",
-    "budget_exhausted": "The rest of the budget pays nothing more.",
-    "plan_complete": "Nothing more that helps fits the budget.",
+    "all_known": "All that it needs is known.",
+    "budget_exhausted": "The rest of the budget pays nothing more that it reads.",
+    "plan_complete": "The plan buys nothing more.",
 }
 
 
@@ -49,7 +50,7 @@ def say_plan(
         head = f"Decide: {ensemble.classes[node.forecast.label].display}"
         lines.append(f"{money(spent, unit)} spent")
         if node.stop_reason is not None:
-            lines.append(ENDS.get(node.stop_reason, STOP_WORDS[node.stop_reason]))
+            lines.append((ENDS | STOP_WORDS)[node.stop_reason])
     else:
         feature = ensemble.catalogue.features[node.question.feature_idx]
         head = f"Ask: {feature.title}"

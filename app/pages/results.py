@@ -23,9 +23,12 @@ from app.service import ledger
 from app.service import predictions as service
 from app.service.predictions import outcomes
 from app.service.predictions.opened import ErasedSession, OpenSession, SessionCall, find
+from app.stop_words import say_stop
 from app.store.transactions import Transaction
-from app.wording import STOP_WORDS
 from core.errors import RefusedError
+from core.model.ensemble import Ensemble
+from core.session.state import State
+from core.session.uses import sort_open
 from core.table.prices import from_micros, to_micros
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
@@ -78,12 +81,20 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "error_now": case_words.error_now(model, state),
         "larger": case_words.larger(model, state),
         "is_ended": state.is_ended,
-        "stop_words": STOP_WORDS.get(state.stop_reason or ""),
+        "has_others": has_others(model.ensemble, state),
+        "stop_words": say_stop(model.ensemble, state),
         "target": model.target,
         "titles": {one.name: one.title for one in model.ensemble.catalogue.features},
         "classes": [(one.label, one.display) for one in model.ensemble.classes],
         "displays": {one.label: one.display for one in model.ensemble.classes},
     }
+
+
+def has_others(ensemble: Ensemble, state: State) -> bool:
+    """Return whether another feature than the one asked may be answered."""
+    return any(
+        idx != state.next_feature_idx for idx in sort_open(ensemble, state).offered
+    )
 
 
 def fees_in(bill: LedgerPage, opened: OpenSession) -> dict[int, tuple[str, float]]:

@@ -9,15 +9,21 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from app.documents.bodies.doubts import Doubt
-from app.documents.bodies.predictions import GivenAnswer
+from app.documents.bodies.predictions import AnswersRequest
 from app.documents.bodies.terms import TermsRequest
 from app.errors import ConflictError, NotFoundError
 from app.http.auth import needs
 from app.http.deps import After, At, Changer, Changes, Loaded, ReadDb, reading
+from app.pages.answer_forms import (
+    first_feature,
+    is_insistent,
+    read_answers,
+    signature,
+)
 from app.pages.asking import describe_session
 from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
-from app.pages.inputs import read_typed, text_in
+from app.pages.inputs import text_in
 from app.pages.start import read_money
 from app.records import SessionFilter
 from app.service import predictions as service
@@ -28,18 +34,30 @@ from app.service.predictions.opened import (
     SessionCall,
     find,
 )
-from app.wording import STOP_WORDS, money
-from core.errors import ClosedError, CoreError, OverBudgetError, Refusal, RefusedError
+from app.stop_words import say_stop
+from app.wording import money
+from core.errors import (
+    ClosedError,
+    CoreError,
+    OverBudgetError,
+    RefusedError,
+    UselessAnswerError,
+)
+from core.session.uses import sort_open
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 STATES = ("open", "waiting", "closed")
 MOST = 25
-GIVEN = ("value", "unavailable", "refused", "unknown", "ordered")
 STALE = (
     "This form was out of date: the case has changed since. Nothing was taken or "
     "charged. Here is what is asked now."
 )
 CLOSED = "The session takes no more answers. Nothing was taken or charged."
+OR_ANOTHER = ", or answer another feature"
+USELESS = (
+    "This answer can't be used: nothing that the model asks depends on it. It was not "
+    "charged."
+)
 
 
 class OddError(Exception):
@@ -106,8 +124,11 @@ def show_case(
         "is_over": is_over or (is_ended and feature is None),
         "is_ended": is_ended,
         "is_going_on": is_going_on,
-        "why_over": STOP_WORDS.get(view.stop_reason or "", ""),
+        "why_over": say_stop(opened.model.ensemble, opened.state),
         "doubts": {},
+        "confirmed": "",
+        "insists": False,
+        "useless": "",
         "said": None,
         "labels": {"budget": "Budget"}
         | {f"value.{one.name}": one.title for one in described["features"].values()},
@@ -121,12 +142,13 @@ async def answer(request: Request, form: Typed, changes: Changes, call: Call) ->
 
     def take(db: Any) -> object:
         answers = read_answers(form, call, db)
+        wanted = AnswersRequest(answers=answers, insist=is_insistent(form))
         if form.get("confirmed") != signature(answers):
-            doubts = checks.check(db, call, answers).warnings
+            doubts = checks.check(db, call, wanted).warnings
             version = text_in(form, "version")
             if doubts and str(find(db, call).view.version) == version:
                 raise OddError(list(doubts))
-        return answering.answer(db, guarded(call, form), answers)
+        return answering.answer(db, guarded(call, form), wanted)
 
     return await attempt(request, form, changes, call, take)
 
@@ -201,72 +223,35 @@ def explain(
         more: dict[str, Any] = {"typed": form, "is_going_on": bool(text_in(form, "on"))}
         if isinstance(found, OddError):
             more["doubts"] = {one.feature: one for one in found.doubts}
-            answers = read_answers(form, call, db)
-            more["confirmed"] = signature(answers)
-        elif isinstance(found, OverBudgetError):
-            left = money(found.remaining, opened.session.unit)
-            price = money(found.price, opened.session.unit)
-            more["said"] = (
-                f"This costs {price}, and {left} of the budget is left. Nothing was "
-                "charged. Raise the budget below, or answer another feature."
-            )
-        elif isinstance(found, RefusedError):
-            more["errors"] = {
-                one
-                if one in FIELDS or one.startswith("value.")
-                else f"value.{feature}": rule
-                for one, rule in errors_of(found).items()
-            }
+            more["confirmed"] = signature(read_answers(form, call, db))
+            more["insists"] = is_insistent(form)
+        else:
+            more |= say_refused(found, form, opened)
         return show_case(
             request, opened, feature if feature in known else None, 422, **more
         )
 
 
-def read_answers(form: FormData, call: SessionCall, db: Any) -> list[GivenAnswer]:
-    """Return what a form says of a feature, and of what else its price reveals.
-
-    Of those that are left empty the results are to come.
-    """
-    opened = find(db, call)
-    if isinstance(opened, ErasedSession):
-        raise ClosedError("the session takes no more answers")
-    catalogue = opened.model.ensemble.catalogue
-    asked, outcome = first_feature(form), text_in(form, "outcome")
-    if asked not in catalogue.feature_idxs or outcome not in GIVEN:
-        raise NotFoundError("feature" if outcome in GIVEN else "outcome")
-    if outcome != "value":
-        return [GivenAnswer(feature=asked, outcome=outcome)]  # type: ignore[arg-type]  # one of GIVEN
-    answers, refusals = [], []
-    for name in dict.fromkeys((asked, *form.getlist("feature"))):
-        if name not in catalogue.feature_idxs:
-            continue
-        field = f"value.{name}"
-        text = text_in(form, f"other.{name}") or text_in(form, field)
-        if not text and name != asked:
-            continue
-        feature = catalogue.features[catalogue.feature_idxs[str(name)]]
-        if not text:
-            refusals.append(Refusal(field, EMPTY_RULE))
-            continue
-        try:
-            value = read_typed(feature, text, field)
-            answers.append(GivenAnswer(feature=name, outcome="value", value=value))
-        except RefusedError as error:
-            refusals += error.refusals
-    if refusals:
-        raise RefusedError(refusals)
-    return answers
-
-
-def first_feature(form: FormData) -> str:
-    """Return the feature that a form asks for; others of its bundle come behind it."""
-    found = form.getlist("feature")[:1]
-    return found[0] if found and isinstance(found[0], str) else ""
-
-
-EMPTY_RULE = "must be given; without a result press one of the other buttons"
-
-
-def signature(answers: list[GivenAnswer]) -> str:
-    """Return what a form holds of answers that its user is sure of."""
-    return ";".join(one.model_dump_json() for one in answers)
+def say_refused(
+    found: Exception, form: FormData, opened: OpenSession
+) -> dict[str, Any]:
+    """Return what a page is given of an answer or a budget that was refused."""
+    if isinstance(found, UselessAnswerError):
+        sure = {"confirmed": text_in(form, "confirmed")}
+        return sure | {"said": USELESS, "useless": text_in(form, "outcome")}
+    if isinstance(found, OverBudgetError):
+        amounts = found.price, found.remaining
+        price, left = (money(one, opened.session.unit) for one in amounts)
+        has_others = sort_open(opened.model.ensemble, opened.state).offered
+        said = (
+            f"This costs {price}, and {left} of the budget is left. Nothing was "
+            f"charged. Raise the budget below{OR_ANOTHER if has_others else ''}."
+        )
+        return {"said": said}
+    assert isinstance(found, RefusedError), "nothing else is caught"
+    asked = f"value.{first_feature(form)}"
+    errors = {
+        one if one in FIELDS or one.startswith("value.") else asked: rule
+        for one, rule in errors_of(found).items()
+    }
+    return {"errors": errors}

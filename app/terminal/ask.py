@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from rich.console import Console
 from rich.markup import escape
 
+from app.stop_words import say_stop
 from app.terminal.lines import (
     find_answer,
     hint,
@@ -15,29 +16,44 @@ from app.terminal.lines import (
     say_doubt,
 )
 from app.terminal.transcript import say_end, say_member, say_question, say_standing
-from app.wording import money
-from core.errors import ClosedError, OverBudgetError, Refusal, RefusedError
+from app.wording import money, say_useless
+from core.errors import (
+    ClosedError,
+    OverBudgetError,
+    Refusal,
+    RefusedError,
+    UselessAnswerError,
+)
 from core.model.ensemble import Ensemble
 from core.session import machine
+from core.session.position import Position
 from core.session.state import Answer, Question, State
+from core.session.uses import sort_open
 
 HELP = """   an answer         the value itself: {example}
                      a category also by its number, or by how it begins
-   not available     it can't be had; costs nothing. Also: refused, unknown
+   not available     there is no such value, as in an empty cell of the table; that
+                     may say something about the case. Costs nothing
+   refused, unknown  they say nothing about the case. Cost nothing
    ordered           it is paid for, the result comes later
    NAME = ANSWER     answer or correct any feature by its name
+   NAME! = ANSWER    charge it also where it can't be used
    ?                 all that may be answered
-   list              what else could be asked, with prices
+   list              what else may be answered, with prices
+   go on             where it is advised to stop: ask on all the same
    undo              take the last answer back and ask it again (what was charged
                      stays charged)
    stop              end here   ·   help
    A category wins over a command: to give the command, write it in capitals."""
 
+REFUSALS = (RefusedError, OverBudgetError, UselessAnswerError, ClosedError)
+
 
 def run_session(talk: "Conversation", read_line: Callable[[str], str]) -> State:
     """Ask until the session ends, advises to stop, or the input does.
 
-    Over a pipe a wrong answer raises, so that a script does not go on unawares.
+    Over a pipe a wrong answer raises, so that a script does not go on unawares. A
+    person who is advised to stop may go on, or answer another feature.
     """
     while talk.find_asked():
         talk.say_asked()
@@ -52,7 +68,7 @@ def run_session(talk: "Conversation", read_line: Callable[[str], str]) -> State:
         before = talk.state
         try:
             talk.take(line)
-        except (RefusedError, OverBudgetError, ClosedError) as error:
+        except REFUSALS as error:
             if not talk.is_terminal:
                 raise
             talk.console.print(f"   {escape(say_error(error))}", style="red")
@@ -74,6 +90,8 @@ class Conversation:
     accepts_unseen: bool = False
     #: what the policy asks now
     question: Question | None = None
+    #: what it would ask if one went on although it advises to stop
+    withheld: Question | None = None
     #: what a line answers: the question, or what it bought, or what was undone
     asked: int | None = None
     #: what was shown last: nothing yet, a feature, or None for waiting
@@ -92,8 +110,9 @@ class Conversation:
     def find_asked(self) -> bool:
         """Find what a line answers now; return whether the session goes on."""
         self.question = machine.next_question(self.ensemble, self.state)
+        self.withheld = None
         if self.state.stop_reason is not None and not self.goes_on:
-            self.question = None
+            self.question, self.withheld = None, self.question
         bought = [idx for idx in self.state.pending if idx not in self.put_off]
         if self.undone is not None:
             self.asked = self.undone
@@ -101,13 +120,23 @@ class Conversation:
             self.asked = bought[0]
         else:
             self.asked = None if self.question is None else self.question.feature_idx
-        return self.asked is not None or bool(self.state.pending)
+        return self.asked is not None or bool(self.state.pending) or self.offers_more
+
+    @property
+    def offers_more(self) -> bool:
+        """Whether a person may answer what is not asked, and nothing is waited for."""
+        if not self.is_terminal or self.asked is not None or self.state.pending:
+            return False
+        return bool(sort_open(self.ensemble, self.state).offered)
 
     def say_asked(self) -> None:
         """Show what is asked, unless it stands there already."""
         if self.asked == self.shown:
             return
         self.shown = self.asked
+        if self.offers_more:
+            self.say_offer()
+            return
         if self.asked is None:
             features = self.ensemble.catalogue.features
             names = ", ".join(features[idx].name for idx in self.state.pending)
@@ -123,6 +152,18 @@ class Conversation:
         question = replace(question, number=number)
         say_question(self.console, self.ensemble, self.state, question)
 
+    def say_offer(self) -> None:
+        """Say why nothing is asked, and what one may do all the same."""
+        catalogue = self.ensemble.catalogue
+        told = say_stop(self.ensemble, self.state)
+        self.console.print(f"\nIt is advised to stop: {escape(told)}.")
+        ways = ["Enter to stop", "NAME = ANSWER for another feature (see list)"]
+        if self.withheld is not None:
+            feature = catalogue.features[self.withheld.feature_idx]
+            price = money(self.withheld.price, catalogue.cost_unit)
+            ways.insert(1, f"go on to be asked {feature.title}, {price}")
+        self.console.print(f"   {escape('; '.join(ways))}", style="dim")
+
     def prompt(self) -> str:
         if self.asked is None:
             return "   > "
@@ -130,7 +171,7 @@ class Conversation:
 
     def is_stop(self, line: str) -> bool:
         """Whether a line ends the session, and is no answer."""
-        is_word = line.lower() == "stop"
+        is_word = line.lower() == "stop" or (not line and self.offers_more)
         return is_word and find_answer(self.ensemble, self.asked, line) is None
 
     def stop(self) -> None:
@@ -144,30 +185,35 @@ class Conversation:
         if given is None:
             self.obey(line.lower())
             return
-        answer = read_answer(self.ensemble, *given)
-        odd = say_doubt(self.ensemble, answer, given[1])
+        answer = read_answer(self.ensemble, given.feature_idx, given.text)
+        odd = say_doubt(self.ensemble, answer, given.text)
         if odd is None or self.accepts_unseen or line == self.doubted:
-            self.give(answer)
+            self.give(answer, is_insistent=given.is_insistent)
         elif self.is_terminal:
             self.doubted = line
             self.console.print(f"   {escape(odd)} To keep it, repeat it.")
         else:
-            self.pass_on(answer, odd)
+            self.pass_on(answer, odd, is_insistent=given.is_insistent)
 
-    def pass_on(self, answer: Answer, odd: str) -> None:
+    def pass_on(self, answer: Answer, odd: str, *, is_insistent: bool) -> None:
         """Take an odd answer from a pipe, where nobody can repeat it; no new category.
 
         It would be charged, slip or not.
         """
         refuse_unseen(self.ensemble, answer)
         self.console.print(f"   {escape(odd)}")
-        self.give(answer)
+        self.give(answer, is_insistent=is_insistent)
 
-    def give(self, answer: Answer) -> None:
+    def give(self, answer: Answer, *, is_insistent: bool) -> None:
         """Hand an answer to the session, and remember how it was before."""
         feature_idx, before = answer.feature_idx, self.state
-        self.state = machine.observe(self.ensemble, before, [answer])
+        self.state = machine.observe(
+            self.ensemble, before, [answer], is_insistent=is_insistent
+        )
         self.doubted = ""
+        if self.asked is None and not self.state.pending:
+            # What is offered instead of a question may be another thing now.
+            self.shown = -1
         if feature_idx == self.undone:
             self.undone = None
         if answer.outcome == "ordered":
@@ -186,7 +232,9 @@ class Conversation:
         elif word == "?" and self.asked is not None:
             say_choices(self.console, self.ensemble, self.asked)
         elif word == "list":
-            list_alternatives(self.ensemble, self.question, self.console)
+            list_others(self.ensemble, self.state, self.asked, self.console)
+        elif word == "go on" and self.withheld is not None:
+            self.goes_on = True
         elif word == "undo":
             self.undo()
         else:
@@ -209,17 +257,25 @@ def find_earlier(state: State, feature_idx: int) -> Answer:
     return Answer(feature_idx, old or "unknown")
 
 
-def list_alternatives(
-    ensemble: Ensemble, question: Question | None, console: Console
+def list_others(
+    ensemble: Ensemble, state: State, asked: int | None, console: Console
 ) -> None:
+    """Say what else may be answered, with prices, and what is of no use."""
     features, unit = ensemble.catalogue.features, ensemble.catalogue.cost_unit
-    for feature_idx, price in question.alternatives if question else ():
-        feature = features[feature_idx]
-        line = f"   {feature.name}: {feature.title}, {money(price, unit)}"
-        console.print(escape(line))
+    prices, found = Position.of(ensemble, state).prices, sort_open(ensemble, state)
+    for idx in found.offered:
+        if idx != asked:
+            price = money(int(prices[idx]), unit)
+            line = f"   {features[idx].name}: {features[idx].title}, {price}"
+            console.print(escape(line))
+    useless = say_useless([features[idx] for idx in found.useless])
+    if useless:
+        console.print(f"   {escape(useless)}")
 
 
 def say_error(error: Exception) -> str:
+    if isinstance(error, UselessAnswerError):
+        return f"{error}. To pay for it all the same: {error.feature}! = ANSWER"
     if isinstance(error, OverBudgetError):
         return (
             f"{error.feature} costs {money(error.price)}, "

@@ -1,5 +1,7 @@
 """What a typed line says: whose answer it is, and which value or outcome."""
 
+from typing import NamedTuple
+
 from rich.console import Console
 from rich.markup import escape
 
@@ -21,15 +23,21 @@ OUTCOMES: dict[str, Outcome] = {
     "ordered": "ordered",
 }
 
-COMMANDS = ("help", "?", "list", "stop", "undo")
+COMMANDS = ("help", "?", "list", "stop", "undo", "go on")
 
 # Of a longer list of categories so many are shown at the prompt.
 N_SHOWN = 6
 
 
-def find_answer(
-    ensemble: Ensemble, asked: int | None, line: str
-) -> tuple[int, str] | None:
+class TypedAnswer(NamedTuple):
+    """A line that answers a feature; with `NAME! = ANSWER` whether of use or not."""
+
+    feature_idx: int
+    text: str
+    is_insistent: bool = False
+
+
+def find_answer(ensemble: Ensemble, asked: int | None, line: str) -> TypedAnswer | None:
     """Find the feature that a line answers, and how; None for a command.
 
     Commands give way to a category of the same name.
@@ -37,20 +45,27 @@ def find_answer(
     if asked is not None:
         feature = ensemble.catalogue.features[asked]
         if line in feature.categories:
-            return asked, line
+            return TypedAnswer(asked, line)
     named = split_named(ensemble.catalogue, line)
     if named is None and asked is not None and line.lower() not in COMMANDS:
-        return asked, line
+        return TypedAnswer(asked, line)
     return named
 
 
-def split_named(catalogue: Catalogue, text: str) -> tuple[int, str] | None:
-    """Read `NAME = ANSWER`, the longest name that fits; None if there is none."""
-    parts = text.split("=")
+def split_named(catalogue: Catalogue, text: str) -> TypedAnswer | None:
+    """Read `NAME = ANSWER`, the longest name that fits; None if there is none.
+
+    `NAME! = ANSWER` insists, unless a feature is called `NAME!`.
+    """
+    parts, known = text.split("="), catalogue.feature_idxs
     for n_parts in range(len(parts) - 1, 0, -1):
         name = "=".join(parts[:n_parts]).strip()
-        if name in catalogue.feature_idxs:
-            return catalogue.feature_idxs[name], "=".join(parts[n_parts:]).strip()
+        told = "=".join(parts[n_parts:]).strip()
+        if name in known:
+            return TypedAnswer(known[name], told)
+        plain = name.removesuffix("!").rstrip()
+        if plain != name and plain in known:
+            return TypedAnswer(known[plain], told, is_insistent=True)
     return None
 
 
@@ -138,5 +153,5 @@ def say_choices(console: Console, ensemble: Ensemble, feature_idx: int) -> None:
     if feature.value_range:
         ends = (say_value(ensemble, feature_idx, end) for end in feature.value_range)
         lines = [f"a number; training saw {' to '.join(ends)}"]
-    for line in lines:
+    for line in (*lines, "not available / refused / unknown / ordered: see help"):
         console.print(f"   {escape(line)}")

@@ -3,9 +3,9 @@
 from rich.console import Console
 from rich.markup import escape
 
+from app.stop_words import STOP_WORDS, say_stop
 from app.wording import (
     LACKS,
-    STOP_WORDS,
     money,
     percent,
     prediction_words,
@@ -83,7 +83,7 @@ def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
 def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
     unit = ensemble.catalogue.cost_unit
     forecast = machine.forecast(ensemble, state)
-    reason = STOP_WORDS[state.stop_reason or "client_stopped"]
+    reason = say_stop(ensemble, state) or STOP_WORDS["client_stopped"]
     console.print(f"\nStopped: {reason}.")
     console.print(
         f"Prediction: [bold]{escape(prediction_words(ensemble, forecast))}[/bold], "

@@ -16,7 +16,7 @@ from core.panels.rows import DIGITS, HeldOut, PanelRows
 from core.panels.trees import Grown, grow, grow_folds, make_growth, serve_trees
 
 # Rows times features by which it is told what a panel loses without a feature.
-RISE_ROWS = 6000
+RISE_ROWS = 3000
 
 # What each predictor weighs before held-out rows speak; how many rows hold it there.
 TREES, LAPLACE, LOGISTIC = 0.4, 0.4, 0.2

@@ -70,10 +70,10 @@ EFFORTS: dict[EffortName, Effort] = {
         next_size=1.5,
     ),
     "standard": Effort(
-        validation_rows=2000,
+        validation_rows=1500,
         fit_rows=20_000,
-        search_rows=4000,
-        search_judges=2000,
+        search_rows=3000,
+        search_judges=1500,
         blend_judges=2000,
         max_rungs=18,
         powers=(0.7, 0.3),

@@ -38,7 +38,9 @@ def find_budgets(search: SetSearch) -> list[int]:
         if end < one < most / APART
         and all(max(one, other) > APART * min(one, other) for other in needed)
     ]
-    n_most, n_beyond = search.effort.max_rungs, len(needed) + len(others)
+    # Of few offers there are few sets to choose among.
+    n_most = min(search.effort.max_rungs, len(shop.offers) + 2)
+    n_beyond = len(needed) + len(others)
     n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
     needed = pick_evenly(needed, n_beyond)
     others = pick_evenly(others, n_beyond - len(needed))

@@ -13,7 +13,6 @@ from core.panels.chances import (
     fit_link,
     is_less,
     losses_and_pulls,
-    mean_loss,
     to_logits,
 )
 from core.panels.effort import Effort
@@ -26,7 +25,7 @@ SEARCH_FOLDS = 4
 SEARCH_ROUNDS = 60
 
 # Rows that score the kernels of a set.
-N_KERNEL_ROWS = 500
+N_KERNEL_ROWS = 300
 QUICK_HOLD = 0.3
 
 
@@ -79,11 +78,6 @@ class SetSearch:
     def loss(self, feature_idxs: Iterable[int]) -> float:
         """Mean log-loss of a set on the rows that judge."""
         return float(self.row_losses(feature_idxs).mean())
-
-    def tree_loss(self, feature_idxs: Iterable[int]) -> float:
-        """Mean log-loss of held-out rows by trees on a set."""
-        judges, logits = self.held_out, self.tree_scores(feature_idxs)
-        return mean_loss(logits, judges.targets, judges.weights)
 
     def is_better(self, one: Iterable[int], other: Iterable[int]) -> bool:
         """Return whether a set loses less than another by over a standard error."""

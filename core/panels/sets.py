@@ -8,7 +8,7 @@ from operator import call
 import numpy as np
 
 from core import kernels
-from core.arrays import FloatArray, IntArray
+from core.arrays import FloatArray
 from core.model.blends import to_chances
 from core.panels.search import SetSearch
 from core.panels.spread import spread
@@ -24,9 +24,6 @@ LEFT_SHARE, N_BAGS = 0.88, 2
 # Splits that show interactions: by the features bought last, and what one costs.
 N_LAST, SPLIT_COST = 12, 4.0
 GAIN_L2 = 3.0
-
-# Of the first purchases so many are chosen by trees, among so many offers.
-N_LOOKED_AT, N_LOOKS = 8, 3
 
 
 def forward(
@@ -62,36 +59,13 @@ def forward(
             for amount, offer in offers
         ]
         several = max(1, int(0.08 * len(bought) + 0.5))
-        best = np.argsort(-np.array(worth), kind="stable")
-        if among is None and len(bought) < N_LOOKED_AT:
-            looked = [offers[place] for place in best[:N_LOOKS]]
-            best = best[look_ahead(search, tuple(bought), looked, power)]
-        for place in best[:several]:
+        for place in np.argsort(-np.array(worth), kind="stable")[:several]:
             _, offer = offers[place]
             amount = shop.price([idx for idx in offer if idx not in bought], paid)
             if amount <= left:
                 left -= amount
                 paid = pay(shop.catalogue, paid, offer)
                 bought |= dict.fromkeys(offer)
-
-
-def look_ahead(
-    search: SetSearch,
-    bought: tuple[int, ...],
-    offers: Sequence[tuple[int, tuple[int, ...]]],
-    power: float,
-) -> IntArray:
-    """Return the places of offers with their prices, what lowers the loss most first.
-
-    By trees with the offer, per price to some power: a stump's gain is but a guess.
-    """
-    before = search.tree_loss(bought)
-    worth = [
-        (before - search.tree_loss((*bought, *offer)))
-        / search.weigh_price(amount) ** power
-        for amount, offer in offers
-    ]
-    return np.argsort(-np.array(worth), kind="stable")
 
 
 def find_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:

@@ -11,6 +11,7 @@ from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.blends import to_chances
 from core.model.panels import Panel
 from core.model.stopping import ErrorCosts, Stopping, StoppingRule, expect_costs
+from core.panels.following import Walkers, follow_rule
 from core.panels.rows import PanelRows
 from core.panels.spread import spread
 from core.table.catalogue import Catalogue
@@ -90,20 +91,30 @@ def fit_stopping(
     panels is a cascade, Viola and Jones 2001). At each of several rates a rule is
     learned, and judged on rows that it was not learned on. Kept are those on the lower
     convex hull of mean spend and error cost, single panels among them where no rule is
-    better.
+    better. The error of a rule is judged across folds; its spend is that of the rule
+    that is kept, on all rows, followed feature by feature (`follow_rule`), so that
+    sessions with a mean budget spend it.
     """
     judged = judge_panels(rows, panels, logits, error_costs)
+    walkers = Walkers(
+        rows.dataset.catalogue,
+        panels,
+        np.isnan(rows.dataset.values),
+        judged.risks,
+        judged.losses,
+    )
     errors = judged.losses @ judged.weights
     start = next(n for n, panel in enumerate(panels) if not panel.feature_idxs)
-    points = [Point(0.0, float(errors[start]), stay_at(judged.prices, start))]
-    for number in np.flatnonzero(judged.prices[start] != NO_WAY).tolist():
-        price, error = float(judged.prices[start, number]), float(errors[number])
-        points.append(Point(price, error, stay_at(judged.prices, number)))
+    ways = np.flatnonzero(judged.prices[start] != NO_WAY).tolist()
+    points = [
+        follow_all(walkers, judged.weights, stay_at(judged.prices, number))
+        for number in (start, *ways)
+    ]
     folds = rows.folds(N_FOLDS)
 
     def learn(rate: float) -> Point:
-        spend, error = cross_judge(judged, rate, start, folds)
-        return Point(spend, error, learn_steps(judged, rate))
+        point = follow_all(walkers, judged.weights, learn_steps(judged, rate))
+        return point._replace(error=cross_judge(judged, walkers, rate, folds))
 
     points += spread(learn, find_rates(judged, start))
     hull = find_hull(points)
@@ -202,19 +213,24 @@ def follow_steps(judged: Judged, steps: Steps) -> tuple[FloatArray, FloatArray]:
     return spends, losses
 
 
+def follow_all(walkers: Walkers, weights: FloatArray, steps: Steps) -> Point:
+    """Return mean spend and error cost of all rows that follow some steps."""
+    spends, losses = follow_rule(walkers, *steps)
+    return Point(float(weights @ spends), float(weights @ losses), steps)
+
+
 def cross_judge(
-    judged: Judged, rate: float, start: int, folds: Sequence[IntArray]
-) -> tuple[float, float]:
-    """Return mean spend and error cost by rules that were learned without the fold."""
-    spend = error = 0.0
+    judged: Judged, walkers: Walkers, rate: float, folds: Sequence[IntArray]
+) -> float:
+    """Return the mean error cost by rules that were learned without the fold."""
+    error = 0.0
     for fold in folds:
         is_left_out = np.zeros(judged.weights.size, np.bool_)
         is_left_out[fold] = True
         steps = learn_steps(judged.take(~is_left_out), rate)
-        spends, losses = follow_steps(judged, steps)
-        spend += float(judged.weights[fold] @ spends[start, fold])
-        error += float(judged.weights[fold] @ losses[start, fold])
-    return spend, error
+        _, losses = follow_rule(walkers, *steps)
+        error += float(judged.weights[fold] @ losses[fold])
+    return error
 
 
 def stay_at(prices: IntArray, number: int) -> Steps:

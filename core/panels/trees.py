@@ -26,6 +26,9 @@ from core.panels.spread import spread
 # Rounds of the trees that choose.
 LEAF_ROUNDS = 60
 
+# Of more outputs than these trees take fewer rounds and longer steps, up to a rate.
+FULL_OUTPUTS, MOST_RATE = 3.0, 0.3
+
 
 def make_growth(
     rows: PanelRows,
@@ -38,6 +41,10 @@ def make_growth(
     """Return how trees are grown; a leaf of few rows in all has 2 at least."""
     least_rows, l2 = rows.limits
     least_rows = max(2, min(least_rows, rows.n_rows // 50))
+    # A round of many classes has as many trees: fewer rounds of longer steps.
+    fewer = max(1.0, rows.n_outputs / FULL_OUTPUTS)
+    longer = min(fewer, MOST_RATE / rate)
+    rounds, rate = max(round(rounds / longer), 1), rate * longer
     return Growth(
         rounds, leaves, rate, l2, least_rows, row_share, column_share, rows.seed
     )

@@ -1,4 +1,4 @@
-"""What sessions with a mean budget spend and err on rows that they never saw."""
+"""What sessions with a mean budget spend, and how often they err."""
 
 from collections.abc import Sequence
 
@@ -6,21 +6,24 @@ import numpy as np
 
 from core.model.ensemble import Ensemble
 from core.pipeline.certifying import UnseenRows
+from core.pipeline.playing import pick_played
 from core.session.curves import evaluate
 from core.session.policies import POLICIES, served_by
 from core.session.state import Aim
-from core.table.prices import from_micros
+from core.table.dataset import Dataset
+from core.table.prices import MICROS_PER_UNIT, from_micros
 
 # Mean budgets, in shares of the spend that errs least.
 SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 
 def tell_averages(
-    whole: Ensemble, folds: Sequence[UnseenRows], seed: int
+    whole: Ensemble, folds: Sequence[UnseenRows], seen: Dataset, seed: int
 ) -> dict[str, object]:
     """Return what a card tells of mean budgets, in units; nothing where none is taken.
 
-    The sessions of each fold are those of the ensemble that was trained without it.
+    Errors are of the folds: their ensembles were trained without the rows that judge
+    them. Spends are of the model itself, played on rows of its training.
     """
     policy, most = find_most(whole)
     budgets = sorted({round(share * most) for share in SHARES} - {0})
@@ -34,12 +37,13 @@ def tell_averages(
     ]
     sizes = np.array([one.rows.n_samples for one in folds], np.float64)
     shares = sizes / sizes.sum()
-    spends = shares @ [curve.mean_spends for curve in curves]
+    rows = pick_played(seen)
+    spends = evaluate(whole, rows, limits, policy, seed, aims=aims).mean_spends
     errors = shares @ [curve.errors_calibrated for curve in curves]
     points = [
         {
             "mean_budget": from_micros(budget),
-            "mean_spend": round(from_micros(spend), 6),
+            "mean_spend": round(spend / MICROS_PER_UNIT, 6),
             "error": round(float(error), 6),
         }
         for budget, spend, error in zip(budgets, spends, errors, strict=True)

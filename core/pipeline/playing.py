@@ -42,8 +42,7 @@ def play_model(
     ends earlier there. It ends by coarse thresholds, and few questions are left then:
     on breast cancer and a generated table spends on other rows were 2 % away at most.
     """
-    picks = np.linspace(0, seen.n_samples - 1, min(seen.n_samples, MAX_PLAYED))
-    rows = seen.take(picks.round().astype(np.int64))
+    rows = pick_played(seen)
     budgets = found.curve.budgets
     bought = find_purchases(whole, rows, budgets, seed=seed)
     means = [float(np.arange(len(its)) @ its) for *_, its in bought]
@@ -58,6 +57,12 @@ def play_model(
     )
     spends = found.curve.mean_spends
     return found._replace(curve=curve, spends=spends, purchases=tuple(bought))
+
+
+def pick_played(seen: Dataset) -> Dataset:
+    """Return `MAX_PLAYED` rows at most, evenly spaced."""
+    picks = np.linspace(0, seen.n_samples - 1, min(seen.n_samples, MAX_PLAYED))
+    return seen.take(picks.round().astype(np.int64))
 
 
 def find_steps(

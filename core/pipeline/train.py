@@ -111,7 +111,7 @@ def train(
     card = make_card(table, whole, n_folds, seed)
     card |= tell_trained(table.dataset, spec, finished[-1], whole)
     card |= ({} if found is None else tell_found(found)) | tell_averages(
-        whole, folds, seed
+        whole, folds, sample, seed
     )
     params = asdict(finished[-1].params)
     curve = None if found is None else found.curve

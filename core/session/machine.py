@@ -7,17 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from core.arrays import FloatArray
-from core.errors import ClosedError, Refusal, RefusedError, UselessAnswerError
+from core.errors import ClosedError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.answers import bundle_members, is_as_asked, is_taken, take_one
 from core.session.certificates import find_certificate, find_label_set
+from core.session.forecasts import make_forecast
 from core.session.policies import POLICIES, default_policy
-from core.session.policy import Policy
 from core.session.position import Position
-from core.session.probability import decide
 from core.session.state import (
     Aim,
     Answer,
@@ -28,7 +24,7 @@ from core.session.state import (
     StopReason,
     StopRule,
 )
-from core.session.walks import Standing
+from core.session.uses import refuse_useless
 from core.table.catalogue import NO_GROUP
 
 
@@ -146,25 +142,6 @@ def observe(
     return advance(ensemble, replace(after, is_led=is_led, told=told))
 
 
-def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
-    """Refuse new charges for features that can't change what is predicted.
-
-    What was asked is never refused. Of a bundle one member that can is enough.
-    """
-    catalogue, policy = ensemble.catalogue, POLICIES[after.policy]
-    position = Position.of(ensemble, after)
-    for charge in after.charges[len(before.charges) :]:
-        idx = charge.feature_idx
-        members: tuple[int, ...] = (idx,)
-        if catalogue.is_bundled[idx]:
-            its_group = catalogue.group_idxs == catalogue.group_idxs[idx]
-            members = tuple(np.flatnonzero(its_group).tolist())
-        if before.next_feature_idx in members or not charge.amount:
-            continue
-        if not any(policy.can_use(position, one) for one in members):
-            raise UselessAnswerError(catalogue.features[idx].name, charge.amount)
-
-
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
     """Change the most that may be charged, and find the next question anew.
 
@@ -259,40 +236,6 @@ def forecast(ensemble: Ensemble, state: State) -> Forecast:
         return made
     found = find_label_set(ensemble, state, made.probabilities, made.label)
     return replace(made, label_set=found)
-
-
-def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> Forecast:
-    """Return what a policy predicts from the vote so far of one session.
-
-    With nothing known or a tie: the majority class, and with nothing known (of two
-    classes also on a tie) the priors. `hoeffding_p` = exp(-N m^2/2) for N draws (Reyzin
-    2010, Corollary 3, one-sided), times K - 1 for K classes (union bound): for fixed N
-    a bound on the chance of such a lead if the full vote pointed elsewhere; not a
-    probability of error.
-    """
-    chances = policy.chances(ensemble, standing)
-    lead, n_draws = find_lead(standing.margins), policy.n_draws(standing)
-    hoeffding_p = None
-    if n_draws is not None:
-        n_rivals = len(ensemble.classes) - 1
-        hoeffding_p = min(1.0, n_rivals * math.exp(-n_draws * lead**2 / 2))
-    return Forecast(
-        label=int(decide(ensemble, chances)),
-        vote=int(policy.votes(ensemble, standing)),
-        probabilities=tuple(chances.tolist()),
-        margin=lead,
-        known_share=float(standing.known_shares),
-        n_draws=n_draws,
-        hoeffding_p=hoeffding_p,
-    )
-
-
-def find_lead(margins: FloatArray) -> float:
-    """Return `Forecast.margin` from the margins of one row, (n_outputs,)."""
-    if margins.size == 1:
-        return float(margins[0])
-    second, first = np.sort(margins)[-2:].tolist()
-    return float(first - second) / 2
 
 
 def next_question(ensemble: Ensemble, state: State) -> Question | None:

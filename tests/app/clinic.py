@@ -62,6 +62,12 @@ def clinic(policy: str = "ordered") -> Ensemble:
     )
 
 
+def ageless() -> Ensemble:
+    """A model that asks for sex, then cholesterol, and can use no other answer."""
+    stumps = (Stump(1, 1.0, (1,), is_category=True), Stump(2, 240.5, (1,)))
+    return ensemble_of(stumps, CLINIC)
+
+
 def many(n_features: int) -> Ensemble:
     """A model with one stump on each of many features that cost 1."""
     stumps = [Stump(idx, 0.5, (1,)) for idx in range(n_features)]

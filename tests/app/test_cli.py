@@ -203,7 +203,7 @@ def test_predict_writes_a_row_per_row(place, model, run):
         pytest.param(
             "--budget inf --go-on",
             "0.7 red yes",
-            ["Stopped: every feature", "10.50 EUR"],
+            ["Stopped: everything that the model needs", "10.50 EUR"],
             id="takes piped answers to the end",
         ),
         pytest.param(
@@ -218,7 +218,7 @@ def test_predict_writes_a_row_per_row(place, model, run):
         pytest.param(
             "--budget inf --go-on",
             "ordered red yes n=3",
-            ["Waiting for n", "Stopped: every feature"],
+            ["Waiting for n", "Stopped: everything that the model needs"],
             id="waits for what was ordered",
         ),
         pytest.param(

@@ -12,10 +12,16 @@ from fastapi.testclient import TestClient
 
 from app.http.deps import get_now
 from app.store import sessions
-from core.errors import AnswerError, ClosedError, OverBudgetError
+from core.errors import (
+    AnswerError,
+    ClosedError,
+    OverBudgetError,
+    UselessAnswerError,
+)
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.session import machine
+from core.session.state import Answer as OneAnswer
 from core.session.state import State
 from core.table.prices import from_micros
 from tests.app.clinic import (
@@ -32,7 +38,6 @@ from tests.app.clinic import (
 )
 from tests.app.tenants import transaction
 from tests.cascades import staged
-from tests.sessions import observe
 from tests.small import ensemble_of
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -382,15 +387,17 @@ def test_a_session_over_http_equals_the_same_in_core(
                 idx = state.next_feature_idx
             answer = said_at_random(idx, random)
             value = code_of(idx, answer.get("value"))
+            told, insist = [OneAnswer(idx, answer["outcome"], value)], bool(seed % 2)
             try:
-                state = observe(ensemble, state, idx, answer["outcome"], value)
+                state = machine.observe(ensemble, state, told, is_insistent=insist)
                 status = 200
-            except (ClosedError, OverBudgetError):
+            except (ClosedError, OverBudgetError, UselessAnswerError):
                 status = 409
             except AnswerError:
                 status = 422
             path = f"/predict/{session['id']}/answers"
-            response = client.post(path, json={"answers": [answer]})
+            body = {"answers": [answer], "insist": insist}
+            response = client.post(path, json=body)
             assert response.status_code == status
             if status == 200:
                 session = response.json()

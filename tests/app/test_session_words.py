@@ -65,6 +65,12 @@ def test_only_the_commonest_ends_are_told():
     assert words.count("end after") == 5
 
 
+def test_nothing_is_saved_where_every_case_is_asked_the_same():
+    _, rows = session_cells(model_of(saved=[None, SAVED, None]))
+
+    assert rows[1] == ("5.00", "All cases are asked the same 2 questions.")
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -15,7 +15,7 @@ from askless.problems import ProblemError, TrainingFailed, UnansweredError
 from askless.sessions import AsyncPredictionSession
 from askless.stored_models import StoredModel
 from askless.trainings import TrainingProgress
-from tests.app.clinic import clinic, model_json
+from tests.app.clinic import ageless, clinic, model_json
 from tests.app.serving import serving
 from tests.askless.coins import SPEC, coins
 
@@ -180,6 +180,38 @@ class TestAgainstAServer:
         assert refused.value.type == "/problems/over-budget"
         assert refused.value.problem["price"] == 15.5
         assert session.refresh().spent == 0
+
+    def test_useless_answer_is_a_problem_unless_one_insists(
+        self, client: Client
+    ) -> None:
+        document = json.dumps(model_json(ageless(), "ageless")).encode()
+        session = client.predict(client.import_model(document, as_version=True))
+
+        with pytest.raises(ProblemError) as refused:
+            session.answer("age", 40)
+        with pytest.raises(ProblemError):
+            session.check({"age": 40})
+
+        assert refused.value.type == "/problems/useless-answer"
+        assert refused.value.problem["feature"] == "age"
+        assert session.refresh().spent == 0
+        assert session.check({"age": 40}, insist=True)["total"] == 1.0
+        assert session.answer("age", 40, insist=True).spent == 1.0
+        assert session.give({"ecg": 2}, insist=True).spent == 16.5
+
+    def test_stop_is_told_in_a_sentence(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model, budget=1, stop={"certain": False})
+        asked = session.stop_words
+
+        session.answer("age", 40)
+
+        assert asked is None
+        assert session.stop_words == (
+            "Nothing is left of the budget, and everything that could still be asked "
+            "costs something."
+        )
 
     def test_each_answer_is_explained(self, client: Client, model: StoredModel) -> None:
         session = client.predict(model).answer("age", 40)
@@ -367,6 +399,7 @@ class TestAgainstAServer:
                     asked.append(question.feature)
                     await question.answer(3)
                 other = await (await client.predict(model)).play({"size": 3})
+                await other.answer("size", 4, insist=True)
                 assert other.question is None
                 assert [one.id for one in await client.models()]
             return asked, session

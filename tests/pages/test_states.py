@@ -237,6 +237,20 @@ def answer_that_costs_too_much(page: Page, site: Site) -> None:
 
 
 @state
+def answer_that_cannot_be_used(page: Page, site: Site) -> None:
+    session = open_case(page, site)
+    ensemble = read_model(hostile_model()).ensemble
+    unread = int(ensemble.is_used.argmin())
+    query = urlencode({"feature": ensemble.catalogue.features[unread].name})
+    page.goto(f"/ui/sessions/{session['id']}?{query}")
+    page.get_by_role("button", name="Ordered, result later").click()
+    expect(page.get_by_role("alert")).to_contain_text("This answer can't be used")
+    audit(page)
+    page.get_by_role("button", name="Charge it all the same").click()
+    expect(page.get_by_role("heading", name="Results to come")).to_be_visible()
+
+
+@state
 def correction_and_wrong_budget(page: Page, site: Site) -> None:
     answer(site, open_case(page, site), "ordered")
     page.reload()

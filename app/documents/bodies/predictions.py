@@ -130,6 +130,11 @@ class AnswersRequest(Shape):
         max_length=MAX_ANSWERS,
         examples=[[{"feature": "chol", "outcome": "value", "value": 233}]],
     )
+    insist: bool = Field(
+        default=False,
+        description="Charge also an answer that can't change what is predicted. By "
+        "default the request is refused, and nothing of it is taken.",
+    )
 
 
 class ModelRef(Answer):
@@ -269,6 +274,9 @@ class Session(Answer):
     )
     stop_reason: StopReason | None = Field(
         examples=[None], description="Null: no reason to stop."
+    )
+    stop_words: str | None = Field(
+        examples=[None], description="The reason as a sentence, with what remains."
     )
     answers: list[TakenAnswer]
     pending: list[str] = Field(examples=[[]])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.documents.bodies.predictions import GivenAnswer
+from app.documents.bodies.predictions import AnswersRequest
 from app.documents.state import Texts
 from app.service.predictions.expiry import is_due
 from app.service.predictions.opened import (
@@ -22,20 +22,20 @@ from core.session.state import Answer, Charge
 
 
 def answer(
-    db: Transaction, call: SessionCall, answers: Sequence[GivenAnswer]
+    db: Transaction, call: SessionCall, wanted: AnswersRequest
 ) -> tuple[OpenSession, int]:
     """Take answers, all or none, in list order; also return what they charged.
 
     Answers that a session has already change nothing, a closed one included, so that
     a caller whose connection broke may simply send them again.
     """
-    done = answer_ahead(db, call, answers)
+    done = answer_ahead(db, call, wanted)
     if done is not None:
         return done
     opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session takes no more answers")
-    after = take_new(opened, answers)
+    after = take_new(opened, wanted)
     if after is opened:
         return opened, 0
     require_version(opened.session, call.versions)
@@ -44,7 +44,7 @@ def answer(
 
 
 def answer_ahead(
-    db: Transaction, call: SessionCall, answers: Sequence[GivenAnswer]
+    db: Transaction, call: SessionCall, wanted: AnswersRequest
 ) -> tuple[OpenSession, int] | None:
     """Answer from the state in memory, and save where it is the present one still.
 
@@ -56,7 +56,7 @@ def answer_ahead(
     if opened is None:
         return None
     try:
-        after = take_new(opened, answers)
+        after = take_new(opened, wanted)
     except CoreError:
         return None
     if after is opened:
@@ -86,19 +86,19 @@ def new_charges(before: OpenSession, after: OpenSession) -> Sequence[Charge]:
     return after.state.charges[len(before.state.charges) :]
 
 
-def take_new(opened: OpenSession, answers: Sequence[GivenAnswer]) -> OpenSession:
+def take_new(opened: OpenSession, wanted: AnswersRequest) -> OpenSession:
     """Take at once all answers that a session has not, with the texts of categories.
 
     Returns the session itself where it has them all; refuses what is wrong with them.
     """
     ensemble = opened.model.ensemble
-    checked, texts = check_answers(ensemble.catalogue, opened.state, answers)
+    checked, texts = check_answers(ensemble.catalogue, opened.state, wanted.answers)
     taken = [one for one in checked if not is_same(opened, one, texts)]
     if not taken:
         return opened
-    names = {ensemble.catalogue.features[given.feature_idx].name for given in taken}
+    names = {ensemble.catalogue.features[one.feature_idx].name for one in taken}
     kept = {name: text for name, text in opened.texts.items() if name not in names}
-    state = machine.observe(ensemble, opened.state, taken)
+    state = machine.observe(ensemble, opened.state, taken, is_insistent=wanted.insist)
     return replace(opened, state=state, texts=kept | texts)
 
 

@@ -1,7 +1,5 @@
 """Answers tried before they are given: what they would charge, and what is odd."""
 
-from collections.abc import Sequence
-
 from app.documents.bodies import doubts
 from app.documents.bodies import predictions as bodies
 from app.service.predictions.answering import take_new
@@ -13,7 +11,7 @@ from core.errors import ClosedError
 
 
 def check(
-    db: Transaction, call: SessionCall, answers: Sequence[bodies.GivenAnswer]
+    db: Transaction, call: SessionCall, wanted: bodies.AnswersRequest
 ) -> doubts.AnswersCheck:
     """Return what answers would charge; refuse them as giving them would."""
     opened = open_session(db, sessions.get(db, call.id), call)
@@ -21,9 +19,9 @@ def check(
         raise ClosedError("the session takes no more answers")
     ensemble = opened.model.ensemble
     features = ensemble.catalogue.features
-    after = take_new(opened, answers)
+    after = take_new(opened, wanted)
     charges = after.state.charges[len(opened.state.charges) :]
-    names = {one.feature for one in answers}
+    names = {one.feature for one in wanted.answers}
     odd = doubts_of(ensemble, after.state, after.texts)
     return doubts.AnswersCheck(
         charges=[

@@ -8,6 +8,7 @@ from app.documents.state import Texts
 from app.records import PredictSession
 from app.service.predictions.refits import RefitStanding
 from app.service.predictions.terms import aim_of
+from app.stop_words import say_stop, to_sentence
 from app.wording import LACKS, Doubt, find_doubt, step_words, why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
@@ -37,6 +38,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         prediction=None,
         should_stop=True,
         stop_reason=None,
+        stop_words=None,
         answers=[],
         pending=[],
         warnings=[],
@@ -68,6 +70,7 @@ def view_of(
         question=None if question is None else question_of(ensemble, state, question),
         prediction=prediction_of(ensemble, state),
         should_stop=state.stop_reason is not None,
+        stop_words=to_sentence(say_stop(ensemble, state)) or None,
         answers=answers_of(ensemble, state, texts),
         certificate=certificate_of(ensemble, state),
         aim=aim_of(ensemble, state),

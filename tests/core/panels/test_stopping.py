@@ -1,14 +1,16 @@
 """Rules that say when a case goes on to a dearer panel."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.panels import Panel
+from core.model.panels import Panel, to_chances
 from core.model.stopping import expect_costs
+from core.panels.following import Walkers, follow_rule
 from core.panels.rows import PanelRows
 from core.panels.stopping import (
     NO_WAY,
@@ -179,15 +181,51 @@ def test_rules_are_judged_on_rows_that_they_were_not_learned_on():
     judged = Judged(prices, risks, losses, np.full(60, 1 / 60))
     folds = np.array_split(np.arange(60), 5)
 
-    spend, error = cross_judge(judged, 1e-9, 2, folds)
+    walkers = Walkers(
+        small_ensemble([UNIT, UNIT]).catalogue,
+        panels_of((0, 1), (0,), ()),
+        np.zeros((60, 2), np.bool_),
+        risks,
+        losses,
+    )
 
-    found = np.zeros((2, 60))
+    error = cross_judge(judged, walkers, 1e-9, folds)
+
+    found = np.zeros(60)
     for fold in folds:
         rest = np.isin(np.arange(60), fold, invert=True)
         steps = learn_steps(judged.take(rest), 1e-9)
-        for part, told in zip(found, follow_steps(judged, steps), strict=True):
-            part[fold] = told[2, fold]
-    assert (spend, error) == pytest.approx(tuple(found.mean(axis=1)))
+        found[fold] = follow_rule(walkers, *steps)[1][fold]
+    assert error == pytest.approx(found.mean())
+
+
+def test_stated_spend_is_what_rows_spend_that_follow_the_rule():
+    rows, panels, logits = easy_and_hard()
+
+    stopping = fit_stopping(rows, panels, logits)
+
+    chances = to_chances(logits)
+    walkers = Walkers(
+        rows.dataset.catalogue,
+        panels,
+        np.isnan(rows.dataset.values),
+        expect_costs(chances, None),
+        np.zeros(chances.shape[:2]),
+    )
+    for rule in stopping.rules:
+        spends, _ = follow_rule(walkers, rule.targets, rule.thresholds)
+        assert rule.spend == pytest.approx(spends.mean())
+
+
+def test_missing_cells_are_not_charged_in_what_a_rule_spends():
+    rows, panels, logits = easy_and_hard()
+    values = rows.dataset.values.copy()
+    values[::2, 1] = np.nan
+    half = PanelRows(replace(rows.dataset, values=values), 0)
+
+    whole, less = (fit_stopping(one, panels, logits) for one in (rows, half))
+
+    assert whole.rules[-1].spend - less.rules[-1].spend > 0.05 * UNIT
 
 
 def test_single_panels_are_kept_where_no_rule_is_better():

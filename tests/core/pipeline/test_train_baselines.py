@@ -45,7 +45,7 @@ def test_algorithms_are_the_rules_a_cascade_and_the_baselines():
 def play(ensemble: Ensemble, row: np.ndarray, budget: int | None, **more):
     stop = StopRule(certain=False)
     state = machine.start(ensemble, budget, stop=stop, **more)
-    while state.next_feature_idx is not None:
+    while state.next_feature_idx is not None and state.stop_reason != "not_worth_it":
         idx = state.next_feature_idx
         is_gone = math.isnan(row[idx])
         answer = ("unavailable", None) if is_gone else ("value", float(row[idx]))

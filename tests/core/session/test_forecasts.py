@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.model.ensemble import Calibration, Ensemble
 from core.model.votes import raw_votes
 from core.session import machine
-from core.session.machine import make_forecast
+from core.session.forecasts import make_forecast
 from core.session.policies import POLICIES, sample
 from core.session.probability import decide, probabilities
 from core.session.state import Forecast, State, StopRule

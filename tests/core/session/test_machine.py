@@ -5,12 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import kernels
-from core.errors import (
-    AnswerError,
-    ClosedError,
-    OverBudgetError,
-    UselessAnswerError,
-)
+from core.errors import AnswerError, ClosedError, OverBudgetError
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.answers import give_up
@@ -325,22 +320,7 @@ def test_another_feature_than_the_one_asked_may_be_answered():
     assert state.next_feature_idx == 0
 
 
-def test_useless_answer_is_not_charged():
-    ensemble, state = begun([7, 5], hypotheses=[(1, 1.0)])
-
-    with pytest.raises(UselessAnswerError, match="f0: this answer can't be used"):
-        machine.observe(ensemble, state, [Answer(0, "value", 1.0)])
-
-
-def test_useless_answer_that_costs_nothing_is_taken():
-    ensemble, state = begun([7, 5], hypotheses=[(1, 1.0)])
-
-    state = machine.observe(ensemble, state, [Answer(0, "refused")])
-
-    assert state.outcomes[0] == "refused"
-
-
-def test_useless_answer_is_charged_where_one_insists():
+def test_feature_no_hypothesis_reads_may_be_answered():
     ensemble, state = begun([7, 5], hypotheses=[(1, 1.0)])
 
     state = observe(ensemble, state, 0, "value", 1.0)

@@ -12,7 +12,7 @@ from askless import BudgetedBoostingClassifier
 from core.model.ensemble import Calibration
 from core.model.votes import full_votes, raw_votes
 from core.session import curves, machine, simulate
-from core.session.machine import make_forecast
+from core.session.forecasts import make_forecast
 from core.session.policies import POLICIES
 from core.session.probability import decide
 from core.session.walks import Standing

@@ -1,0 +1,71 @@
+"""What the form of a question says: its answers, and how sure its user is of them."""
+
+from starlette.datastructures import FormData
+
+from app.documents.bodies.predictions import GivenAnswer
+from app.errors import NotFoundError
+from app.pages.inputs import read_typed, text_in
+from app.service.predictions.opened import ErasedSession, SessionCall, find
+from app.store.transactions import Transaction
+from core.errors import ClosedError, Refusal, RefusedError
+
+GIVEN = ("value", "unavailable", "refused", "unknown", "ordered")
+EMPTY_RULE = "must be given; without a result press one of the other buttons"
+
+
+def read_answers(
+    form: FormData, call: SessionCall, db: Transaction
+) -> list[GivenAnswer]:
+    """Return what a form says of a feature, and of what else its price reveals.
+
+    Of those that are left empty the results are to come.
+    """
+    opened = find(db, call)
+    if isinstance(opened, ErasedSession):
+        raise ClosedError("the session takes no more answers")
+    catalogue = opened.model.ensemble.catalogue
+    asked = first_feature(form)
+    outcome = text_in(form, "insist") or text_in(form, "outcome")
+    if asked not in catalogue.feature_idxs or outcome not in GIVEN:
+        raise NotFoundError("feature" if outcome in GIVEN else "outcome")
+    if outcome != "value":
+        return [GivenAnswer(feature=asked, outcome=outcome)]  # type: ignore[arg-type]  # one of GIVEN
+    answers, refusals = [], []
+    for name in dict.fromkeys((asked, *form.getlist("feature"))):
+        if name not in catalogue.feature_idxs:
+            continue
+        field = f"value.{name}"
+        text = text_in(form, f"other.{name}") or text_in(form, field)
+        if not text and name != asked:
+            continue
+        feature = catalogue.features[catalogue.feature_idxs[str(name)]]
+        if not text:
+            refusals.append(Refusal(field, EMPTY_RULE))
+            continue
+        try:
+            value = read_typed(feature, text, field)
+            answers.append(GivenAnswer(feature=name, outcome="value", value=value))
+        except RefusedError as error:
+            refusals += error.refusals
+    if refusals:
+        raise RefusedError(refusals)
+    return answers
+
+
+def is_insistent(form: FormData) -> bool:
+    """Return whether a form charges an answer that can't be used.
+
+    Its button then says the outcome in place of the usual one.
+    """
+    return bool(text_in(form, "insist"))
+
+
+def first_feature(form: FormData) -> str:
+    """Return the feature that a form asks for; others of its bundle come behind it."""
+    found = form.getlist("feature")[:1]
+    return found[0] if found and isinstance(found[0], str) else ""
+
+
+def signature(answers: list[GivenAnswer]) -> str:
+    """Return what a form holds of answers that its user is sure of."""
+    return ";".join(one.model_dump_json() for one in answers)

@@ -1,0 +1,72 @@
+"""Why a session asks no more, in words that are true of its state; also in amounts."""
+
+from app.wording import money
+from core.model.ensemble import Ensemble
+from core.session.policies import POLICIES
+from core.session.position import Position
+from core.session.state import State
+from core.session.uses import list_open
+
+# What hangs on nothing but the reason. A clause: it may stand after a colon.
+STOP_WORDS = {
+    "certain": "no answer of the plan at this budget can change the prediction",
+    "confident": "the prediction is as certain as was asked for",
+    "certified": "the answer is as likely to stay as the certificate asks",
+    "rejected_early": "a stage of the cascade has rejected the case",
+    "max_questions": "the agreed number of questions is reached",
+    "client_stopped": "stopped on request",
+    "expired": "the session expired",
+    "not_worth_it": "what would be asked next saves less error than it costs",
+}
+
+
+def say_stop(ensemble: Ensemble, state: State) -> str:
+    """Return why a session asks no more, as a clause; "" where it gives no reason."""
+    reason = state.stop_reason
+    if reason == "all_known":
+        done = "answered or ordered" if state.pending else "answered"
+        return f"everything that the model needs for this case is {done}"
+    if reason == "budget_exhausted":
+        return say_exhausted(ensemble, state)
+    if reason == "plan_complete":
+        return say_complete(ensemble, state)
+    return "" if reason is None else STOP_WORDS[reason]
+
+
+def say_exhausted(ensemble: Ensemble, state: State) -> str:
+    """Return that no open feature which the model reads costs what remains or less."""
+    if not state.remaining:
+        return (
+            "nothing is left of the budget, and everything that could still be asked "
+            "costs something"
+        )
+    left = money(state.remaining, ensemble.catalogue.cost_unit)
+    return f"everything that could still be asked costs more than the remaining {left}"
+
+
+def say_complete(ensemble: Ensemble, state: State) -> str:
+    """Return why nothing is asked although an open feature could be paid.
+
+    Votes are bought in an order, of which the next one is too dear. Panels leave what
+    does not help; whether something dearer does they don't say.
+    """
+    if state.remaining is None:
+        return "nothing that could still be asked would lower the expected error"
+    left = money(state.remaining, ensemble.catalogue.cost_unit)
+    if POLICIES[state.policy].has_votes:
+        return (
+            f"what would be bought next costs more than the remaining {left}, but "
+            "something else is still affordable"
+        )
+    is_affordable = Position.of(ensemble, state).is_affordable
+    is_whole = all(is_affordable[idx] for idx in list_open(ensemble, state))
+    dearer = "" if is_whole else "; something dearer might"
+    return (
+        f"nothing that could still be asked for the remaining {left} would lower the "
+        f"expected error{dearer}"
+    )
+
+
+def to_sentence(clause: str) -> str:
+    """Return a clause with a capital and a full stop; "" stays as it is."""
+    return f"{clause[:1].upper()}{clause[1:]}." if clause else ""

@@ -1,0 +1,92 @@
+"""Which answers can change what a session predicts, and which are still to be had."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from core import kernels
+from core.errors import UselessAnswerError
+from core.model.ensemble import Ensemble
+from core.session.answers import take
+from core.session.policies import POLICIES
+from core.session.position import Position
+from core.session.state import Answer, State
+from core.table.catalogue import Catalogue
+
+
+def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
+    """Refuse new charges for features that can't change what is predicted.
+
+    What was asked is never refused. Of a bundle one member that can is enough.
+    """
+    for charge in after.charges[len(before.charges) :]:
+        idx = charge.feature_idx
+        members = sold_with(ensemble.catalogue, idx)
+        if before.next_feature_idx in members or not charge.amount:
+            continue
+        if not is_any_of_use(ensemble, after, members):
+            raise UselessAnswerError(
+                ensemble.catalogue.features[idx].name, charge.amount
+            )
+
+
+def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
+    """Return whether the answer of an open feature could change what is predicted.
+
+    Where not, `observe` would refuse to charge it. What is asked always can.
+    """
+    members = sold_with(ensemble.catalogue, feature_idx)
+    if state.next_feature_idx in members:
+        return True
+    # That it is known decides, and hardly which value it has.
+    answer = Answer(feature_idx, "value", 0.0)
+    after = take(ensemble.catalogue, replace(state, budget=None), answer)
+    return is_any_of_use(ensemble, replace(after, budget=state.budget), members)
+
+
+def is_any_of_use(ensemble: Ensemble, after: State, members: tuple[int, ...]) -> bool:
+    """Return whether one of some features can change what is predicted."""
+    policy, position = POLICIES[after.policy], Position.of(ensemble, after)
+    return any(policy.can_use(position, one) for one in members)
+
+
+def sold_with(catalogue: Catalogue, feature_idx: int) -> tuple[int, ...]:
+    """Return what a feature is sold with: the members of its bundle, or itself."""
+    if not catalogue.is_bundled[feature_idx]:
+        return (feature_idx,)
+    its_group = catalogue.group_idxs == catalogue.group_idxs[feature_idx]
+    return tuple(np.flatnonzero(its_group).tolist())
+
+
+class OpenFeatures(NamedTuple):
+    """Features without an answer, by what another answer than the asked one may be."""
+
+    #: what the model reads and what remains pays, taken alone
+    offered: list[int]
+    #: what it can't use
+    useless: list[int]
+
+
+def sort_open(ensemble: Ensemble, state: State) -> OpenFeatures:
+    """Return which open features may be answered and which are of no use.
+
+    What is of use and too dear is in neither; of a session that has ended nothing is.
+    """
+    found = OpenFeatures([], [])
+    is_affordable = Position.of(ensemble, state).is_affordable
+    for idx, outcome in enumerate(state.outcomes):
+        if outcome is not None or state.is_ended:
+            continue
+        if not ensemble.is_used[idx]:
+            found.useless.append(idx)
+        elif is_affordable[idx]:
+            is_of_use = can_use(ensemble, state, idx)
+            (found.offered if is_of_use else found.useless).append(idx)
+    return found
+
+
+def list_open(ensemble: Ensemble, state: State) -> list[int]:
+    """Return the features that the model reads and nobody has answered yet."""
+    is_open = Position.of(ensemble, state).case.status == kernels.OPEN
+    return [int(idx) for idx in np.flatnonzero(is_open & ensemble.is_used)]

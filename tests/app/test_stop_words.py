@@ -1,0 +1,185 @@
+"""Why a session asks no more: each sentence is true of the state that it is said of."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.stop_words import say_stop, to_sentence
+from core.model.ensemble import Ensemble
+from core.model.hypotheses import Product, Stump
+from core.session import machine
+from core.session.position import Position
+from core.session.state import State, StopReason
+from core.session.uses import list_open
+from core.table.prices import to_micros
+from tests import strategies
+from tests.panels import make_ladder, with_panels
+from tests.sessions import NEVER, begun, observe, observe_all, small_ensemble
+from tests.small import MICROS, ensemble_of
+
+ONE = MICROS
+CHANGES = ("value", "ordered", "unavailable", "refused", "unknown", "budget")
+
+
+def paneled(*costs: int) -> Ensemble:
+    """A model that reads all features, and has a panel of the first one only."""
+    ensemble = small_ensemble([cost * ONE for cost in costs], policy="panels")
+    return replace(ensemble, panels=make_ladder(ensemble, [[0]]))
+
+
+def complete(ensemble: Ensemble, budget: int | None) -> State:
+    """A session of panels that has bought what helps."""
+    limit = None if budget is None else budget * ONE
+    state = machine.start(ensemble, limit, stop=NEVER)
+    state = observe(ensemble, state, 0, "value", 1.0)
+    assert state.stop_reason == "plan_complete"
+    return state
+
+
+def test_what_would_not_help_is_said_with_what_remains():
+    ensemble = paneled(1, 2, 3)
+
+    assert say_stop(ensemble, complete(ensemble, 7)) == (
+        "nothing that could still be asked for the remaining 6.00 would lower the "
+        "expected error"
+    )
+
+
+def test_something_dearer_might_help():
+    ensemble = paneled(1, 2, 40)
+
+    said = say_stop(ensemble, complete(ensemble, 7))
+
+    assert said.endswith("would lower the expected error; something dearer might")
+
+
+def test_without_a_limit_no_amount_remains():
+    ensemble = paneled(1, 2, 3)
+
+    assert say_stop(ensemble, complete(ensemble, None)) == (
+        "nothing that could still be asked would lower the expected error"
+    )
+
+
+def test_votes_of_which_the_next_is_too_dear_are_not_said_to_be_of_no_help():
+    ensemble, state = begun([4 * ONE, 9 * ONE, 2 * ONE], budget=8 * ONE)
+
+    state = observe(ensemble, state, 0, "value", 1.0)
+
+    assert state.stop_reason == "plan_complete"
+    assert say_stop(ensemble, state) == (
+        "what would be bought next costs more than the remaining 4.00, but something "
+        "else is still affordable"
+    )
+
+
+def test_product_that_is_too_dear_as_a_whole_is_what_would_be_bought_next():
+    parts = tuple(Stump(idx, 0.5, (1,)) for idx in range(3))
+    ensemble = ensemble_of([Product(parts)])
+    state = machine.start(ensemble, 2 * ONE)
+
+    assert state.stop_reason == "plan_complete"
+    assert say_stop(ensemble, state).startswith("what would be bought next costs more")
+
+
+def test_all_that_is_left_is_too_dear():
+    ensemble, state = begun([4 * ONE, 9 * ONE], budget=8 * ONE)
+
+    state = observe(ensemble, state, 0, "value", 1.0)
+
+    assert state.stop_reason == "budget_exhausted"
+    assert say_stop(ensemble, state) == (
+        "everything that could still be asked costs more than the remaining 4.00"
+    )
+
+
+def test_nothing_is_left_of_the_budget():
+    ensemble, state = begun([4 * ONE, 9 * ONE], budget=4 * ONE)
+
+    state = observe(ensemble, state, 0, "value", 1.0)
+
+    assert say_stop(ensemble, state).startswith("nothing is left of the budget, and")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "word"),
+    [("refused", "answered"), ("ordered", "answered or ordered")],
+)
+def test_what_was_ordered_is_not_said_to_be_answered(outcome, word):
+    ensemble, state = begun([1, 1], stop=NEVER)
+
+    state = observe_all(ensemble, state, (0, outcome), (1, "value", 1.0))
+
+    assert state.stop_reason == "all_known"
+    assert say_stop(ensemble, state).endswith(f"needs for this case is {word}")
+
+
+def test_session_that_asks_on_gives_no_reason():
+    ensemble, state = begun([1, 1], stop=NEVER)
+
+    assert to_sentence(say_stop(ensemble, state)) == ""
+
+
+@pytest.mark.parametrize("reason", StopReason.__args__)
+def test_every_reason_has_a_sentence(reason):
+    ensemble, state = begun([1, 1], stop=NEVER)
+
+    said = to_sentence(say_stop(ensemble, replace(state, stop_reason=reason)))
+
+    assert re.fullmatch(r"[A-Z][^.]*(\.\d+[^.]*)*\.", said)
+    assert "fits what remains" not in said
+
+
+@st.composite
+def talks(draw):
+    """A session of any policy after any answers, also to what was not asked."""
+    ensemble = draw(strategies.ensembles())
+    if draw(st.booleans()):
+        ensemble = replace(
+            draw(with_panels(strategies.ensembles(max_hypotheses=1))), policy="panels"
+        )
+    state = machine.start(ensemble, draw(strategies.budgets()), stop=NEVER)
+    n_features = len(ensemble.catalogue.features)
+    for _ in range(draw(st.integers(0, 2 * n_features))):
+        state = move(ensemble, state, draw(st.sampled_from(CHANGES)), draw)
+    return ensemble, state
+
+
+def move(ensemble, state, change, draw):
+    """Change the budget, or answer an affordable feature."""
+    if change == "budget":
+        more = draw(st.integers(0, 50))
+        return machine.change_budget(ensemble, state, state.spent + more)
+    is_affordable = Position.of(ensemble, state).is_affordable
+    idxs = [i for i in list_open(ensemble, state) if is_affordable[i]]
+    if not idxs:
+        return state
+    value = 1.0 if change == "value" else None
+    return observe(ensemble, state, draw(st.sampled_from(idxs)), change, value)
+
+
+@given(talks())
+def test_what_is_said_holds(talk):
+    ensemble, state = talk
+    position = Position.of(ensemble, state)
+    prices = [int(position.prices[idx]) for idx in list_open(ensemble, state)]
+    left = np.inf if state.remaining is None else state.remaining
+
+    said = say_stop(ensemble, state)
+
+    found = re.search(r"remaining ([\d.,]+\d)", said)
+    if found is not None:
+        assert to_micros(float(found[1].replace(",", ""))) == left
+    if state.stop_reason == "budget_exhausted":
+        assert all(price > left for price in prices)
+        assert (left == 0) == said.startswith("nothing is left")
+    if state.stop_reason == "plan_complete":
+        assert any(price <= left for price in prices)
+        is_less = any(price > left for price in prices)
+        assert is_less or "something dearer" not in said
+    if state.stop_reason == "all_known":
+        assert bool(state.pending) == said.endswith("or ordered")

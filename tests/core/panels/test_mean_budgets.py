@@ -1,0 +1,67 @@
+"""Sessions with a mean budget spend it, on rows that training never saw."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from core.estimator import BudgetedBoostingClassifier
+
+SHARES = 0.1, 0.25, 0.5, 0.75, 1.0
+
+pytestmark = pytest.mark.slow
+
+
+def cancer():
+    """Return the table, its costs, how many rows train, and how many splits."""
+    data = load_breast_cancer()
+    costs = np.random.default_rng(1).integers(1, 6, data.data.shape[1])
+    return data.data, data.target, costs, 380, 5
+
+
+def generated():
+    """Twelve normal numbers that say less and less; 2,000 rows train."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(6000, 12))
+    weights = [2.0, 1.5, 1.2, 1.0, 0.8, 0.7, 0.5, 0.4, 0.3, 0.2, 0.0, 0.0]
+    odds = 0.8 * X @ weights + 0.8 * X[:, 0] * X[:, 1] - 0.5
+    y = (random.random(6000) < 1 / (1 + np.exp(-odds))).astype(int)
+    return X, y, np.array([1, 1, 2, 2, 3, 3, 4, 1, 2, 1, 1, 1]), 2000, 1
+
+
+@pytest.fixture(scope="module", params=[cancer, generated])
+def trained(request):
+    """Models, each with rows that it never saw: of 189 a mean spend says little."""
+    X, y, costs, n_rows, n_splits = request.param()
+    found = []
+    for seed in range(n_splits):
+        rows = np.random.default_rng(seed).permutation(len(y))
+        seen, fresh = rows[:n_rows], rows[n_rows:]
+        model = BudgetedBoostingClassifier(
+            costs=costs.tolist(), folds=0, effort="fast", random_state=seed
+        )
+        found.append((model.fit(X[seen], y[seen]), X[fresh]))
+    return found
+
+
+def most_of(model):
+    """What the rule that errs least spends."""
+    return model.ensemble_.panels.stopping.rules[-1].spend / 1e6
+
+
+def spend_share(model, fresh, budget):
+    """What fresh rows spend of a mean budget."""
+    amount = round(budget, 2)
+    return model.spend(fresh, aim={"mean_budget": amount}).mean() / amount
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_mean_budget_is_spent_on_fresh_rows(trained, share):
+    spent = [spend_share(one, rows, share * most_of(one)) for one, rows in trained]
+
+    assert np.mean(spent) == pytest.approx(1.0, abs=0.08)
+
+
+def test_no_more_is_spent_than_helps(trained):
+    spent = [spend_share(one, rows, 2 * most_of(one)) for one, rows in trained]
+
+    assert np.mean(spent) == pytest.approx(0.5, abs=0.04)

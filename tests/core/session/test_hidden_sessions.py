@@ -2,6 +2,7 @@
 
 import copy
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import kernels
-from core.errors import OverBudgetError
+from core.errors import OverBudgetError, UselessAnswerError
 from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
@@ -21,11 +22,11 @@ from core.session import machine
 from core.session.answers import bundle_members, find_paid
 from core.session.ladders import LEAST_GAIN, expect_loss, find_known, find_part
 from core.session.position import Position
-from core.session.state import State
+from core.session.state import Answer, State
 from core.table.prices import buy
 from tests import strategies
 from tests.panels import make_ladder, shorten, with_panels, with_routes
-from tests.sessions import NEVER, observe, small_ensemble
+from tests.sessions import BUNDLE, NEVER, observe, small_ensemble
 from tests.small import MICROS, ensemble_of, finish, random_dataset
 
 OUTCOMES = "value", "value", "value", "ordered", "unavailable", "refused", "unknown"
@@ -275,6 +276,30 @@ def test_feature_that_lowers_the_loss_by_next_to_nothing_is_not_asked():
     ensemble = hidden_ensemble([(0.0, 0.0), (0.0,), ()], (10, 99, 99), losses)
 
     assert begin(ensemble, 20).next_feature_idx is None
+
+
+def test_bundle_that_helps_nothing_without_the_rest_is_not_asked():
+    plain = small_ensemble([0, 0, 99], members={0: BUNDLE, 1: BUNDLE}, policy="panels")
+    ladder = make_ladder(plain, [(0, 1, 2)], can_hide=True)
+    whole, nothing = ladder.panels[0], ladder.panels[-1]
+    panels = replace(whole, loss=0.2, rises=(0.1, 0.1, 0.9)), replace(nothing, loss=0.5)
+    ensemble = replace(plain, panels=replace(ladder, panels=panels))
+
+    state = begin(ensemble, 98)
+
+    assert (state.next_feature_idx, state.stop_reason) == (None, "plan_complete")
+
+
+@pytest.mark.parametrize(("rise", "is_of_use"), [(0.1, True), (0.9, False)])
+def test_unasked_answer_is_charged_only_where_what_predicts_reads_it(rise, is_of_use):
+    ensemble = hidden_ensemble([(0.1, rise), (0.1,), ()])
+    state = begin(ensemble, 10)
+    assert state.next_feature_idx == 2
+
+    with nullcontext() if is_of_use else pytest.raises(UselessAnswerError):
+        state = machine.observe(ensemble, state, [Answer(0, "value", 1.0)])
+
+    assert state.spent == 10 * is_of_use
 
 
 def lacking_ensemble(idx: int) -> Ensemble:

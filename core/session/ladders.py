@@ -109,11 +109,8 @@ def find_extra(position: Position) -> list[int]:
     For what no panel that could be bought has: money is left, or members are hidden.
     The gain is that over now once one of them, or its bundle, is known besides.
     """
-    if "extra" not in position.kept:
-        gains = find_gains(position)
-        position.kept["extra"] = sorted(gains, key=lambda idx: -gains[idx])
-    extra: list[int] = position.kept["extra"]
-    return extra
+    gains = find_gains(position)
+    return sorted(gains, key=lambda idx: -gains[idx])
 
 
 def find_gains(position: Position) -> dict[int, float]:

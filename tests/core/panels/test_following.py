@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.panels import to_chances
+from core.model.blends import to_chances
 from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.panels.following import Walkers, find_predictor_of, follow_rule
 from core.panels.stopping import NO_WAY, price_ways, stay_at

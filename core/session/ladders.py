@@ -20,6 +20,9 @@ ROUTED = "panels"
 # By how much an answer that no panel needs lowers the expected log-loss at least.
 LEAST_GAIN = 1e-3
 
+# Losses that differ by less are the same: rises have six digits.
+SAME_LOSS = 1e-5
+
 
 def ladder_of(ensemble: Ensemble) -> PanelLadder:
     """Return the panels of an ensemble that has some."""

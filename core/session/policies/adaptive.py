@@ -11,10 +11,12 @@ from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.model.votes import TIE
 from core.session.ladders import (
     Told,
+    find_judge,
     find_left,
     find_open,
     find_predictor,
     find_risk,
+    find_whole,
     is_hidden_from,
     ladder_of,
     price_rests,
@@ -51,7 +53,8 @@ class Adaptive(PanelPolicy):
     expected of it is above a threshold. Between two rules of a mean budget or a wanted
     error lies a mixture of them: a session follows one of both by its seed. Without an
     aim it is the rule that spends most, so that only what saves nothing is not bought.
-    Rules know no refusals: where something is hidden a case goes on as by `panels`.
+    A case stays on its way to a panel until the next one is known whole, as rules were
+    learned. Rules know no refusals: where something is hidden a case goes on as by `panels`.
     """
 
     name = "adaptive"
@@ -76,8 +79,10 @@ class Adaptive(PanelPolicy):
         if step.feature_idx is None or is_hidden_from(position):
             return step
         way = find_way(position)
-        if way is not None and find_risk(position) > way.threshold:
-            return step
+        if way is not None:
+            risk = find_risk(position, find_judge(position))
+            if risk > way.threshold:
+                return step
         return Step(step.feature_idx, "not_worth_it")
 
     def choose_panel(self, position: Position) -> int:
@@ -87,11 +92,11 @@ class Adaptive(PanelPolicy):
 
     def expect_errors(self, position: Position) -> tuple[float, float]:
         """Return the error cost to be expected now, and at the end if one goes on."""
-        way, risk = find_way(position), find_risk(position)
+        way, now = find_way(position), find_predictor(position)
+        risk = find_risk(position, now)
         if way is not None:
             return risk, risk * way.left
-        errors = rules_of(position.ensemble).errors
-        now, then = find_predictor(position), self.choose_panel(position)
+        errors, then = rules_of(position.ensemble).errors, self.choose_panel(position)
         return risk, risk * find_left(errors, now, then)
 
     def part_rows(
@@ -113,7 +118,7 @@ class Adaptive(PanelPolicy):
         way = find_way(position)
         if way is None or not find_open(position, way.panel):
             return None, nobody
-        logits = told.tell(position, row_idxs)
+        logits = told.tell(position, row_idxs, find_judge(position))
         costs = position.ensemble.error_costs
         goes_on = expect_costs(to_chances(logits), costs) > way.threshold
         return find_open(position, way.panel)[0], goes_on
@@ -176,7 +181,7 @@ def seek_way(position: Position) -> Way | None:
     state, stopping = position.state, rules_of(position.ensemble)
     mixture = find_mixture(stopping, state.aim)
     rule = stopping.rules[draw_rule(mixture, state.seed, state.stream)]
-    now, prices = find_predictor(position), price_rests(position)
+    now, prices = find_whole(position), price_rests(position)
     target = int(rule.targets[now])
     if target == now:
         return None

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.panels import Panel, to_chances
+from core.model.blends import to_chances
+from core.model.panels import Panel
 from core.model.stopping import expect_costs
 from core.panels.following import Walkers, follow_rule
 from core.panels.rows import PanelRows

@@ -215,6 +215,8 @@ def choose(panels, shop, paid, status, remaining):
     for number, panel in enumerate(panels):
         still = [idx for idx in panel["order"] if status[idx] == "open"]
         loss = expect_loss(panels, panel, to_come)
+        if all(status[idx] in ("known", "gone") for idx in panel["order"]):
+            loss = max(loss, now)
         if is_paid(still) and loss < math.inf:
             losses[number] = loss, still
     loss, still = losses[min(losses, key=lambda number: losses[number][0])]
@@ -232,6 +234,8 @@ def choose(panels, shop, paid, status, remaining):
         for idx in affordable
         if status[idx] == "open"
     }
+    known |= {idx for idx, one in enumerate(status) if one == "coming"}
+    now = expect_loss(panels, predictor(panels, known), known)
     return find_extras(panels, known, together, now)
 
 

@@ -33,6 +33,8 @@ class Effort(NamedTuple):
     max_rungs: int
     #: of forward selection: what a gain is divided by is the price to such a power
     powers: tuple[float, ...]
+    #: whether features are dropped again and again from all of them, too
+    has_drops: bool
     #: up to so many usual prices a budget has sets of its own made, and swaps tried
     small: int
     max_swaps: int
@@ -62,6 +64,7 @@ EFFORTS: dict[EffortName, Effort] = {
         blend_judges=500,
         max_rungs=8,
         powers=(0.7,),
+        has_drops=True,
         small=0,
         max_swaps=0,
         order_rounds=100,
@@ -77,6 +80,7 @@ EFFORTS: dict[EffortName, Effort] = {
         blend_judges=2000,
         max_rungs=18,
         powers=(0.7, 0.3),
+        has_drops=True,
         small=8,
         max_swaps=12,
         order_rounds=200,
@@ -92,6 +96,7 @@ EFFORTS: dict[EffortName, Effort] = {
         blend_judges=20_000,
         max_rungs=18,
         powers=(0.7, 0.3, 1.0),
+        has_drops=True,
         small=12,
         max_swaps=40,
         order_rounds=400,

@@ -37,7 +37,7 @@ from core.work import approach, end_of, pass_on
 MOST_STOPPED = 1000
 
 # Folds of the rows that blends are weighed on: of a table of so many rows fewer do.
-N_FOLDS, MANY_ROWS, FEWER_FOLDS = 5, 800, 3
+N_FOLDS, MANY_ROWS, FEWER_FOLDS = 5, 500, 3
 
 # Below so many rows a blend has trees of several seeds: one alone is half luck.
 FEW_ROWS, N_SEEDS = 300, 3
@@ -150,6 +150,7 @@ def fit_part(
         search_rows=min(effort.search_rows, PART_ROWS),
         search_judges=min(rows.n_rows, PART_ROWS) // 2,
         powers=effort.powers[:1],
+        has_drops=False,
         small=0,
         max_swaps=0,
         order_rounds=effort.order_rounds // 4,

@@ -143,11 +143,13 @@ def find_pool(
     powers = search.effort.powers
     ways = list(product(powers, (most, *small)))
     makers = [partial(forward, search, power, budget) for power, budget in ways]
+    if search.effort.has_drops:
+        makers.append(partial(drop_least, search, min(budgets)))
     made = []
-    for order in spread(call, [partial(drop_least, search, min(budgets)), *makers]):
+    for order in spread(call, makers):
         made.append(order)
         yield
-    least, *bought = made
+    bought, least = made[: len(ways)], made[len(ways) :]
     for_budget = dict(zip(ways, bought, strict=True))
     for_most = [for_budget[power, most] for power in powers]
     by_budget = []
@@ -156,7 +158,7 @@ def find_pool(
             for_budget.get((power, budget), order)
             for power, order in zip(powers, for_most, strict=True)
         ]
-        every = (*orders, *for_most, *its_own, least)
+        every = (*orders, *for_most, *its_own, *least)
         by_budget.append([shop.fill(order, budget) for order in every])
     return by_budget
 

@@ -18,7 +18,7 @@ N_RANGES = 3
 
 # The thrifty policy may err more by so many standard errors of the difference: far
 # less than rows can tell.
-ERROR_SLACK = 0.25
+ERROR_SLACK = 0.5
 
 # Its log-loss may be higher by so many: a case that ends early is less sure, and
 # beyond these it is surely worse off.

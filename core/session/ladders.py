@@ -104,12 +104,18 @@ def expect_losses(position: Position, part: int | None = None) -> FloatArray:
     """Return what panels are expected to lose once they are bought; (n_panels,).
 
     What stays hidden counts by what their losses rise without it. Infinity of panels
-    that can't be bought, as `price_rests`.
+    that can't be bought, as `price_rests`. One of which nothing is still to come loses
+    no less than what predicts now: it was passed over.
     """
     part = find_part(position) if part is None else part
     word = f"losses of {part}"
     if word not in position.kept:
-        expected = ladder_of(position.ensemble).expect_losses(~find_gone(position))
+        ladder, status = ladder_of(position.ensemble), position.case.status
+        expected = ladder.expect_losses(~find_gone(position))
+        is_coming = (status == kernels.OPEN) | (status == kernels.PENDING)
+        has_more = (ladder.members & is_coming[: ladder.n_read]).any(axis=1)
+        least = np.where(has_more, 0.0, expect_loss(position))
+        expected = np.maximum(expected, least)
         is_out = np.isinf(price_rests(position, part))
         position.kept[word] = np.where(is_out, np.inf, expected)
     losses: FloatArray = position.kept[word]
@@ -122,11 +128,8 @@ def find_extra(position: Position) -> list[int]:
     For what no panel that could be bought has: money is left, or members are hidden.
     The gain is that over now once one of them, or its bundle, is known besides.
     """
-    if "extra" not in position.kept:
-        gains = find_gains(position)
-        position.kept["extra"] = sorted(gains, key=lambda idx: -gains[idx])
-    extra: list[int] = position.kept["extra"]
-    return extra
+    gains = find_gains(position)
+    return sorted(gains, key=lambda idx: -gains[idx])
 
 
 def find_gains(position: Position) -> dict[int, float]:
@@ -134,16 +137,19 @@ def find_gains(position: Position) -> dict[int, float]:
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     if not ladder.can_hide:
         return {}
-    known, part, now = find_known(position), find_part(position), expect_loss(position)
+    # What was ordered comes, and may tell the same.
+    known = find_known(position) | (position.case.status == kernels.PENDING)
+    part, n_read = find_part(position), ladder.n_read
+    now = ladder.expect_losses(known[:n_read])[ladder.find_panel(known, part)]
     is_open = (position.case.status == kernels.OPEN) & position.is_affordable
-    may_help = ladder.expect_best(known[: ladder.n_read], part) < now - LEAST_GAIN
-    may_help |= catalogue.is_bundled[: ladder.n_read]
+    may_help = ladder.expect_best(known[:n_read], part) < now - LEAST_GAIN
+    may_help |= catalogue.is_bundled[:n_read]
     gains = {}
-    for idx in np.flatnonzero(is_open[: ladder.n_read] & may_help).tolist():
+    for idx in np.flatnonzero(is_open[:n_read] & may_help).tolist():
         will_know = known.copy()
         will_know[[idx, *bundle_members(catalogue, position.state, idx)]] = True
         number = ladder.find_panel(will_know, part)
-        loss = ladder.expect_losses(will_know[: ladder.n_read])[number]
+        loss = ladder.expect_losses(will_know[:n_read])[number]
         if ladder.members[number, idx] and now - loss > LEAST_GAIN:
             gains[idx] = float(now - loss)
     return gains

@@ -27,7 +27,7 @@ def panel_of(rows, feature_idxs, recipe, n_judges=99):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(("recipe", "n_ridges"), [(FULL, 3), (LIGHT, 2)])
+@pytest.mark.parametrize(("recipe", "n_ridges"), [(FULL, 2), (LIGHT, 2)])
 def test_blend_has_trees_and_ridges_of_its_recipe(recipe, n_ridges, n_classes):
     rows = random_rows(0, n_classes, 20)
 
@@ -39,7 +39,7 @@ def test_blend_has_trees_and_ridges_of_its_recipe(recipe, n_ridges, n_classes):
     assert set(blend.columns.feature_idxs.tolist()) == {0, 4}
 
 
-@pytest.mark.parametrize(("n_rare", "n_ridges"), [(3, 3), (2, 1)])
+@pytest.mark.parametrize(("n_rare", "n_ridges"), [(3, 2), (2, 1)])
 def test_blend_has_no_kernels_where_a_class_is_rare(n_rare, n_ridges):
     targets = (np.arange(30) < n_rare).astype(np.int64)
     rows = PanelRows(table_of([np.arange(30) % 4], targets), 0)

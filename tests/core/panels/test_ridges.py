@@ -8,7 +8,6 @@ from core.model.blends import draw_waves, lay_waves, to_chances
 from core.panels.chances import fit_link, mean_loss
 from core.panels.ridges import (
     LOGISTIC_HOLDS,
-    WIDTHS,
     Basis,
     find_median,
     fit_kernel,
@@ -38,14 +37,13 @@ def solve(inputs, outputs, hold):
 
 
 @each_n_classes
-@pytest.mark.parametrize("kind", WIDTHS)
 @pytest.mark.parametrize(("n_samples", "n_judges"), [(24, 24), (24, 9), (120, 50)])
 def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
-    kind, n_classes, n_samples, n_judges
+    n_classes, n_samples, n_judges
 ):
     rows, laid = laid_rows(n_classes, n_samples)
     stretches = np.linspace(0.5, 1.5, laid.shape[1])
-    held_out, basis = rows.hold_out(4, n_judges), Basis(kind, stretches, 50, HOLDS)
+    held_out, basis = rows.hold_out(4, n_judges), Basis(stretches, 50, HOLDS)
 
     logits, ridge, _ = fit_kernel(rows, laid, basis, held_out)
 
@@ -72,10 +70,9 @@ def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
 
 
 @each_n_classes
-@pytest.mark.parametrize("kind", WIDTHS)
-def test_held_out_kernel_ridge_knows_more_than_the_class_shares(kind, n_classes):
+def test_held_out_kernel_ridge_knows_more_than_the_class_shares(n_classes):
     rows, laid = laid_rows(n_classes, 60)
-    basis = Basis(kind, np.ones(laid.shape[1]), 200, HOLDS)
+    basis = Basis(np.ones(laid.shape[1]), 200, HOLDS)
 
     logits = fit_kernel(rows, laid, basis, rows.hold_out(5, rows.n_rows)).logits
 

@@ -110,6 +110,17 @@ def test_leaves_have_2_to_20_rows_at_least(n_rows, expected):
     assert make_growth(rows, 1).least_rows == expected
 
 
+@pytest.mark.parametrize(
+    ("n_classes", "expected"), [(2, (60, 0.1)), (6, (30, 0.2)), (12, (20, 0.3))]
+)
+def test_trees_of_many_classes_are_fewer_and_of_longer_steps(n_classes, expected):
+    rows = PanelRows(table_of([np.zeros(24)], n_classes=n_classes), 0)
+
+    growth = make_growth(rows, 60)
+
+    assert (growth.rounds, growth.rate) == pytest.approx(expected)
+
+
 def told_by_few(n_rare: int, is_noisy: bool) -> PanelRows:
     """A feature of which single values tell the class, and do not beside noise."""
     random = np.random.default_rng(1)
@@ -137,7 +148,10 @@ def test_limits_of_leaves_are_those_by_which_held_out_rows_lose_less(
 def test_leaves_are_plain_where_they_are_the_same_but_where_a_class_is_rare(
     n_rare, expected, monkeypatch
 ):
-    monkeypatch.setattr(trees, "LEAF_ROUNDS", 0)
+    def say_nothing(*given):
+        return np.zeros((given[-1].row_idxs.size, 1))
+
+    monkeypatch.setattr(trees, "held_out_scores", say_nothing)
     targets = (np.arange(100) < n_rare).astype(np.int64)
     rows = PanelRows(table_of([np.arange(100)], targets), 0)
 

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,19 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import kernels
-from core.errors import OverBudgetError
+from core.errors import OverBudgetError, UselessAnswerError
 from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
 from core.panels.ladder import fit_ladder
 from core.session import machine
-from core.session.answers import bundle_members
+from core.session.answers import bundle_members, find_paid
 from core.session.ladders import LEAST_GAIN, expect_loss, find_known, find_part
 from core.session.position import Position
-from core.session.state import State
+from core.session.state import Answer, State
+from core.table.prices import buy
 from tests import strategies
 from tests.panels import make_ladder, shorten, with_panels, with_routes
-from tests.sessions import NEVER, observe, small_ensemble
+from tests.sessions import BUNDLE, NEVER, observe, small_ensemble
 from tests.small import MICROS, ensemble_of, finish, random_dataset
 
 OUTCOMES = "value", "value", "value", "ordered", "unavailable", "refused", "unknown"
@@ -140,25 +142,29 @@ def test_question_is_asked_while_something_affordable_lowers_the_expected_loss(t
             assert state.next_feature_idx is not None
 
 
+def find_aim(ensemble: Ensemble, state: State) -> tuple[float, list[int]]:
+    """Least loss of what can be bought, all that may come known, and what is open."""
+    ladder, position = ensemble.panels, Position.of(ensemble, state)
+    to_come = find_known(position) | (position.case.status != kernels.GONE)
+    losses = ladder.expect_losses(to_come[: ladder.n_read])
+    paid = find_paid(ensemble.catalogue, state.charges)
+    found = []
+    for number in np.flatnonzero(ladder.is_for(find_part(position))).tolist():
+        its = ladder.panels[number].feature_idxs
+        rest = [idx for idx in its if state.outcomes[idx] is None]
+        if buy(ensemble.catalogue, paid, rest)[0] <= position.remaining:
+            found.append((float(losses[number]), rest))
+    return min(found, key=lambda one: one[0])
+
+
 @given(talks())
-def test_panel_that_loses_less_and_can_be_paid_is_asked_for(talk):
+def test_panel_that_loses_least_of_what_can_be_paid_is_asked_for(talk):
     ensemble, *_ = talk
-    ladder = ensemble.panels
 
     for state in run(*talk):
-        position = Position.of(ensemble, state)
-        part, now = find_part(position), expect_loss(position)
-        known = find_known(position)
-        for number, panel in enumerate(ladder.panels):
-            rest = [i for i in panel.feature_idxs if state.outcomes[i] is None]
-            price = sum(int(position.prices[idx]) for idx in rest)
-            if not ladder.is_for(part)[number] or price > position.remaining:
-                continue
-            after = known.copy()
-            after[rest] = True
-            loss = ladder.expect_losses(after[: ladder.n_read])[number]
-            if loss < now - LEAST_GAIN:
-                assert state.next_feature_idx is not None
+        loss, rest = find_aim(ensemble, state)
+        if rest and loss < expect_loss(Position.of(ensemble, state)) - LEAST_GAIN:
+            assert state.next_feature_idx is not None
 
 
 @given(talks(), st.data())
@@ -270,6 +276,30 @@ def test_feature_that_lowers_the_loss_by_next_to_nothing_is_not_asked():
     ensemble = hidden_ensemble([(0.0, 0.0), (0.0,), ()], (10, 99, 99), losses)
 
     assert begin(ensemble, 20).next_feature_idx is None
+
+
+def test_bundle_that_helps_nothing_without_the_rest_is_not_asked():
+    plain = small_ensemble([0, 0, 99], members={0: BUNDLE, 1: BUNDLE}, policy="panels")
+    ladder = make_ladder(plain, [(0, 1, 2)], can_hide=True)
+    whole, nothing = ladder.panels[0], ladder.panels[-1]
+    panels = replace(whole, loss=0.2, rises=(0.1, 0.1, 0.9)), replace(nothing, loss=0.5)
+    ensemble = replace(plain, panels=replace(ladder, panels=panels))
+
+    state = begin(ensemble, 98)
+
+    assert (state.next_feature_idx, state.stop_reason) == (None, "plan_complete")
+
+
+@pytest.mark.parametrize(("rise", "is_of_use"), [(0.1, True), (0.9, False)])
+def test_unasked_answer_is_charged_only_where_what_predicts_reads_it(rise, is_of_use):
+    ensemble = hidden_ensemble([(0.1, rise), (0.1,), ()])
+    state = begin(ensemble, 10)
+    assert state.next_feature_idx == 2
+
+    with nullcontext() if is_of_use else pytest.raises(UselessAnswerError):
+        state = machine.observe(ensemble, state, [Answer(0, "value", 1.0)])
+
+    assert state.spent == 10 * is_of_use
 
 
 def lacking_ensemble(idx: int) -> Ensemble:

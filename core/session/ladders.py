@@ -269,9 +269,7 @@ class Told:
         self.ladder, self.values = ladder_of(ensemble), values
         self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
 
-    def tell(
-        self, position: Position, row_idxs: IntArray, number: int
-    ) -> FloatArray:
+    def tell(self, position: Position, row_idxs: IntArray, number: int) -> FloatArray:
         """Return the log odds of rows of a position by a panel; (n_rows, n_outputs)."""
         known = find_known(position)
         if (self.ladder.members[number] & ~known[: self.ladder.n_read]).any():

@@ -93,9 +93,7 @@ def test_panel_that_predicts_on_the_way_changes_no_way(seed):
     ensemble, values, random = ladder_of(seed, can_hide=True)
     rule = draw_rule(ensemble, random)
 
-    spends, _ = follow_rule(
-        walkers_of(ensemble, values), rule.targets, rule.thresholds
-    )
+    spends, _ = follow_rule(walkers_of(ensemble, values), rule.targets, rule.thresholds)
 
     assert spends.tolist() == walk_sessions(ensemble, values, rule)[0].tolist()
 

@@ -214,6 +214,23 @@ def test_session_says_what_it_would_ask_where_it_is_not_worth_it():
     assert (state.stop_reason, state.next_feature_idx) == (None, 1)
 
 
+@pytest.mark.parametrize("policy", ["adaptive", "ordered"])
+def test_question_says_whether_rules_hold(policy):
+    ensemble = always(3, 2)
+    ladder = make_ladder(ensemble, [(0, 1)], can_hide=True)
+    panels = tuple(replace(one, may_lack=frozenset()) for one in ladder.panels)
+    ladder = replace(ladder, panels=panels, stopping=ensemble.panels.stopping)
+    state = begin(replace(ensemble, panels=ladder), policy=policy)
+
+    after = observe(replace(ensemble, panels=ladder), state, 0, "refused")
+
+    told = [
+        machine.next_question(replace(ensemble, panels=ladder), one).is_rule_off
+        for one in (state, after)
+    ]
+    assert told == [False, policy == "adaptive"]
+
+
 def test_question_says_what_error_is_expected_now_and_then():
     ensemble = always(3, 4)
     state = begin(ensemble)

@@ -96,6 +96,10 @@ class Adaptive(PanelPolicy):
         now, then = find_predictor(position), self.choose_panel(position)
         return risk, risk * find_left(errors, now, then)
 
+    def is_rule_off(self, position: Position) -> bool:
+        """Return whether something is hidden that rules were learned with."""
+        return is_hidden_from(position)
+
     def part_rows(
         self, ensemble: Ensemble, cases: Cases, column: int
     ) -> list[IntArray]:

@@ -1,7 +1,7 @@
 """What is said of a model in words: its card, its features, its limits of use."""
 
 from app.figure_words import Cells
-from app.wording import money, percent_range, value_words
+from app.wording import list_warnings, money, percent_range, value_words
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.table.catalogue import Feature
@@ -91,7 +91,7 @@ def say_seen(feature: Feature) -> str:
 
 def list_cautions(model: Model) -> list[str]:
     """Say what the model can't be trusted with, from what is known of it."""
-    limits, curve = [], model.curve
+    limits, curve = list_warnings(model.ensemble), model.curve
     if curve is None:
         limits.append(
             "It was trained without validation: nobody knows how often it errs."

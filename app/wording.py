@@ -19,9 +19,20 @@ LACKS: dict[str | None, str] = {
     "small_budget": "No budget so small was tried on rows set aside.",
     "known_values": "Of rows set aside nothing was known beforehand.",
     "other_answers": "Rows set aside answered what was asked, under one budget.",
+    "hidden_answers": "An answer was refused or unknown, and the sessions set aside "
+    "had none.",
     "too_few_rows": "Too few rows were set aside for so small a share.",
     "not_shown": "The rows set aside don't show it.",
 }
+
+# Of a model whose panels can't predict without one of their features.
+OLDER_PANELS = (
+    "This model was trained before refusals could be worked around: after a refused "
+    "answer it may end early. Train it again."
+)
+
+# Of a session whose rules for ending early don't hold any more.
+RULES_OFF = "An answer came without a value, so the rules for ending early are off."
 
 # Of more features that can't be used than these, only their number is told.
 MOST_USELESS = 6
@@ -53,6 +64,12 @@ def percent_range(low: float, high: float) -> str:
     return f"{100 * low:.0f}–{100 * high:.0f}"
 
 
+def list_warnings(ensemble: Ensemble) -> list[str]:
+    """What whoever asks a model should know before."""
+    panels = ensemble.panels
+    return [] if panels is None or panels.can_hide else [OLDER_PANELS]
+
+
 def why(
     ensemble: Ensemble, question: Question, prospect: Prospect | None = None
 ) -> str:
@@ -73,6 +90,8 @@ def why(
     if prospect is not None:
         told = prospect_words(ensemble, prospect)
         reason = told if question.expected_errors is None else f"{told} {reason}"
+    if question.is_rule_off:
+        reason = f"{reason} {RULES_OFF}"
     return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
 
 

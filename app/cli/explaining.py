@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from app.batch.budgets import parse_budget
-from app.cli.options import ModelFile, Policy, output, parse_policy
+from app.cli.options import ModelFile, Policy, output, parse_policy, warn
 from app.documents import files
 from app.terminal import show
 from app.terminal.explained import (
@@ -18,6 +18,7 @@ from app.terminal.explained import (
     purchase_table,
     say_effects,
 )
+from app.wording import list_warnings
 from core.errors import Refusal, RefusedError
 from core.session.effects import find_effects
 
@@ -39,6 +40,7 @@ def show_model(
 ) -> None:
     stored = files.load_model(model)
     ensemble = stored.ensemble
+    warn(list_warnings(ensemble))
     limit = None if budget is None else parse_budget(budget, "--budget")
     named = None
     if feature is not None:

@@ -23,10 +23,12 @@ from app.cli.options import (
     load_priced,
     output,
     parse_policy,
+    warn,
 )
 from app.terminal.ask import Conversation, run_session
 from app.terminal.lines import read_answer, refuse_unseen, split_named
 from app.terminal.transcript import say_certificate
+from app.wording import list_warnings
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session import machine
@@ -73,6 +75,7 @@ def ask_case(
         aim=parse_aim(aim, ensemble, policy),
     )
     is_terminal = sys.stdin.isatty()
+    warn(list_warnings(ensemble))
     output.print(f"{escape(stored.name)}. Type help for what can be answered.")
     say_certificate(output, ensemble, state)
     run_session(

@@ -17,6 +17,7 @@ from app.model_charts import (
 from app.model_facts import list_cautions, list_facts, list_features
 from app.pages.filters import name
 from app.session_words import say_note, session_cells
+from app.wording import list_warnings
 from core.model.model import Model
 
 # Models whose charts are kept: some 300 kB each.
@@ -39,6 +40,8 @@ class ModelView(NamedTuple):
     sessions: tuple[Cells, str] | None
     features: Cells
     limits: Sequence[str]
+    #: what to know before sessions
+    warnings: Sequence[str]
 
 
 def view_of(model_id: str, model: Model) -> ModelView:
@@ -69,6 +72,7 @@ def build_view(model: Model) -> ModelView:
         sessions=None if sessions is None else (sessions, say_note(model)),
         features=(head, [tuple(map(name, row)) for row in rows]),
         limits=list_cautions(model),
+        warnings=list_warnings(ensemble),
     )
 
 

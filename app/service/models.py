@@ -10,6 +10,7 @@ from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
 from app.store import models, price_lists, sessions, trainings
 from app.store.transactions import Transaction
+from app.wording import list_warnings
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.session import machine
@@ -55,6 +56,7 @@ def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
         ],
         positive=ensemble.classes[1].label if ensemble.n_outputs == 1 else None,
         hypotheses=len(ensemble.hypotheses),
+        warnings=list_warnings(ensemble),
     )
 
 

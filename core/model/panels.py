@@ -200,10 +200,10 @@ class PanelLadder(Arrays, Derived):
         expected to lose least. So what is known just as a panel has it is its own. Of
         an older model it is the preferred panel of which nothing is hidden.
         """
+        if not self.can_hide:
+            return self.find_whole(is_known, part)
         known, is_for = is_known[: self.n_read], self.is_for(part)
         n_hidden = (self.members & ~known).sum(axis=1)
-        if not self.can_hide:
-            return int(np.argmin((n_hidden > 0) | ~is_for))
         n_ignored = (known & ~self.members).sum(axis=1)
         order = np.lexsort((n_hidden, n_ignored))
         order = order[is_for[order]]
@@ -212,6 +212,11 @@ class PanelLadder(Arrays, Derived):
         if n_hidden[kept[0]] == n_ignored[kept[0]] == 0:
             return int(kept[0])
         return int(kept[np.argmin(self.expect_losses(known)[kept])])
+
+    def find_whole(self, is_known: BoolArray, part: int = MAIN) -> int:
+        """Return the preferred panel of a part of which all is known; (n_features,)."""
+        is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
+        return int(np.argmin(is_lacking | ~self.is_for(part)))
 
     def tell(self, number: int, values: FloatArray, is_known: BoolArray) -> FloatArray:
         """Return the log odds of rows by a panel; (..., n_features), (n_features,).

@@ -20,12 +20,16 @@ from core.session.state import State
 # Of label sets, the least and the greatest that may be asked for.
 COVERAGES = 0.5, 0.999
 
+# Outcomes that rows set aside don't have: their missing cells are `unavailable`.
+HIDDEN = frozenset({"refused", "unknown"})
+
 Lack = Literal[
     "no_rows",
     "other_policy",
     "small_budget",
     "known_values",
     "other_answers",
+    "hidden_answers",
     "too_few_rows",
     "not_shown",
 ]
@@ -75,7 +79,7 @@ def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
     share alpha stop with another label than they would end with: of those that stop in
     each stratum of spend, and so of all. Rows and sessions must be exchangeable, and
     the session asked as those were: nothing known beforehand, only what is asked is
-    answered.
+    answered, and no answer refused or unknown.
 
     Learn then test (Angelopoulos, Bates, Candes, Jordan and Lei 2021) with their split
     fixed sequence: rows of the folds order the rules, and rows set aside test one
@@ -130,6 +134,8 @@ def find_level(
         return None, "known_values"
     if not state.is_led:
         return None, "other_answers"
+    if HIDDEN.intersection(state.outcomes):
+        return None, "hidden_answers"
     most = math.inf if state.budget is None else state.budget
     within = [
         one

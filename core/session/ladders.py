@@ -20,6 +20,9 @@ ROUTED = "panels"
 # By how much an answer that no panel needs lowers the expected log-loss at least.
 LEAST_GAIN = 1e-3
 
+# Losses that differ by less are the same: rises have six digits.
+SAME_LOSS = 1e-5
+
 
 def ladder_of(ensemble: Ensemble) -> PanelLadder:
     """Return the panels of an ensemble that has some."""
@@ -72,12 +75,20 @@ def hides_any(position: Position) -> bool:
 def is_hidden_from(position: Position) -> bool:
     """Return whether a case is not as those that rules for going on were learned on.
 
-    Something that panels read came back without a value, or was answered unasked. Of
-    an older model, whose panels hide nothing, rules hold all the same.
+    Something that panels read came back without a value. Of an older model, whose
+    panels hide nothing, rules hold all the same.
     """
-    if not ladder_of(position.ensemble).can_hide:
-        return False
-    return hides_any(position) or bool(find_gone(position).any())
+    can_hide = ladder_of(position.ensemble).can_hide
+    return can_hide and bool(find_gone(position).any())
+
+
+def find_whole(position: Position) -> int:
+    """Return the panel that rules for going on judge by: all of it is known.
+
+    Between two panels a case is not judged anew.
+    """
+    ladder = ladder_of(position.ensemble)
+    return ladder.find_whole(find_known(position), find_part(position))
 
 
 def expect_loss(position: Position) -> float:
@@ -262,6 +273,12 @@ class Told:
         number, known = find_predictor(position), find_known(position)
         if hides_any(position):
             return self.ladder.tell(number, self.values[row_idxs], known)
+        return self.tell_whole(number, row_idxs, known)
+
+    def tell_whole(
+        self, number: int, row_idxs: IntArray, known: BoolArray
+    ) -> FloatArray:
+        """Return the log odds of rows by a panel of which all is known."""
         n_rows, n_outputs = len(self.values), self.ladder.starts.size
         if number not in self.kept:
             self.kept[number] = (

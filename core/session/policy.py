@@ -117,6 +117,11 @@ class Policy(ABC):
         del position
         return None
 
+    def is_rule_off(self, position: Position) -> bool:
+        """Return whether its rules for ending early don't hold for the case."""
+        del position
+        return False
+
     def look_ahead(self, ensemble: Ensemble, aim: Aim | None) -> Outlook | None:
         """Return what sessions of an aim come to; None: it takes no aims.
 

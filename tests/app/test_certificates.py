@@ -171,6 +171,21 @@ def test_session_tells_its_certificate_and_stops_by_it(
     assert after["question"]["feature"] == "sex"
 
 
+def test_refusal_takes_the_certificate_away_and_is_said_to(
+    start: Start, answer: Answer, put: Put
+) -> None:
+    session = start(None, model=put(certified(), "certified"), stop=WISH)
+
+    refused = answer(session, ("age", "refused")).json()["certificate"]
+
+    assert session["certificate"]["in_force"]
+    assert not refused["in_force"]
+    assert refused["threshold"] is None
+    assert refused["why"] == (
+        "An answer was refused or unknown, and the sessions set aside had none."
+    )
+
+
 def test_session_without_a_certificate_says_why_and_asks_on(
     start: Start, answer: Answer
 ) -> None:

@@ -28,7 +28,11 @@ class Certificate(Answer):
     disagreement: float = Field(examples=[0.05])
     delta: float = Field(examples=[0.1])
     in_force: bool = Field(examples=[True])
-    why: str = Field(examples=["Shown on rows set aside."])
+    why: str = Field(
+        examples=["Shown on rows set aside."],
+        description="What it rests on, or why there is none: also since an answer was "
+        "refused or unknown.",
+    )
     budget: Units | None = Field(
         examples=[60.0], description="Under which they were played; null: unlimited."
     )

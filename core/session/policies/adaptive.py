@@ -11,10 +11,12 @@ from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.model.votes import TIE
 from core.session.ladders import (
     Told,
+    find_known,
     find_left,
     find_open,
     find_predictor,
     find_risk,
+    find_whole,
     is_hidden_from,
     ladder_of,
     price_rests,
@@ -76,7 +78,7 @@ class Adaptive(PanelPolicy):
         if step.feature_idx is None or is_hidden_from(position):
             return step
         way = find_way(position)
-        if way is not None and find_risk(position) > way.threshold:
+        if way is not None and find_whole_risk(position) > way.threshold:
             return step
         return Step(step.feature_idx, "not_worth_it")
 
@@ -93,6 +95,10 @@ class Adaptive(PanelPolicy):
         errors = rules_of(position.ensemble).errors
         now, then = find_predictor(position), self.choose_panel(position)
         return risk, risk * find_left(errors, now, then)
+
+    def is_rule_off(self, position: Position) -> bool:
+        """Return whether something is hidden that rules were learned with."""
+        return is_hidden_from(position)
 
     def part_rows(
         self, ensemble: Ensemble, cases: Cases, column: int
@@ -113,7 +119,8 @@ class Adaptive(PanelPolicy):
         way = find_way(position)
         if way is None or not find_open(position, way.panel):
             return None, nobody
-        logits = told.tell(position, row_idxs)
+        known = find_known(position)
+        logits = told.tell_whole(find_whole(position), row_idxs, known)
         costs = position.ensemble.error_costs
         goes_on = expect_costs(to_chances(logits), costs) > way.threshold
         return find_open(position, way.panel)[0], goes_on
@@ -169,6 +176,14 @@ def find_way(position: Position) -> Way | None:
     return way
 
 
+def find_whole_risk(position: Position) -> float:
+    """Return the error cost to be expected by the panel that rules judge by."""
+    ladder, number = ladder_of(position.ensemble), find_whole(position)
+    values, known = position.case.values[None, :], find_known(position)
+    chances = to_chances(ladder.tell(number, values, known)[0])
+    return float(expect_costs(chances, position.ensemble.error_costs))
+
+
 def seek_way(position: Position) -> Way | None:
     """Find what `find_way` returns."""
     if is_hidden_from(position):
@@ -176,7 +191,7 @@ def seek_way(position: Position) -> Way | None:
     state, stopping = position.state, rules_of(position.ensemble)
     mixture = find_mixture(stopping, state.aim)
     rule = stopping.rules[draw_rule(mixture, state.seed, state.stream)]
-    now, prices = find_predictor(position), price_rests(position)
+    now, prices = find_whole(position), price_rests(position)
     target = int(rule.targets[now])
     if target == now:
         return None

@@ -19,12 +19,12 @@ N_ROWS = 12
 MEMBERS = {1: FEE, 2: FEE, 3: BUNDLE, 4: BUNDLE}
 
 
-def ladder_of(seed: int):
+def ladder_of(seed: int, can_hide: bool = False):
     """Panels of five features: one alone, two with a fee, two of a bundle."""
     random = np.random.default_rng(seed)
     ensemble = small_ensemble([3, 1, 2, 0, 0], members=MEMBERS, policy="adaptive")
     orders = [random.permutation(5)[: random.integers(1, 6)].tolist() for _ in range(2)]
-    ladder = make_ladder(ensemble, orders, seed)
+    ladder = make_ladder(ensemble, orders, seed, can_hide)
     # Any feature may be lacking: a session never leaves its way then.
     panels = tuple(
         replace(one, may_lack=frozenset(one.feature_idxs)) for one in ladder.panels
@@ -85,6 +85,17 @@ def test_rows_spend_and_end_as_their_sessions_do(seed):
     spent, numbers = walk_sessions(ensemble, values, rule)
     assert spends.tolist() == spent.tolist()
     assert ends.tolist() == numbers.tolist()
+
+
+@given(st.integers(0, 5000))
+def test_panel_that_predicts_on_the_way_changes_no_way(seed):
+    """Panels with rises predict from any part of them; rules were learned on wholes."""
+    ensemble, values, random = ladder_of(seed, can_hide=True)
+    rule = draw_rule(ensemble, random)
+
+    spends, _ = follow_rule(walkers_of(ensemble, values), rule.targets, rule.thresholds)
+
+    assert spends.tolist() == walk_sessions(ensemble, values, rule)[0].tolist()
 
 
 def test_row_may_end_on_the_way_to_a_panel():

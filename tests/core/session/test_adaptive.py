@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ClosedError, RefusedError
-from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.aims import change_aim, check_aim
+from core.session.ladders import stand
 from core.session.policies import POLICIES, served_by
 from core.session.policies.adaptive import draw_rule, find_mixture
 from core.session.position import Position
 from core.session.simulate import walk
 from core.session.state import Aim, State, StopRule
-from tests import naive_panels as twin
+from core.session.walks import Standing
 from tests import naive_stopping as naive
 from tests import strategies
 from tests.panel_twin import naive_known, naive_panels, naive_status
@@ -95,12 +95,16 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
     number = draw_rule(find_mixture(ladder.stopping, state.aim), state.seed, 0)
     assert number in {first, first + (share > 0)}
     rule = rules[number]
-    now = int(POLICIES["panels"].standing(position).marks)
+    known = naive_known(ensemble, state)
+    now = next(
+        number
+        for number, one in enumerate(naive_panels(ensemble))
+        if known.issuperset(one["order"])
+    )
     prices = naive_prices(ensemble, state)
     fields = rule.rate, *(getattr(rule, one).tolist() for one in LISTS)
     way = naive.go_on(fields, ladder.stopping.errors.tolist(), now, prices)
-    logits = ladder.panels[now].logits(np.array([state.values]), ladder.starts)
-    chances = to_chances(logits)[0]
+    chances = POLICIES["panels"].chances(ensemble, judging_standing(position, now))
     risk = 1 - max(chances)
     if ensemble.error_costs is not None:
         risk = min(chances @ np.array(ensemble.error_costs))
@@ -113,11 +117,17 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
 
 def has_hidden(ensemble: Ensemble, state: State) -> bool:
     """Whether something is not known that training knew: it came without a value."""
-    panels, known = naive_panels(ensemble), naive_known(ensemble, state)
-    status = naive_status(ensemble, state)
+    status, panels = naive_status(ensemble, state), naive_panels(ensemble)
     gone = {idx for idx, one in enumerate(status) if one == "gone"}
-    read = set().union(*(one["order"] for one in panels))
-    return bool(gone & read or set(twin.predictor(panels, known)["order"]) - known)
+    return bool(gone & set().union(*(one["order"] for one in panels)))
+
+
+def judging_standing(position: Position, now: int) -> Standing:
+    """Where a case stands by the panel that it starts from, all of which is known."""
+    ensemble, state = position.ensemble, position.state
+    ladder = ensemble.panels
+    logits = ladder.panels[now].logits(np.array([state.values]), ladder.starts)
+    return stand(ensemble, logits[0], np.array(now))
 
 
 LISTS = "targets", "thresholds", "prices"
@@ -200,6 +210,23 @@ def test_session_says_what_it_would_ask_where_it_is_not_worth_it():
     # Going on is still possible, and then worth it.
     state = observe(ensemble, state, 0, "value", 1.0)
     assert (state.stop_reason, state.next_feature_idx) == (None, 1)
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "ordered"])
+def test_question_says_whether_rules_hold(policy):
+    ensemble = always(3, 2)
+    ladder = make_ladder(ensemble, [(0, 1)], can_hide=True)
+    panels = tuple(replace(one, may_lack=frozenset()) for one in ladder.panels)
+    ladder = replace(ladder, panels=panels, stopping=ensemble.panels.stopping)
+    state = begin(replace(ensemble, panels=ladder), policy=policy)
+
+    after = observe(replace(ensemble, panels=ladder), state, 0, "refused")
+
+    told = [
+        machine.next_question(replace(ensemble, panels=ladder), one).is_rule_off
+        for one in (state, after)
+    ]
+    assert told == [False, policy == "adaptive"]
 
 
 def test_question_says_what_error_is_expected_now_and_then():

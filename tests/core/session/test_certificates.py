@@ -218,6 +218,37 @@ def test_session_unlike_those_set_aside_has_no_certificate():
     assert lack_of(dearer) == "no_rows"
 
 
+@pytest.mark.parametrize(
+    ("outcome", "lack"),
+    [
+        ("refused", "hidden_answers"),
+        ("unknown", "hidden_answers"),
+        ("unavailable", None),
+    ],
+)
+def test_refused_or_unknown_answer_takes_the_certificate_away(outcome, lack):
+    """Rows set aside have missing cells: `unavailable` is one of these."""
+    ensemble = certified()
+    state = observe(ensemble, machine.start(ensemble, None, stop=WISH), 0, outcome)
+
+    after = observe(ensemble, state, 1, "value", 1.0)
+
+    assert find_certificate(ensemble, after).lack == lack
+    assert (after.stop_reason == "certified") == (lack is None)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "has_set"), [("refused", False), ("unavailable", True)]
+)
+def test_label_set_is_of_sessions_without_refusals(outcome, has_set):
+    ensemble = certified(costs=(10,))
+    state = machine.start(ensemble, None, coverage=0.9)
+
+    end = observe(ensemble, state, 0, outcome)
+
+    assert (machine.forecast(ensemble, end).label_set is not None) == has_set
+
+
 def test_prices_of_training_keep_the_certificate():
     ensemble = certified()
     costs = {feature.name: feature.cost for feature in ensemble.catalogue.features}

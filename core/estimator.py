@@ -111,8 +111,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     -----
     X is an array of numbers, or of numbers and texts, or a data frame (pandas, polars,
     pyarrow): a column of texts is a category unless all are numbers, and one of true
-    and false is boolean. Missing values (NaN, None, null) are allowed: what reads them
-    abstains. They are not charged.
+    and false is boolean. Missing values (NaN, None, null) are allowed, and not charged.
 
     Several classes are boosted by AdaBoost.MH; y may also be an indicator matrix
     (n_samples, n_classes) of 0 and 1, where a row may belong to several classes at once

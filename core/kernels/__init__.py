@@ -5,13 +5,7 @@ call those of another file.
 """
 
 from core.kernels.binning import FEW, MISSING, encode, encode_parallel, pack
-from core.kernels.boosted_trees import (
-    ServedTrees,
-    add_trees,
-    boost_trees,
-    find_stump_gains,
-    hide_columns,
-)
+from core.kernels.boosted_trees import boost_trees, find_stump_gains
 from core.kernels.bounds import Reach, Segments, bound_votes
 from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
 from core.kernels.draws import draw_uniforms, find_asking, tally_draws
@@ -69,6 +63,7 @@ from core.kernels.sampled_walks import (
     walk_sampled,
 )
 from core.kernels.scanning import scan, scan_parallel
+from core.kernels.served_trees import ServedTrees, add_trees, hide_columns
 from core.kernels.sides import count_classes, find_sides
 from core.kernels.walks import (
     ASKED,

@@ -214,9 +214,9 @@ class PanelLadder(Arrays, Derived):
         return int(kept[np.argmin(self.expect_losses(known)[kept])])
 
     def find_whole(self, is_known: BoolArray, part: int = MAIN) -> int:
-        """Return the preferred panel of a part of which nothing is hidden."""
-        is_hidden = (self.members & ~is_known[: self.n_read]).any(axis=1)
-        return int(np.argmin(is_hidden | ~self.is_for(part)))
+        """Return the preferred panel of a part of which all is known; (n_features,)."""
+        is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
+        return int(np.argmin(is_lacking | ~self.is_for(part)))
 
     def tell(self, number: int, values: FloatArray, is_known: BoolArray) -> FloatArray:
         """Return the log odds of rows by a panel; (..., n_features), (n_features,).

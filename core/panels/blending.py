@@ -1,6 +1,8 @@
 """The blend of a panel: predictors fitted to its features, weighed on held-out rows."""
 
+import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -167,3 +169,33 @@ def gather_bundles(
         key = is_bundled, int(catalogue.group_idxs[idx]) if is_bundled else idx
         together[key] = (*together.get(key, ()), idx)
     return list(together.values())
+
+
+def level_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """Return panels that lose no more without a member than their parts do.
+
+    Neither than a part without it, nor than one that never had it. By few rows a panel
+    may seem to; then a refusal would end a case that could still buy it.
+    """
+    sets = [frozenset(panel.feature_idxs) for panel in panels]
+    without: dict[int, dict[int, float]] = {}
+    for number in sorted(range(len(sets)), key=lambda one: len(sets[one])):
+        panel = panels[number]
+        assert panel.rises is not None, "they were just fitted"
+        pairs = zip(panel.feature_idxs, panel.rises, strict=True)
+        losses = {idx: panel.loss + rise for idx, rise in pairs}
+        parts = [one for one in without if sets[one] < sets[number]]
+        for part, idx in itertools.product(parts, losses):
+            loss = without[part].get(idx, panels[part].loss)
+            losses[idx] = max(min(losses[idx], loss), panel.loss)
+        without[number] = losses
+    return tuple(
+        replace(
+            panel,
+            rises=tuple(
+                round(without[number][idx] - panel.loss, DIGITS)
+                for idx in panel.feature_idxs
+            ),
+        )
+        for number, panel in enumerate(panels)
+    )

@@ -12,7 +12,7 @@ from core.arrays import FloatArray
 from core.kernels import count_threads
 from core.model.panels import Panel, PanelLadder
 from core.model.stopping import ErrorCosts
-from core.panels.blending import Blended, make_panel
+from core.panels.blending import Blended, level_rises, make_panel
 from core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
 from core.panels.purchases import Shop
 from core.panels.routing import Makers, add_route
@@ -232,7 +232,7 @@ def fit_blends(
     for key in panels.keys() - ranks.keys():
         ranks[key] = max(panels[key].loss, least), True, 1
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
-    ranked = tuple(replace(panels[key], loss=ranks[key][0]) for key in preferred)
+    ranked = level_rises([replace(panels[k], loss=ranks[k][0]) for k in preferred])
     told = np.array([logits[key] for key in preferred])
     return Blended(ranked, told, held_out, space)
 

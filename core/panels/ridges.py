@@ -19,7 +19,7 @@ from core.panels.chances import (
     mean_loss,
 )
 from core.panels.rows import DIGITS, HeldOut, PanelRows
-from core.panels.solving import FewRows, ManyRows, in_blocks
+from core.panels.solving import FewRows, Lay, ManyRows
 
 # What is added to the squares of the coefficients of the logistic one.
 LOGISTIC_HOLDS = (3.0, 20.0)
@@ -81,44 +81,28 @@ def fit_kernel(
     least log-loss, after Platt's link.
     """
     stretched = columns * basis.stretches
-    n_few = min(rows.n_rows, N_DISTANCES)
-    few = np.linspace(0, rows.n_rows - 1, n_few).round().astype(np.int64)
-    width = WIDTH * find_median(measure_squares(stretched[few]))
+    width = find_width(stretched)
     waves = draw_waves(KIND, columns.shape[1], basis.n_waves, rows.seed) / width
     wanted = wanted_votes(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     roots = np.sqrt(rows.weights)[:, None]
-    # Of single precision: cosines are then a tenth of the work.
-    short, short_waves = stretched.astype(np.float32), waves.astype(np.float32)
-    short_roots = roots.astype(np.float32)
-
-    def lay(row_idxs: IntArray) -> Floats:
-        return lay_waves(short[row_idxs], short_waves) * short_roots[row_idxs]
-
     solver = FewRows if rows.n_rows <= 2 * basis.n_waves else ManyRows
+    lay = lay_weighed(stretched, waves, roots)
     ridge = solver(lay, (wanted - means) * roots, held_out.folds)
-    judges = held_out.targets, held_out.weights
-    least, best = math.inf, None
-    for hold in basis.holds:
-        by_fold = ridge.fold_coefficients(hold)
-        pairs = zip(held_out.folds, by_fold, strict=True)
-        votes = np.zeros((rows.n_rows, rows.n_outputs))
-        for block, one in ((b, one) for fold, one in pairs for b in in_blocks(fold)):
-            votes[block] = lay(block) @ one
-        votes = means + (votes / roots)[held_out.row_idxs]
-        slope, offsets = fit_link(votes, *judges)
-        logits = slope * votes + offsets
-        loss = mean_loss(logits, *judges)
-        if loss < least:
-            least, best = loss, (logits, hold, by_fold, offsets + slope * means, slope)
-    assert best is not None, "some hold has a finite loss"
-    logits, hold, by_fold, offsets, slope = best
+    by_hold = [ridge.fold_coefficients(hold) for hold in basis.holds]
+    # Of all holds together: to lay the rows takes the time.
+    told = ridge.votes([np.hstack(ones) for ones in zip(*by_hold, strict=True)])
+    votes = np.hsplit((told / roots)[held_out.row_idxs], len(by_hold))
+    linked = [link(means + one, held_out) for one in votes]
+    best = min(range(len(linked)), key=lambda idx: linked[idx].loss)
+    by_fold, (_, logits, slope, start) = by_hold[best], linked[best]
+    offsets = start + slope * means
     found = KernelRidge(
         kind=KIND,
         width=width,
         seed=rows.seed,
         stretches=basis.stretches,
-        coefficients=round_digits(ridge.coefficients(hold), DIGITS),
+        coefficients=round_digits(ridge.coefficients(basis.holds[best]), DIGITS),
         offsets=offsets,
         slope=slope,
     )
@@ -130,6 +114,44 @@ def fit_kernel(
         return told
 
     return Fitted(logits, found, hide)
+
+
+def find_width(columns: FloatArray) -> float:
+    """Return the width of the kernel, from the distances of some rows."""
+    n_few = min(len(columns), N_DISTANCES)
+    few = np.linspace(0, len(columns) - 1, n_few).round().astype(np.int64)
+    return WIDTH * find_median(measure_squares(columns[few]))
+
+
+def lay_weighed(columns: FloatArray, waves: FloatArray, roots: FloatArray) -> Lay:
+    """Return what lays rows times the roots of their weights, (n_rows, 1).
+
+    Of single precision: cosines are then a tenth of the work.
+    """
+    short, short_waves = columns.astype(np.float32), waves.astype(np.float32)
+    short_roots = roots.astype(np.float32)
+
+    def lay(row_idxs: IntArray) -> Floats:
+        return lay_waves(short[row_idxs], short_waves) * short_roots[row_idxs]
+
+    return lay
+
+
+class Linked(NamedTuple):
+    """Votes of held-out rows as log odds, and what these lose."""
+
+    loss: float
+    logits: FloatArray
+    slope: float
+    offsets: FloatArray
+
+
+def link(votes: FloatArray, held_out: HeldOut) -> Linked:
+    """Return the log odds of held-out rows by Platt's link."""
+    judges = held_out.targets, held_out.weights
+    slope, offsets = fit_link(votes, *judges)
+    logits = slope * votes + offsets
+    return Linked(mean_loss(logits, *judges), logits, slope, offsets)
 
 
 def wanted_votes(rows: PanelRows) -> FloatArray:

@@ -40,6 +40,13 @@ class FewRows:
             found.append(self.inputs[kept].T @ duals)
         return found
 
+    def votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
+        """Return what coefficients say of their fold's rows, and 0 of others."""
+        found = np.zeros((self.every.size, by_fold[0].shape[1]))
+        for fold, coefficients in zip(self.folds, by_fold, strict=True):
+            found[fold] = self.inputs[fold] @ coefficients
+        return found
+
     def coefficients(self, hold: float) -> FloatArray:
         """Return the coefficients by all rows; (n_inputs, n_outputs)."""
         found: FloatArray = self.inputs.T @ solve(self.products, self.outputs, hold)
@@ -50,6 +57,7 @@ class ManyRows:
     """The same through the products of inputs, which are summed block by block."""
 
     def __init__(self, lay: Lay, outputs: FloatArray, folds: Sequence[IntArray]):
+        self.lay, self.n_rows, self.folds = lay, outputs.shape[0], folds
         others = np.setdiff1d(np.arange(outputs.shape[0]), np.concatenate(folds))
         parts = [sum_products(lay, outputs, part) for part in (*folds, others)]
         self.parts = parts[:-1]
@@ -62,6 +70,14 @@ class ManyRows:
             solve(self.products - products, self.sums - sums, hold)
             for products, sums in self.parts
         ]
+
+    def votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
+        """Return what coefficients say of their fold's rows, and 0 of others."""
+        found = np.zeros((self.n_rows, by_fold[0].shape[1]))
+        for fold, coefficients in zip(self.folds, by_fold, strict=True):
+            for block in in_blocks(fold):
+                found[block] = self.lay(block) @ coefficients
+        return found
 
     def coefficients(self, hold: float) -> FloatArray:
         """Return the coefficients by all rows; (n_inputs, n_outputs)."""

@@ -20,6 +20,9 @@ ROUTED = "panels"
 # By how much an answer that no panel needs lowers the expected log-loss at least.
 LEAST_GAIN = 1e-3
 
+# Losses that differ by less are the same: rises have six digits.
+SAME_LOSS = 1e-5
+
 
 def ladder_of(ensemble: Ensemble) -> PanelLadder:
     """Return the panels of an ensemble that has some."""
@@ -128,11 +131,11 @@ def find_extra(position: Position) -> list[int]:
     For what no panel that could be bought has: money is left, or members are hidden.
     The gain is that over now once one of them, or its bundle, is known besides.
     """
-    gains = find_gains(position)
+    gains = weigh_extra(position)
     return sorted(gains, key=lambda idx: -gains[idx])
 
 
-def find_gains(position: Position) -> dict[int, float]:
+def weigh_extra(position: Position) -> dict[int, float]:
     """Return by how much single features lower the expected loss, where they do."""
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     if not ladder.can_hide:

@@ -54,7 +54,8 @@ class Adaptive(PanelPolicy):
     error lies a mixture of them: a session follows one of both by its seed. Without an
     aim it is the rule that spends most, so that only what saves nothing is not bought.
     A case stays on its way to a panel until the next one is known whole, as rules were
-    learned. Rules know no refusals: where something is hidden a case goes on as by `panels`.
+    learned. Rules know no refusals: where something is hidden it goes on as by
+    `panels`.
     """
 
     name = "adaptive"

@@ -14,6 +14,7 @@ from core.session.answers import take
 from core.session.branches import Branch, part_branch
 from core.session.ladders import (
     ROUTED,
+    SAME_LOSS,
     Told,
     choose_by_part,
     expect_loss,
@@ -84,7 +85,10 @@ class PanelPolicy(Policy):
             return list(dict.fromkeys([*roots, *(idx for one in ahead for idx in one)]))
         number = self.choose_panel(position)
         rest = find_open(position, number)
-        if rest and expect_losses(position)[number] <= expect_loss(position) + TIE:
+        if (
+            rest
+            and expect_losses(position)[number] <= expect_loss(position) + SAME_LOSS
+        ):
             return rest
         return find_extra(position)
 

@@ -41,6 +41,21 @@ def test_folds_left_out_are_those_of_fitting_again_without_them(
             )
 
 
+@each_way
+def test_votes_of_a_fold_are_by_its_own_coefficients_and_others_0(way, monkeypatch):
+    monkeypatch.setattr(solving, "BLOCK", 8)
+    random = np.random.default_rng(0)
+    inputs, by_fold = random.normal(size=(20, 5)), random.normal(size=(2, 5, 3))
+    folds = [np.array([7, 3, 12]), np.array([19, 18, 17, 16])]
+
+    votes = way(inputs.__getitem__, np.ones((20, 1)), folds).votes([*by_fold])
+
+    expected = np.zeros((20, 3))
+    expected[folds[0]] = inputs[folds[0]] @ by_fold[0]
+    expected[folds[1]] = inputs[folds[1]] @ by_fold[1]
+    np.testing.assert_allclose(votes, expected)
+
+
 def test_many_rows_are_laid_in_blocks():
     sizes = []
 

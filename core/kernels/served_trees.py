@@ -1,0 +1,138 @@
+"""What boosted trees say of rows, also where columns are hidden."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.kernels.jit import kernel
+from core.kernels.newton import (
+    ABOVE,
+    BELOW,
+    IS_CATEGORY,
+    KIND,
+    MISSING_BELOW,
+    N_ABOVE,
+    N_BELOW,
+    READS,
+    goes_below,
+    leaf_of,
+)
+
+
+class ServedTrees(NamedTuple):
+    """Trees as they are read from values, all in one."""
+
+    #: (n_nodes, N_NODE), reading features; a child is a node, or -1 - s of a step
+    nodes: IntArray
+    #: (n_nodes,), what a number is compared to, or the code of a category
+    cuts: FloatArray
+    #: (n_trees,), as a child
+    roots: IntArray
+    #: (n_trees,), the output that each adds to
+    outputs: IntArray
+    #: of all leaves
+    steps: FloatArray
+    #: (n_nodes,), of the rows of training that came to it the share that went below
+    shares: FloatArray
+
+
+class WaysToGo(NamedTuple):
+    """Room for the ways that a row has still to go down a tree."""
+
+    #: (n_most,), where each goes on
+    places: IntArray
+    #: (n_most,), the share of the row that goes there
+    weights: FloatArray
+
+
+@kernel
+def add_tree(row_values, is_hidden, tree, trees, to_go, out_scores):
+    """Add the step of the leaf that a row comes to.
+
+    At a hidden feature it goes both ways, by their shares. to_go: room for n_nodes + 1.
+    """
+    ways, weights = to_go
+    ways[0], weights[0], n_ways, step = trees.roots[tree], 1.0, 1, 0.0
+    while n_ways > 0:
+        n_ways -= 1
+        here, weight = ways[n_ways], weights[n_ways]
+        while here >= 0:
+            node, cut = trees.nodes[here], trees.cuts[here]
+            value = row_values[node[READS]]
+            if is_hidden[node[READS]]:
+                share = trees.shares[here]
+                ways[n_ways], weights[n_ways] = node[ABOVE], weight * (1.0 - share)
+                n_ways += 1
+                is_below, weight = True, weight * share
+            elif np.isnan(value):
+                is_below = node[MISSING_BELOW] == 1
+            elif node[KIND] == IS_CATEGORY:
+                is_below = value == cut
+            else:
+                is_below = value <= cut
+            here = node[BELOW] if is_below else node[ABOVE]
+        step += weight * trees.steps[-1 - here]
+    out_scores[trees.outputs[tree]] += step
+
+
+@kernel
+def add_trees(values, is_hidden, trees, out_scores):
+    """Add the steps of the leaves that rows come to; (n_rows, n_outputs).
+
+    values: (n_rows, n_features), NaN where missing; is_hidden: (n_features,), of which
+    nothing is known in any row; trees: a `ServedTrees`.
+    """
+    n_most = trees.nodes.shape[0] + 1
+    to_go = WaysToGo(np.empty(n_most, np.int64), np.empty(n_most))
+    for row in range(values.shape[0]):
+        for tree in range(trees.roots.shape[0]):
+            add_tree(values[row], is_hidden, tree, trees, to_go, out_scores[row])
+
+
+@kernel
+def step_both_ways(table, row, nodes, steps, is_hidden, to_go):
+    """Return the mean step of a row that goes both ways at nodes of hidden columns.
+
+    nodes: (n_nodes, N_NODE), at least one. to_go: room for n_leaves.
+    """
+    ways, weights = to_go
+    ways[0], weights[0], n_ways, step = 0, 1.0, 1, 0.0
+    while n_ways > 0:
+        n_ways -= 1
+        here, weight = ways[n_ways], weights[n_ways]
+        while here >= 0:
+            node = nodes[here]
+            is_below = goes_below(table.codes[node[READS], row], node)
+            if is_hidden[node[READS]]:
+                share = node[N_BELOW] / (node[N_BELOW] + node[N_ABOVE])
+                ways[n_ways], weights[n_ways] = node[ABOVE], weight * (1.0 - share)
+                n_ways += 1
+                is_below, weight = True, weight * share
+            here = node[BELOW] if is_below else node[ABOVE]
+        step += weight * steps[-1 - here]
+    return step
+
+
+@kernel
+def hide_columns(table, is_hidden, rows, sizes, trees, out_changes):
+    """Write how the scores of rows change where columns are hidden.
+
+    is_hidden: (n_columns,); rows: (n_some,), positions; sizes: (rounds, n_outputs), the
+    nodes of each tree of `trees`, a `TreeRoom` as `boost_trees` fills it. out_changes:
+    (n_some, n_outputs). Trees that read none of them are passed over.
+    """
+    n_leaves = trees.steps.shape[2]
+    to_go = WaysToGo(np.empty(n_leaves, np.int64), np.empty(n_leaves))
+    out_changes[:] = 0.0
+    for number in range(sizes.shape[0]):
+        for output in range(sizes.shape[1]):
+            size, steps = sizes[number, output], trees.steps[number, output]
+            nodes = trees.nodes[number, output, :size]
+            if not is_hidden[nodes[:, READS]].any():
+                continue
+            for place in range(rows.shape[0]):
+                row = rows[place]
+                step = step_both_ways(table, row, nodes, steps, is_hidden, to_go)
+                step -= steps[leaf_of(table, row, size, nodes)]
+                out_changes[place, output] += step

@@ -135,7 +135,8 @@ def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
     def made(rows, space, order, recipe, held_out):
         del space, recipe, held_out
         loss = {0: 0.7, 1: 0.2, 2: 0.5}[len(order)]
-        return Panel(tuple(order), loss, frozenset()), np.zeros((rows.n_rows, 1))
+        panel = Panel(tuple(order), loss, frozenset(), rises=(0.0,) * len(order))
+        return panel, np.zeros((rows.n_rows, 1))
 
     monkeypatch.setattr(ladders, "make_panel", made)
     rows = PanelRows(at_costs(1, 1), 0)

@@ -9,12 +9,13 @@ from core.model.ensemble import BudgetRange
 from core.model.hypotheses import Stump
 from core.model.model import Curve, SpendSteps
 from core.pipeline import playing
+from core.pipeline.budgets import extra_steps
 from core.pipeline.playing import play_model
 from core.pipeline.validation import Validated
 from core.session.curves import evaluate
 from core.table.catalogue import Catalogue, Feature, Group
 from core.training.params import BoostParams
-from tests.panels import shorten
+from tests.panels import make_ladder, shorten
 from tests.small import MICROS, ensemble_of, finish, table_of, train
 
 
@@ -58,6 +59,26 @@ def test_stated_spend_between_the_budgets_is_what_the_model_spends(model):
 
     stated = [model.curve.spend_at(one) for one in limits]
     assert stated == pytest.approx(played.mean_spends, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("can_hide", "expected"),
+    [
+        # f0 and f1; f3 and f0; the dearest panel, f3 and f4, and others.
+        (True, [3, 5, 10, 11, 12, 13, 14]),
+        # Panels of older models are bought whole or not at all.
+        (False, []),
+    ],
+)
+def test_amounts_between_panels_pay_one_feature_or_two_besides(can_hide, expected):
+    costs = [1, 2, 3, 4, 5]
+    catalogue = Catalogue(
+        tuple(Feature(f"f{idx}", cost=cost) for idx, cost in enumerate(costs))
+    )
+    ensemble = ensemble_of([Stump(0, 0.5, (1,))], catalogue)
+    ladder = make_ladder(ensemble, [[0, 2, 1], [3, 4]], can_hide=can_hide)
+
+    assert extra_steps(replace(ensemble, panels=ladder)) == expected
 
 
 def test_curve_without_steps_states_the_spend_of_the_smaller_budget():

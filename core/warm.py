@@ -9,6 +9,7 @@ from core.panels.ladder import fit_ladder
 from core.session import machine
 from core.session.curves import evaluate
 from core.session.policies import served_by
+from core.session.state import Answer
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset
@@ -44,6 +45,7 @@ def warm_up() -> None:
             for policy in served_by(ensemble):
                 evaluate(ensemble, rows, [1_000_000, None], policy)
                 state = machine.start(ensemble, 10_000_000, policy=policy)
+                state = machine.observe(ensemble, state, [Answer(0, "refused")])
                 machine.forecast(ensemble, state)
     rows = make_rows(*LARGE)
     params = BoostParams(rounds=1, learner="product", factors=2)

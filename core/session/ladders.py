@@ -65,25 +65,11 @@ def find_predictor(position: Position) -> int:
     return number
 
 
-def find_whole(position: Position) -> int:
-    """Return the preferred panel of which all is known: rules for going on start there.
-
-    On the way to the next one another may predict, from what is known by then.
-    """
-    return ladder_of(position.ensemble).find_whole(
-        find_known(position), find_part(position)
-    )
-
-
-def find_judge(position: Position) -> int:
-    """Return the panel whose chances say whether a case goes on.
-
-    The one that rules start from. Where something was known or answered unasked, which
-    rules were not learned with, it is the one that predicts.
-    """
-    state = position.state
-    is_asked = state.is_led and not state.known
-    return find_whole(position) if is_asked else find_predictor(position)
+def hides_any(position: Position) -> bool:
+    """Return whether the panel that predicts does so without some of its features."""
+    ladder = ladder_of(position.ensemble)
+    members = ladder.members[find_predictor(position)]
+    return bool((members & ~find_known(position)[: ladder.n_read]).any())
 
 
 def is_hidden_from(position: Position) -> bool:
@@ -94,6 +80,15 @@ def is_hidden_from(position: Position) -> bool:
     """
     can_hide = ladder_of(position.ensemble).can_hide
     return can_hide and bool(find_gone(position).any())
+
+
+def find_whole(position: Position) -> int:
+    """Return the panel that rules for going on judge by: all of it is known.
+
+    Between two panels a case is not judged anew.
+    """
+    ladder = ladder_of(position.ensemble)
+    return ladder.find_whole(find_known(position), find_part(position))
 
 
 def expect_loss(position: Position) -> float:
@@ -195,13 +190,14 @@ def choose_by_part(position: Position) -> list[int]:
     return [int(np.argmin(expect_losses(position, one))) for one in parts]
 
 
-def find_logits(position: Position, number: int) -> FloatArray:
-    """Return the log odds by a panel; (n_outputs,)."""
-    if f"logits of {number}" not in position.kept:
-        ladder, values = ladder_of(position.ensemble), position.case.values[None, :]
+def find_logits(position: Position) -> FloatArray:
+    """Return the log odds by the panel that predicts; (n_outputs,)."""
+    if "logits" not in position.kept:
+        ladder = ladder_of(position.ensemble)
+        number, values = find_predictor(position), position.case.values[None, :]
         told = ladder.tell(number, values, find_known(position))
-        position.kept[f"logits of {number}"] = told[0]
-    logits: FloatArray = position.kept[f"logits of {number}"]
+        position.kept["logits"] = told[0]
+    logits: FloatArray = position.kept["logits"]
     return logits
 
 
@@ -210,9 +206,9 @@ def find_left(errors: FloatArray, now: int, then: int) -> float:
     return float(min(errors[then] / errors[now], 1.0)) if errors[now] > 0 else 1.0
 
 
-def find_risk(position: Position, number: int) -> float:
-    """Return the error cost to be expected by a panel."""
-    chances = to_chances(find_logits(position, number))
+def find_risk(position: Position) -> float:
+    """Return the error cost to be expected of what is known."""
+    chances = to_chances(find_logits(position))
     return float(expect_costs(chances, position.ensemble.error_costs))
 
 
@@ -272,11 +268,17 @@ class Told:
         self.ladder, self.values = ladder_of(ensemble), values
         self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
 
-    def tell(self, position: Position, row_idxs: IntArray, number: int) -> FloatArray:
-        """Return the log odds of rows of a position by a panel; (n_rows, n_outputs)."""
-        known = find_known(position)
-        if (self.ladder.members[number] & ~known[: self.ladder.n_read]).any():
+    def tell(self, position: Position, row_idxs: IntArray) -> FloatArray:
+        """Return the log odds of rows of a position; (n_rows, n_outputs)."""
+        number, known = find_predictor(position), find_known(position)
+        if hides_any(position):
             return self.ladder.tell(number, self.values[row_idxs], known)
+        return self.tell_whole(number, row_idxs, known)
+
+    def tell_whole(
+        self, number: int, row_idxs: IntArray, known: BoolArray
+    ) -> FloatArray:
+        """Return the log odds of rows by a panel of which all is known."""
         n_rows, n_outputs = len(self.values), self.ladder.starts.size
         if number not in self.kept:
             self.kept[number] = (

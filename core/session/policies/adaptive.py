@@ -11,7 +11,7 @@ from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.model.votes import TIE
 from core.session.ladders import (
     Told,
-    find_judge,
+    find_known,
     find_left,
     find_open,
     find_predictor,
@@ -53,9 +53,7 @@ class Adaptive(PanelPolicy):
     expected of it is above a threshold. Between two rules of a mean budget or a wanted
     error lies a mixture of them: a session follows one of both by its seed. Without an
     aim it is the rule that spends most, so that only what saves nothing is not bought.
-    A case stays on its way to a panel until the next one is known whole, as rules were
-    learned. Rules know no refusals: where something is hidden it goes on as by
-    `panels`.
+    Rules know no refusals: where something is hidden a case goes on as by `panels`.
     """
 
     name = "adaptive"
@@ -80,10 +78,8 @@ class Adaptive(PanelPolicy):
         if step.feature_idx is None or is_hidden_from(position):
             return step
         way = find_way(position)
-        if way is not None:
-            risk = find_risk(position, find_judge(position))
-            if risk > way.threshold:
-                return step
+        if way is not None and find_whole_risk(position) > way.threshold:
+            return step
         return Step(step.feature_idx, "not_worth_it")
 
     def choose_panel(self, position: Position) -> int:
@@ -93,11 +89,11 @@ class Adaptive(PanelPolicy):
 
     def expect_errors(self, position: Position) -> tuple[float, float]:
         """Return the error cost to be expected now, and at the end if one goes on."""
-        way, now = find_way(position), find_predictor(position)
-        risk = find_risk(position, now)
+        way, risk = find_way(position), find_risk(position)
         if way is not None:
             return risk, risk * way.left
-        errors, then = rules_of(position.ensemble).errors, self.choose_panel(position)
+        errors = rules_of(position.ensemble).errors
+        now, then = find_predictor(position), self.choose_panel(position)
         return risk, risk * find_left(errors, now, then)
 
     def is_rule_off(self, position: Position) -> bool:
@@ -123,7 +119,8 @@ class Adaptive(PanelPolicy):
         way = find_way(position)
         if way is None or not find_open(position, way.panel):
             return None, nobody
-        logits = told.tell(position, row_idxs, find_judge(position))
+        known = find_known(position)
+        logits = told.tell_whole(find_whole(position), row_idxs, known)
         costs = position.ensemble.error_costs
         goes_on = expect_costs(to_chances(logits), costs) > way.threshold
         return find_open(position, way.panel)[0], goes_on
@@ -177,6 +174,14 @@ def find_way(position: Position) -> Way | None:
         position.kept["way"] = seek_way(position)
     way: Way | None = position.kept["way"]
     return way
+
+
+def find_whole_risk(position: Position) -> float:
+    """Return the error cost to be expected by the panel that rules judge by."""
+    ladder, number = ladder_of(position.ensemble), find_whole(position)
+    values, known = position.case.values[None, :], find_known(position)
+    chances = to_chances(ladder.tell(number, values, known)[0])
+    return float(expect_costs(chances, position.ensemble.error_costs))
 
 
 def seek_way(position: Position) -> Way | None:

@@ -137,14 +137,13 @@ class PanelPolicy(Policy):
             return None
         then = self.choose_panel(position)
         left = find_left(stopping.errors, find_predictor(position), then)
-        risk = find_risk(position, find_predictor(position))
+        risk = find_risk(position)
         return None if left >= 1.0 else (risk, risk * left)
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the preferred panel for what is known."""
         number = find_predictor(position)
-        logits = find_logits(position, number)
-        return stand(position.ensemble, logits, np.array(number))
+        return stand(position.ensemble, find_logits(position), np.array(number))
 
     def suppose(
         self, position: Position, feature_idx: int, values: FloatArray
@@ -194,9 +193,8 @@ class PanelPolicy(Policy):
                 if not is_end:
                     continue
                 rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
-                number = find_predictor(position)
-                ends.votes[rows, column] = told.tell(position, rows, number)
-                ends.marks[rows, column] = number
+                ends.votes[rows, column] = told.tell(position, rows)
+                ends.marks[rows, column] = find_predictor(position)
                 ends.spent[rows, column] = branch.state.spent
                 ends.n_asked[rows, column] = branch.ranks.max(initial=0)
                 ends.ranks[rows] = branch.ranks
@@ -256,8 +254,7 @@ class PanelPolicy(Policy):
             for branch in visits:
                 position = Position.of(ensemble, branch.state)
                 rows, place = branch.row_idxs, branch.n_steps
-                logits = told.tell(position, rows, find_predictor(position))
-                chances[rows, place] = to_chances(logits)
+                chances[rows, place] = to_chances(told.tell(position, rows))
                 spends[rows, place] = branch.state.spent
                 ends[rows] = np.maximum(ends[rows], place)
             yield make_traces(ensemble, chances, spends, ends)

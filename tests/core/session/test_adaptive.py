@@ -123,10 +123,8 @@ def has_hidden(ensemble: Ensemble, state: State) -> bool:
 
 
 def judging_standing(position: Position, now: int) -> Standing:
-    """Where a case stands by the panel that it starts from; else by what predicts."""
+    """Where a case stands by the panel that it starts from, all of which is known."""
     ensemble, state = position.ensemble, position.state
-    if state.known or not state.is_led:
-        return POLICIES["panels"].standing(position)
     ladder = ensemble.panels
     logits = ladder.panels[now].logits(np.array([state.values]), ladder.starts)
     return stand(ensemble, logits[0], np.array(now))

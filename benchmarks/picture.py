@@ -9,7 +9,7 @@ from rich.console import Console
 from app.terminal.demo import (
     AIM,
     BUDGET,
-    count_questions,
+    count_asked_of,
     pick_cases,
     play,
     train_apart,
@@ -25,7 +25,7 @@ def main() -> None:
     options = (
         f"--budget {money(BUDGET)} --aim mean_budget={money(AIM.mean_budget or 0)}"
     )
-    for place in pick_cases(count_questions(model.ensemble, dataset.values[rows])):
+    for place in pick_cases(count_asked_of(model.ensemble, dataset.values[rows])):
         console.print(f"\n$ askless ask heart-model.json {options}")
         play(console, model.ensemble, dataset.values[rows[place]])
     picture = console.export_svg(title="askless ask")

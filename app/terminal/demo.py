@@ -54,7 +54,7 @@ def run_demo(console: Console) -> Model:
     )
     console.print(price_table(dataset.catalogue))
     console.print(escape(model_summary(model)) + "\n")
-    counts = count_questions(model.ensemble, dataset.values[rows])
+    counts = count_asked_of(model.ensemble, dataset.values[rows])
     mean, most = money(AIM.mean_budget or 0, unit), money(BUDGET, unit)
     console.print(
         f"{len(rows)} patients were kept from training. With {mean} on average and "
@@ -95,7 +95,7 @@ def train_apart() -> tuple[Dataset, IntArray, Model]:
     return dataset, every[-N_PATIENTS:], pull(demo_training(spec, others), "training")
 
 
-def count_questions(ensemble: Ensemble, values: FloatArray) -> IntArray:
+def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:
     """Return how many questions each row is asked; as many as `play` asks it."""
     return np.array(
         [

@@ -78,9 +78,11 @@ def play_panels(drawn: Draw) -> Methods:
     if ladder.route is not None:
         n_main = int(ladder.is_for(MAIN).sum())
         ladder = replace(ladder, panels=ladder.panels[:n_main], route=None)
-        _, walks = simulate(replace(ensemble, panels=ladder), drawn)
+        ensemble = replace(ensemble, panels=ladder)
     # A filled table has no missing cells: without a route all rows go the same way.
-    sets = [ladder.panels[mark].feature_idxs for mark in walks[0].marks[0].tolist()]
+    row = drawn.testing.values[:1]
+    ranks = [walk(ensemble, row, [budget]).ranks[0] for budget in drawn.budgets]
+    sets = [tuple(np.flatnonzero(one).tolist()) for one in ranks]
     yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)
 
 

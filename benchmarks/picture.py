@@ -1,4 +1,4 @@
-"""Draws docs/session.svg: the demo's session as it looks in a terminal."""
+"""Draws docs/session.svg: an easy case of the demo, then a hard one, in a terminal."""
 
 import io
 import re
@@ -6,7 +6,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from app.terminal.demo import BUDGET, PATIENT_ROW, play, train_without
+from app.terminal.demo import (
+    AIM,
+    BUDGET,
+    count_asked_of,
+    pick_cases,
+    play,
+    train_apart,
+)
 from app.wording import money
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "session.svg"
@@ -14,10 +21,13 @@ OUT = Path(__file__).resolve().parents[1] / "docs" / "session.svg"
 
 def main() -> None:
     console = Console(record=True, width=92, file=io.StringIO())
-    dataset, model = train_without(PATIENT_ROW)
-    unit = dataset.catalogue.cost_unit
-    console.print(f"$ askless ask heart-model.json --budget {money(BUDGET, unit)}")
-    play(console, model.ensemble, dataset.values[PATIENT_ROW])
+    dataset, rows, model = train_apart()
+    options = (
+        f"--budget {money(BUDGET)} --aim mean_budget={money(AIM.mean_budget or 0)}"
+    )
+    for place in pick_cases(count_asked_of(model.ensemble, dataset.values[rows])):
+        console.print(f"\n$ askless ask heart-model.json {options}")
+        play(console, model.ensemble, dataset.values[rows[place]])
     picture = console.export_svg(title="askless ask")
     # The fonts would be fetched from another site; monospace does as well.
     picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""The demo: train on real data with real prices, then meet a patient."""
+"""The demo: train on real data with real prices, then meet two patients."""
 
 from pathlib import Path
 
@@ -8,10 +8,17 @@ from rich.markup import escape
 
 from app.documents.files import load_spec
 from app.ingest import read_columns
-from app.terminal.show import curve_plot, curve_table, model_summary, price_table, pull
+from app.terminal.show import (
+    curve_plot,
+    curve_table,
+    model_summary,
+    price_table,
+    pull,
+    sessions_table,
+)
 from app.terminal.transcript import say_end, say_question, say_standing, say_value
 from app.wording import money
-from core.arrays import FloatArray
+from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.pipeline.check import check_training
@@ -19,19 +26,24 @@ from core.pipeline.progress import Training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.session import machine
-from core.session.state import Answer, State
+from core.session.simulate import walk
+from core.session.state import Aim, Answer, State
 from core.table.check import CheckedTable
 from core.table.dataset import Dataset
 
 DATA = Path(__file__).resolve().parent.parent / "demo"
-# Any row would do; this is the 300th patient.
-PATIENT_ROW = 299
+# Any rows would do; these are the last patients of the table.
+N_PATIENTS = 12
 BUDGET = 220_000_000
+# Easy cases lend their money to hard ones.
+AIM = Aim(mean_budget=60_000_000)
+# After so many questions the easy case of the two ends, if one of them does.
+FEW_QUESTIONS = 2
 
 
 def run_demo(console: Console) -> Model:
-    """Train without one patient, play that patient's session, show the curve."""
-    dataset, model = train_without(PATIENT_ROW)
+    """Train without some patients, play an easy and a hard case, show the curve."""
+    dataset, rows, model = train_apart()
     unit = dataset.catalogue.cost_unit
     console.print(
         "[bold]Askless demo[/bold]: which heart test to order next? "
@@ -42,13 +54,23 @@ def run_demo(console: Console) -> Model:
     )
     console.print(price_table(dataset.catalogue))
     console.print(escape(model_summary(model)) + "\n")
-    truth = dataset.classes[int(dataset.targets[PATIENT_ROW])].display
+    counts = count_asked_of(model.ensemble, dataset.values[rows])
+    mean, most = money(AIM.mean_budget or 0, unit), money(BUDGET, unit)
     console.print(
-        f"[bold]A session[/bold] for patient {PATIENT_ROW + 1}, whom training never "
-        f"saw, with a budget of {money(BUDGET, unit)}:"
+        f"{len(rows)} patients were kept from training. With {mean} on average and "
+        f"{most} at most, {say_counts(counts)}."
     )
-    play(console, model.ensemble, dataset.values[PATIENT_ROW])
-    console.print(f"The diagnosis in the data: {escape(truth)}\n")
+    for word, place in zip(("An easy", "A hard"), pick_cases(counts), strict=True):
+        row = int(rows[place])
+        console.print(f"\n[bold]{word} case[/bold], patient {row + 1}:")
+        play(console, model.ensemble, dataset.values[row])
+        truth = dataset.classes[int(dataset.targets[row])].display
+        console.print(f"The diagnosis in the data: {escape(truth)}")
+    console.print()
+    told = sessions_table(model)
+    if told is not None:
+        console.print("With a budget alone, and no mean:")
+        console.print(told)
     if model.curve is not None:
         console.print(curve_table(model.curve, unit))
         console.print(curve_plot(model.curve, unit), markup=False, highlight=False)
@@ -65,16 +87,42 @@ def demo_training(spec: TrainingSpec, dataset: Dataset) -> Training:
     return train(CheckedTable(dataset, None, ()), spec)
 
 
-def train_without(row: int) -> tuple[Dataset, Model]:
-    """Train the demo's model on every patient but one."""
+def train_apart() -> tuple[Dataset, IntArray, Model]:
+    """Train without some patients; return every row, theirs, and the model."""
     spec, dataset = load_demo()
-    others = dataset.take(np.delete(np.arange(dataset.n_samples), row))
-    return dataset, pull(demo_training(spec, others), "training")
+    every = np.arange(dataset.n_samples)
+    others = dataset.take(every[:-N_PATIENTS])
+    return dataset, every[-N_PATIENTS:], pull(demo_training(spec, others), "training")
+
+
+def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:
+    """Return how many questions each row is asked; as many as `play` asks it."""
+    return np.array(
+        [
+            walk(ensemble, row[None], [BUDGET], "adaptive", aims=[AIM]).n_asked[0, 0]
+            for row in values
+        ]
+    )
+
+
+def say_counts(counts: IntArray) -> str:
+    """Say after how many questions how many cases end."""
+    numbers, shares = np.unique(counts, return_counts=True)
+    told = [
+        f"{share} after {number}"
+        for number, share in zip(numbers.tolist(), shares.tolist(), strict=True)
+    ]
+    return f"{', '.join(told)} questions"
+
+
+def pick_cases(counts: IntArray) -> tuple[int, int]:
+    """Return the first case that ends after few questions, and the one of most."""
+    return int(np.argmin(np.abs(counts - FEW_QUESTIONS))), int(np.argmax(counts))
 
 
 def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
     """Answer a session's questions from a row of a dataset."""
-    state = machine.start(ensemble, BUDGET)
+    state = machine.start(ensemble, BUDGET, aim=AIM)
     while (question := machine.next_question(ensemble, state)) is not None:
         if state.stop_reason is not None:
             break

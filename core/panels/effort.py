@@ -10,6 +10,8 @@ class Recipe(NamedTuple):
 
     #: random features of a kernel are twice as many
     n_waves: int
+    #: the same of many columns, of two kernels; 0: as of few
+    n_wide_waves: int
     #: what is tried as the hold of a kernel
     holds: tuple[float, ...]
     #: (rounds, leaves, rate, row_share, column_share) of each boosted ensemble
@@ -52,8 +54,8 @@ class Effort(NamedTuple):
 TREES = 130, 5, 0.1, 0.75, 0.6
 FEW_TREES = 80, 4, 0.1, 1.0, 1.0
 
-LIGHT = Recipe(200, (0.3,), (FEW_TREES,))
-FULL = Recipe(200, (0.3,), (TREES,))
+LIGHT = Recipe(200, 0, (0.3,), (FEW_TREES,))
+FULL = Recipe(200, 500, (0.3,), (TREES,))
 
 EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(
@@ -69,7 +71,7 @@ EFFORTS: dict[EffortName, Effort] = {
         max_swaps=0,
         order_rounds=100,
         full=FULL,
-        light=Recipe(0, (), (FEW_TREES,)),
+        light=Recipe(0, 0, (), (FEW_TREES,)),
         next_size=1.5,
     ),
     "standard": Effort(
@@ -100,7 +102,7 @@ EFFORTS: dict[EffortName, Effort] = {
         small=12,
         max_swaps=40,
         order_rounds=400,
-        full=Recipe(500, (0.06, 0.3, 1.5), 3 * (TREES,)),
+        full=Recipe(500, 500, (0.06, 0.3, 1.5), 3 * (TREES,)),
         light=FULL,
         next_size=1.25,
     ),

@@ -27,8 +27,8 @@ LOGISTIC_HOLDS = (3.0, 20.0)
 # Rows times the square of columns up to which two classes are fitted by Newton steps.
 MOST_PRODUCTS = 1 << 21
 
-# The kernel, and its width in medians of the distances.
-KIND, WIDTH = "laplace", 1.0 / 0.6
+# Kernels by their width in medians of the distances.
+WIDTHS = {"laplace": 1.0 / 0.6, "gauss": 1.0 / np.sqrt(0.5)}
 
 # Rows whose distances give the median.
 N_DISTANCES = 500
@@ -45,8 +45,9 @@ class Fitted(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """Random features of a kernel: of which distances, how many, and what is tried."""
+    """Random features: of which kernel and distances, how many, and what is tried."""
 
+    kind: str
     #: (n_columns,)
     stretches: FloatArray
     n_waves: int
@@ -81,8 +82,8 @@ def fit_kernel(
     least log-loss, after Platt's link.
     """
     stretched = columns * basis.stretches
-    width = find_width(stretched)
-    waves = draw_waves(KIND, columns.shape[1], basis.n_waves, rows.seed) / width
+    width = WIDTHS[basis.kind] * measure_width(stretched)
+    waves = draw_waves(basis.kind, columns.shape[1], basis.n_waves, rows.seed) / width
     wanted = wanted_votes(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     roots = np.sqrt(rows.weights)[:, None]
@@ -98,7 +99,7 @@ def fit_kernel(
     by_fold, (_, logits, slope, start) = by_hold[best], linked[best]
     offsets = start + slope * means
     found = KernelRidge(
-        kind=KIND,
+        kind=basis.kind,
         width=width,
         seed=rows.seed,
         stretches=basis.stretches,
@@ -116,11 +117,11 @@ def fit_kernel(
     return Fitted(logits, found, hide)
 
 
-def find_width(columns: FloatArray) -> float:
-    """Return the width of the kernel, from the distances of some rows."""
+def measure_width(columns: FloatArray) -> float:
+    """Return the median distance of some rows."""
     n_few = min(len(columns), N_DISTANCES)
     few = np.linspace(0, len(columns) - 1, n_few).round().astype(np.int64)
-    return WIDTH * find_median(measure_squares(columns[few]))
+    return find_median(measure_squares(columns[few]))
 
 
 def lay_weighed(columns: FloatArray, waves: FloatArray, roots: FloatArray) -> Lay:

@@ -17,7 +17,7 @@ from core.panels.chances import (
 )
 from core.panels.effort import Effort
 from core.panels.purchases import Shop
-from core.panels.ridges import WIDTH, find_median, measure_squares, wanted_votes
+from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
 from core.panels.rows import PanelRows
 from core.panels.trees import held_out_scores, make_growth
 
@@ -116,7 +116,7 @@ def kernel_logits(
 
     columns = rows.lay_columns(tuple(feature_idxs)).lay(rows.dataset.values[few])
     squares = measure_squares(columns)
-    width = np.float32(WIDTH * find_median(squares))
+    width = np.float32(WIDTHS["laplace"] * find_median(squares))
     held = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
     wanted = wanted_votes(rows)[few]

@@ -9,16 +9,12 @@ import pytest
 from app.batch.budgets import parse_budget
 from app.cli import models
 from app.documents import files
-from app.service import models as service
-from app.settings import Settings
-from app.store.engine import create_engine
 from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.probability import decide
 from core.session.simulate import class_probabilities, walk
 from core.session.state import StopRule
 from core.table.catalogue import UNSEEN, Catalogue, Feature
-from tests.app.tenants import transaction
 from tests.sessions import observe
 from tests.small import ensemble_of
 from tests.talks import play
@@ -61,19 +57,6 @@ def model(place, run):
     if not path.exists():
         run("train", place / "data.csv", "--spec", place / "spec.json", "-o", path)
     return path
-
-
-def test_demo_leaves_its_model_for_a_later_serve(run, tmp_path, monkeypatch):
-    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
-
-    finished = run("demo", "--no-serve")
-
-    engine = create_engine(Settings().url)
-    with transaction(engine, is_read=True) as db:
-        stored = service.page(db, 50, None).items
-    engine.dispose()
-    assert finished.code == 0
-    assert [one.name for one in stored] == ["heart-cleveland"]
 
 
 def test_check_says_that_a_table_is_ready(place, run):

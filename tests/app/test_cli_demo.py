@@ -1,17 +1,21 @@
 """The demo of the service: begun once, finished after whatever kill, never unasked."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
 from app.cli import demo
 from app.home import DEMO_KEY
-from app.service import keys, trainings
+from app.records import DEFAULT_TENANT
+from app.service import keys, models, trainings
 from app.settings import Settings
-from app.store.engine import transaction
+from app.store.engine import create_engine, transaction
+from app.terminal.demo import pick_cases, say_counts
 from tests.app.conftest import Finished
 
 Run = Callable[..., Finished]
@@ -160,3 +164,40 @@ def test_an_address_is_one_for_a_browser(
 
     assert refused.code == 2
     assert "ASKLESS_ADDRESS" in refused.err
+
+
+def questions_of(played: str) -> list[str]:
+    """The features that a session of the transcript is asked, in order."""
+    return re.findall(r"^[0-9]+\. (.+?) {3}", played, re.MULTILINE)
+
+
+def test_demo_plays_an_easy_and_a_hard_case_and_leaves_its_model(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
+
+    played = run("demo", "--no-serve")
+
+    engine = create_engine(Settings().url)
+    with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
+        stored = models.page(db, 50, None).items
+    engine.dispose()
+    head, rest = played.out.split("An easy case", 1)
+    easy, hard = (questions_of(one) for one in rest.split("A hard case", 1))
+    assert played.code == 0
+    assert [one.name for one in stored] == ["heart-cleveland"]
+    assert "12 patients were kept from training" in " ".join(head.split())
+    assert len(easy) == 2
+    assert len(hard) > 4
+    assert "saves less error than it costs" in rest.split("A hard case", 1)[0]
+    assert "How cases go" in rest
+
+
+def test_case_that_ends_after_two_questions_is_the_easy_one() -> None:
+    cases = [pick_cases(np.array(one)) for one in ([3, 2, 9, 2], [1, 7, 3])]
+
+    assert cases == [(1, 2), (0, 1)]
+    assert (
+        say_counts(np.array([3, 2, 9, 2]))
+        == "2 after 2, 1 after 3, 1 after 9 questions"
+    )

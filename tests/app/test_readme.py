@@ -34,6 +34,18 @@ def test_commands_of_the_tour_work_in_order(toured, folder):
     assert (folder / "predictions.csv").read_text().count("\n") == 304
 
 
+def test_case_of_the_tour_goes_on_after_its_refusal(toured):
+    (asked,) = (
+        one
+        for one, ended in zip(shown(README), toured, strict=True)
+        if "askless ask" in one.command
+        for one in (ended.stdout,)
+    )
+
+    assert re.findall(r"^([0-9]+)\. ", asked, re.MULTILINE) == ["1", "2", "3", "4"]
+    assert "Stopped: stopped on request" in asked
+
+
 def test_curl_tour_and_client_work_against_a_real_server(folder, tmp_path):
     (tour,) = blocks(README, "sh")
     (by_client,) = (one for one in blocks(README, "python") if ADDRESS in one)
@@ -48,6 +60,9 @@ def test_curl_tour_and_client_work_against_a_real_server(folder, tmp_path):
     assert re.fullmatch(r"(no )?disease 1\.0\n", played.stdout)
     assert "event: succeeded" in finished.stdout
     assert '"stop_reason":"client_stopped"' in finished.stdout
+    asked = re.findall(r"^\{'number': 3, 'feature': '(\w+)'", finished.stdout, re.M)
+    assert len(asked) == 1
+    assert set(asked).isdisjoint({"cp", "sex"})
     assert '"kind":"charge","amount":1.0,"unit":"CAD"' in finished.stdout
 
 
@@ -64,9 +79,11 @@ def test_python_examples_work(folder):
 @pytest.mark.usefixtures("toured")
 def test_probability_of_the_page_of_calls_is_that_of_the_tours_model(folder):
     ensemble = load_model(folder / "heart-model.json").ensemble
-    age_idx = ensemble.catalogue.feature_idxs["age"]
+    idxs = ensemble.catalogue.feature_idxs
+    male = ensemble.catalogue.features[idxs["sex"]].categories.index("male")
+    known = {idxs["age"]: 63.0, idxs["sex"]: float(male)}
 
-    state = machine.start(ensemble, 60_000_000, known={age_idx: 63.0})
+    state = machine.start(ensemble, 60_000_000, known=known)
 
     shown = re.search(r'"probability":([0-9.]+)', read_page("docs/api.md"))
     chance = max(machine.forecast(ensemble, state).probabilities)

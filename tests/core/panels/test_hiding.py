@@ -29,7 +29,7 @@ IDXS = (4, 2, 0, 5)
 N_FEATURES = 6
 
 # Several ensembles, whose chances are averaged.
-TWO = Recipe(30, (0.3, 1.5), ((5, 4, 0.2, 0.75, 0.6), (4, 3, 0.1, 1.0, 1.0)))
+TWO = Recipe(30, 30, (0.3, 1.5), ((5, 4, 0.2, 0.75, 0.6), (4, 3, 0.1, 1.0, 1.0)))
 
 each_n_classes = pytest.mark.parametrize("n_classes", [2, 3])
 

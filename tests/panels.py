@@ -39,11 +39,11 @@ def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
     patch.setattr(trees, "LEAF_ROUNDS", rounds)
     patch.setattr(search, "N_KERNEL_ROWS", 60)
     for name, effort in EFFORTS.items():
-        short = effort._replace(
-            order_rounds=2 * rounds,
-            full=effort.full._replace(n_waves=30),
-            light=effort.light._replace(n_waves=30),
+        full, light = (
+            one._replace(n_waves=30, n_wide_waves=min(one.n_wide_waves, 30))
+            for one in (effort.full, effort.light)
         )
+        short = effort._replace(order_rounds=2 * rounds, full=full, light=light)
         patch.setitem(EFFORTS, name, short)
 
 

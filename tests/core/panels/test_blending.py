@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.model.blends import MAX_LOGIT, LogisticRidge, to_chances
-from core.panels.blending import make_panel
+from core.panels.blending import WIDE_COLUMNS, make_panel
 from core.panels.chances import mean_loss
 from core.panels.effort import FULL, LIGHT
 from core.panels.rows import PanelRows
@@ -48,6 +48,25 @@ def test_blend_has_no_kernels_where_a_class_is_rare(n_rare, n_ridges):
 
     assert len(ridges) == n_ridges
     assert isinstance(ridges[-1], LogisticRidge)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "recipe", "expected"),
+    [
+        (WIDE_COLUMNS, FULL, [("laplace", 1000), ("gauss", 1000)]),
+        (WIDE_COLUMNS - 1, FULL, [("laplace", 400)]),
+        (WIDE_COLUMNS, LIGHT, [("laplace", 400)]),
+    ],
+)
+def test_wide_panel_has_a_second_kernel_and_more_waves(n_columns, recipe, expected):
+    columns = np.random.default_rng(0).normal(size=(n_columns, 20))
+    rows = PanelRows(table_of(columns, np.arange(20) % 2), 0)
+
+    *ridges, _ = panel_of(rows, range(n_columns), recipe).blend.ridges
+
+    assert [(one.kind, len(one.coefficients)) for one in ridges] == expected
+    # Distances of the Gaussian one are plain.
+    assert all((one.stretches == 1).all() for one in ridges if one.kind == "gauss")
 
 
 def test_panel_without_features_tells_the_class_shares():

@@ -37,15 +37,18 @@ def solve(inputs, outputs, hold):
 
 
 @each_n_classes
+@pytest.mark.parametrize("kind", ["laplace", "gauss"])
 @pytest.mark.parametrize(("n_samples", "n_judges"), [(24, 24), (24, 9), (120, 50)])
 def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
-    n_classes, n_samples, n_judges
+    n_classes, n_samples, n_judges, kind
 ):
     rows, laid = laid_rows(n_classes, n_samples)
     stretches = np.linspace(0.5, 1.5, laid.shape[1])
-    held_out, basis = rows.hold_out(4, n_judges), Basis(stretches, 50, HOLDS)
+    held_out, basis = rows.hold_out(4, n_judges), Basis(kind, stretches, 50, HOLDS)
 
     logits, ridge, _ = fit_kernel(rows, laid, basis, held_out)
+
+    assert ridge.kind == kind
 
     inputs, wanted = lay_waves(laid, ridge.waves), wanted_votes(rows)
     roots = np.sqrt(rows.weights)[:, None]
@@ -72,7 +75,7 @@ def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
 @each_n_classes
 def test_held_out_kernel_ridge_knows_more_than_the_class_shares(n_classes):
     rows, laid = laid_rows(n_classes, 60)
-    basis = Basis(np.ones(laid.shape[1]), 200, HOLDS)
+    basis = Basis("laplace", np.ones(laid.shape[1]), 200, HOLDS)
 
     logits = fit_kernel(rows, laid, basis, rows.hold_out(5, rows.n_rows)).logits
 

@@ -17,8 +17,9 @@ from core.panels.ridges import Basis, Fitted, fit_kernel, fit_logistic
 from core.panels.rows import DIGITS, HeldOut, PanelRows
 from core.panels.trees import Grown, grow, grow_folds, make_growth, serve_trees
 
-# Columns of a panel from which on a second kernel and more waves pay.
-WIDE_COLUMNS = 40
+# Columns of a table from which on a second kernel and more waves pay: on 196 pixels, of
+# which panels have few, the error was 5.6 % with them and 7.5 % without.
+WIDE_COLUMNS = 100
 
 # Rows times features by which it is told what a panel loses without a feature.
 RISE_ROWS = 3000
@@ -101,15 +102,16 @@ def fit_ridges(
     """Yield what each ridge weighs at first, and the ridge.
 
     `gains` (n_features,) are those of trees: what gains more is stretched, so that it
-    counts more in distances. Of many columns there is a Gaussian kernel, too, of plain
-    distances. Where a class is rare there is no kernel.
+    counts more in distances. Where a table has many columns there is a Gaussian
+    kernel, too, of plain distances. Where a class is rare there is no kernel.
     """
     laid = columns.lay(rows.dataset.values)
     if recipe.holds and not rows.has_rare:
         its_gains = gains[columns.feature_idxs]
         stretches = (its_gains / max(its_gains.mean(), 1e-9) + 0.1) ** 0.25
         stretches = round_digits(stretches, DIGITS)
-        is_wide = recipe.n_wide_waves > 0 and len(stretches) >= WIDE_COLUMNS
+        n_columns = rows.columns.codes.size
+        is_wide = recipe.n_wide_waves > 0 and n_columns >= WIDE_COLUMNS
         n_waves = recipe.n_wide_waves if is_wide else recipe.n_waves
         basis = Basis("laplace", stretches, n_waves, recipe.holds)
         yield LAPLACE, fit_kernel(rows, laid, basis, held_out)

@@ -10,7 +10,7 @@ class Recipe(NamedTuple):
 
     #: random features of a kernel are twice as many
     n_waves: int
-    #: the same of many columns, of two kernels; 0: as of few
+    #: the same of tables with many columns, of two kernels; 0: as of few
     n_wide_waves: int
     #: what is tried as the hold of a kernel
     holds: tuple[float, ...]

@@ -172,11 +172,12 @@ def ladder_bytes(
 ) -> int:
     """Memory that `fit_ladder` takes at its peak; each thread has its own blend.
 
-    As measured: 14 tables of products of waves, and 8 of all columns.
+    As measured: 14 tables of products of waves, and 8 of all columns. Few features may
+    have many columns, so that waves are those of a wide table.
     """
     knobs = EFFORTS[effort]
     n_samples = min(n_samples, knobs.fit_rows)
-    n_inputs = 2 * knobs.full.n_waves
+    n_inputs = 2 * max(knobs.full.n_waves, knobs.full.n_wide_waves)
     products = 14 * n_inputs * min(n_inputs, n_samples)
     return 8 * count_threads() * (products + 8 * n_samples * n_features)
 

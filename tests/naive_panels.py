@@ -234,6 +234,10 @@ def choose(panels, shop, paid, status, remaining):
         for idx in affordable
         if status[idx] == "open"
     }
+    read = {idx for panel in panels for idx in panel["order"]}
+    is_blind = not predictor(panels, known)["order"]
+    if not is_blind and not any(status[idx] == "gone" for idx in read):
+        return []
     known |= {idx for idx, one in enumerate(status) if one == "coming"}
     now = expect_loss(panels, predictor(panels, known), known)
     return find_extras(panels, known, together, now)

@@ -20,7 +20,13 @@ from core.model.hypotheses import Stump
 from core.panels.ladder import fit_ladder
 from core.session import machine
 from core.session.answers import bundle_members, find_paid
-from core.session.ladders import LEAST_GAIN, expect_loss, find_known, find_part
+from core.session.ladders import (
+    LEAST_GAIN,
+    expect_loss,
+    find_gone,
+    find_known,
+    find_part,
+)
 from core.session.position import Position
 from core.session.state import Answer, State
 from core.table.prices import buy
@@ -117,9 +123,18 @@ def run(ensemble: Ensemble, budget: int | None, events: Events) -> list[State]:
 
 
 def helpful(ensemble: Ensemble, state: State) -> list[int]:
-    """Open features that can be paid and lower the expected loss, each alone."""
+    """Open features that can be paid and lower the expected loss, each alone.
+
+    Of a case that nothing predicts, or of which something came back without a value;
+    what was ordered is to come.
+    """
     ladder, position = ensemble.panels, Position.of(ensemble, state)
-    known, part, found = find_known(position), find_part(position), []
+    known, part, found = find_known(position).copy(), find_part(position), []
+    has_blend = ladder.panels[ladder.find_panel(known, part)].blend is not None
+    if has_blend and not find_gone(position).any():
+        return []
+    known |= position.case.status == kernels.PENDING
+    now = ladder.expect_losses(known[: ladder.n_read])[ladder.find_panel(known, part)]
     for idx in np.flatnonzero(position.case.status == kernels.OPEN).tolist():
         if idx >= ladder.n_read or not position.is_affordable[idx]:
             continue
@@ -128,7 +143,7 @@ def helpful(ensemble: Ensemble, state: State) -> list[int]:
         number = ladder.find_panel(after, part)
         loss = ladder.expect_losses(after[: ladder.n_read])[number]
         is_read = idx in ladder.panels[number].feature_idxs
-        if is_read and expect_loss(position) - loss > LEAST_GAIN:
+        if is_read and now - loss > LEAST_GAIN:
             found.append(idx)
     return found
 

@@ -44,6 +44,7 @@ def lacking(ladder):
     return frozenset().union(*(panel.may_lack for panel in ladder.panels))
 
 
+@pytest.mark.slow
 def test_one_missing_cell_teaches_panels_nothing():
     dataset = table(1, 1)
 
@@ -53,6 +54,7 @@ def test_one_missing_cell_teaches_panels_nothing():
     assert ladder == fit(fill_gaps(dataset, np.zeros(2, np.bool_)))
 
 
+@pytest.mark.slow
 def test_row_of_the_missing_cell_is_predicted_as_with_the_value_that_fills_it():
     dataset = table(1, 0)
     filled = fill_gaps(dataset, np.zeros(2, np.bool_)).values
@@ -63,6 +65,7 @@ def test_row_of_the_missing_cell_is_predicted_as_with_the_value_that_fills_it():
         np.testing.assert_array_equal(told, other.logits(filled, expected.starts))
 
 
+@pytest.mark.slow
 def test_many_missing_cells_are_learned_as_information():
     dataset = table(60, 1)
 
@@ -72,11 +75,13 @@ def test_many_missing_cells_are_learned_as_information():
     assert ladder != fit(fill_gaps(dataset, np.zeros(2, np.bool_)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("least", "expected"), [(60, {0}), (61, set()), (1, {0, 1})])
 def test_how_many_it_takes_is_a_parameter(least, expected):
     assert lacking(fit(table(60, 1), least_missing=least)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("least", "expected"), [(60, {0}), (61, set())])
 def test_parameter_reaches_panels_of_a_training(least, expected):
     dataset, params = table(60, 1), BoostParams("auto", least_missing=least)
@@ -86,6 +91,7 @@ def test_parameter_reaches_panels_of_a_training(least, expected):
     assert lacking(made.panels) == expected
 
 
+@pytest.mark.slow
 def test_rows_that_are_fitted_to_are_counted_not_all_of_the_table():
     dataset = table(30, 30, n_rows=30_000)
 

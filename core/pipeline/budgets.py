@@ -1,6 +1,5 @@
 """Budgets that curves are drawn at, and that calibrations are fitted on."""
 
-import itertools
 import math
 from collections.abc import Iterator
 
@@ -83,23 +82,15 @@ def purchase_steps(ensemble: Ensemble) -> list[int]:
     return sorted(set(spends))
 
 
-def extra_steps(ensemble: Ensemble) -> list[int]:
-    """Return amounts that pay one feature or two besides a panel, in micro-units.
+def single_steps(ensemble: Ensemble) -> list[int]:
+    """Return prices of single features below that of any panel, in micro-units.
 
-    With what is left over sessions buy such features where they help, as long as no
-    dearer panel is paid.
+    What pays no panel buys such a feature where it helps.
     """
     ladder, catalogue = ensemble.panels, ensemble.catalogue
     if ladder is None or not ladder.can_hide:
         return []
-    steps, found = purchase_steps(ensemble), set[int]()
+    least = next((one for one in purchase_steps(ensemble) if one > 0), math.inf)
     read = np.flatnonzero(ladder.members.any(axis=0)).tolist()
-    for panel in ladder.panels:
-        amount, paid = buy(catalogue, Paid(), panel.feature_idxs)
-        most = next((one - amount for one in steps if one > amount), math.inf)
-        singles = [(idx,) for idx in read if idx not in panel.feature_idxs]
-        singles = [one for one in singles if buy(catalogue, paid, one)[0] < most]
-        pairs = itertools.combinations(itertools.chain(*singles), 2)
-        amounts = (buy(catalogue, paid, one)[0] for one in (*singles, *pairs))
-        found.update(amount + one for one in amounts if one < most)
-    return sorted(found.difference(steps))
+    prices = {buy(catalogue, Paid(), (idx,))[0] for idx in read}
+    return sorted(one for one in prices if 0 < one < least)

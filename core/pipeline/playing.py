@@ -7,12 +7,7 @@ import numpy as np
 
 from core.model.ensemble import Ensemble
 from core.model.model import SpendSteps
-from core.pipeline.budgets import (
-    extra_steps,
-    purchase_budgets,
-    purchase_steps,
-    thin_steps,
-)
+from core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
 from core.pipeline.validation import Validated
 from core.session.purchases import find_purchases
 from core.session.simulate import walk
@@ -21,11 +16,8 @@ from core.table.dataset import Dataset
 # Rows that a model is played on: a mean spend is known to 2 % of its spread.
 MAX_PLAYED = 2000
 
-# Budgets at which the spend of a model is known, and of those between panels.
+# Budgets at which the spend of a model is known.
 MAX_STEPS = 100
-
-# Rows on which it is seen which of the latter buy something.
-N_PROBED = 10
 
 
 def play_model(
@@ -77,26 +69,9 @@ def find_steps(
     whole: Ensemble, rows: Dataset, budgets: Sequence[int | None], seed: int
 ) -> SpendSteps:
     """Return mean spends under the budgets that buy more, and those of a curve."""
-    extras = find_extras(whole, rows, seed)
-    amounts = {*purchase_budgets(whole, MAX_STEPS), *budgets, *extras} - {None}
+    singles = thin_steps(single_steps(whole), MAX_STEPS)
+    amounts = {*purchase_budgets(whole, MAX_STEPS), *budgets, *singles} - {None}
     limits = (*sorted(one for one in amounts if one is not None), None)
     spent = walk(whole, rows.values, limits, seed=seed).spent
     spends = (rows.weights @ spent).round(3).tolist()
     return SpendSteps(limits, tuple(spends))
-
-
-def find_extras(whole: Ensemble, rows: Dataset, seed: int) -> list[int]:
-    """Return amounts that pay more than a panel and that some row spends more under.
-
-    Found on a few rows, as if no cell was missing: to play all of them takes long.
-    """
-    *extras, _ = thin_steps(extra_steps(whole), MAX_STEPS)
-    if not extras:
-        return []
-    steps = purchase_steps(whole)
-    limits = sorted({*steps, *(one for one in extras if one is not None)})
-    every = max(rows.n_samples // N_PROBED, 1)
-    spent = walk(whole, np.nan_to_num(rows.values[::every]), limits, seed=seed).spent
-    _, places = np.nonzero(np.diff(spent, axis=1, prepend=0))
-    buying = {limits[place] for place in places.tolist()}
-    return sorted(buying.difference(steps))

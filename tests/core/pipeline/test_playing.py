@@ -8,14 +8,15 @@ import pytest
 from core.model.ensemble import BudgetRange
 from core.model.hypotheses import Stump
 from core.model.model import Curve, SpendSteps
+from core.model.panels import Panel, PanelLadder
 from core.pipeline import playing
-from core.pipeline.budgets import extra_steps
+from core.pipeline.budgets import single_steps
 from core.pipeline.playing import play_model
 from core.pipeline.validation import Validated
 from core.session.curves import evaluate
 from core.table.catalogue import Catalogue, Feature, Group
 from core.training.params import BoostParams
-from tests.panels import make_ladder, shorten
+from tests.panels import make_hiding_blend, make_ladder, make_space, shorten
 from tests.small import MICROS, ensemble_of, finish, table_of, train
 
 
@@ -61,24 +62,37 @@ def test_stated_spend_between_the_budgets_is_what_the_model_spends(model):
     assert stated == pytest.approx(played.mean_spends, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("can_hide", "expected"),
-    [
-        # f0 and f1; f3 and f0; the dearest panel, f3 and f4, and others.
-        (True, [3, 5, 10, 11, 12, 13, 14]),
-        # Panels of older models are bought whole or not at all.
-        (False, []),
-    ],
-)
-def test_amounts_between_panels_pay_one_feature_or_two_besides(can_hide, expected):
-    costs = [1, 2, 3, 4, 5]
+@pytest.mark.parametrize(("can_hide", "expected"), [(True, [2, 3]), (False, [])])
+def test_amounts_below_any_panel_pay_single_features(can_hide, expected):
+    costs = [3, 2, 9, 5]
     catalogue = Catalogue(
         tuple(Feature(f"f{idx}", cost=cost) for idx, cost in enumerate(costs))
     )
     ensemble = ensemble_of([Stump(0, 0.5, (1,))], catalogue)
-    ladder = make_ladder(ensemble, [[0, 2, 1], [3, 4]], can_hide=can_hide)
+    ladder = make_ladder(ensemble, [[3, 0, 1, 2]], can_hide=can_hide)
 
-    assert extra_steps(replace(ensemble, panels=ladder)) == expected
+    # Panels of older models are bought whole or not at all.
+    assert single_steps(replace(ensemble, panels=ladder)) == expected
+
+
+def test_spend_below_any_panel_is_that_of_the_single_feature_that_helps():
+    features = [Feature(f"f{idx}", cost=(2, 3)[idx] * MICROS) for idx in range(2)]
+    ensemble = ensemble_of([Stump(0, 0.5, (1,))], Catalogue(tuple(features)))
+    space = make_space((0, 1), (), np.random.default_rng(0))
+    blend = make_hiding_blend(space, 1, np.random.default_rng(0))
+    panels = (
+        Panel((0, 1), 0.3, frozenset(), blend, rises=(0.3, 0.1)),
+        Panel((), 0.7, frozenset(), rises=()),
+    )
+    ladder = PanelLadder(panels, np.zeros(1), spaces=(space,))
+    ensemble = replace(ensemble, panels=ladder, policy="panels")
+    rows = table_of(np.ones((2, 4)), [0, 1, 0, 1], ensemble.catalogue)
+    found = Validated(Curve((0, None), *2 * ((0.5,) * 2,), (0, 0), (0, 0), 4), (), None)
+
+    curve = play_model(ensemble, rows, found, 0).curve
+
+    spends = [curve.spend_at(one * MICROS) / MICROS for one in range(6)]
+    assert spends == [0, 0, 2, 2, 2, 5]
 
 
 def test_curve_without_steps_states_the_spend_of_the_smaller_budget():

@@ -138,7 +138,8 @@ WORK: dict[str, Callable[[Dataset, int], float]] = {
 def measure(party: str, wanted: Wanted, n_cores: int) -> Line:
     """Measure a party on a table, in a process that did nothing before."""
     dataset = make_table(wanted)
-    tiny = generate(Wanted("tiny", 150, 8, max(2, wanted.n_classes)))
+    n_classes = max(2, wanted.n_classes)
+    tiny = generate(Wanted("tiny", 150, max(8, 2 * n_classes), n_classes))
     WORK[party](tiny, 1)
     wall, processor = time.perf_counter(), find_processor_s()
     spared = WORK[party](dataset, n_cores)

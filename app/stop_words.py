@@ -7,7 +7,7 @@ from core.session.position import Position
 from core.session.state import State
 from core.session.uses import list_open
 
-# What hangs on nothing but the reason. A clause: it may stand after a colon.
+# Each reason that needs no amount, as a clause: it may stand after a colon.
 STOP_WORDS = {
     "certain": "no answer of the plan at this budget can change the prediction",
     "confident": "the prediction is as certain as was asked for",

@@ -1,4 +1,4 @@
-"""What a model's card tells of its sessions, read as it stands in a document.
+"""The part of a model's card that describes its sessions, read from a document.
 
 A card may come from anywhere: what is not as expected is not told.
 """
@@ -16,7 +16,7 @@ Amount = Annotated[float, Field(ge=0, le=1e12)]
 
 
 class SavedShape(StoredShape):
-    """Of held-out rows: mean spend and error by who asks, and by the fixed list."""
+    """Mean spend and error on held-out rows, of the kept policy and of the fixed list."""
 
     spend: Amount
     error: Share

@@ -1,4 +1,4 @@
-"""What the form of a question says: its answers, and how sure its user is of them."""
+"""The form of a question as it was sent: answers, and whether one insists on them."""
 
 from starlette.datastructures import FormData
 

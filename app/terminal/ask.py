@@ -212,7 +212,7 @@ class Conversation:
         )
         self.doubted = ""
         if self.asked is None and not self.state.pending:
-            # What is offered instead of a question may be another thing now.
+            # The answer may have changed which features are offered.
             self.shown = -1
         if feature_idx == self.undone:
             self.undone = None

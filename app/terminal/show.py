@@ -50,7 +50,7 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
         right("mean spend"),
         right("most spent"),
     )
-    # Where there are aims, budgets don't say what sessions are to reach.
+    # With an aim, a budget is a limit and not what sessions are to reach.
     betters = [] if aims else say_betters(curve, unit)
     table.caption = "\n".join([CURVE_FOOT, *betters])
     table.caption_justify = "left"

@@ -16,7 +16,7 @@ Amount = Annotated[float, Field(ge=0, le=1e12)]
 
 
 class SavedShape(StoredShape):
-    """Mean spend and error on held-out rows, of the kept policy and of the fixed list."""
+    """Mean spend and error on held-out rows, of the policy kept and a fixed list."""
 
     spend: Amount
     error: Share

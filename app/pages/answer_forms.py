@@ -1,4 +1,4 @@
-"""The form of a question as it was sent: answers, and whether one insists on them."""
+"""The form of a question as it was sent: its answers, also where one insists."""
 
 from starlette.datastructures import FormData
 

@@ -13,7 +13,6 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from app import logs, pages
-from app.home import local_folders
 from app.http import (
     contract,
     datasets,
@@ -35,7 +34,8 @@ from app.http.metrics import Metrics
 from app.pages.errors import ProblemPages
 from app.parsing import reader_of
 from app.service.loaded import LoadedModels
-from app.settings import Settings
+from app.settings.home import local_folders
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine
 from core.warm import warm_up

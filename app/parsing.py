@@ -140,7 +140,7 @@ class TableReader:
 
 
 def reader_of(settings: Any) -> TableReader:
-    """Return the reader that `app.settings` ask for."""
+    """Return the reader that `app.settings.settings` ask for."""
     memory = settings.parse_memory_bytes
     return TableReader(
         ChildLimits(memory, settings.parse_timeout_s),

@@ -13,10 +13,10 @@ from types import FrameType
 import uvicorn
 
 from app.callers import BoundedProtocol
-from app.hosts import is_loopback
 from app.logs import log
 from app.main import create_app
-from app.settings import Settings
+from app.settings.hosts import is_loopback
+from app.settings.settings import Settings
 
 RESTART_AFTER_S = 1.0
 STOP_WITHIN_S = 20.0

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import context
 from sqlalchemy import event, pool
 
-from app.environment import read_settings
+from app.settings.environment import read_settings
 from app.store.migrate import oldest_code
 from app.store.service_tables import schema_state
 from app.store.tables import metadata

@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST_PARTY = ("core", "app", "askless", "tests", "benchmarks", "migrations")
-LEAVES = ("app.records", "app.errors", "app.hosts", "app.logs", "app.problems")
+LEAVES = (
+    *("app.records", "app.errors", "app.settings.hosts", "app.logs", "app.problems"),
+    "core.errors",
+)
 
 # Module prefix -> first-party prefixes it may import. The longest prefix decides.
 CORE_LEAVES = ("core.arrays", "core.errors", "core.work")
@@ -75,15 +78,10 @@ ARROWS = {
     "app.records": ("core.errors",),
     "app.errors": ("app.records", "core.errors"),
     "app.problems": (),
-    "app.hosts": (),
     "app.callers": (),
-    "app.settings": LEAVES,
-    "app.home": ("app.settings", "core.errors"),
-    "app.environment": (
-        *("app.settings", "app.documents.shape", "app.hosts"),
-        "app.cluster.places",
-        "core.errors",
-    ),
+    "app.settings": (*LEAVES, "app.settings"),
+    "app.settings.hosts": (),
+    "app.settings.environment": (*LEAVES, "app.settings", "app.documents.shape"),
     "app.memory": (),
     "app.threads": (),
     "app.charts": ("core.arrays", "core.model", "core.table.prices"),
@@ -131,6 +129,7 @@ ARROWS = {
     ),
     "app.cluster": (
         *LEAVES,
+        "app.settings.places",
         "app.cluster",
         "app.ingest.streams",
         "app.memory",
@@ -178,6 +177,7 @@ ARROWS = {
     ),
     "app.service": (
         *LEAVES,
+        "app.settings.places",
         "app.service",
         "app.store",
         "app.batch",
@@ -208,7 +208,7 @@ ARROWS = {
         "core.table.prices",
     ),
     "app.http.auth": (*LEAVES, "app.service", "app.store.engine"),
-    "app.http.gate": ("app.http.errors", "app.hosts"),
+    "app.http.gate": ("app.http.errors", "app.settings.hosts"),
     "app.http.retries": (
         *LEAVES,
         "app.http",
@@ -255,10 +255,10 @@ ARROWS = {
     ),
     "app.main": (
         *LEAVES,
-        "app.home",
+        "app.settings.home",
         "app.pages",
         "app.documents.bodies",
-        "app.settings",
+        "app.settings.settings",
         "app.http",
         "app.parsing",
         "app.service.loaded",
@@ -268,10 +268,11 @@ ARROWS = {
     ),
     "app.worker": (
         *LEAVES,
+        "app.settings.places",
         "app.cluster",
         "app.parsing",
         "app.worker",
-        "app.settings",
+        "app.settings.settings",
         "app.service",
         "app.store.engine",
         "app.store.transactions",
@@ -281,14 +282,15 @@ ARROWS = {
     ),
     "app.cli": (
         *LEAVES,
+        "app.settings.places",
         "app.batch",
         "app.charts",
         "app.cli",
         "app.comparison_words",
         "app.threads",
-        "app.environment",
-        "app.home",
-        "app.settings",
+        "app.settings.environment",
+        "app.settings.home",
+        "app.settings.settings",
         "app.service",
         "app.checking",
         "app.cluster",
@@ -310,18 +312,18 @@ ARROWS = {
         "app.apart",
         "app.cli.options",
         "app.documents.text",
-        "app.home",
+        "app.settings.home",
         "app.parsing",
         "app.service",
-        "app.settings",
+        "app.settings.settings",
         "app.store.blobs",
         "app.store.engine",
         "app.store.transactions",
         "app.terminal",
     ),
-    "app.server": (*LEAVES, "app.callers", "app.settings", "app.main"),
+    "app.server": (*LEAVES, "app.callers", "app.settings.settings", "app.main"),
     "migrations": (),
-    "migrations.env": ("app.environment", "app.store"),
+    "migrations.env": ("app.settings.environment", "app.store"),
     "benchmarks": ("benchmarks", "core", "app", "askless"),
     "tests": ("tests", "core", "app", "askless", "migrations"),
     "tests.app.test_init": ("tests", "core", "app", "benchmarks"),
@@ -361,9 +363,9 @@ ONLY_FROM = {
     "narwhals": ("core.frames",),
     "jinja2": ("app.pages.frame",),
     "scipy": ("core.pipeline.calibration", "core.panels"),
-    "app.settings": (
-        "app.environment",
-        "app.home",
+    "app.settings.settings": (
+        "app.settings.environment",
+        "app.settings.home",
         "app.main",
         "app.worker",
         "app.server",
@@ -499,7 +501,7 @@ def is_refused(module: str, source: str) -> bool:
         ("app.service.models", "from app.store.engine import transaction"),
         ("app.http.models", "from . import trainings"),
         ("app.http.models", "from app.store import models"),
-        ("app.http.models", "from app.settings import Settings"),
+        ("app.http.models", "from app.settings.settings import Settings"),
         ("app.worker", "from app.http import errors"),
         ("app.worker", "from core.kernels import encode"),
         ("app.main", "from core import kernels"),

@@ -15,7 +15,6 @@ from app.apart import Wanted
 from app.cli.options import output
 from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
-from app.home import DEMO_KEY
 from app.parsing import (
     JudgedTable,
     ReferredTable,
@@ -26,7 +25,8 @@ from app.parsing import (
 )
 from app.records import StoredKey
 from app.service import datasets, keys, models, trainings
-from app.settings import Settings
+from app.settings.home import DEMO_KEY
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine, transaction
 from app.store.transactions import Transaction

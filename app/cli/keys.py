@@ -10,9 +10,9 @@ import typer
 from rich.table import Column, Table
 
 from app.cli.options import errors, output
-from app.environment import read_settings
-from app.home import private_files
 from app.service import keys as service
+from app.settings.environment import read_settings
+from app.settings.home import private_files
 from app.store.engine import create_engine, transaction
 from core.errors import Refusal, RefusedError
 

@@ -13,11 +13,11 @@ import typer
 from app import logs
 from app.cli import demo
 from app.cli.options import Host, Port, output
-from app.environment import read_settings
-from app.home import private_files
-from app.hosts import is_loopback
 from app.records import DEFAULT_TENANT
-from app.settings import Settings
+from app.settings.environment import read_settings
+from app.settings.home import private_files
+from app.settings.hosts import is_loopback
+from app.settings.settings import Settings
 from app.terminal.demo import run_demo
 from core.errors import Refusal, RefusedError
 from core.model.model import Model

@@ -33,12 +33,12 @@ from app.cli.options import (
     warn,
 )
 from app.cluster.layout import in_processes, on_cluster
-from app.cluster.places import ClusterPlace, place_of
 from app.documents import files
 from app.ingest import Bounds, read_table
 from app.ingest.places import as_source, is_large_csv, is_streamed
 from app.ingest.streams import open_table
 from app.memory import available_bytes
+from app.settings.places import ClusterPlace, place_of
 from app.side_by_side import choose_runner
 from app.terminal import overview, selected, show
 from core.errors import Refusal, RefusedError, describe
@@ -140,7 +140,7 @@ def prepare_rows(
 
 def read_place(address: str) -> ClusterPlace:
     """Return a cluster, with the files that the settings name."""
-    from app.environment import read_settings  # dear; few need it
+    from app.settings.environment import read_settings  # dear; few need it
 
     place = place_of(read_settings().model_copy(update={"cluster": address}))
     assert place is not None, "it is named"

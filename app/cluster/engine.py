@@ -20,9 +20,9 @@ from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError, listen
 from distributed.utils import get_ip
 
-from app.cluster.places import ADDRESS, ClusterError, ClusterPlace, say
 from app.cluster.tasks import join_pieces, serve_shard
 from app.cluster.versions import core_version
+from app.settings.places import ADDRESS, ClusterError, ClusterPlace, say
 from core.errors import Refusal, RefusedError
 
 CONNECT_S = 20

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from app.cluster.group import ShardGroup
-from app.cluster.places import ADDRESS, ClusterPlace
 from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
 from app.ingest.streams import StreamedTable
 from app.memory import available_bytes
+from app.settings.places import ADDRESS, ClusterPlace
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
 from core.kernels import count_threads

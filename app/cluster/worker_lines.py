@@ -10,8 +10,8 @@ from typing import Any
 from app.cluster.engine import AWAY, LOOK_S, Cluster, Seat
 from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
 from app.cluster.messages import CodeSource
-from app.cluster.places import ClusterError, say
 from app.cluster.tasks import cut_pieces
+from app.settings.places import ClusterError, say
 
 # Workers that are tried, as long as each does not begin, before patience ends.
 N_TRIES = 4

@@ -8,8 +8,8 @@ loopback is no loopback name.
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.hosts import host_of, is_loopback
 from app.http.errors import problem
+from app.settings.hosts import host_of, is_loopback
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 # What asks these knows a process by its address, and learns nothing of a tenant.

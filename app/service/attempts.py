@@ -10,7 +10,6 @@ from typing import Any
 
 from app.checking import check_columns
 from app.cluster.layout import on_cluster
-from app.cluster.places import ClusterPlace
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.spec import read_spec
@@ -26,6 +25,7 @@ from app.parsing import TableReader, read_bounded
 from app.records import StoredTraining
 from app.service.queue import hold
 from app.service.sources import CellSource
+from app.settings.places import ClusterPlace
 from app.side_by_side import choose_runner
 from app.store import models, trainings
 from app.store.blobs import Blobs

@@ -10,7 +10,7 @@ import threading
 from multiprocessing.connection import wait
 
 from app.logs import configure, log
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.engine import create_engine
 from app.worker.child import Child
 from app.worker.chores import Chore

@@ -16,7 +16,7 @@ from typing import Any
 
 from app.logs import log
 from app.records import StoredTraining
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine
 from app.worker.computing import Computer

@@ -14,13 +14,13 @@ from sqlalchemy.exc import InternalError, OperationalError
 
 from app.cluster.group import ShardsLostError
 from app.cluster.messages import ShardFailedError
-from app.cluster.places import ClusterError, place_of
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
 from app.parsing import reader_of
 from app.records import StoredTraining
 from app.service import attempts, batches, queue, sources
-from app.settings import Settings
+from app.settings.places import ClusterError, place_of
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import transaction
 from app.store.transactions import Transaction

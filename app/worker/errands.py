@@ -15,7 +15,7 @@ from app.logs import log
 from app.records import Moment
 from app.service import datasets, jobs, keys, operations, retries
 from app.service.predictions import retention
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine, empty_log, transaction
 from app.worker.child import FORK, live_as_child

@@ -15,7 +15,7 @@ from app.errors import SupersededError
 from app.logs import log
 from app.records import StoredTraining
 from app.service import operations, queue
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.engine import transaction
 from app.worker.child import ChildLostError
 from app.worker.computing import INTERRUPTED, now

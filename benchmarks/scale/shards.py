@@ -30,7 +30,7 @@ from distributed import LocalCluster, Security
 from app.cluster.engine import Cluster
 from app.cluster.group import Traffic
 from app.cluster.layout import find_shard_ends
-from app.cluster.places import ClusterPlace
+from app.settings.places import ClusterPlace
 from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
 from app.cluster.worker_lines import take_shards

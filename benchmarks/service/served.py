@@ -20,7 +20,7 @@ def main(job: str) -> None:
         return
     import uvicorn
 
-    from app.settings import Settings
+    from app.settings.settings import Settings
 
     settings = Settings()
     if job == "work":

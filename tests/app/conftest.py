@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 
 from app import cli
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine
 from app.store.migrate import migrate

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from core.model.ensemble import Ensemble
 from tests.app.clinic import (
     Answer,

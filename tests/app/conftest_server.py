@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.app.servers import Server
 
 

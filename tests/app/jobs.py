@@ -19,7 +19,7 @@ from app.ingest import read_columns
 from app.parsing import reader_of
 from app.records import StoredTraining, TrainingEvent
 from app.service import attempts, datasets, queue, sources, trainings
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
 from app.store.tables import checkpoints

@@ -16,7 +16,7 @@ import httpx
 import uvicorn
 
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.app.preloaded"])

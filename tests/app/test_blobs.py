@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from tests.app.clinic import form
 

@@ -10,10 +10,10 @@ import pytest
 import sqlalchemy as sa
 
 from app.cli import demo
-from app.home import DEMO_KEY
 from app.records import DEFAULT_TENANT
 from app.service import keys, models, trainings
-from app.settings import Settings
+from app.settings.home import DEMO_KEY
+from app.settings.settings import Settings
 from app.store.engine import create_engine, transaction
 from app.terminal.demo import pick_cases, say_counts
 from tests.app.conftest import Finished

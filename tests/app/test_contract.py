@@ -16,7 +16,7 @@ from app.documents.bodies.datasets import DATASET_ID, EXAMPLE_URL
 from app.documents.words import MEANINGS
 from app.http.contract import METHODS
 from app.problems import KINDS
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs
 

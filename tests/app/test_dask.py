@@ -28,13 +28,13 @@ from app.cluster.engine import Cluster
 from app.cluster.group import ShardGroup, ShardsLostError
 from app.cluster.layout import on_cluster
 from app.cluster.messages import BEAT, Order, number_of
-from app.cluster.places import ClusterError, ClusterPlace
 from app.cluster.worker_lines import WorkerLine
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.ingest.streams import open_table
 from app.main import create_app
-from app.settings import Settings
+from app.settings.places import ClusterError, ClusterPlace
+from app.settings.settings import Settings
 from app.side_by_side import choose_runner
 from core.arrays import IntArray
 from core.errors import RefusedError
@@ -329,7 +329,7 @@ def test_training_whose_workers_die_and_die_is_given_up(
 COORDINATOR = """
 import sys
 from pathlib import Path
-from app.cluster.places import ClusterPlace
+from app.settings.places import ClusterPlace
 from tests.app import test_dask as dask
 
 folder, address = Path(sys.argv[1]), sys.argv[2]

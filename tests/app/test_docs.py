@@ -16,7 +16,7 @@ from app.documents.spec import SpecDocument, SpecParams, SpecSelection
 from app.figure_words import MEANINGS, name_figure
 from app.main import create_app
 from app.problems import KINDS
-from app.settings import Settings
+from app.settings.settings import Settings
 from core.model.hypotheses import Stump
 from core.parameters import Parameter, parameters
 from core.pipeline.spec import AUTO_NAMES

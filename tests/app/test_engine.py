@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store import engine as engines
 from app.store.engine import create_engine
 from app.store.turns import Turns

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.environment import read_settings
+from app.settings.environment import read_settings
 from core.errors import RefusedError
 
 

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from app.http.deps import get_read_db
 from app.main import create_app
 from app.problems import KINDS
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.app.clinic import Answer, Json, Start, local_client
 from tests.app.conftest import admin
 from tests.app.jobs import Jobs

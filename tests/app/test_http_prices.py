@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.tables import price_lists
 from tests.app.clinic import Answer, Json, Put, Start, local_client
 from tests.app.tenants import transaction

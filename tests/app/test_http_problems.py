@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
 from app.http.deps import get_read_db
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]

@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect
 from app.errors import UnwantedError
 from app.http.turns import in_turn
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from core.errors import Refusal, RefusedError
 

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.records import PredictSession
 from app.service.loaded import KeptStates
-from app.settings import Settings
+from app.settings.settings import Settings
 from core.session import machine
 from tests.app.clinic import Start, clinic, local_client, said
 

@@ -19,7 +19,7 @@ from app.main import OPEN, create_app
 from app.records import DEFAULT_TENANT, Caller, Limits, Moment
 from app.service import keys, predictions
 from app.service.loaded import LoadedModels
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.engine import transaction
 from tests.app.clinic import clinic, form, local_client, model_json
 

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from app.records import Moment
 from app.service.predictions.retention import erase_old
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import transaction
 from app.worker.computing import now

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.service.predictions import refits
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.tables import trainings
 from tests.app.clinic import Json, Train, local_client
 from tests.app.jobs import Jobs, noisy_spec, noisy_table, undisturbed

@@ -16,7 +16,7 @@ from sqlalchemy import event
 from app.errors import ReplayedError
 from app.records import DEFAULT_TENANT, StoredAnswer
 from app.service import keys, retries
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.engine import transaction
 from app.store.retries import lock
 from app.store.tables import idempotency_keys

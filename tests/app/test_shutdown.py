@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.server import Server, listen, serve
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.tables import ledger
 from tests.app.clinic import clinic, model_json, said
 from tests.app.jobs import wait

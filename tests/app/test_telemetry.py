@@ -19,7 +19,7 @@ CALLS = f"""
 import sys
 from pathlib import Path
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.app.clinic import local_client
 
 def crash():

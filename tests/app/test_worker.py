@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 from fsspec.implementations.local import LocalFileSystem
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.tables import trainings as training_rows
 from app.worker import run
 from app.worker.watching import GRACE_S

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.app.serving import ROOT, serving
 
 HERE = Path(__file__).parent

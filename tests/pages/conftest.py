@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.app.conftest import (  # noqa: F401  # fixtures
     database_url,
     settings,

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from app.documents.files import read_model
 from app.main import create_app
 from app.pages.asking import next_best
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.pages.site import Site, heart
 from tests.pages.test_sign_in import make_key, sign_in
 

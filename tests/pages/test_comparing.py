@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.pages.site import heart
 from tests.pages.test_models import BROWSER, bring
 

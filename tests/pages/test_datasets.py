@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from app.errors import BlobGoneError
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.pages.test_parts import HOSTILE
 from tests.pages.test_walls import Visitor
 

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.pages.hostile import MARKUP, hostile_model
 from tests.pages.site import heart
 from tests.pages.test_cases import answer, send, state_of

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.pages.test_walls import HOSTILE, Visitor
 
 

@@ -16,7 +16,7 @@ from app.main import create_app
 from app.pages.budgets import budget_words
 from app.pages.home import said
 from app.records import DEFAULT_TENANT
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.pages.site import Site, heart
 from tests.pages.test_parts import HOSTILE
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.pages.flow_chart import GAP_Y, WIDTH, lay_out, wrap
 from app.pages.plan_words import PlanNode
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.pages.hostile import NAMES
 from tests.pages.test_models import BROWSER, bring
 

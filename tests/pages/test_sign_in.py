@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.pages.sign_in import our_path
 from app.service import keys, sign_ins
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.engine import transaction
 from tests.app.tenants import transaction as owned
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app.documents.files import read_model
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.terminal.report import report_page
 from tests.app.servers import Server
 from tests.pages.audit import audit

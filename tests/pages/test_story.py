@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app.service import keys
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.engine import create_engine, transaction
 from tests.app.servers import Server
 from tests.pages.conftest import open_page

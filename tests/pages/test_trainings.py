@@ -13,7 +13,7 @@ from app.main import create_app
 from app.pages.trainings import STATES
 from app.records import TrainingState
 from app.service import queue
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store import trainings
 from app.store.engine import transaction
 from core.errors import Refusal, RefusedError

@@ -13,7 +13,7 @@ from httpx import Response
 from app import pages
 from app.main import create_app
 from app.service import keys
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.engine import transaction
 from tests.pages.site import heart
 

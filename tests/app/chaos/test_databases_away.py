@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from app.store.engine import create_engine
 from askless import Client
 from tests.app.chaos.rows import count_rows, violations

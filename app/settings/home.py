@@ -7,7 +7,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from core.errors import Refusal, RefusedError
 
 UPLOADS = "uploads"

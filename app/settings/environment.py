@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from pydantic_settings.exceptions import SettingsError
 from sqlalchemy.exc import ArgumentError
 
-from app.cluster.places import place_of
 from app.documents.shape import rule_of
-from app.hosts import host_of
-from app.settings import Settings
+from app.settings.hosts import host_of
+from app.settings.places import place_of
+from app.settings.settings import Settings
 from core.errors import Refusal, RefusedError, describe
 
 PREFIX = "ASKLESS_"

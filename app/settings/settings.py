@@ -6,8 +6,8 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.hosts import is_loopback
 from app.records import Limits
+from app.settings.hosts import is_loopback
 
 
 class Settings(BaseSettings):

@@ -12,7 +12,7 @@ from app.documents.spec import mend_spec
 from app.ingest import Bounds, read_table, to_columns
 from app.ingest.places import is_streamed
 from app.ingest.streams import open_table
-from app.memory import available_bytes
+from app.processes.memory import available_bytes
 from core.errors import Refusal, RefusedError
 from core.pipeline.check import check_training
 from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table

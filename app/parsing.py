@@ -1,4 +1,4 @@
-"""Tables read and checked in child processes (`app.apart`), within bounds.
+"""Tables read and checked in child processes (`app.processes.apart`), within bounds.
 
 `TableReader` is for those who want a table; the other functions run in its children.
 """
@@ -9,7 +9,6 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from app.apart import ChildLimits, Wanted, run_apart
 from app.checking import check_both, check_names
 from app.documents.fields import NAME_RULE, is_name
 from app.drafting import draft_spec
@@ -21,6 +20,7 @@ from app.ingest.references import (
     sample_rows,
     unlimited_rows,
 )
+from app.processes.apart import ChildLimits, Wanted, run_apart
 from core.errors import Refusal, RefusedError
 from core.table.catalogue import Feature
 from core.table.columns import Column

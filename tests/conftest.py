@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
-    """What `app/threads.py` sets for the processes of the command.
+    """What `app/processes/threads.py` sets for the processes of the command.
 
     In fits of a few rows BLAS's threads only wait for one another.
     """

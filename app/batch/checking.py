@@ -32,7 +32,7 @@ class CheckedOrder:
 def check_file(
     file: IO[bytes], bounds: Bounds, kind: str, model: Model, raw: dict[str, Any]
 ) -> CheckedOrder:
-    """Check an order and a table for a model; runs in a child (`app.apart`)."""
+    """Check an order and a table for a model; runs in a child process."""
     if kind == "predict":
         order = read_predict(raw, model)
         table = read_bounded(file, bounds)

@@ -16,8 +16,8 @@ from app.batch.labelled import (
     refuse_options,
 )
 from app.batch.predicting import BatchProgress
-from app.batch.processes import work_through
 from app.batch.sources import PartReader, RowSource
+from app.processes.pool import work_through
 from core.arrays import FloatArray, IntArray
 from core.errors import RefusedError
 from core.model.model import Curve, Model

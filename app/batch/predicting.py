@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from app.batch.budgets import Naming, largest_budget, parse_budget
-from app.batch.processes import work_through
 from app.batch.results import (
     BudgetColumns,
     Predictions,
@@ -17,6 +16,7 @@ from app.batch.results import (
 from app.batch.sources import PartReader, RowSource, WantedColumns
 from app.batch.table_checks import needed_names, refuse_rows, text_columns
 from app.batch.writing import ResultFile
+from app.processes.pool import work_through
 from core.arrays import FloatArray, IntArray
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-import app.threads  # noqa: F401 - sets variables that numpy reads
+import app.processes.threads  # noqa: F401 - sets variables that numpy reads
 from core.errors import CoreError, RefusedError
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.apart import Wanted
 from app.cli.options import output
 from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
@@ -23,6 +22,7 @@ from app.parsing import (
     judge_file,
     reader_of,
 )
+from app.processes.apart import Wanted
 from app.records import StoredKey
 from app.service import datasets, keys, models, trainings
 from app.settings.home import DEMO_KEY

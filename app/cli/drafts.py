@@ -14,7 +14,7 @@ from app.documents.fields import MAX_NAME
 from app.documents.text import parse_spec
 from app.drafting import draft_spec, spec_text
 from app.ingest import Bounds, read_table
-from app.memory import available_bytes
+from app.processes.memory import available_bytes
 from core.errors import Refusal, RefusedError
 
 

@@ -46,7 +46,7 @@ from app.cli.options import (
 from app.documents import files
 from app.ingest import Bounds
 from app.ingest.places import as_source
-from app.memory import available_bytes
+from app.processes.memory import available_bytes
 from app.terminal import figures, show
 from app.terminal.report import report_page
 from core.errors import Refusal, RefusedError

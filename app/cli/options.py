@@ -14,7 +14,7 @@ from app.batch.table_checks import text_columns
 from app.checking import check_columns
 from app.documents import files
 from app.ingest import Bounds, read_columns, read_table
-from app.memory import available_bytes
+from app.processes.memory import available_bytes
 from core import kernels
 from core.arrays import FloatArray
 from core.errors import describe

@@ -34,7 +34,7 @@ from app.cli.options import (
 from app.documents import files
 from app.ingest import Bounds
 from app.ingest.places import as_source
-from app.memory import available_bytes
+from app.processes.memory import available_bytes
 from app.terminal.show import pull
 from app.wording import money
 from core.errors import Refusal, RefusedError

@@ -37,9 +37,9 @@ from app.documents import files
 from app.ingest import Bounds, read_table
 from app.ingest.places import as_source, is_large_csv, is_streamed
 from app.ingest.streams import open_table
-from app.memory import available_bytes
+from app.processes.memory import available_bytes
+from app.processes.side_by_side import choose_runner
 from app.settings.places import ClusterPlace, place_of
-from app.side_by_side import choose_runner
 from app.terminal import overview, selected, show
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters

@@ -13,7 +13,7 @@ from app.cluster.group import ShardGroup
 from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
 from app.ingest.streams import StreamedTable
-from app.memory import available_bytes
+from app.processes.memory import available_bytes
 from app.settings.places import ADDRESS, ClusterPlace
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError

@@ -20,13 +20,13 @@ from app.ingest.references import (
     unlimited_rows,
 )
 from app.ingest.streams import StreamedTable
-from app.memory import available_bytes
 from app.parsing import TableReader, read_bounded
+from app.processes.memory import available_bytes
+from app.processes.side_by_side import choose_runner
 from app.records import StoredTraining
 from app.service.queue import hold
 from app.service.sources import CellSource
 from app.settings.places import ClusterPlace
-from app.side_by_side import choose_runner
 from app.store import models, trainings
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction

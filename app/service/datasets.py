@@ -12,11 +12,11 @@ from datetime import datetime
 from io import SEEK_END
 from typing import IO
 
-from app.apart import Wanted, is_always_wanted
 from app.documents.fields import MAX_NAME
 from app.errors import BlobGoneError, ConflictError
 from app.parsing import ReferredTable, TableFacts, TableReader
 from app.parsing import TableSource as TableSource
+from app.processes.apart import Wanted, is_always_wanted
 from app.records import StoredDataset
 from app.service import limits
 from app.service.sources import find_reference

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from app.apart import Wanted, is_always_wanted, run_apart
 from app.batch.checking import CheckedOrder, check_file, check_named
 from app.documents.bodies import jobs as bodies
 from app.errors import ConflictError, NotFoundError
 from app.parsing import ReferredTable, TableFacts, TableReader, TableSource
+from app.processes.apart import Wanted, is_always_wanted, run_apart
 from app.records import FINAL_STATES, JobKind, StoredTraining
 from app.service import limits
 from app.service.loaded import LoadedModels

@@ -9,12 +9,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.apart import Wanted, is_always_wanted
 from app.documents.bodies import trainings as bodies
 from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import read_spec
 from app.errors import ConflictError
 from app.parsing import TableFacts, TableReader, TableSource
+from app.processes.apart import Wanted, is_always_wanted
 from app.records import FINAL_STATES, StoredTraining
 from app.service import limits
 from app.service.queue import stand

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import make_classification
 
-from app.side_by_side import choose_runner
+from app.processes.side_by_side import choose_runner
 from benchmarks import data
 from benchmarks.data import MICROS
 from benchmarks.documents import Rows, fill, number

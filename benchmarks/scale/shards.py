@@ -8,7 +8,7 @@ the workers of a cluster, which is started here, with TLS. Other work on the mac
 counts in the times: let it be idle.
 """
 
-import app.threads  # noqa: I001  # sets threads before numpy is imported
+import app.processes.threads  # noqa: I001  # sets threads before numpy is imported
 
 import argparse
 import os

@@ -33,9 +33,9 @@ from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.ingest.streams import open_table
 from app.main import create_app
+from app.processes.side_by_side import choose_runner
 from app.settings.places import ClusterError, ClusterPlace
 from app.settings.settings import Settings
-from app.side_by_side import choose_runner
 from core.arrays import IntArray
 from core.errors import RefusedError
 from core.pipeline.spec import TrainingSpec

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from app.batch import predicting, sources
-from app.batch.processes import ProcessLostError, work_through
 from app.batch.sources import StreamedRows
 from app.ingest.streams import open_table
+from app.processes.pool import ProcessLostError, work_through
 from core.errors import Refusal, RefusedError
 from tests.app.cases import (
     N_ROWS,
@@ -204,7 +204,7 @@ def test_refusal_comes_from_another_process_as_it_was():
 
 COORDINATOR = """
 import os, time
-from app.batch.processes import work_through
+from app.processes.pool import work_through
 from tests.app.test_predict_blocks import Sleep
 
 if __name__ == "__main__":

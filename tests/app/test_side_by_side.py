@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from app import side_by_side
 from app.documents.files import model_text
-from app.side_by_side import PartLostError, PartProcesses, choose_runner
+from app.processes import side_by_side
+from app.processes.side_by_side import PartLostError, PartProcesses, choose_runner
 from core.errors import RefusedError
 from core.pipeline.parts import one_by_one
 from core.pipeline.spec import TrainingSpec

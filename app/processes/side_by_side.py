@@ -11,8 +11,8 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from app.children import end_with_parent
-from app.memory import available_bytes
+from app.processes.children import end_with_parent
+from app.processes.memory import available_bytes
 from core import kernels
 from core.panels.ladder import ladder_bytes
 from core.pipeline.parts import (

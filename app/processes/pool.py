@@ -7,7 +7,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from app.children import end_with_parent
+from app.processes.children import end_with_parent
 from core.errors import CoreError
 
 Part = TypeVar("Part")

@@ -1,0 +1,1 @@
+"""Processes that ours start, and what they may use: memory, threads."""

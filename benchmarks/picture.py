@@ -14,7 +14,7 @@ from app.terminal.demo import (
     play,
     train_apart,
 )
-from app.wording import money
+from app.words.wording import money
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "session.svg"
 

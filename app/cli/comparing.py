@@ -11,13 +11,13 @@ from rich.markup import escape
 
 from app.batch.budgets import largest_budget
 from app.batch.curves import play_conditions
-from app.charts import NamedCurve, curve_chart, stand_alone
 from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelled
 from app.cli.options import Seed, output
-from app.comparison_words import Compared, find_clashes
 from app.documents import files
 from app.documents.bodies import models as bodies
 from app.terminal.compared import compared_page, compared_table
+from app.words.charts import NamedCurve, curve_chart, stand_alone
+from app.words.comparison import Compared, find_clashes
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
 from core.session.blocks import Conditions

@@ -18,7 +18,7 @@ from app.terminal.explained import (
     purchase_table,
     say_effects,
 )
-from app.wording import list_warnings
+from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
 from core.session.effects import find_effects
 

@@ -25,7 +25,6 @@ from app.batch.measuring import (
     plan_measuring,
 )
 from app.batch.sources import open_rows
-from app.charts import NamedCurve
 from app.cli.aims import SeveralAims, parse_aims
 from app.cli.options import (
     STOP,
@@ -49,6 +48,7 @@ from app.ingest.places import as_source
 from app.processes.memory import available_bytes
 from app.terminal import figures, show
 from app.terminal.report import report_page
+from app.words.charts import NamedCurve
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model

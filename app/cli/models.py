@@ -28,7 +28,7 @@ from app.cli.options import (
 from app.terminal.ask import Conversation, run_session
 from app.terminal.lines import read_answer, refuse_unseen, split_named
 from app.terminal.transcript import say_certificate
-from app.wording import list_warnings
+from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session import machine

@@ -36,7 +36,7 @@ from app.ingest import Bounds
 from app.ingest.places import as_source
 from app.processes.memory import available_bytes
 from app.terminal.show import pull
-from app.wording import money
+from app.words.wording import money
 from core.errors import Refusal, RefusedError
 
 STDOUT = Path("-")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from app.pages.inputs import hint, options
 from app.pages.lines import Line, line_chart
 from app.service.predictions.opened import OpenSession
-from app.wording import percent, price_words, say_useless
+from app.words.wording import percent, price_words, say_useless
 from core.session import machine
 from core.session.answers import bundle_members, find_paid
 from core.session.state import Question, State

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 
-from app.charts import COLOURS
+from app.words.charts import COLOURS
 
 router = APIRouter(include_in_schema=False)
 ROOT = "/ui/static"

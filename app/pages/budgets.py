@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from app.charts import in_unit
 from app.pages.lines import Line, line_chart
-from app.wording import money, percent
+from app.words.charts import in_unit
+from app.words.wording import money, percent
 from core.model.model import Curve, Model
 from core.table.prices import from_micros
 

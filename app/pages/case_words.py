@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from app import wording
 from app.documents.bodies.predictions import Session, TakenAnswer
-from app.stop_words import say_stop, to_sentence
+from app.words import wording
+from app.words.stops import say_stop, to_sentence
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session.policies import POLICIES

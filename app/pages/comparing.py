@@ -6,18 +6,18 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from app.charts import NamedCurve, curve_chart
-from app.comparison_words import find_clashes, say_difference
-from app.figure_words import Cells
 from app.http.auth import needs
 from app.http.deps import Loaded, ReadDb
-from app.model_facts import list_facts
 from app.pages.filters import name
 from app.pages.frame import errors_of, render
 from app.records import ModelHead
 from app.service import models, trainings
 from app.store.transactions import Transaction
-from app.wording import money, percent_range
+from app.words.charts import NamedCurve, curve_chart
+from app.words.comparison import find_clashes, say_difference
+from app.words.facts import list_facts
+from app.words.figures import Cells
+from app.words.wording import money, percent_range
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
 from core.session.curves import find_gap

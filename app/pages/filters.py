@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from app import wording
+from app.words import wording
 from core.table.prices import MICROS_PER_UNIT
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def name(text: object) -> "Markup":
 
 
 def chart(svg: str) -> "Markup":
-    """A chart of app.charts as a part of the page, without a style in it."""
+    """A chart of app.words.charts as a part of the page, without a style in it."""
     from markupsafe import Markup
 
     return Markup(STYLE.sub(as_attributes, STYLE_ELEMENT.sub("", svg)))

@@ -7,7 +7,7 @@ from starlette.datastructures import FormData, QueryParams
 
 from app.documents.fields import Value, read_value
 from app.http.days import read_day
-from app.wording import value_words
+from app.words.wording import value_words
 from core.errors import AnswerError, Refusal, RefusedError
 from core.session.answers import parse_answer
 from core.table.catalogue import Feature

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from app.book_charts import days_chart, names_chart
 from app.documents.bodies.ledger import LedgerEntry, LedgerSum, ReversalRequest
 from app.documents.shape import read_shape
 from app.errors import ForbiddenError
@@ -27,6 +26,7 @@ from app.service import ledger, models
 from app.service.predictions.opened import SessionCall
 from app.service.predictions.reversals import reverse as reverse_charge
 from app.store.transactions import Transaction
+from app.words.book_charts import days_chart, names_chart
 from core.errors import Refusal, RefusedError
 from core.table.prices import from_micros
 

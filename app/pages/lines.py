@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from markupsafe import escape
 
-from app.wording import percent
+from app.words.wording import percent
 
 WIDTH, HEIGHT = 420, 200
 LEFT, RIGHT, TOP, BOTTOM = 62, 30, 12, 46

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple
 
-from app.figure_words import Cells
-from app.model_charts import (
+from app.pages.filters import name
+from app.words.facts import list_cautions, list_facts, list_features
+from app.words.figures import Cells
+from app.words.model_charts import (
     Shown,
     show_curve,
     show_figures,
@@ -14,10 +16,8 @@ from app.model_charts import (
     show_purchases,
     show_reliabilities,
 )
-from app.model_facts import list_cautions, list_facts, list_features
-from app.pages.filters import name
-from app.session_words import say_note, session_cells
-from app.wording import list_warnings
+from app.words.sessions import say_note, session_cells
+from app.words.wording import list_warnings
 from core.model.model import Model
 
 # Models whose charts are kept: some 300 kB each.

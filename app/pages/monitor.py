@@ -8,8 +8,6 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.book_charts import PlottedFigure, shares_chart, trend_chart
-from app.charts import in_unit, reliability_chart
 from app.documents.bodies.models import Estimate
 from app.documents.bodies.outcomes import BucketSize, Monitor, MonitorBucket
 from app.http.auth import needs
@@ -23,6 +21,8 @@ from app.records import Moment
 from app.service import models
 from app.service.ledger import cell, csv_lines
 from app.service.predictions import monitor
+from app.words.book_charts import PlottedFigure, shares_chart, trend_chart
+from app.words.charts import in_unit, reliability_chart
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from app.pages.filters import number
-from app.stop_words import STOP_WORDS
-from app.wording import money, percent, span, value_words
+from app.words.stops import STOP_WORDS
+from app.words.wording import money, percent, span, value_words
 from core.model.ensemble import Ensemble
 from core.session.flow import FlowAnswers, FlowNode
 from core.table.catalogue import Feature

@@ -6,8 +6,6 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.charts import stand_alone
-from app.figure_words import Cells
 from app.http.auth import needs
 from app.http.deps import Loaded, ReadDb
 from app.pages.budgets import budget_words
@@ -19,7 +17,9 @@ from app.pages.plan_words import PlanNode, say_plan
 from app.pages.start import read_money
 from app.records import ModelHead
 from app.service import models
-from app.wording import money, percent
+from app.words.charts import stand_alone
+from app.words.figures import Cells
+from app.words.wording import money, percent
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.session.flow import FlowBounds, find_flow

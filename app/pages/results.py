@@ -23,8 +23,8 @@ from app.service import ledger
 from app.service import predictions as service
 from app.service.predictions import outcomes
 from app.service.predictions.opened import ErasedSession, OpenSession, SessionCall, find
-from app.stop_words import say_stop
 from app.store.transactions import Transaction
+from app.words.stops import say_stop
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble
 from core.session.state import State

@@ -34,8 +34,8 @@ from app.service.predictions.opened import (
     SessionCall,
     find,
 )
-from app.stop_words import say_stop
-from app.wording import money
+from app.words.stops import say_stop
+from app.words.wording import money
 from core.errors import (
     ClosedError,
     CoreError,

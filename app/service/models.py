@@ -10,7 +10,7 @@ from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
 from app.store import models, price_lists, sessions, trainings
 from app.store.transactions import Transaction
-from app.wording import list_warnings
+from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.session import machine

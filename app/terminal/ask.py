@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from rich.console import Console
 from rich.markup import escape
 
-from app.stop_words import say_stop
 from app.terminal.lines import (
     find_answer,
     hint,
@@ -16,7 +15,8 @@ from app.terminal.lines import (
     say_doubt,
 )
 from app.terminal.transcript import say_end, say_member, say_question, say_standing
-from app.wording import money, say_useless
+from app.words.stops import say_stop
+from app.words.wording import money, say_useless
 from core.errors import (
     ClosedError,
     OverBudgetError,

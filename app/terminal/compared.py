@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from app.comparison_words import Compared, explain_cells, lay_cells
 from app.terminal.html import html_figures, html_notes, html_page, html_table
 from app.terminal.show import right, titled
+from app.words.comparison import Compared, explain_cells, lay_cells
 
 
 def compared_table(

@@ -17,7 +17,7 @@ from app.terminal.show import (
     sessions_table,
 )
 from app.terminal.transcript import say_end, say_question, say_standing, say_value
-from app.wording import money
+from app.words.wording import money
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.model import Model

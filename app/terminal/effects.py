@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.charts import Effect, effect_chart
 from app.terminal.html import html_figures, html_notes, html_table
 from app.terminal.transcript import say_value
-from app.wording import percent
+from app.words.charts import Effect, effect_chart
+from app.words.wording import percent
 from core.model.ensemble import Ensemble
 from core.session.effects import FeatureEffect, find_effects
 from core.session.policies import POLICIES, default_policy

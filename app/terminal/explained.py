@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from app.figure_words import say_betters
 from app.terminal.show import right, titled
 from app.terminal.transcript import say_value
-from app.wording import money, percent
+from app.words.figures import say_betters
+from app.words.wording import money, percent
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 from core.model.values import list_cuts, middle_values

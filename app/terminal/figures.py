@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rich import box
 from rich.table import Column, Table
 
-from app.figure_words import MEANINGS, SHARES, explain, say_estimate, shown_figures
 from app.terminal.show import right, titled
-from app.wording import money
+from app.words.figures import MEANINGS, SHARES, explain, say_estimate, shown_figures
+from app.words.wording import money
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
 

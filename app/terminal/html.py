@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from app.charts import COLOURS
-from app.model_charts import Shown
+from app.words.charts import COLOURS
+from app.words.model_charts import Shown
 
 # Cells that begin with a number, or have none.
 FIGURE = re.compile(r"-|(< |> )?[\d.,]+( %| to .*| \(.*| %.*)?")

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.terminal.transcript import say_value
-from app.wording import find_doubt, is_known
+from app.words.wording import find_doubt, is_known
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.answers import parse_answer

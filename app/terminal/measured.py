@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from app.charts import NamedCurve, curve_chart
-from app.figure_words import curve_cells, say_betters
-from app.model_charts import (
+from app.terminal.html import html_figures, html_notes, html_shown, html_table
+from app.terminal.show import CURVE_FOOT
+from app.words.charts import NamedCurve, curve_chart
+from app.words.figures import curve_cells, say_betters
+from app.words.model_charts import (
     list_baselines,
     show_figures,
     show_margins,
     show_purchases,
     show_reliabilities,
 )
-from app.terminal.html import html_figures, html_notes, html_shown, html_table
-from app.terminal.show import CURVE_FOOT
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from app.terminal.show import titled
-from app.wording import money, percent
+from app.words.wording import money, percent
 from core.arrays import FloatArray
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import CheckedTable

@@ -5,13 +5,13 @@ from html import escape
 
 import numpy as np
 
-from app.charts import NamedCurve
-from app.model_facts import list_cautions, list_facts, list_features
-from app.session_words import say_note, session_cells
 from app.terminal.effects import effects_part
 from app.terminal.html import html_notes, html_page, html_table
 from app.terminal.measured import Measured, measured_parts
-from app.wording import money, percent, price_words
+from app.words.charts import NamedCurve
+from app.words.facts import list_cautions, list_facts, list_features
+from app.words.sessions import say_note, session_cells
+from app.words.wording import money, percent, price_words
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 from core.session.outline import outline

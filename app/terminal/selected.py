@@ -6,7 +6,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from app.terminal.show import right, titled
-from app.wording import money
+from app.words.wording import money
 from core.selection.card import describe_selection
 from core.selection.params import SelectionParams
 from core.selection.search import Selection

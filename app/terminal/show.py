@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from app.figure_words import say_betters
-from app.session_words import say_note, session_cells
-from app.wording import LACKS, money, percent
+from app.words.figures import say_betters
+from app.words.sessions import say_note, session_cells
+from app.words.wording import LACKS, money, percent
 from core.model.model import Curve, Model
 from core.session.early import EarlyPoint
 from core.table.catalogue import Catalogue

@@ -3,8 +3,8 @@
 from rich.console import Console
 from rich.markup import escape
 
-from app.stop_words import STOP_WORDS, say_stop
-from app.wording import (
+from app.words.stops import STOP_WORDS, say_stop
+from app.words.wording import (
     LACKS,
     money,
     percent,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.documents.state import state_from_json, state_to_json
-from app.wording import error_words
+from app.words.wording import error_words
 from core.session import machine
 from core.session.state import Aim
 from core.table.prices import MICROS_PER_UNIT as UNIT

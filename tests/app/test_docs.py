@@ -13,10 +13,10 @@ from pydantic import BaseModel
 
 from app.cli import load_command
 from app.documents.spec import SpecDocument, SpecParams, SpecSelection
-from app.figure_words import MEANINGS, name_figure
 from app.main import create_app
 from app.problems import KINDS
 from app.settings.settings import Settings
+from app.words.figures import MEANINGS, name_figure
 from core.model.hypotheses import Stump
 from core.parameters import Parameter, parameters
 from core.pipeline.spec import AUTO_NAMES

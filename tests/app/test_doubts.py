@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.wording import find_doubt
+from app.words.wording import find_doubt
 from core.model.ensemble import Ensemble
 from core.table.catalogue import OTHER, UNSEEN, Feature
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic, said

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from rich.console import Console
 
 from app.terminal.transcript import say_end, say_question, say_standing
-from app.wording import error_words, step_words, why
+from app.words.wording import error_words, step_words, why
 from core.session import machine
 from core.session.steps import AnswerStep, find_prospect
 from tests.panels import make_ladder

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.documents.files import model_text
-from app.wording import OLDER_PANELS, RULES_OFF, why
+from app.words.wording import OLDER_PANELS, RULES_OFF, why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine

@@ -14,7 +14,7 @@ from app.documents import files
 from app.documents.files import model_text
 from app.documents.model import model_from_json
 from app.documents.panels import MAX_PANELS
-from app.wording import why
+from app.words.wording import why
 from core.errors import RefusedError
 from core.model.model import Model
 from core.session import machine

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.charts import NamedCurve
 from app.documents.files import model_text
 from app.terminal.report import report_page
 from app.terminal.transcript import say_value
-from app.wording import percent
+from app.words.charts import NamedCurve
+from app.words.wording import percent
 from core.model.ensemble import Ensemble
 from core.model.figures import Estimate, Figures, ReliabilityBin
 from core.model.hypotheses import Stump

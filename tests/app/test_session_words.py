@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.documents.card import read_sessions
-from app.session_words import say_lists, say_note, session_cells
+from app.words.sessions import say_lists, say_note, session_cells
 from core.model.model import Model
 from tests.sessions import small_ensemble
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from app.documents import files
-from app.figure_words import say_betters
-from app.model_charts import show_curve
 from app.terminal.explained import error_within, list_purchases
 from app.terminal.report import report_page
 from app.terminal.show import curve_table
+from app.words.figures import say_betters
+from app.words.model_charts import show_curve
 from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
 from core.table.catalogue import Catalogue, Feature

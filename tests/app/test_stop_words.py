@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stop_words import say_stop, to_sentence
+from app.words.stops import say_stop, to_sentence
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Product, Stump
 from core.session import machine

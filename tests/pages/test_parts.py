@@ -9,9 +9,9 @@ import pytest
 from jinja2 import ChoiceLoader, FileSystemLoader
 from playwright.sync_api import Page, Route, expect
 
-from app.charts import NamedCurve, curve_chart
 from app.documents.model import model_from_json
 from app.pages import filters, frame
+from app.words.charts import NamedCurve, curve_chart
 from tests.pages.audit import audit
 from tests.pages.site import heart
 

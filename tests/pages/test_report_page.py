@@ -4,11 +4,11 @@ from dataclasses import fields, replace
 
 from playwright.sync_api import Browser, Page
 
-from app.charts import NamedCurve
 from app.documents.files import read_model
 from app.pages.flow_chart import draw, lay_out
 from app.pages.plan_words import PlanNode
 from app.terminal.report import report_page
+from app.words.charts import NamedCurve
 from tests.pages.audit import audit
 from tests.pages.hostile import NAMES, hostile_model
 

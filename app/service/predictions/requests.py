@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from app.documents.bodies.predictions import GivenAnswer
 from app.documents.state import Texts
-from app.wording import is_known
+from app.words.wording import is_known
 from core.errors import AnswerError, Refusal, RefusedError
 from core.session.answers import KNOWN_RULE, check_answer, is_vain
 from core.session.state import Answer, State

@@ -8,8 +8,8 @@ from app.documents.state import Texts
 from app.records import PredictSession
 from app.service.predictions.refits import RefitStanding
 from app.service.predictions.terms import aim_of
-from app.stop_words import say_stop, to_sentence
-from app.wording import LACKS, Doubt, find_doubt, step_words, why
+from app.words.stops import say_stop, to_sentence
+from app.words.wording import LACKS, Doubt, find_doubt, step_words, why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine

@@ -5,14 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.charts import (
+from app.words.charts import (
     NamedCurve,
     curve_chart,
     margin_chart,
     purchases_chart,
     reliability_chart,
 )
-from app.figure_words import (
+from app.words.facts import in_brackets, rows_by_class
+from app.words.figures import (
     RELIABILITY_NOTE,
     Cells,
     curve_cells,
@@ -25,8 +26,7 @@ from app.figure_words import (
     say_budgets,
     shown_figures,
 )
-from app.model_facts import in_brackets, rows_by_class
-from app.wording import percent, percent_range
+from app.words.wording import percent, percent_range
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 

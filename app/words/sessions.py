@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.documents.card import SavedShape, SessionsShape, read_sessions
-from app.wording import money, percent
+from app.words.wording import money, percent
 from core.model.model import Model
 from core.table.prices import MICROS_PER_UNIT
 

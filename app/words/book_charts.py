@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.charts import INK, SERIES, WIDE, draw_chart, in_unit
+from app.words.charts import INK, SERIES, WIDE, draw_chart, in_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

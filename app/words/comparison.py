@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from app.wording import money
+from app.words.wording import money
 from core.model.figures import Estimate
 from core.model.model import Curve, Model
 

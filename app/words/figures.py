@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.wording import money, number_range, percent, percent_range
+from app.words.wording import money, number_range, percent, percent_range
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
 from core.model.figures import Estimate

@@ -1,7 +1,7 @@
 """What is said of a model in words: its card, its features, its limits of use."""
 
-from app.figure_words import Cells
-from app.wording import list_warnings, money, percent_range, value_words
+from app.words.figures import Cells
+from app.words.wording import list_warnings, money, percent_range, value_words
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.table.catalogue import Feature

@@ -1,6 +1,6 @@
 """Why a session asks no more, in words that are true of its state; also in amounts."""
 
-from app.wording import money
+from app.words.wording import money
 from core.model.ensemble import Ensemble
 from core.session.policies import POLICIES
 from core.session.position import Position

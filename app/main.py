@@ -32,12 +32,12 @@ from app.http.gate import Gate
 from app.http.methods import Heads
 from app.http.metrics import Metrics
 from app.pages.errors import ProblemPages
-from app.parsing import reader_of
 from app.service.loaded import LoadedModels
 from app.settings.home import local_folders
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import create_engine
+from app.uploads.parsing import reader_of
 from core.warm import warm_up
 
 DESCRIPTION = """Predict from few features. A session asks for one feature at a time,

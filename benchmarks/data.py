@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from app.ingest import read_table
+from app.uploads import read_table
 from core.arrays import FloatArray, IntArray
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset

@@ -14,8 +14,8 @@ from app.batch.predicting import (
     refuse_unknown,
 )
 from app.batch.sources import MemoryRows
-from app.ingest import Bounds
-from app.parsing import TableFacts, facts_of, read_bounded
+from app.uploads import Bounds
+from app.uploads.parsing import TableFacts, facts_of, read_bounded
 from core.errors import RefusedError
 from core.model.model import Model
 from core.table.columns import unknown_column

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from app.ingest import Bounds, read_table, to_columns
-from app.ingest.places import is_streamed
-from app.ingest.streams import StreamedTable, open_table
+from app.uploads import Bounds, read_table, to_columns
+from app.uploads.places import is_streamed
+from app.uploads.streams import StreamedTable, open_table
 from core.table.columns import Columns
 
 # Of a table in memory; what a process is handed at a time, at least.
@@ -81,7 +81,7 @@ class HeldPart:
 
 @dataclass
 class MemoryRows:
-    """An arrow table, as `app.ingest.read_table` gives it.
+    """An arrow table, as `app.uploads.read_table` gives it.
 
     `text`: columns whose cells are wanted as written.
     """

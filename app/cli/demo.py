@@ -14,14 +14,6 @@ import sqlalchemy as sa
 from app.cli.options import output
 from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
-from app.parsing import (
-    JudgedTable,
-    ReferredTable,
-    TableReader,
-    TableSource,
-    judge_file,
-    reader_of,
-)
 from app.processes.apart import Wanted
 from app.records import StoredKey
 from app.service import datasets, keys, models, trainings
@@ -31,6 +23,14 @@ from app.store.blobs import Blobs
 from app.store.engine import create_engine, transaction
 from app.store.transactions import Transaction
 from app.terminal.demo import DATA
+from app.uploads.parsing import (
+    JudgedTable,
+    ReferredTable,
+    TableReader,
+    TableSource,
+    judge_file,
+    reader_of,
+)
 
 TENANT = "demo"
 TABLES = ("heart", "breast-cancer", "diabetes")

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.checking import check_both
 from app.cli.options import Data, errors, output
 from app.cli.tables import say_checked
 from app.documents import files
 from app.documents.fields import MAX_NAME
 from app.documents.text import parse_spec
-from app.drafting import draft_spec, spec_text
-from app.ingest import Bounds, read_table
 from app.processes.memory import available_bytes
+from app.uploads import Bounds, read_table
+from app.uploads.checking import check_both
+from app.uploads.drafting import draft_spec, spec_text
 from core.errors import Refusal, RefusedError
 
 

@@ -43,11 +43,11 @@ from app.cli.options import (
     warn,
 )
 from app.documents import files
-from app.ingest import Bounds
-from app.ingest.places import as_source
 from app.processes.memory import available_bytes
 from app.terminal import figures, show
 from app.terminal.report import report_page
+from app.uploads import Bounds
+from app.uploads.places import as_source
 from app.words.charts import NamedCurve
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble

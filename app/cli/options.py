@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.batch.table_checks import text_columns
-from app.checking import check_columns
 from app.documents import files
-from app.ingest import Bounds, read_columns, read_table
 from app.processes.memory import available_bytes
+from app.uploads import Bounds, read_columns, read_table
+from app.uploads.checking import check_columns
 from core import kernels
 from core.arrays import FloatArray
 from core.errors import describe

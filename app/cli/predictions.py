@@ -32,10 +32,10 @@ from app.cli.options import (
     warn,
 )
 from app.documents import files
-from app.ingest import Bounds
-from app.ingest.places import as_source
 from app.processes.memory import available_bytes
 from app.terminal.show import pull
+from app.uploads import Bounds
+from app.uploads.places import as_source
 from app.words.wording import money
 from core.errors import Refusal, RefusedError
 

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.checking import check_both, read_training
 from app.cli.changes import (
     Algorithm,
     CurveBudgets,
@@ -34,13 +33,14 @@ from app.cli.options import (
 )
 from app.cluster.layout import in_processes, on_cluster
 from app.documents import files
-from app.ingest import Bounds, read_table
-from app.ingest.places import as_source, is_large_csv, is_streamed
-from app.ingest.streams import open_table
 from app.processes.memory import available_bytes
 from app.processes.side_by_side import choose_runner
 from app.settings.places import ClusterPlace, place_of
 from app.terminal import overview, selected, show
+from app.uploads import Bounds, read_table
+from app.uploads.checking import check_both, read_training
+from app.uploads.places import as_source, is_large_csv, is_streamed
+from app.uploads.streams import open_table
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters
 from core.pipeline.preparing import PreparedTable

@@ -12,9 +12,9 @@ import numpy as np
 from app.cluster.group import ShardGroup
 from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
-from app.ingest.streams import StreamedTable
 from app.processes.memory import available_bytes
 from app.settings.places import ADDRESS, ClusterPlace
+from app.uploads.streams import StreamedTable
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
 from core.kernels import count_threads

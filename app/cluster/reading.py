@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.ingest.streams import StreamedTable
+from app.uploads.streams import StreamedTable
 from core.arrays import CodeArray, FloatArray, IntArray
 from core.table.binning import encode_rows
 from core.table.catalogue import Feature

@@ -218,7 +218,7 @@ ReadDb = Annotated[
 ReplaysEarly = Depends(replay_early)
 # `app.store.blobs.Blobs`, of which only the service knows more than the name.
 Uploads = Annotated[Any, held("blobs")]
-# `app.parsing.TableReader`.
+# `app.uploads.parsing.TableReader`.
 Reader = Annotated[Any, held("reader")]
 OurSettings = Annotated[Any, held("settings")]
 Engine = Annotated[sa.Engine, held("engine")]

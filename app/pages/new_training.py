@@ -27,11 +27,11 @@ from app.pages.spec_forms import (
     read_form,
 )
 from app.pages.training_form import ask_target, plain_text, show_form
-from app.parsing import DraftedTable, TableSource
-from app.price_tables import read_prices
 from app.records import StoredDataset
 from app.service import datasets, trainings
 from app.store.transactions import Transaction
+from app.uploads.parsing import DraftedTable, TableSource
+from app.uploads.price_tables import read_prices
 from core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/train/new", include_in_schema=False)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from app.parsing import DraftedTable
-from app.price_tables import PriceTable
+from app.uploads.parsing import DraftedTable
+from app.uploads.price_tables import PriceTable
 from core.errors import Refusal
 from core.table.patterns import WILDCARD
 from core.table.prices import to_micros

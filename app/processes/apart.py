@@ -32,7 +32,7 @@ os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 # Children are forked from a process that has imported what they need: forking takes
 # milliseconds, importing most of a second.
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["app.parsing", "app.batch.checking"])
+CONTEXT.set_forkserver_preload(["app.uploads.parsing", "app.batch.checking"])
 # Whoever starts a child asks how the others are, and two who ask at once err.
 ASKING = threading.Lock()
 # How often a waiting parent looks whether the answer is still wanted.

@@ -8,19 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.checking import check_columns
 from app.cluster.layout import on_cluster
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.spec import read_spec
-from app.ingest.places import as_arrow, find_file, is_parquet
-from app.ingest.references import (
-    TableReference,
-    open_reference,
-    unlimited_rows,
-)
-from app.ingest.streams import StreamedTable
-from app.parsing import TableReader, read_bounded
 from app.processes.memory import available_bytes
 from app.processes.side_by_side import choose_runner
 from app.records import StoredTraining
@@ -30,6 +21,15 @@ from app.settings.places import ClusterPlace
 from app.store import models, trainings
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction
+from app.uploads.checking import check_columns
+from app.uploads.parsing import TableReader, read_bounded
+from app.uploads.places import as_arrow, find_file, is_parquet
+from app.uploads.references import (
+    TableReference,
+    open_reference,
+    unlimited_rows,
+)
+from app.uploads.streams import StreamedTable
 from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
 from core.pipeline.progress import Training
 from core.pipeline.spec import TrainingSpec

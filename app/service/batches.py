@@ -25,10 +25,6 @@ from app.batch.results import lay_out_curve, to_csv, to_parquet
 from app.batch.sources import MemoryRows, RowSource, StreamedRows
 from app.batch.writing import open_stream
 from app.errors import NotFoundError
-from app.ingest.places import as_arrow, find_file, is_parquet
-from app.ingest.references import TableReference, open_reference, unlimited_rows
-from app.ingest.streams import StreamedTable
-from app.parsing import TableReader, read_bounded
 from app.records import StoredTraining
 from app.service.loaded import parse_model
 from app.service.queue import hold
@@ -36,6 +32,10 @@ from app.service.sources import CellSource, find_cells
 from app.store import models, trainings
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction
+from app.uploads.parsing import TableReader, read_bounded
+from app.uploads.places import as_arrow, find_file, is_parquet
+from app.uploads.references import TableReference, open_reference, unlimited_rows
+from app.uploads.streams import StreamedTable
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 

@@ -14,8 +14,6 @@ from typing import IO
 
 from app.documents.fields import MAX_NAME
 from app.errors import BlobGoneError, ConflictError
-from app.parsing import ReferredTable, TableFacts, TableReader
-from app.parsing import TableSource as TableSource
 from app.processes.apart import Wanted, is_always_wanted
 from app.records import StoredDataset
 from app.service import limits
@@ -23,6 +21,8 @@ from app.service.sources import find_reference
 from app.store import datasets
 from app.store.blobs import Blobs
 from app.store.transactions import Transaction
+from app.uploads.parsing import ReferredTable, TableFacts, TableReader
+from app.uploads.parsing import TableSource as TableSource
 
 get, page, named_blobs = datasets.get, datasets.page, datasets.named_blobs
 DEFAULT_NAME = "dataset"

@@ -11,7 +11,6 @@ from typing import Any
 from app.batch.checking import CheckedOrder, check_file, check_named
 from app.documents.bodies import jobs as bodies
 from app.errors import ConflictError, NotFoundError
-from app.parsing import ReferredTable, TableFacts, TableReader, TableSource
 from app.processes.apart import Wanted, is_always_wanted, run_apart
 from app.records import FINAL_STATES, JobKind, StoredTraining
 from app.service import limits
@@ -20,6 +19,7 @@ from app.service.queue import stand
 from app.store import datasets, models, trainings
 from app.store.trainings import JOBS
 from app.store.transactions import Transaction
+from app.uploads.parsing import ReferredTable, TableFacts, TableReader, TableSource
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 

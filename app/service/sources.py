@@ -1,10 +1,10 @@
 """Where a dataset's cells are, for workers: in a blob, or in files elsewhere."""
 
 from app.errors import BlobGoneError
-from app.ingest.references import NotedFile, TableReference
 from app.records import StoredDataset
 from app.store import datasets
 from app.store.transactions import Transaction
+from app.uploads.references import NotedFile, TableReference
 
 #: The name of a blob, or a table that stays where it is.
 CellSource = str | TableReference

@@ -13,13 +13,13 @@ from app.documents.bodies import trainings as bodies
 from app.documents.bodies.problems import BrokenRule
 from app.documents.spec import read_spec
 from app.errors import ConflictError
-from app.parsing import TableFacts, TableReader, TableSource
 from app.processes.apart import Wanted, is_always_wanted
 from app.records import FINAL_STATES, StoredTraining
 from app.service import limits
 from app.service.queue import stand
 from app.store import datasets, trainings
 from app.store.transactions import Transaction
+from app.uploads.parsing import TableFacts, TableReader, TableSource
 from core.errors import RefusedError
 
 get, page, events = trainings.get, trainings.page, trainings.events

@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.documents.files import load_spec
-from app.ingest import read_columns
 from app.terminal.show import (
     curve_plot,
     curve_table,
@@ -17,6 +16,7 @@ from app.terminal.show import (
     sessions_table,
 )
 from app.terminal.transcript import say_end, say_question, say_standing, say_value
+from app.uploads import read_columns
 from app.words.wording import money
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble

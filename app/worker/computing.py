@@ -16,7 +16,6 @@ from app.cluster.group import ShardsLostError
 from app.cluster.messages import ShardFailedError
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
-from app.parsing import reader_of
 from app.records import StoredTraining
 from app.service import attempts, batches, queue, sources
 from app.settings.places import ClusterError, place_of
@@ -24,6 +23,7 @@ from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.engine import transaction
 from app.store.transactions import Transaction
+from app.uploads.parsing import reader_of
 from app.worker.limits import is_memory_short, limited
 from core.errors import RefusedError
 

@@ -34,7 +34,7 @@ from app.settings.places import ClusterPlace
 from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
 from app.cluster.worker_lines import take_shards
-from app.ingest.streams import open_table
+from app.uploads.streams import open_table
 from core.kernels import count_threads
 from core.table.binning import Binned, bin_values
 from core.table.catalogue import Catalogue, Feature

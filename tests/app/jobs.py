@@ -15,14 +15,14 @@ import sqlalchemy as sa
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.documents.text import parse_spec
-from app.ingest import read_columns
-from app.parsing import reader_of
 from app.records import StoredTraining, TrainingEvent
 from app.service import attempts, datasets, queue, sources, trainings
 from app.settings.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
 from app.store.tables import checkpoints
+from app.uploads import read_columns
+from app.uploads.parsing import reader_of
 from app.worker.computing import Computer
 from app.worker.watching import Worker
 from core.pipeline.check import check_training

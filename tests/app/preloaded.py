@@ -7,7 +7,7 @@ that has started them can't be forked safely.
 import scipy.optimize  # noqa: F401
 
 import app.main
-import app.parsing  # noqa: F401
+import app.uploads.parsing  # noqa: F401
 from core.session import machine
 from tests.app.clinic import clinic
 

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from app.errors import UnwantedError
-from app.ingest.bounds import UNBOUNDED
-from app.parsing import examine_file
 from app.processes.apart import ChildError, ChildLimits, run_apart
+from app.uploads.bounds import UNBOUNDED
+from app.uploads.parsing import examine_file
 from core.errors import Refusal, RefusedError
 
 LIMITS = ChildLimits(memory_bytes=200_000_000, timeout_s=60.0)

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from app.checking import check_both
-from app.ingest import read_table
+from app.uploads import read_table
+from app.uploads.checking import check_both
 from core.errors import RefusedError
 
 TABLE = (

@@ -22,7 +22,6 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.checking import read_training
 from app.cluster import engine, layout, tasks, worker_lines
 from app.cluster.engine import Cluster
 from app.cluster.group import ShardGroup, ShardsLostError
@@ -31,11 +30,12 @@ from app.cluster.messages import BEAT, Order, number_of
 from app.cluster.worker_lines import WorkerLine
 from app.documents.files import model_text
 from app.documents.spec import read_spec
-from app.ingest.streams import open_table
 from app.main import create_app
 from app.processes.side_by_side import choose_runner
 from app.settings.places import ClusterError, ClusterPlace
 from app.settings.settings import Settings
+from app.uploads.checking import read_training
+from app.uploads.streams import open_table
 from core.arrays import IntArray
 from core.errors import RefusedError
 from core.pipeline.spec import TrainingSpec

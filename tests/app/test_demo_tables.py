@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from app.documents.files import load_spec
-from app.ingest import read_columns
+from app.uploads import read_columns
 from core.pipeline.check import check_training
 from core.table.prices import from_micros
 

@@ -10,7 +10,7 @@ from app.batch import measuring, sources
 from app.batch.curves import curve_json, measure_rows
 from app.batch.labelled import label_table
 from app.documents.files import load_model
-from app.ingest import read_columns
+from app.uploads import read_columns
 from core.model.rows import check_rows
 from core.session import blocks
 from core.session.blocks import Conditions

@@ -13,9 +13,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.parsing import reader_of, refer_table
 from app.service import datasets
 from app.settings.settings import Settings
+from app.uploads.parsing import reader_of, refer_table
 from app.worker.computing import now
 from tests.app.jobs import Jobs, noisy_spec, noisy_table, undisturbed
 from tests.app.object_store import ObjectStore, serve_objects

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.ingest import Bounds, read_columns, read_table, to_columns
+from app.uploads import Bounds, read_columns, read_table, to_columns
 from core.errors import RefusedError
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from app.checking import check_both
-from app.drafting import draft_spec, spec_text
-from app.ingest import read_table
-from app.price_tables import read_prices
+from app.uploads import read_table
+from app.uploads.checking import check_both
+from app.uploads.drafting import draft_spec, spec_text
+from app.uploads.price_tables import read_prices
 from benchmarks.mess import mess_up, read_clean, write_rows
 from core.errors import RefusedError
 

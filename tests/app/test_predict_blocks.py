@@ -14,8 +14,8 @@ import pytest
 
 from app.batch import predicting, sources
 from app.batch.sources import StreamedRows
-from app.ingest.streams import open_table
 from app.processes.pool import ProcessLostError, work_through
+from app.uploads.streams import open_table
 from core.errors import Refusal, RefusedError
 from tests.app.cases import (
     N_ROWS,

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.ingest import Bounds
-from app.ingest.references import note_table, open_reference, sample_rows
-from app.ingest.streams import open_table
+from app.uploads import Bounds
+from app.uploads.references import note_table, open_reference, sample_rows
+from app.uploads.streams import open_table
 from core.errors import RefusedError
 
 TABLE = pa.table({"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"]})

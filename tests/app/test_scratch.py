@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.checking import read_training
 from app.documents.spec import read_spec
-from app.ingest import Bounds, places, read_columns
-from app.ingest.scratch import DESCRIPTORS, LOOK, write_scratch
-from app.ingest.streams import StreamedTable, open_table
+from app.uploads import Bounds, places, read_columns
+from app.uploads.checking import read_training
+from app.uploads.scratch import DESCRIPTORS, LOOK, write_scratch
+from app.uploads.streams import StreamedTable, open_table
 from core.errors import RefusedError
 
 ROWS = "".join(f'{i},{i % 7 or "-"},w{i % 3},"a\nb"\n' for i in range(200))

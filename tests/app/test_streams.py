@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ingest import Bounds, read_columns
-from app.ingest.streams import open_table
+from app.uploads import Bounds, read_columns
+from app.uploads.streams import open_table
 from core.errors import RefusedError
 
 DAY = datetime.date(2026, 11, 23)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.ingest.streams import open_table
+from app.uploads.streams import open_table
 from core.errors import RefusedError
 from tests.app.object_store import serve_google_objects, serve_objects
 

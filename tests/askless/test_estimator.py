@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from app.documents import files
 from app.documents.spec import read_spec
-from app.ingest import read_columns
+from app.uploads import read_columns
 from askless import BudgetedBoostingClassifier, load_model
 from core.errors import RefusedError
 from core.model.model import Model

@@ -23,10 +23,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from app.documents.files import load_spec
 from app.documents.model import model_to_json
-from app.ingest import read_columns
 from app.settings.settings import Settings
 from app.store.migrate import migrate
 from app.terminal.demo import DATA
+from app.uploads import read_columns
 from core.pipeline.check import check_training
 from core.pipeline.train import train
 from core.table.check import CheckedTable

@@ -15,8 +15,8 @@ from app.pages.spec_forms import (
     read_form,
     split_marks,
 )
-from app.parsing import DraftedTable
-from app.price_tables import PriceTable
+from app.uploads.parsing import DraftedTable
+from app.uploads.price_tables import PriceTable
 from core.table.draft import ColumnDraft
 from core.training.algorithms import ALGORITHMS
 

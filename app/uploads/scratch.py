@@ -13,9 +13,9 @@ import pyarrow.csv
 import pyarrow.fs
 import pyarrow.parquet
 
-from app.ingest import read_table, short
-from app.ingest.bounds import Bounds, refuse_more
-from app.ingest.csv_tables import (
+from app.uploads import read_table, short
+from app.uploads.bounds import Bounds, refuse_more
+from app.uploads.csv_tables import (
     COMMA,
     MAX_RAGGED,
     SAMPLE_ROWS,
@@ -26,9 +26,9 @@ from app.ingest.csv_tables import (
     sample,
     with_points,
 )
-from app.ingest.names import tidy_names
-from app.ingest.places import TableFile, find_file
-from app.ingest.unpacking import BYTE_ORDER_MARKS, COMPRESSIONS, HEAD, guess_utf16
+from app.uploads.names import tidy_names
+from app.uploads.places import TableFile, find_file
+from app.uploads.unpacking import BYTE_ORDER_MARKS, COMPRESSIONS, HEAD, guess_utf16
 from core.errors import Refusal, RefusedError
 
 # So much of a text is looked at for what separates its cells.
@@ -49,7 +49,7 @@ def write_scratch(
     """Write a CSV, also compressed, as Parquet; return the file, and what removes it.
 
     Where the system can, the file has no name: it is gone with this process, however
-    that ends. Cells are texts, as `app.ingest.read_table` reads them, and what that
+    that ends. Cells are texts, as `app.uploads.read_table` reads them, and what that
     refuses is refused.
     """
     was = find_file(pyarrow.fs.LocalFileSystem(), str(source.absolute()))

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from app.ingest import Source, to_columns
-from app.price_tables import PriceTable, read_prices
+from app.uploads import Source, to_columns
+from app.uploads.price_tables import PriceTable, read_prices
 from core.errors import Refusal, RefusedError
 from core.table.cells import is_unnamed
 from core.table.columns import Column, unknown_column

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from app.ingest.bounds import Bounds, refuse_more, refuse_unfit
+from app.uploads.bounds import Bounds, refuse_more, refuse_unfit
 
 MAGIC = b"PAR1"
 # What a cell becomes at least: a float64 or a pointer.

@@ -9,10 +9,10 @@ import numpy as np
 
 from app.documents.mending import FRESH
 from app.documents.spec import mend_spec
-from app.ingest import Bounds, read_table, to_columns
-from app.ingest.places import is_streamed
-from app.ingest.streams import open_table
 from app.processes.memory import available_bytes
+from app.uploads import Bounds, read_table, to_columns
+from app.uploads.places import is_streamed
+from app.uploads.streams import open_table
 from core.errors import Refusal, RefusedError
 from core.pipeline.check import check_training
 from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
@@ -29,7 +29,7 @@ PARTS = {"type", "ignore", "missing", "rare"}
 def check_both(
     raw: object, read: Callable[[], Any]
 ) -> tuple[TrainingSpec, CheckedTable]:
-    """Check a spec and a table, which `read` returns as `app.ingest.read_table` does.
+    """Check a spec and a table, which `read` returns as `app.uploads.read_table` does.
 
     Raises RefusedError with every broken rule of both.
     """

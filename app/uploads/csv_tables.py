@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from app.ingest.bounds import Bounds, refuse_more, refuse_unfit
+from app.uploads.bounds import Bounds, refuse_more, refuse_unfit
 from core.errors import Refusal, RefusedError
 from core.table.cells import MISSING_WORDS
 

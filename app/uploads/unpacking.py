@@ -6,7 +6,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from app.ingest.bounds import Bounds, refuse_unfit
+from app.uploads.bounds import Bounds, refuse_unfit
 from core.errors import Refusal, RefusedError
 
 Source = Path | IO[bytes]

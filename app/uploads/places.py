@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet
 
-from app.ingest.parquet_tables import MAGIC
-from app.ingest.unpacking import COMPRESSIONS
+from app.uploads.parquet_tables import MAGIC
+from app.uploads.unpacking import COMPRESSIONS
 from core.errors import Refusal, RefusedError
 
 SUFFIXES = (".parquet", ".pq")

@@ -6,11 +6,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.ingest.columns import find_gaps, is_numeric_type
+from app.uploads.columns import find_gaps, is_numeric_type
 
 
 def holds_numbers(kind: Any, groups: Iterable[Any], *, keep_text: bool) -> bool:
-    """Whether `app.ingest.columns.to_column` makes numbers of a column.
+    """Whether `app.uploads.columns.to_column` makes numbers of a column.
 
     `groups` are its cells, some at a time; they are looked at only where its type does
     not tell.

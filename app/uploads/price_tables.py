@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from app.ingest import Source, read_columns
+from app.uploads import Source, read_columns
 from core.errors import Refusal, RefusedError
 from core.table.columns import as_text
 from core.table.prices import from_micros, to_micros

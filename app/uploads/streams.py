@@ -9,19 +9,19 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa
 
-from app.ingest.bounds import UNBOUNDED, Bounds, refuse_more
-from app.ingest.coded import as_coded, join_texts
-from app.ingest.columns import TYPE_RULE, to_column
-from app.ingest.kinds import holds_numbers
-from app.ingest.names import tidy_names
-from app.ingest.places import (
+from app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
+from app.uploads.coded import as_coded, join_texts
+from app.uploads.columns import TYPE_RULE, to_column
+from app.uploads.kinds import holds_numbers
+from app.uploads.names import tidy_names
+from app.uploads.places import (
     TableFile,
     find_file,
     find_table_files,
     is_large_csv,
     refuse_file,
 )
-from app.ingest.scratch import write_scratch
+from app.uploads.scratch import write_scratch
 from core.errors import Refusal, RefusedError
 from core.table.columns import Column
 
@@ -41,7 +41,7 @@ class RowGroup(NamedTuple):
 class StreamedTable(Mapping[str, Column]):
     """The columns of a table in Parquet files, each read once it is asked for.
 
-    A column is what `app.ingest.read_columns` would give; none is kept. `n_rows` and
+    A column is what `app.uploads.read_columns` would give; none is kept. `n_rows` and
     the row groups, `spans`, are known from the footers. Raises RefusedError, at any
     reading, where a file has changed since the table was opened.
     """
@@ -185,7 +185,7 @@ def open_table(
 ) -> StreamedTable:
     """Open a table of one Parquet file or of many: see `find_table_files`.
 
-    `text` and `bounds` are as in `app.ingest.read_columns`; only footers are read. A
+    `text` and `bounds` are as in `app.uploads.read_columns`; only footers are read. A
     large CSV is copied into a file of Parquet first, which goes with the table.
     """
     if isinstance(source, Path) and is_large_csv(source):

@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.ingest.bounds import UNBOUNDED, Bounds, refuse_more
-from app.ingest.columns import to_columns
-from app.ingest.csv_tables import read_csv
-from app.ingest.names import tidy_names
-from app.ingest.parquet_tables import MAGIC, read_parquet
-from app.ingest.unpacking import Source, encoding_rule, read_content, to_utf8
+from app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
+from app.uploads.columns import to_columns
+from app.uploads.csv_tables import read_csv
+from app.uploads.names import tidy_names
+from app.uploads.parquet_tables import MAGIC, read_parquet
+from app.uploads.unpacking import Source, encoding_rule, read_content, to_utf8
 from core.errors import Refusal, RefusedError
 from core.table.columns import Column
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.ingest.bounds import Bounds, refuse_more
-from app.ingest.places import (
+from app.uploads.bounds import Bounds, refuse_more
+from app.uploads.places import (
     TableFile,
     find_file,
     find_table_files,
     open_place,
     refuse_place,
 )
-from app.ingest.streams import StreamedTable
+from app.uploads.streams import StreamedTable
 from core.errors import Refusal, RefusedError
 
 # Of one table; each is noted, and its footer read.

@@ -9,18 +9,18 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from app.checking import check_both, check_names
 from app.documents.fields import NAME_RULE, is_name
-from app.drafting import draft_spec
-from app.ingest import Bounds, read_table
-from app.ingest.references import (
+from app.processes.apart import ChildLimits, Wanted, run_apart
+from app.uploads import Bounds, read_table
+from app.uploads.checking import check_both, check_names
+from app.uploads.drafting import draft_spec
+from app.uploads.references import (
     TableReference,
     note_table,
     open_reference,
     sample_rows,
     unlimited_rows,
 )
-from app.processes.apart import ChildLimits, Wanted, run_apart
 from core.errors import Refusal, RefusedError
 from core.table.catalogue import Feature
 from core.table.columns import Column

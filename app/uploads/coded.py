@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from app.ingest.columns import to_words
+from app.uploads.columns import to_words
 from core.table.columns import Column
 
 

@@ -1,4 +1,4 @@
-"""What the application refuses; `app.http.errors` gives each its status."""
+"""What the application refuses; `app.http.plumbing.errors` gives each its status."""
 
 from app.records import StoredAnswer
 from core.errors import Refusal, RefusedError

@@ -14,29 +14,29 @@ from starlette.types import ASGIApp
 
 from app import logs, pages
 from app.http import (
-    contract,
     datasets,
     jobs,
     keys,
     ledger,
     models,
     operations,
-    predictions,
+    sessions,
     trainings,
 )
-from app.http.auth import Guard, needs
-from app.http.deps import MAX_WRITERS
-from app.http.edge import Edge
-from app.http.errors import HANDLERS
-from app.http.gate import Gate
-from app.http.methods import Heads
-from app.http.metrics import Metrics
+from app.http.plumbing import contract
+from app.http.plumbing.auth import Guard, needs
+from app.http.plumbing.deps import MAX_WRITERS
+from app.http.plumbing.edge import Edge
+from app.http.plumbing.errors import HANDLERS
+from app.http.plumbing.gate import Gate
+from app.http.plumbing.methods import Heads
+from app.http.plumbing.metrics import Metrics
 from app.pages.errors import ProblemPages
 from app.service.loaded import LoadedModels
 from app.settings.home import local_folders
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
-from app.store.engine import create_engine
+from app.store.database.engine import create_engine
 from app.uploads.parsing import reader_of
 from core.warm import warm_up
 
@@ -49,7 +49,7 @@ budget. Errors are problem documents (RFC 9457); their types are under
 # Routes with the first half of the scope that they need; the method gives the other.
 # An address is looked for from the first to the last; answers come the oftenest.
 SCOPED = (
-    (predictions, "predict"),
+    (sessions, "predict"),
     (datasets, "datasets"),
     (trainings, "train"),
     (models, "models"),

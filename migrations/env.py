@@ -7,9 +7,9 @@ from alembic import context
 from sqlalchemy import event, pool
 
 from app.settings.environment import read_settings
-from app.store.migrate import oldest_code
-from app.store.service_tables import schema_state
-from app.store.tables import metadata
+from app.store.database.migrate import oldest_code
+from app.store.database.service_tables import schema_state
+from app.store.database.tables import metadata
 
 ADVISORY_LOCK = 830_411
 

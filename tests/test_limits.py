@@ -34,7 +34,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "core/kernels/walks.py walk_row": "Another call at each purchase costs 70 ns.",
     },
     "commits": {
-        "app/store/transactions.py": "Whoever is handed one leaves this to it.",
+        "app/store/database/transactions.py": "Who is handed one leaves it.",
     },
     "parameters": {
         "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",

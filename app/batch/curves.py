@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from app.documents.bodies import models as bodies
+from app.documents.http import models as bodies
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model

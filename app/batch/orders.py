@@ -5,8 +5,8 @@ from typing import Any
 from app.batch.curves import check_threshold, own_budgets
 from app.batch.measuring import EvaluateOrder
 from app.batch.predicting import PredictOrder
-from app.documents.bodies import jobs as bodies
-from app.documents.bodies.terms import AimWish
+from app.documents.http import jobs as bodies
+from app.documents.http.terms import AimWish
 from app.documents.shape import read_shape
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble

@@ -14,7 +14,7 @@ from app.batch.curves import play_conditions
 from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelled
 from app.cli.options import Seed, output
 from app.documents import files
-from app.documents.bodies import models as bodies
+from app.documents.http import models as bodies
 from app.terminal.compared import compared_page, compared_table
 from app.words.charts import NamedCurve, curve_chart, stand_alone
 from app.words.comparison import Compared, find_clashes

@@ -16,12 +16,13 @@ from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
 from app.processes.apart import Wanted
 from app.records import StoredKey
-from app.service import datasets, keys, models, trainings
+from app.service import datasets, keys, models
+from app.service.jobs import trainings
 from app.settings.home import DEMO_KEY
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
-from app.store.engine import create_engine, transaction
-from app.store.transactions import Transaction
+from app.store.database.engine import create_engine, transaction
+from app.store.database.transactions import Transaction
 from app.terminal.demo import DATA
 from app.uploads.parsing import (
     JudgedTable,

@@ -13,7 +13,7 @@ from app.cli.options import errors, output
 from app.service import keys as service
 from app.settings.environment import read_settings
 from app.settings.home import private_files
-from app.store.engine import create_engine, transaction
+from app.store.database.engine import create_engine, transaction
 from core.errors import Refusal, RefusedError
 
 commands = typer.Typer(

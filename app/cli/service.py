@@ -130,7 +130,7 @@ def migrate_database(settings: Settings) -> None:
 def seed_model(settings: Settings, model: Model) -> None:
     """Store a model unless one of its name is there."""
     from app.service import models
-    from app.store.engine import create_engine, transaction
+    from app.store.database.engine import create_engine, transaction
 
     engine = create_engine(settings.url)
     with transaction(engine, DEFAULT_TENANT) as db:
@@ -156,7 +156,7 @@ def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -
 def show_first_key(settings: Settings) -> None:
     """Make and print a key at the first start of a database that has none."""
     from app.service import keys
-    from app.store.engine import create_engine, transaction
+    from app.store.database.engine import create_engine, transaction
 
     engine = create_engine(settings.url)
     with transaction(engine, DEFAULT_TENANT) as db:

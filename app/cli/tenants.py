@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from app.cli.keys import database, find_tenant
 from app.cli.options import output
 from app.service import keys as service
-from app.store.engine import transaction
+from app.store.database.engine import transaction
 from core.errors import Refusal, RefusedError
 
 commands = typer.Typer(

@@ -13,11 +13,11 @@ from fastapi import (
     Response,
 )
 
-from app.documents.bodies import datasets as schemas
+from app.documents.http import datasets as schemas
 from app.documents.shape import read_shape
 from app.documents.text import parse_json
-from app.http.contract import problems
-from app.http.deps import (
+from app.http.plumbing.contract import problems
+from app.http.plumbing.deps import (
     After,
     Db,
     Limit,
@@ -27,10 +27,17 @@ from app.http.deps import (
     ReplaysEarly,
     Uploads,
 )
-from app.http.forms import FORM, TABLE, media_type, read_form, required_file, schema_of
-from app.http.orders import JSON
-from app.http.retries import RetriedRoute
-from app.http.turns import in_turn
+from app.http.plumbing.forms import (
+    FORM,
+    TABLE,
+    media_type,
+    read_form,
+    required_file,
+    schema_of,
+)
+from app.http.plumbing.orders import JSON
+from app.http.plumbing.retries import RetriedRoute
+from app.http.plumbing.turns import in_turn
 from app.service import datasets as service
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)

@@ -15,14 +15,23 @@ from fastapi import (
 from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.documents.bodies import jobs as schemas
+from app.documents.http import jobs as schemas
 from app.documents.text import parse_json
 from app.errors import BlobGoneError, ConflictError
-from app.http import forms
-from app.http.contract import problems
-from app.http.deps import After, Db, Limit, Loaded, Now, ReadDb, ReplaysEarly, Uploads
-from app.http.following import ENDED, LastEvent, stream, unfinished
-from app.http.orders import (
+from app.http.plumbing import forms
+from app.http.plumbing.contract import problems
+from app.http.plumbing.deps import (
+    After,
+    Db,
+    Limit,
+    Loaded,
+    Now,
+    ReadDb,
+    ReplaysEarly,
+    Uploads,
+)
+from app.http.plumbing.following import ENDED, LastEvent, stream, unfinished
+from app.http.plumbing.orders import (
     Desk,
     Prepared,
     TableOrder,
@@ -30,11 +39,11 @@ from app.http.orders import (
     body_of,
     read_order,
 )
-from app.http.retries import RetriedRoute
+from app.http.plumbing.retries import RetriedRoute
 from app.records import JobKind
-from app.service import jobs as service
 from app.service.datasets import TableSource
-from app.store.transactions import Transaction
+from app.service.jobs import jobs as service
+from app.store.database.transactions import Transaction
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
 CHUNK = 1 << 20

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from fastapi import APIRouter, Depends, Response
 
-from app.documents.bodies import keys as schemas
-from app.http.auth import Called
-from app.http.deps import After, Db, Limit, Now, ReadDb, require_distinct
-from app.http.retries import RetriedRoute
+from app.documents.http import keys as schemas
+from app.http.plumbing.auth import Called
+from app.http.plumbing.deps import After, Db, Limit, Now, ReadDb, require_distinct
+from app.http.plumbing.retries import RetriedRoute
 from app.service import keys as service
 
 router = APIRouter(prefix="/keys", tags=["keys"], route_class=RetriedRoute)

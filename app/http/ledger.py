@@ -7,11 +7,11 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from sqlalchemy import Engine as SqlEngine
 
-from app.documents.bodies import ledger as schemas
-from app.http.auth import Called
-from app.http.contract import problems
-from app.http.days import Day, begin, day, end
-from app.http.deps import (
+from app.documents.http import ledger as schemas
+from app.http.plumbing.auth import Called
+from app.http.plumbing.contract import problems
+from app.http.plumbing.days import Day, begin, day, end
+from app.http.plumbing.deps import (
     AfterEntry,
     At,
     Db,
@@ -23,11 +23,11 @@ from app.http.deps import (
     reading,
     require_distinct,
 )
-from app.http.retries import RetriedRoute
+from app.http.plumbing.retries import RetriedRoute
 from app.records import LedgerFilter
 from app.service import ledger as service
-from app.service.predictions.opened import SessionCall
-from app.service.predictions.reversals import reverse as reverse_charge
+from app.service.sessions.opened import SessionCall
+from app.service.sessions.reversals import reverse as reverse_charge
 
 router = APIRouter(tags=["ledger"], route_class=RetriedRoute)
 CSV = "text/csv"

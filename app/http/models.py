@@ -5,18 +5,27 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BeforeValidator, Field
 
-from app.documents.bodies import models as schemas
-from app.documents.bodies import outcomes as told
+from app.documents.http import models as schemas
+from app.documents.http import outcomes as told
 from app.documents.shape import Answer
 from app.documents.text import parse_json
 from app.errors import ConflictError
-from app.http.contract import problems
-from app.http.days import Day, begin, day, days_before, end
-from app.http.deps import After, At, Db, Limit, Loaded, Now, ReadDb, require_json
-from app.http.retries import RetriedRoute
-from app.http.tags import IfMatch, IfNoneMatch, answer, read_tags, tag_of
+from app.http.plumbing.contract import problems
+from app.http.plumbing.days import Day, begin, day, days_before, end
+from app.http.plumbing.deps import (
+    After,
+    At,
+    Db,
+    Limit,
+    Loaded,
+    Now,
+    ReadDb,
+    require_json,
+)
+from app.http.plumbing.retries import RetriedRoute
+from app.http.plumbing.tags import IfMatch, IfNoneMatch, answer, read_tags, tag_of
 from app.service import models as service
-from app.service.predictions import monitor
+from app.service.sessions import monitor
 from core.table.prices import MAX_UNITS, to_micros
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=RetriedRoute)

@@ -14,9 +14,9 @@ from starlette.datastructures import State
 
 from app.documents.shape import Answer
 from app.errors import UnknownKeyError
-from app.http.deps import At, Engine, LogFields, reading
-from app.http.errors import problem
-from app.http.metrics import Metrics
+from app.http.plumbing.deps import At, Engine, LogFields, reading
+from app.http.plumbing.errors import problem
+from app.http.plumbing.metrics import Metrics
 from app.logs import LOGGER
 from app.records import Moment
 from app.service import operations as service

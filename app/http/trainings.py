@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.documents.bodies import trainings as schemas
+from app.documents.http import trainings as schemas
 from app.documents.spec import SpecDocument
 from app.documents.text import parse_spec
-from app.http.contract import problems
-from app.http.deps import After, Db, Limit, Now, ReadDb, ReplaysEarly, Uploads
-from app.http.following import ENDED, LastEvent, stream, unfinished
-from app.http.orders import (
+from app.http.plumbing.contract import problems
+from app.http.plumbing.deps import After, Db, Limit, Now, ReadDb, ReplaysEarly, Uploads
+from app.http.plumbing.following import ENDED, LastEvent, stream, unfinished
+from app.http.plumbing.orders import (
     JSON,
     Desk,
     Prepared,
@@ -22,9 +22,9 @@ from app.http.orders import (
     body_of,
     read_order,
 )
-from app.http.retries import RetriedRoute
-from app.service import trainings as service
+from app.http.plumbing.retries import RetriedRoute
 from app.service.datasets import TableSource
+from app.service.jobs import trainings as service
 
 router = APIRouter(prefix="/train", tags=["trainings"], route_class=RetriedRoute)
 

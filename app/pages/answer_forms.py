@@ -2,11 +2,11 @@
 
 from starlette.datastructures import FormData
 
-from app.documents.bodies.predictions import GivenAnswer
+from app.documents.http.sessions import GivenAnswer
 from app.errors import NotFoundError
 from app.pages.inputs import read_typed, text_in
-from app.service.predictions.opened import ErasedSession, SessionCall, find
-from app.store.transactions import Transaction
+from app.service.sessions.opened import ErasedSession, SessionCall, find
+from app.store.database.transactions import Transaction
 from core.errors import ClosedError, Refusal, RefusedError
 
 GIVEN = ("value", "unavailable", "refused", "unknown", "ordered")

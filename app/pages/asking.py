@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from app.pages.inputs import hint, options
 from app.pages.lines import Line, line_chart
-from app.service.predictions.opened import OpenSession
+from app.service.sessions.opened import OpenSession
 from app.words.wording import percent, price_words, say_useless
 from core.session import machine
 from core.session.answers import bundle_members, find_paid

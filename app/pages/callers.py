@@ -17,8 +17,8 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from app.errors import ConflictError, UnknownKeyError
-from app.http.auth import ANYBODY, FOUND, READING, RECHECK_S, Guard, Seen, keep
-from app.http.deps import reading
+from app.http.plumbing.auth import ANYBODY, FOUND, READING, RECHECK_S, Guard, Seen, keep
+from app.http.plumbing.deps import reading
 from app.records import Caller, StoredKey
 from app.service import keys, sign_ins
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.documents.bodies.predictions import Session, TakenAnswer
+from app.documents.http.sessions import Session, TakenAnswer
 from app.words import wording
 from app.words.stops import say_stop, to_sentence
 from core.model.ensemble import Ensemble

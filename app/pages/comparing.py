@@ -6,13 +6,14 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from app.http.auth import needs
-from app.http.deps import Loaded, ReadDb
+from app.http.plumbing.auth import needs
+from app.http.plumbing.deps import Loaded, ReadDb
 from app.pages.filters import name
 from app.pages.frame import errors_of, render
 from app.records import ModelHead
-from app.service import models, trainings
-from app.store.transactions import Transaction
+from app.service import models
+from app.service.jobs import trainings
+from app.store.database.transactions import Transaction
 from app.words.charts import NamedCurve, curve_chart
 from app.words.comparison import find_clashes, say_difference
 from app.words.facts import list_facts

@@ -11,9 +11,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from app.errors import ConflictError, LimitError
-from app.http.auth import Called, needs
-from app.http.deps import After, Changes, Now, ReadDb, Reader, Uploads, reading
-from app.http.turns import in_turn
+from app.http.plumbing.auth import Called, needs
+from app.http.plumbing.deps import After, Changes, Now, ReadDb, Reader, Uploads, reading
+from app.http.plumbing.turns import in_turn
 from app.pages.callers import Typed
 from app.pages.frame import render, see_other
 from app.records import Caller, StoredDataset

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from app.http.auth import FOUND
+from app.http.plumbing.auth import FOUND
 from app.pages import assets, filters
 from app.pages.callers import COOKIE, PATH, TOKEN, cookie_of, form_token, set_cookie
 from core.errors import RefusedError

@@ -5,12 +5,13 @@ from collections import OrderedDict
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.http.auth import Called, keep, needs
-from app.http.deps import At, Loaded, ReadDb
+from app.http.plumbing.auth import Called, keep, needs
+from app.http.plumbing.deps import At, Loaded, ReadDb
 from app.pages.frame import render
 from app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredTraining
-from app.service import models, trainings
-from app.service.predictions import lists
+from app.service import models
+from app.service.jobs import trainings
+from app.service.sessions import lists
 from app.words.charts import NamedCurve, curve_chart, stand_alone
 from app.words.wording import money, percent
 from core.model.model import Model

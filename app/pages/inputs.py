@@ -6,7 +6,7 @@ from datetime import date
 from starlette.datastructures import FormData, QueryParams
 
 from app.documents.fields import Value, read_value
-from app.http.days import read_day
+from app.http.plumbing.days import read_day
 from app.words.wording import value_words
 from core.errors import AnswerError, Refusal, RefusedError
 from core.session.answers import parse_answer

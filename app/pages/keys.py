@@ -10,18 +10,18 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import FormData
 
-from app.documents.bodies.keys import MAX_DAYS, KeyRequest
+from app.documents.http.keys import MAX_DAYS, KeyRequest
 from app.documents.shape import read_shape
 from app.errors import ConflictError, ForbiddenError, ReplayedError
-from app.http.auth import Called, needs
-from app.http.deps import After, Changes, Now, ReadDb
+from app.http.plumbing.auth import Called, needs
+from app.http.plumbing.deps import After, Changes, Now, ReadDb
 from app.pages.callers import FOREIGN, Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import text_in
 from app.records import Caller, StoredAnswer, StoredKey
 from app.service import keys as service
 from app.service import retries
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 from core.errors import RefusedError
 
 router = APIRouter(prefix="/ui/keys", include_in_schema=False)

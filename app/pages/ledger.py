@@ -10,22 +10,22 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from app.documents.bodies.ledger import LedgerEntry, LedgerSum, ReversalRequest
+from app.documents.http.ledger import LedgerEntry, LedgerSum, ReversalRequest
 from app.documents.shape import read_shape
 from app.errors import ForbiddenError
-from app.http.auth import Called, needs
-from app.http.days import begin, end
-from app.http.deps import At, Changes, Engine, Loaded, ReadDb
 from app.http.ledger import CSV, write_file
+from app.http.plumbing.auth import Called, needs
+from app.http.plumbing.days import begin, end
+from app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
 from app.pages.callers import Typed
 from app.pages.frame import as_file, errors_of, render, see_other
 from app.pages.inputs import asked_of, read_days, text_in
 from app.records import Caller, LedgerFilter
 from app.records import LedgerSum as Sum
 from app.service import ledger, models
-from app.service.predictions.opened import SessionCall
-from app.service.predictions.reversals import reverse as reverse_charge
-from app.store.transactions import Transaction
+from app.service.sessions.opened import SessionCall
+from app.service.sessions.reversals import reverse as reverse_charge
+from app.store.database.transactions import Transaction
 from app.words.book_charts import days_chart, names_chart
 from core.errors import Refusal, RefusedError
 from core.table.prices import from_micros

@@ -9,12 +9,13 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from app.errors import ConflictError, NotFoundError
-from app.http.auth import Called, needs
-from app.http.deps import After, At, Changes, Loaded, ReadDb
+from app.http.plumbing.auth import Called, needs
+from app.http.plumbing.deps import After, At, Changes, Loaded, ReadDb
 from app.pages.callers import Typed
 from app.pages.frame import render, see_other
 from app.pages.model_view import view_of
-from app.service import models, trainings
+from app.service import models
+from app.service.jobs import trainings
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 MOST = 50

@@ -8,19 +8,19 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.documents.bodies.models import Estimate
-from app.documents.bodies.outcomes import BucketSize, Monitor, MonitorBucket
-from app.http.auth import needs
-from app.http.days import begin, days_before, end
-from app.http.deps import At, Loaded, ReadDb
+from app.documents.http.models import Estimate
+from app.documents.http.outcomes import BucketSize, Monitor, MonitorBucket
 from app.http.ledger import CSV
 from app.http.models import DAYS
+from app.http.plumbing.auth import needs
+from app.http.plumbing.days import begin, days_before, end
+from app.http.plumbing.deps import At, Loaded, ReadDb
 from app.pages.frame import as_file, errors_of, render
 from app.pages.inputs import asked_of, read_days
 from app.records import Moment
 from app.service import models
 from app.service.ledger import cell, csv_lines
-from app.service.predictions import monitor
+from app.service.sessions import monitor
 from app.words.book_charts import PlottedFigure, shares_chart, trend_chart
 from app.words.charts import in_unit, reliability_chart
 from core.errors import Refusal, RefusedError

@@ -14,11 +14,11 @@ from starlette.concurrency import run_in_threadpool
 
 from app.documents.text import parse_spec
 from app.errors import ConflictError, ForbiddenError, LimitError
-from app.http.auth import needs
-from app.http.deps import After, Changer, Changes, Now
-from app.http.orders import Desk, OrderDesk, TableOrder, Wanted
-from app.http.retries import Retry
-from app.http.turns import in_turn
+from app.http.plumbing.auth import needs
+from app.http.plumbing.deps import After, Changer, Changes, Now
+from app.http.plumbing.orders import Desk, OrderDesk, TableOrder, Wanted
+from app.http.plumbing.retries import Retry
+from app.http.plumbing.turns import in_turn
 from app.pages.callers import TOKEN, Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.spec_forms import (
@@ -28,8 +28,9 @@ from app.pages.spec_forms import (
 )
 from app.pages.training_form import ask_target, plain_text, show_form
 from app.records import StoredDataset
-from app.service import datasets, trainings
-from app.store.transactions import Transaction
+from app.service import datasets
+from app.service.jobs import trainings
+from app.store.database.transactions import Transaction
 from app.uploads.parsing import DraftedTable, TableSource
 from app.uploads.price_tables import read_prices
 from core.errors import Refusal, RefusedError

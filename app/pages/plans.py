@@ -6,8 +6,8 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.http.auth import needs
-from app.http.deps import Loaded, ReadDb
+from app.http.plumbing.auth import needs
+from app.http.plumbing.deps import Loaded, ReadDb
 from app.pages.budgets import budget_words
 from app.pages.filters import name
 from app.pages.flow_chart import draw, lay_out

@@ -7,23 +7,23 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import FormData
 
-from app.documents.bodies.ledger import LedgerPage
-from app.documents.bodies.predictions import Session
-from app.documents.bodies.terms import TermsRequest
+from app.documents.http.ledger import LedgerPage
+from app.documents.http.sessions import Session
+from app.documents.http.terms import TermsRequest
 from app.documents.shape import read_shape
 from app.errors import NotFoundError
-from app.http.auth import Called, needs
-from app.http.deps import At, Changes, Loaded, ReadDb
+from app.http.plumbing.auth import Called, needs
+from app.http.plumbing.deps import At, Changes, Loaded, ReadDb
 from app.pages import case_words
 from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import text_in
 from app.pages.start import read_money
 from app.service import ledger
-from app.service import predictions as service
-from app.service.predictions import outcomes
-from app.service.predictions.opened import ErasedSession, OpenSession, SessionCall, find
-from app.store.transactions import Transaction
+from app.service import sessions as service
+from app.service.sessions import outcomes
+from app.service.sessions.opened import ErasedSession, OpenSession, SessionCall, find
+from app.store.database.transactions import Transaction
 from app.words.stops import say_stop
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble

@@ -8,12 +8,12 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from app.documents.bodies.doubts import Doubt
-from app.documents.bodies.predictions import AnswersRequest
-from app.documents.bodies.terms import TermsRequest
+from app.documents.http.doubts import Doubt
+from app.documents.http.sessions import AnswersRequest
+from app.documents.http.terms import TermsRequest
 from app.errors import ConflictError, NotFoundError
-from app.http.auth import needs
-from app.http.deps import After, At, Changer, Changes, Loaded, ReadDb, reading
+from app.http.plumbing.auth import needs
+from app.http.plumbing.deps import After, At, Changer, Changes, Loaded, ReadDb, reading
 from app.pages.answer_forms import (
     first_feature,
     is_insistent,
@@ -26,9 +26,9 @@ from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import text_in
 from app.pages.start import read_money
 from app.records import SessionFilter
-from app.service import predictions as service
-from app.service.predictions import answering, checks, lists
-from app.service.predictions.opened import (
+from app.service import sessions as service
+from app.service.sessions import answering, checks, lists
+from app.service.sessions.opened import (
     ErasedSession,
     OpenSession,
     SessionCall,

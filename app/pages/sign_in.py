@@ -9,8 +9,8 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from app.errors import UnknownKeyError
-from app.http.auth import Guard
-from app.http.deps import Engine, changing
+from app.http.plumbing.auth import Guard
+from app.http.plumbing.deps import Engine, changing
 from app.pages.callers import COOKIE, PATH, Typed, cookie_name, set_cookie
 from app.pages.frame import render, see_other
 from app.records import Caller

@@ -8,16 +8,24 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from app.documents.bodies.predictions import PredictRequest
+from app.documents.http.sessions import PredictRequest
 from app.documents.shape import read_shape
-from app.http.auth import needs
-from app.http.deps import After, At, Changes, Loaded, OurSettings, ReadDb, reading
+from app.http.plumbing.auth import needs
+from app.http.plumbing.deps import (
+    After,
+    At,
+    Changes,
+    Loaded,
+    OurSettings,
+    ReadDb,
+    reading,
+)
 from app.pages.budgets import budget_chart, budget_words
 from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import hint, options, read_typed, text_in
 from app.service import models
-from app.service import predictions as service
+from app.service import sessions as service
 from app.service.loaded import LoadedModels
 from core.errors import Refusal, RefusedError
 from core.model.model import Model

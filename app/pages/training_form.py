@@ -12,7 +12,7 @@ from app.pages.algorithm_words import ALGORITHM_WORDS, EFFORT_WORDS
 from app.pages.frame import errors_of, render
 from app.pages.spec_forms import ROLES, add_groups, group_rows, read_form
 from app.records import StoredDataset
-from app.service import trainings
+from app.service.jobs import trainings
 from app.uploads.drafting import spec_text
 from app.uploads.parsing import DraftedTable
 from core.errors import RefusedError

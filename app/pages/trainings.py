@@ -9,12 +9,13 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from app.errors import ConflictError
-from app.http.auth import Called, needs
-from app.http.deps import After, Changes, Now, ReadDb, reading
-from app.http.following import LastEvent, stream, unfinished
+from app.http.plumbing.auth import Called, needs
+from app.http.plumbing.deps import After, Changes, Now, ReadDb, reading
+from app.http.plumbing.following import LastEvent, stream, unfinished
 from app.pages.frame import render, see_other
 from app.records import FINAL_STATES, Caller
-from app.service import datasets, operations, trainings
+from app.service import datasets, operations
+from app.service.jobs import trainings
 
 router = APIRouter(prefix="/ui/train", include_in_schema=False)
 MOST = 50

@@ -20,7 +20,7 @@ from app.service import limits
 from app.service.sources import find_reference
 from app.store import datasets
 from app.store.blobs import Blobs
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 from app.uploads.parsing import ReferredTable, TableFacts, TableReader
 from app.uploads.parsing import TableSource as TableSource
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from app.errors import ForbiddenError, UnknownKeyError
 from app.records import Caller, Limits, StoredKey
 from app.store import keys
-from app.store.rows import ID_PREFIXES
-from app.store.transactions import Transaction
+from app.store.database.rows import ID_PREFIXES
+from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
 
 page, get, find, find_tenant = keys.page, keys.get, keys.find, keys.find_tenant

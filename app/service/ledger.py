@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from app.documents.bodies import ledger as bodies
+from app.documents.http import ledger as bodies
 from app.errors import NoPageError, NotFoundError
 from app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
 from app.store import ledger, sessions
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 from core.table.prices import MICROS_PER_UNIT
 
 # The columns of a CSV file, by what an entry calls them.

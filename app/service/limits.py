@@ -10,7 +10,7 @@ from app.documents.spec import read_spec
 from app.errors import LimitError
 from app.records import Limits, Moment
 from app.store import usage
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
 
 # More sessions of a key than are ever being started at a time.

@@ -10,7 +10,7 @@ from app.documents.prices import parse_prices
 from app.documents.state import Texts, parse_state
 from app.records import PredictSession
 from app.store import models, price_lists
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 from core.model.model import Model
 from core.session.state import State
 from core.table.catalogue import Catalogue

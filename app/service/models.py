@@ -2,14 +2,14 @@
 
 from datetime import datetime
 
-from app.documents.bodies import models as bodies
 from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
 from app.documents.files import model_text, read_model
+from app.documents.http import models as bodies
 from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
 from app.store import models, price_lists, sessions, trainings
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
 from core.model.model import Model

@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.records import Moment
-from app.store import clock, load, workers
-from app.store import migrate as migrations
-from app.store.transactions import Transaction
+from app.store import load, workers
+from app.store.database import clock
+from app.store.database import migrate as migrations
+from app.store.database.transactions import Transaction
 
 migrate = migrations.migrate
 beat, leave = workers.beat, workers.leave

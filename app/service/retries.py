@@ -7,7 +7,7 @@ none, and may be tried again.
 from app.errors import ConflictError, InProgressError, ReplayedError
 from app.records import StoredAnswer
 from app.store import retries
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 
 MISMATCH = "The Idempotency-Key was sent before, with another request."
 forget_before = retries.remove_before

@@ -7,7 +7,7 @@ from hashlib import sha256
 from app.errors import UnknownKeyError
 from app.records import StoredKey
 from app.store import keys, sign_ins
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 
 LASTS = timedelta(hours=12)
 

@@ -3,7 +3,7 @@
 from app.errors import BlobGoneError
 from app.records import StoredDataset
 from app.store import datasets
-from app.store.transactions import Transaction
+from app.store.database.transactions import Transaction
 from app.uploads.references import NotedFile, TableReference
 
 #: The name of a blob, or a table that stays where it is.

@@ -6,10 +6,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.records import FINAL_STATES, StoredDataset
-from app.store.rows import StoredRows
-from app.store.tables import datasets, trainings
-from app.store.tenancy import owned, run
-from app.store.transactions import Transaction
+from app.store.database.rows import StoredRows
+from app.store.database.tables import datasets, trainings
+from app.store.database.tenancy import owned, run
+from app.store.database.transactions import Transaction
 
 ROWS = StoredRows("dataset", datasets, StoredDataset)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page

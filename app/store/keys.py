@@ -5,9 +5,9 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from app.records import DEFAULT_TENANT, StoredKey
-from app.store.rows import StoredRows
-from app.store.tables import keys, tenants
-from app.store.transactions import Transaction
+from app.store.database.rows import StoredRows
+from app.store.database.tables import keys, tenants
+from app.store.database.transactions import Transaction
 
 ROWS = StoredRows("key", keys, StoredKey)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from app.errors import NotFoundError
 from app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
-from app.store.tables import ledger, sessions
-from app.store.tenancy import made_by, owned, run
-from app.store.transactions import Transaction
+from app.store.database.tables import ledger, sessions
+from app.store.database.tenancy import made_by, owned, run
+from app.store.database.transactions import Transaction
 
 FIELDS = [name for name in LedgerEntry.__slots__ if name != "model_id"]
 WRITTEN = [name for name in FIELDS if name != "id"]

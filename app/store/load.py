@@ -4,8 +4,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.store.tables import sessions, trainings
-from app.store.transactions import Transaction
+from app.store.database.tables import sessions, trainings
+from app.store.database.transactions import Transaction
 
 QUEUED = trainings.c.state == "queued"
 

@@ -7,10 +7,10 @@ from zlib import crc32
 import sqlalchemy as sa
 
 from app.records import ModelHead, StoredModel
-from app.store.rows import StoredRows
-from app.store.tables import keys, models, trainings
-from app.store.tenancy import owned, run, tenant_of
-from app.store.transactions import Transaction
+from app.store.database.rows import StoredRows
+from app.store.database.tables import keys, models, trainings
+from app.store.database.tenancy import owned, run, tenant_of
+from app.store.database.transactions import Transaction
 
 IS_PRESENT = models.c.deleted_at.is_(None)
 # Deleted ones too, for the sessions that they have.

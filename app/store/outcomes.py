@@ -6,9 +6,9 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from app.records import PredictSession, StoredOutcome
-from app.store.tables import outcomes, sessions
-from app.store.tenancy import made_by, owned, run
-from app.store.transactions import Transaction
+from app.store.database.tables import outcomes, sessions
+from app.store.database.tenancy import made_by, owned, run
+from app.store.database.transactions import Transaction
 
 COLUMNS = [outcomes.c[one.name] for one in fields(StoredOutcome)]
 SESSION = [sessions.c[one.name] for one in fields(PredictSession)]

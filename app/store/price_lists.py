@@ -6,10 +6,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.records import Excuse, StoredPriceList
-from app.store.rows import StoredRows
-from app.store.tables import price_lists
-from app.store.tenancy import made_by, owned, run
-from app.store.transactions import Transaction
+from app.store.database.rows import StoredRows
+from app.store.database.tables import price_lists
+from app.store.database.tenancy import made_by, owned, run
+from app.store.database.transactions import Transaction
 
 ROWS = StoredRows("price list", price_lists, StoredPriceList)
 make_id, get, get_locked, change = (

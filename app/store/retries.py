@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.records import StoredAnswer
-from app.store.tables import idempotency_keys
-from app.store.tenancy import made_by, owned, run, tenant_of
-from app.store.transactions import Transaction
+from app.store.database.tables import idempotency_keys
+from app.store.database.tenancy import made_by, owned, run, tenant_of
+from app.store.database.transactions import Transaction
 
 COLUMNS = [idempotency_keys.c[one.name] for one in fields(StoredAnswer)]
 IS_KEY = sa.and_(

@@ -6,10 +6,10 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from app.records import Page, PredictSession, SessionFilter
-from app.store.rows import StoredRows, write_cursor
-from app.store.tables import models, outcomes, sessions
-from app.store.tenancy import owned, run
-from app.store.transactions import Transaction
+from app.store.database.rows import StoredRows, write_cursor
+from app.store.database.tables import models, outcomes, sessions
+from app.store.database.tenancy import owned, run
+from app.store.database.transactions import Transaction
 
 ROWS = StoredRows("session", sessions, PredictSession)
 make_id, insert = ROWS.make_id, ROWS.insert

@@ -4,8 +4,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.store.service_tables import sign_ins
-from app.store.transactions import Transaction
+from app.store.database.service_tables import sign_ins
+from app.store.database.transactions import Transaction
 
 FIND = sa.select(sign_ins.c.key_id).where(
     sign_ins.c.digest == sa.bindparam("of"), sign_ins.c.expires_at > sa.bindparam("now")

@@ -12,11 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.records import StoredTraining, TrainingEvent, TrainingState
-from app.store.clock import clock
-from app.store.rows import StoredRows
-from app.store.tables import checkpoints, training_events, trainings
-from app.store.tenancy import owned, run
-from app.store.transactions import Transaction
+from app.store.database.clock import clock
+from app.store.database.rows import StoredRows
+from app.store.database.tables import checkpoints, training_events, trainings
+from app.store.database.tenancy import owned, run
+from app.store.database.transactions import Transaction
 
 ROWS = StoredRows("training", trainings, StoredTraining)
 change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked

@@ -2,9 +2,9 @@
 
 import sqlalchemy as sa
 
-from app.store.clock import clock
-from app.store.service_tables import workers
-from app.store.transactions import Transaction
+from app.store.database.clock import clock
+from app.store.database.service_tables import workers
+from app.store.database.transactions import Transaction
 
 # Rows of workers that were killed go after so many times the silence allowed.
 FORGOTTEN_AFTER = 100

@@ -11,7 +11,7 @@ from multiprocessing.connection import wait
 
 from app.logs import configure, log
 from app.settings.settings import Settings
-from app.store.engine import create_engine
+from app.store.database.engine import create_engine
 from app.worker.child import Child
 from app.worker.chores import Chore
 from app.worker.errands import ErrandsChild

@@ -18,7 +18,7 @@ from app.logs import log
 from app.records import StoredTraining
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
-from app.store.engine import create_engine
+from app.store.database.engine import create_engine
 from app.worker.computing import Computer
 from app.worker.limits import be_killed_first, count_kills
 from core.warm import warm_up

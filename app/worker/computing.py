@@ -17,12 +17,13 @@ from app.cluster.messages import ShardFailedError
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
 from app.records import StoredTraining
-from app.service import attempts, batches, queue, sources
+from app.service import sources
+from app.service.jobs import attempts, batches, queue
 from app.settings.places import ClusterError, place_of
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
-from app.store.engine import transaction
-from app.store.transactions import Transaction
+from app.store.database.engine import transaction
+from app.store.database.transactions import Transaction
 from app.uploads.parsing import reader_of
 from app.worker.limits import is_memory_short, limited
 from core.errors import RefusedError

@@ -13,11 +13,12 @@ import sqlalchemy as sa
 
 from app.logs import log
 from app.records import Moment
-from app.service import datasets, jobs, keys, operations, retries
-from app.service.predictions import retention
+from app.service import datasets, keys, operations, retries
+from app.service.jobs import jobs
+from app.service.sessions import retention
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
-from app.store.engine import create_engine, empty_log, transaction
+from app.store.database.engine import create_engine, empty_log, transaction
 from app.worker.child import FORK, live_as_child
 from app.worker.chores import Chore
 

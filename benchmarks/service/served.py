@@ -34,7 +34,7 @@ def main(job: str) -> None:
         app = create_bare(settings.url)
     else:
         from app.main import create_app
-        from app.store.migrate import migrate
+        from app.store.database.migrate import migrate
 
         migrate(settings.url)
         from inspect import signature

@@ -20,8 +20,8 @@ import sqlalchemy as sa
 from app import cli
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
-from app.store.engine import create_engine
-from app.store.migrate import migrate
+from app.store.database.engine import create_engine
+from app.store.database.migrate import migrate
 from core.warm import warm_up
 from tests.app.jobs import Jobs
 

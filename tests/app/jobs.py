@@ -16,11 +16,12 @@ from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.documents.text import parse_spec
 from app.records import StoredTraining, TrainingEvent
-from app.service import attempts, datasets, queue, sources, trainings
+from app.service import datasets, sources
+from app.service.jobs import attempts, queue, trainings
 from app.settings.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
-from app.store.tables import checkpoints
+from app.store.database.tables import checkpoints
 from app.uploads import read_columns
 from app.uploads.parsing import reader_of
 from app.worker.computing import Computer

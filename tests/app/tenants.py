@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 import sqlalchemy as sa
 
 from app.records import DEFAULT_TENANT
-from app.store import engine as engines
-from app.store.transactions import Transaction
+from app.store.database import engine as engines
+from app.store.database.transactions import Transaction
 
 
 def transaction(

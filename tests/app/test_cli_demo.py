@@ -11,10 +11,11 @@ import sqlalchemy as sa
 
 from app.cli import demo
 from app.records import DEFAULT_TENANT
-from app.service import keys, models, trainings
+from app.service import keys, models
+from app.service.jobs import trainings
 from app.settings.home import DEMO_KEY
 from app.settings.settings import Settings
-from app.store.engine import create_engine, transaction
+from app.store.database.engine import create_engine, transaction
 from app.terminal.demo import pick_cases, say_counts
 from tests.app.conftest import Finished
 

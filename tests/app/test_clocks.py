@@ -8,9 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from app.records import DEFAULT_TENANT, StoredAnswer
-from app.service import keys, operations, queue, retries
-from app.store.engine import create_engine, transaction
-from app.store.tables import idempotency_keys, sessions
+from app.service import keys, operations, retries
+from app.service.jobs import queue
+from app.store.database.engine import create_engine, transaction
+from app.store.database.tables import idempotency_keys, sessions
 from app.worker.errands import ORPHAN_AGE, Errands
 from tests.app.clinic import Start
 from tests.app.jobs import Jobs, Spec, now

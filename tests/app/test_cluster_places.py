@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from app.settings import places
 from app.settings.places import ClusterPlace
-from app.settings.settings import places
 from core.errors import RefusedError
 from tests.app.dask_clusters import write_certificates
 

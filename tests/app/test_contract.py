@@ -12,9 +12,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.bodies.datasets import DATASET_ID, EXAMPLE_URL
+from app.documents.http.datasets import DATASET_ID, EXAMPLE_URL
 from app.documents.words import MEANINGS
-from app.http.contract import METHODS
+from app.http.plumbing.contract import METHODS
 from app.problems import KINDS
 from app.settings.settings import Settings
 from tests.app.clinic import Json

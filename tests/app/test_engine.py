@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
 from app.settings.settings import Settings
-from app.store import engine as engines
-from app.store.engine import create_engine
-from app.store.turns import Turns
+from app.store.database import engine as engines
+from app.store.database.engine import create_engine
+from app.store.database.turns import Turns
 from tests.app.tenants import transaction
 
 ONE = sa.text("SELECT 1")

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
 
-from app.service import queue
+from app.service.jobs import queue
 from app.worker.errands import Errands
 from tests.app.clinic import Json, Train
 from tests.app.jobs import Jobs, now

@@ -11,16 +11,16 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.bodies.predictions import PredictRequest
 from app.documents.files import model_text
+from app.documents.http.sessions import PredictRequest
 from app.documents.spec import read_spec
 from app.errors import ConflictError, NotFoundError
-from app.http.deps import get_now
+from app.http.plumbing.deps import get_now
 from app.records import Moment
-from app.service import models, predictions
+from app.service import models, sessions
 from app.service.loaded import LoadedModels
-from app.store.tables import datasets as dataset_rows
-from app.store.transactions import Transaction
+from app.store.database.tables import datasets as dataset_rows
+from app.store.database.transactions import Transaction
 from core.errors import RefusedError
 from core.model.figures import Estimate, Figures, ReliabilityBin
 from core.model.model import Curve, Model
@@ -294,7 +294,7 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
 
     def open_one(db: Transaction) -> None:
         wanted = PredictRequest(model=model_id, budget=None)
-        predictions.start(db, loaded, wanted, 0, at)
+        sessions.start(db, loaded, wanted, 0, at)
 
     def do_late() -> None:
         with transaction(engine) as db:

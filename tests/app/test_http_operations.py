@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.deps import get_read_db
+from app.http.plumbing.deps import get_read_db
 from app.main import create_app
 from app.problems import KINDS
 from app.settings.settings import Settings

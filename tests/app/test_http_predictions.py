@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.deps import get_now
+from app.http.plumbing.deps import get_now
 from app.store import sessions
 from core.errors import (
     AnswerError,

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
-from app.http.deps import get_read_db
+from app.http.plumbing.deps import get_read_db
 from app.settings.settings import Settings
 from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json
 

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.documents.spec import SPEC_EXAMPLE, SpecDocument, read_spec
-from app.http.watch import Events, Watch
+from app.http.plumbing.watch import Events, Watch
 from app.records import TrainingEvent
 from app.server import Server
 from tests.app.clinic import Json

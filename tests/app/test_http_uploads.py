@@ -19,7 +19,7 @@ from fastapi.testclient import TestClient
 from starlette.requests import ClientDisconnect
 
 from app.errors import UnwantedError
-from app.http.turns import in_turn
+from app.http.plumbing.turns import in_turn
 from app.main import create_app
 from app.settings.settings import Settings
 from app.store.blobs import Blobs

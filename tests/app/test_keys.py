@@ -12,15 +12,15 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.bodies.predictions import PredictRequest
-from app.http import auth
-from app.http.deps import get_now
+from app.documents.http.sessions import PredictRequest
+from app.http.plumbing import auth
+from app.http.plumbing.deps import get_now
 from app.main import OPEN, create_app
 from app.records import DEFAULT_TENANT, Caller, Limits, Moment
-from app.service import keys, predictions
+from app.service import keys, sessions
 from app.service.loaded import LoadedModels
 from app.settings.settings import Settings
-from app.store.engine import transaction
+from app.store.database.engine import transaction
 from tests.app.clinic import clinic, form, local_client, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -504,7 +504,7 @@ def test_sessions_started_at_once_pass_no_limit_together(
 
     def start(wait_s: float) -> None:
         with transaction(engine, DEFAULT_TENANT, caller=caller) as db:
-            predictions.start(db, loaded, wanted, 0, at)
+            sessions.start(db, loaded, wanted, 0, at)
             is_over.wait(wait_s)
         is_over.set()
 

@@ -13,14 +13,14 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from app.http.deps import get_now
+from app.http.plumbing.deps import get_now
 from app.records import DEFAULT_TENANT, LedgerFilter
 from app.service import ledger as service
 from app.service import models
 from app.service.ledger import cell
-from app.store.engine import create_engine, transaction
-from app.store.migrate import config, migrate
-from app.store.tables import ledger
+from app.store.database.engine import create_engine, transaction
+from app.store.database.migrate import config, migrate
+from app.store.database.tables import ledger
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic
 
 pytest_plugins = ["tests.app.conftest_http"]

@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from app.records import Moment
-from app.service.predictions.retention import erase_old
+from app.service.sessions.retention import erase_old
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
-from app.store.engine import transaction
+from app.store.database.engine import transaction
 from app.worker.computing import now
 from app.worker.errands import Errands
 from tests.app.clinic import Answer, Json, Start

@@ -9,7 +9,7 @@ from alembic import command
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.store.migrate import SCRIPTS, config, migrate, revisions
+from app.store.database.migrate import SCRIPTS, config, migrate, revisions
 from tests.app.clinic import Answer, Start
 from tests.app.jobs import wait
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from app.records import DEFAULT_TENANT
 from app.service import keys
 from app.settings.settings import Settings
-from app.store.engine import transaction
+from app.store.database.engine import transaction
 from tests.app.servers import Server
 
 pytestmark = pytest.mark.schema

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.deps import get_now
-from app.store.engine import transaction
-from app.store.tables import sessions
+from app.http.plumbing.deps import get_now
+from app.store.database.engine import transaction
+from app.store.database.tables import sessions
 from tests.app.clinic import Answer, Json, Put, Start, many
 
 pytest_plugins = ["tests.app.conftest_http"]

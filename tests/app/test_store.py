@@ -11,16 +11,22 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
 
 from app.records import LedgerEntry, PredictSession
-from app.service import queue
+from app.service.jobs import queue
 from app.store import ledger, models, sessions
-from app.store.engine import create_engine
-from app.store.migrate import config, is_served, migrate, oldest_code, revisions
-from app.store.service_tables import schema_state
-from app.store.tables import ledger as ledger_rows
-from app.store.tables import metadata
-from app.store.tables import sessions as session_rows
-from app.store.tables import trainings as training_rows
-from app.store.transactions import Transaction
+from app.store.database.engine import create_engine
+from app.store.database.migrate import (
+    config,
+    is_served,
+    migrate,
+    oldest_code,
+    revisions,
+)
+from app.store.database.service_tables import schema_state
+from app.store.database.tables import ledger as ledger_rows
+from app.store.database.tables import metadata
+from app.store.database.tables import sessions as session_rows
+from app.store.database.tables import trainings as training_rows
+from app.store.database.transactions import Transaction
 from tests.app.servers import CONTEXT
 from tests.app.tenants import transaction
 

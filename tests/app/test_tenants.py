@@ -14,8 +14,8 @@ from sqlalchemy import event
 from app.main import create_app
 from app.service import keys
 from app.settings.settings import Settings
-from app.store.engine import transaction
-from app.store.tables import metadata
+from app.store.database.engine import transaction
+from app.store.database.tables import metadata
 from tests.app.clinic import clinic, form, model_json
 from tests.app.jobs import Jobs
 

@@ -18,11 +18,12 @@ from sqlalchemy.exc import IntegrityError
 from app.documents.text import parse_spec
 from app.errors import ConflictError, NotFoundError, SupersededError
 from app.records import StoredTraining
-from app.service import attempts, datasets, queue, trainings
+from app.service import datasets
+from app.service.jobs import attempts, queue, trainings
 from app.store.blobs import Blobs
-from app.store.tables import datasets as dataset_rows
-from app.store.tables import models as model_rows
-from app.store.tables import trainings as training_rows
+from app.store.database.tables import datasets as dataset_rows
+from app.store.database.tables import models as model_rows
+from app.store.database.tables import trainings as training_rows
 from app.uploads.parsing import reader_of
 from app.worker.errands import Errands
 from core.errors import RefusedError

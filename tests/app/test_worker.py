@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from fsspec.implementations.local import LocalFileSystem
 
 from app.settings.settings import Settings
-from app.store.tables import trainings as training_rows
+from app.store.database.tables import trainings as training_rows
 from app.worker import run
 from app.worker.watching import GRACE_S
 from tests.app.conftest import admin, sibling

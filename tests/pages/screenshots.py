@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from app.documents.files import load_spec
 from app.documents.model import model_to_json
 from app.settings.settings import Settings
-from app.store.migrate import migrate
+from app.store.database.migrate import migrate
 from app.terminal.demo import DATA
 from app.uploads import read_columns
 from core.pipeline.check import check_training

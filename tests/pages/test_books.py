@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from app.http.deps import get_now
+from app.http.plumbing.deps import get_now
 from app.pages.ledger import by_month
 from app.records import LedgerSum
 from tests.app.clinic import Answer, Put, Start

@@ -13,7 +13,7 @@ from app.main import create_app
 from app.pages.sign_in import our_path
 from app.service import keys, sign_ins
 from app.settings.settings import Settings
-from app.store.engine import transaction
+from app.store.database.engine import transaction
 from tests.app.tenants import transaction as owned
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

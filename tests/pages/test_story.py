@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.service import keys
 from app.settings.settings import Settings
-from app.store.engine import create_engine, transaction
+from app.store.database.engine import create_engine, transaction
 from tests.app.servers import Server
 from tests.pages.conftest import open_page
 from tests.pages.site import Site

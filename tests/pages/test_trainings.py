@@ -12,10 +12,10 @@ from playwright.sync_api import Page, expect
 from app.main import create_app
 from app.pages.trainings import STATES
 from app.records import TrainingState
-from app.service import queue
+from app.service.jobs import queue
 from app.settings.settings import Settings
 from app.store import trainings
-from app.store.engine import transaction
+from app.store.database.engine import transaction
 from core.errors import Refusal, RefusedError
 from tests.pages.hostile import MARKUP
 from tests.pages.site import Site

@@ -14,7 +14,7 @@ from app import pages
 from app.main import create_app
 from app.service import keys
 from app.settings.settings import Settings
-from app.store.engine import transaction
+from app.store.database.engine import transaction
 from tests.pages.site import heart
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 from psycopg.errors import DeadlockDetected
 
-from app.store.engine import create_engine
-from app.store.tables import metadata
+from app.store.database.engine import create_engine
+from app.store.database.tables import metadata
 
 
 def count_rows(engine: sa.Engine) -> dict[str, int]:

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.settings.settings import Settings
-from app.store.engine import create_engine
+from app.store.database.engine import create_engine
 from askless import Client
 from tests.app.chaos.rows import count_rows, violations
 from tests.app.chaos.servers_of_postgres import OwnPostgres, own_postgres

@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.settings.settings import Settings
-from app.store.migrate import migrate
+from app.store.database.migrate import migrate
 from tests.app.chaos.rows import count_rows, violations
 from tests.app.chaos.servers_of_postgres import OwnPostgres, own_postgres
 from tests.app.clinic import clinic, form, model_json, said

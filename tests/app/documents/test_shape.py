@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from app.documents.bodies.predictions import AnswersRequest, PredictRequest
 from app.documents.checkpoint import Checkpoint
+from app.documents.http.sessions import AnswersRequest, PredictRequest
 from app.documents.model import ModelDocument
 from app.documents.shape import RULES, rule_of
 from app.documents.spec import SpecDocument

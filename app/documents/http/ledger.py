@@ -1,0 +1,64 @@
+"""Schemas of the ledger."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from app.documents.fields import Reason
+from app.documents.http.models import MODEL_ID
+from app.documents.http.sessions import SESSION_ID
+from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
+from app.documents.words import EntryKind
+
+
+class LedgerEntry(Answer):
+    id: int = Field(examples=[12])
+    at: datetime = Field(examples=[EXAMPLE_TIME])
+    session: str = Field(validation_alias="session_id", examples=[SESSION_ID])
+    model: str = Field(validation_alias="model_id", examples=[MODEL_ID])
+    key: str | None = Field(
+        validation_alias="key_id",
+        examples=[None],
+        description="In whose name it was written; null: without a key.",
+    )
+    feature: str = Field(examples=["chol"])
+    group: str | None = Field(examples=["blood"])
+    kind: EntryKind = Field(examples=["charge"])
+    amount: Units = Field(examples=[7.27])
+    unit: str = Field(examples=["CAD"])
+    number: int = Field(
+        examples=[1],
+        description="Of the feature's charges in the session, from 1; of a reversal "
+        "that of its charge.",
+    )
+    reverses: int | None = Field(
+        examples=[None], description="The charge that a reversal takes back."
+    )
+    reason: str | None = Field(examples=[None], description="Of a reversal.")
+
+
+class LedgerSum(Answer):
+    """What entries of one unit come to; exact up to 4 billion units."""
+
+    unit: str = Field(examples=["CAD"])
+    entries: int = Field(examples=[2])
+    charged: Units = Field(examples=[8.27])
+    reversed: Units = Field(examples=[0.0])
+    net: Units = Field(examples=[8.27], description="Charged less what was reversed.")
+
+
+class LedgerPage(Answer):
+    items: list[LedgerEntry]
+    next: str | None = Field(examples=[None], description="For `?after=`.")
+    sums: list[LedgerSum] = Field(
+        description="Of all entries that are meant, not of this page alone; by unit."
+    )
+
+
+class ReversalRequest(Shape):
+    """A charge to take back."""
+
+    reason: Reason = Field(
+        examples=["The laboratory lost the sample."],
+        description="It is kept for good: name no person.",
+    )

@@ -1,0 +1,298 @@
+"""Schemas of sessions."""
+
+from datetime import datetime
+
+from pydantic import ConfigDict, Field
+
+from app.documents.fields import Amount, ClientRef, Key, Policy, Value
+from app.documents.http.certificates import Certificate
+from app.documents.http.doubts import Doubt
+from app.documents.http.explanations import AnswerStep, Prospect
+from app.documents.http.models import MODEL_ID, ModelGroup
+from app.documents.http.terms import AimWish, SessionAim
+from app.documents.prices import PriceListWish
+from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
+from app.documents.words import (
+    FeatureType,
+    Outcome,
+    Refit,
+    SessionState,
+    StopReason,
+    TakenOutcome,
+)
+from core.session.certificates import COVERAGES
+from core.session.state import StopRule
+
+SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
+# Larger seeds are no exact numbers in the JSON of many languages.
+MAX_SEED = 2**53 - 1
+MAX_ANSWERS = 1000
+
+
+class StopWish(shape_of(StopRule)):  # type: ignore[misc]  # made of core's fields
+    """When the session should advise to stop."""
+
+
+class PredictRequest(Shape):
+    """A session to start."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"model": "heart-cleveland", "budget": 60, "known": {"age": 63}},
+                {
+                    "model": "heart-cleveland",
+                    "budget": 120,
+                    "stop": {"confidence": 0.95, "max_questions": 3},
+                },
+            ]
+        }
+    )
+
+    model: Key = Field(
+        examples=["heart-cleveland"],
+        description="An id; a name: its champion, or else its newest version; "
+        "`name@3` or `name@champion`.",
+    )
+    budget: Amount | None = Field(
+        examples=[60.0], description="Most that may be charged; null: unlimited."
+    )
+    prices: PriceListWish | None = Field(
+        default=None,
+        description="What features and groups cost for this session; by default what "
+        "the model says.",
+    )
+    client_ref: ClientRef | None = Field(
+        default=None,
+        examples=["visit-4711"],
+        description="What you know the case by: kept as it is, found by "
+        "`?client_ref=`, never logged, erased with the answers.",
+    )
+    known: dict[Key, Value] = Field(
+        default_factory=dict,
+        max_length=10_000,
+        examples=[{"age": 63}],
+        description="Values known beforehand, free.",
+    )
+    policy: Policy | None = Field(
+        default=None, examples=["ordered"], description="By default the model's."
+    )
+    seed: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_SEED,
+        examples=[7],
+        description="Of the policy `sample`, and of aims; random by default.",
+    )
+    aim: AimWish | None = Field(default=None, examples=[{"mean_budget": 75}])
+    stop: StopWish = Field(
+        default_factory=StopWish, examples=[{"certain": True, "confidence": 0.95}]
+    )
+    coverage: float | None = Field(
+        default=None,
+        ge=COVERAGES[0],
+        le=COVERAGES[1],
+        examples=[0.9],
+        description="Of the label set at the session's end, which holds the true "
+        "class with at least this chance.",
+    )
+
+
+class GivenAnswer(Shape):
+    """What came back for one feature."""
+
+    feature: Key = Field(examples=["chol"])
+    outcome: Outcome = Field(examples=["value"])
+    value: Value | None = Field(
+        default=None, examples=[233], description="With the outcome `value` only."
+    )
+
+
+class AnswersRequest(Shape):
+    """Answers that are taken all or none, and charged in this order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "answers": [
+                        {"feature": "cp", "outcome": "value", "value": "asymptomatic"},
+                        {"feature": "chol", "outcome": "ordered"},
+                        {"feature": "fbs", "outcome": "refused"},
+                    ]
+                }
+            ]
+        }
+    )
+
+    answers: list[GivenAnswer] = Field(
+        min_length=1,
+        max_length=MAX_ANSWERS,
+        examples=[[{"feature": "chol", "outcome": "value", "value": 233}]],
+    )
+    insist: bool = Field(
+        default=False,
+        description="Charge also an answer that can't change what is predicted. By "
+        "default the request is refused, and nothing of it is taken.",
+    )
+
+
+class ModelRef(Answer):
+    id: str = Field(examples=[MODEL_ID])
+    name: str = Field(examples=["heart-cleveland"])
+
+
+class Budget(Answer):
+    limit: Units | None = Field(
+        validation_alias="budget_limit",
+        examples=[60.0],
+        description="Null is unlimited.",
+    )
+    spent: Units = Field(examples=[10.27])
+    remaining: Units | None = Field(examples=[49.73])
+    unit: str = Field(examples=["CAD"])
+
+
+class Alternative(Answer):
+    feature: str = Field(examples=["restecg"])
+    price: Units = Field(examples=[15.5])
+
+
+class Question(Answer):
+    number: int = Field(examples=[5])
+    feature: str = Field(examples=["fbs"])
+    features: list[str] = Field(
+        examples=[["fbs"]], description="All that the price reveals."
+    )
+    label: str = Field(
+        validation_alias="title", examples=["Fasting blood sugar above 120 mg/dL"]
+    )
+    type: FeatureType = Field(examples=["boolean"])
+    unit: str | None = Field(examples=[None])
+    range: tuple[float, float] | None = Field(
+        validation_alias="value_range",
+        examples=[None],
+        description="Of a number, the least and the greatest that training saw; others "
+        "are legal. Null: not known.",
+    )
+    categories: list[str] = Field(
+        examples=[[]], description="Those that training saw; others are legal."
+    )
+    price: Units = Field(examples=[3.1], description="What it would charge now.")
+    cost: Units = Field(examples=[3.1], description="The catalogue's figure.")
+    group: str | None = Field(examples=["blood"])
+    group_paid: bool = Field(validation_alias="is_group_paid", examples=[True])
+    why: str = Field(examples=["The answer makes the chance of disease 31 to 58 %."])
+    prospect: Prospect | None = Field(description="Null where it alone moves nothing.")
+    alternatives: list[Alternative]
+
+
+class ClassProbability(Answer):
+    label: str = Field(examples=["1"])
+    display: str = Field(examples=["disease"])
+    probability: float = Field(examples=[0.71])
+
+
+class Prediction(Answer):
+    label: str = Field(examples=["1"])
+    display: str = Field(examples=["disease"])
+    probability: float = Field(examples=[0.71])
+    margin: float = Field(examples=[0.23])
+    classes: list[ClassProbability]
+    n_draws: int | None = Field(examples=[None], description="Of `sample` only.")
+    hoeffding_p: float | None = Field(
+        examples=[None],
+        description="Of `sample`: for this number of draws an upper bound on the "
+        "chance of such a lead if the full vote pointed the other way.",
+    )
+    steps: list[AnswerStep] = Field(
+        description="Known values first, then the answers as they came."
+    )
+    label_set: list[str] | None = Field(
+        examples=[None],
+        description="Labels of which one is true with the session's `coverage`. Null "
+        "before the session's end, and where it can't be guaranteed.",
+    )
+
+
+class TakenAnswer(Answer):
+    feature: str = Field(examples=["age"])
+    outcome: TakenOutcome = Field(examples=["value"])
+    value: bool | int | float | str | None = Field(examples=[63])
+    charged: Units = Field(examples=[1.0])
+
+
+class Prices(Answer):
+    """The price list of a session, whole."""
+
+    costs: dict[str, Units] = Field(examples=[{"age": 1.0, "chol": 9.5}])
+    groups: list[ModelGroup]
+    refit: Refit = Field(
+        examples=["running"],
+        description="A training of the model at these prices.",
+    )
+    training_id: str | None = Field(examples=["trn_7d1e0f2a3b4c5d6e7f809102"])
+
+
+class Stop(Answer):
+    certain: bool = Field(examples=[True])
+    confidence: float | None = Field(examples=[0.95])
+    disagreement: float | None = Field(examples=[None])
+    delta: float = Field(examples=[0.1])
+    max_questions: int | None = Field(examples=[None])
+
+
+class SessionSummary(Answer):
+    id: str = Field(examples=[SESSION_ID])
+    state: SessionState = Field(examples=["open"])
+    version: int = Field(examples=[5], description="Grows with every change.")
+    model: ModelRef
+    client_ref: str | None = Field(examples=["visit-4711"])
+    budget: Budget
+    created_at: datetime = Field(examples=[EXAMPLE_TIME])
+    updated_at: datetime = Field(examples=[EXAMPLE_TIME])
+
+
+class SessionPage(Answer):
+    items: list[SessionSummary]
+    next: str | None = Field(examples=[None], description="For `?after=`.")
+
+
+class Session(Answer):
+    """A session. With `should_stop`, `question` is what would be asked next anyway."""
+
+    id: str = Field(examples=[SESSION_ID])
+    state: SessionState = Field(examples=["open"])
+    version: int = Field(examples=[5], description="Grows with every change.")
+    model: ModelRef
+    client_ref: str | None = Field(examples=["visit-4711"])
+    budget: Budget
+    question: Question | None
+    prediction: Prediction | None = Field(description="Null once it was erased.")
+    should_stop: bool = Field(
+        examples=[False], description="Advice: it never locks the session."
+    )
+    stop_reason: StopReason | None = Field(
+        examples=[None], description="Null: no reason to stop."
+    )
+    stop_words: str | None = Field(
+        examples=[None], description="The reason as a sentence, with what remains."
+    )
+    answers: list[TakenAnswer]
+    pending: list[str] = Field(examples=[[]])
+    warnings: list[Doubt] = Field(
+        description="Values unlike those of training; they were taken all the same."
+    )
+    policy: Policy | None = Field(examples=["ordered"])
+    seed: int | None = Field(examples=[7])
+    stop: Stop | None
+    aim: SessionAim | None
+    prices: Prices | None = Field(
+        description="Null: those of the model, or the session was erased."
+    )
+    coverage: float | None = Field(examples=[None])
+    certificate: Certificate | None = Field(
+        description="Null unless `stop` has a `disagreement`."
+    )
+    created_at: datetime = Field(examples=[EXAMPLE_TIME])
+    updated_at: datetime = Field(examples=[EXAMPLE_TIME])

@@ -1,0 +1,121 @@
+"""Schemas of trainings."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.documents.http.datasets import DATASET_ID
+from app.documents.http.problems import BrokenRule, ProblemType
+from app.documents.shape import EXAMPLE_TIME, Answer
+from app.documents.spec import SPEC_EXAMPLE, SpecDocument
+from app.documents.words import TrainingState
+
+TRAINING_ID = "trn_7d1e0f2a3b4c5d6e7f809102"
+
+
+class TrainingOrder(SpecDocument):
+    """A spec together with the dataset it is for."""
+
+    model_config = ConfigDict(
+        title="TrainingOrder",
+        json_schema_extra={"examples": [{"dataset_id": DATASET_ID} | SPEC_EXAMPLE]},
+    )
+
+    dataset_id: str = Field(examples=[DATASET_ID])
+
+
+class Failure(BaseModel):
+    """A problem document: why a training has made no model."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "/problems/worker-lost",
+                    "title": "The training's workers died",
+                    "detail": "The training was given up after it had lost 3 workers.",
+                }
+            ]
+        }
+    )
+
+    type: ProblemType
+    title: str
+    detail: str
+    errors: list[BrokenRule] | None = None
+
+
+class Training(Answer):
+    id: str = Field(examples=[TRAINING_ID])
+    name: str = Field(examples=["heart-cleveland"])
+    state: TrainingState = Field(examples=["running"])
+    progress: float = Field(
+        validation_alias="share",
+        examples=[0.42],
+        description="How much is done, 0 to 1.",
+    )
+    dataset_id: str | None = Field(
+        examples=[DATASET_ID], description="Null once that was deleted."
+    )
+    model_id: str | None = Field(examples=[None], description="Once it succeeded.")
+    error: Failure | None = Field(examples=[None], description="Once it failed.")
+    warnings: list[str] = Field(examples=[["ignored columns: id"]])
+    created_at: datetime = Field(examples=[EXAMPLE_TIME])
+    started_at: datetime | None = Field(examples=[EXAMPLE_TIME])
+    finished_at: datetime | None = Field(examples=[None])
+    refit_of: str | None = Field(
+        examples=[None],
+        description="The model that is trained anew, at the prices of a list.",
+    )
+
+
+class Standing(Answer):
+    """Where a training or job stands; guesses are for waiting people alone."""
+
+    place: int | None = Field(
+        examples=[None],
+        description="In the queue, 1 is the next; null where it does not wait.",
+    )
+    expected_end: datetime | None = Field(
+        examples=[EXAMPLE_TIME],
+        description="While it runs: from what is done, and since when.",
+    )
+
+
+class TrainingWithSpec(Training, Standing):
+    spec: dict[str, Any] = Field(examples=[SPEC_EXAMPLE])
+
+
+class TrainingPage(Answer):
+    items: list[Training]
+    next: str | None = Field(examples=[None], description="For `?after=`.")
+
+
+class Verdict(Answer):
+    """What a spec and a table are like together; nothing was stored."""
+
+    valid: bool = Field(examples=[True])
+    errors: list[BrokenRule] = Field(examples=[[]])
+    warnings: list[str] = Field(default=[], examples=[["ignored columns: id"]])
+    rows: int | None = Field(
+        default=None,
+        validation_alias="n_rows",
+        examples=[303],
+        description="Those with a target, and of positive weight.",
+    )
+    features: list[str] | None = Field(default=None, examples=[["age", "chol"]])
+    classes: list[str] | None = Field(default=None, examples=[["0", "1"]])
+
+
+class TrainingEvent(BaseModel):
+    """The data of one event of a stream; its name is the event's type."""
+
+    state: TrainingState = Field(examples=["running"])
+    progress: float = Field(examples=[0.42])
+    at: datetime = Field(examples=[EXAMPLE_TIME])
+    attempt: int | None = Field(default=None, examples=[None])
+    part: int | None = Field(default=None, examples=[2])
+    round: int | None = Field(default=None, examples=[117])
+    model_id: str | None = Field(default=None, examples=[None])
+    error: Failure | None = Field(default=None, examples=[None])

@@ -1,0 +1,1 @@
+"""What every route needs: callers, transactions, problems, retries, event streams."""

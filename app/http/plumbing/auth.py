@@ -1,0 +1,173 @@
+"""Who calls, and whether they may: keys, scopes and the rate of requests.
+
+Keys are asked for unless the service listens on loopback alone. There a call without a
+key is one of the first tenant, and may do anything.
+"""
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from threading import Lock
+from typing import Annotated, Any, NamedTuple
+
+import sqlalchemy as sa
+from fastapi import Depends, HTTPException, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy.exc import InternalError, OperationalError
+from starlette.concurrency import run_in_threadpool
+
+from app.errors import ForbiddenError, UnknownKeyError
+from app.logs import LOGGER
+from app.records import DEFAULT_TENANT, Caller, Limits, StoredKey
+from app.service import keys
+from app.store.database.engine import transaction
+
+# How long a revoked key may go on, and a key's new limits may wait.
+RECHECK_S = 5.0
+# Keys kept in memory; the one used longest ago goes first.
+MOST_KEPT = 4096
+USE_NOTED_EVERY = timedelta(minutes=5)
+READING = ("GET", "HEAD", "OPTIONS")
+ANYBODY = Caller(DEFAULT_TENANT, None, frozenset(keys.SCOPES), Limits())
+
+# In a request's scope: who calls, where a page has found it by its cookie.
+FOUND = "found_caller"
+
+#: What the OpenAPI document calls it.
+KEY = "key"
+bearer = HTTPBearer(
+    scheme_name=KEY,
+    bearerFormat="askl_<id>_<secret>",
+    description="A key, as `askless keys create` or `POST /keys` shows it once.",
+    auto_error=False,
+)
+
+
+class Seen(NamedTuple):
+    """A key as it was read, and when."""
+
+    key: StoredKey
+    at: float
+
+
+@dataclass
+class Bucket:
+    """Requests that a key may still send: it fills by the minute, and holds one."""
+
+    left: float
+    at: float
+
+    def take(self, per_minute: int, now: float) -> float:
+        """Take one request; return 0, or the seconds to wait for it."""
+        filled = self.left + (now - self.at) * per_minute / 60
+        self.left, self.at = min(float(per_minute), filled), now
+        if self.left < 1:
+            return (1 - self.left) * 60 / per_minute
+        self.left -= 1
+        return 0.0
+
+
+@dataclass
+class Guard:
+    """Admits callers of one process; each process counts requests for itself."""
+
+    limits: Limits
+    must_ask: bool
+    seen: OrderedDict[bytes, Seen] = field(default_factory=OrderedDict)
+    buckets: OrderedDict[str, Bucket] = field(default_factory=OrderedDict)
+    lock: Lock = field(default_factory=Lock)
+
+    async def admit(self, engine: Callable[[], sa.Engine], token: str | None) -> Caller:
+        """Return who calls.
+
+        Raises UnknownKeyError, or HTTPException (429) for one who calls too often.
+        """
+        if token is None:
+            if self.must_ask:
+                raise UnknownKeyError
+            return ANYBODY
+        caller = keys.caller_of(
+            await self.find(engine, token), self.limits, datetime.now(UTC)
+        )
+        self.count(caller)
+        return caller
+
+    async def find(self, engine: Callable[[], sa.Engine], token: str) -> StoredKey:
+        digest = sha256(token.encode()).digest()
+        found = self.seen.get(digest)
+        if found is None or time.monotonic() - found.at > RECHECK_S:
+            key = await run_in_threadpool(self.read, engine(), token)
+            found = Seen(key, time.monotonic())
+            keep(self.seen, digest, found)
+        return found.key
+
+    def read(self, engine: sa.Engine, token: str) -> StoredKey:
+        """Read a key from the database, and now and then note that it is used."""
+        now = datetime.now(UTC)
+        with transaction(engine, None, is_read=True) as db:
+            key = keys.identify(db, token)
+        if key.last_used_at is None or now - key.last_used_at > USE_NOTED_EVERY:
+            try:
+                with transaction(engine, None) as db:
+                    keys.note_use(db, key.id, now)
+            # A database that is full, or takes no changes, can still be read.
+            except (OperationalError, InternalError):
+                LOGGER.exception("key.use_not_noted")
+        return key
+
+    def count(self, caller: Caller) -> None:
+        most, key_id = caller.limits.requests_per_minute, caller.key_id
+        if most is None or key_id is None:
+            return
+        now = time.monotonic()
+        with self.lock:
+            bucket = self.buckets.get(key_id) or Bucket(float(most), now)
+            wait_s = bucket.take(most, now)
+            keep(self.buckets, key_id, bucket)
+        if wait_s:
+            detail = f"This key may send {most} requests a minute."
+            headers = {"Retry-After": str(math.ceil(wait_s))}
+            raise HTTPException(429, detail, headers=headers)
+
+
+def keep(kept: OrderedDict[Any, Any], name: object, value: object) -> None:
+    """Keep what was used last, and not more than is bearable."""
+    kept[name] = value
+    kept.move_to_end(name)
+    while len(kept) > MOST_KEPT:
+        kept.popitem(last=False)
+
+
+async def get_caller(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Caller:
+    found: Caller | None = request.scope.get(FOUND)
+    if found is not None:
+        return found
+    guard: Guard = request.app.state.guard
+    token = None if credentials is None else credentials.credentials
+    if token is None and "authorization" in request.headers:
+        raise UnknownKeyError
+    caller = await guard.admit(lambda: request.app.state.engine, token)
+    if caller.key_id is not None:
+        request.scope["log_fields"]["key"] = caller.key_id
+    return caller
+
+
+Called = Annotated[Caller, Depends(get_caller)]
+
+
+def needs(noun: str) -> Any:
+    """Depend on a caller who may read a noun, or write it where the method does."""
+
+    async def check(request: Request, caller: Called) -> None:
+        scope = f"{noun}:{'read' if request.method in READING else 'write'}"
+        if scope not in caller.scopes:
+            raise ForbiddenError(scope)
+
+    return Depends(check)

@@ -1,0 +1,220 @@
+"""The OpenAPI document: what the framework can't know of the calls.
+
+Which problems a call may answer follows from its shape; a route says what is its own by
+`problems`. A status is listed with each type of problem that it may have.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from app.documents.http.problems import Problem
+from app.http.plumbing.auth import KEY
+from app.http.plumbing.errors import MEDIA_TYPE
+from app.problems import KINDS, problem_document
+
+Json = dict[str, Any]
+
+COMPONENTS = "#/components/"
+OWN = "x-problems"
+# What the framework says of wrong requests, and never answers here.
+FRAMEWORKS = ("HTTPValidationError", "ValidationError")
+# Headers by status, and what they say.
+HEADERS = {
+    "201": {"Location": "Where the thing is that was made."},
+    "202": {"Location": "Where the thing is that was begun."},
+    "401": {"WWW-Authenticate": "How to say who calls."},
+    "429": {"Retry-After": "In how many seconds to call again."},
+    "503": {"Retry-After": "In how many seconds to call again."},
+}
+METHODS = frozenset(("get", "put", "post", "delete", "patch", "head", "options"))
+RETRY: Json = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": (
+        "Any text, new for each request. Sent again with it, a request does nothing "
+        "twice, and its answer is the first one."
+    ),
+    "example": "8f14e45fceea167a",
+}
+TAGGED: Json = {
+    "ETag": {
+        "description": "What the answer is of: for `If-Match` and `If-None-Match`.",
+        "schema": {"type": "string"},
+    }
+}
+REPLAYED: Json = {
+    "Idempotent-Replayed": {
+        "description": "Whether this is the answer that was given before.",
+        "schema": {"type": "string", "enum": ["true"]},
+    }
+}
+
+
+def problems(*kinds: str) -> Json:
+    """Return what a route's `openapi_extra` has for problems of its own."""
+    return {OWN: list(kinds)}
+
+
+def complete(
+    document: Json, bodies: Iterable[type[BaseModel]], nouns: Mapping[str, str]
+) -> Json:
+    """Add to a document what is missing; `bodies` are named by no route's signature.
+
+    `nouns` are the first half of the scope that calls of a tag need.
+    """
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    wanted: list[tuple[Any, Any]] = [(one, "validation") for one in (Problem, *bodies)]
+    _, made = models_json_schema(wanted, ref_template=f"{COMPONENTS}schemas/{{model}}")
+    for name, schema in made["$defs"].items():
+        schemas.setdefault(name, schema)
+    for schema in schemas.values():
+        drop_defaults(schema)
+    for name in FRAMEWORKS:
+        schemas.pop(name, None)
+    shared = document["components"].setdefault("responses", {})
+    for path, method, operation in operations(document):
+        tell_scope(method, operation, nouns)
+        drop_items(operation)
+        drop_null(operation)
+        tell_of_tags(operation)
+        if method == "post":
+            operation.setdefault("parameters", []).append(RETRY)
+        answered = [*operation.pop(OWN, ()), *common_kinds(path, method, operation)]
+        for status, told in by_status(answered).items():
+            name = "Or".join(map(component_name, told))
+            shared[name] = response_of(told) | headers_of(status)
+            ref = {"$ref": f"{COMPONENTS}responses/{name}"}
+            operation["responses"][status] = ref
+        responses = sorted(operation["responses"].items())
+        operation["responses"] = {
+            status: one if "$ref" in one else one | headers_of(status)
+            for status, one in responses
+        }
+        if method == "post":
+            tell_of_replays(operation)
+    return document
+
+
+def tell_scope(method: str, operation: Json, nouns: Mapping[str, str]) -> None:
+    """Name the scope that a key needs for a call."""
+    for tag in operation.get("tags", ()):
+        if tag in nouns:
+            right = "read" if method == "get" else "write"
+            operation["security"] = [{KEY: [f"{nouns[tag]}:{right}"]}]
+
+
+def tell_of_tags(operation: Json) -> None:
+    """Say of a call that takes tags which tag its answer has."""
+    names = {one["name"] for one in operation.get("parameters", ())}
+    if "if-none-match" in names:
+        operation["responses"]["304"] = {"description": "The caller has it."}
+    for status, response in operation["responses"].items():
+        if names & {"if-match", "if-none-match"} and status in ("200", "304"):
+            response["headers"] = TAGGED
+
+
+def tell_of_replays(operation: Json) -> None:
+    """Say of a POST that its answer may be one that was given before."""
+    for response in operation["responses"].values():
+        if "$ref" not in response:
+            response["headers"] = response.get("headers", {}) | REPLAYED
+
+
+def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    """Yield each operation with its path and method."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if method in METHODS:
+                yield path, method, operation
+
+
+def common_kinds(path: str, method: str, operation: Json) -> Iterator[str]:
+    """Yield the types of problems that follow from a call's shape."""
+    parameters = {one["name"].lower() for one in operation.get("parameters", ())}
+    has_body = "requestBody" in operation
+    if "security" in operation:
+        yield from ("unauthorized", "forbidden", "too-many-requests")
+    if method != "get":
+        yield from ("foreign-origin", "too-large")
+    if "{" in path:
+        yield "not-found"
+    if "if-match" in parameters:
+        yield "version-mismatch"
+    if has_body:
+        yield "unsupported-media-type"
+    if has_body or parameters:
+        yield "invalid-request"
+    if RETRY["name"].lower() in parameters:
+        yield from ("idempotency-in-progress", "idempotency-mismatch")
+    yield from ("unknown-host", "internal", "unavailable")
+
+
+def by_status(kinds: Iterable[str]) -> dict[str, list[str]]:
+    """Return types of problems by their status, each once."""
+    found: dict[str, list[str]] = {}
+    for kind in dict.fromkeys(kinds):
+        found.setdefault(str(KINDS[kind].status), []).append(kind)
+    return found
+
+
+def component_name(kind: str) -> str:
+    return "".join(word.capitalize() for word in kind.split("-"))
+
+
+def response_of(kinds: Iterable[str]) -> Json:
+    """Return the response of a status: its types of problems, with an example each."""
+    told = "\n".join(f"- `/problems/{kind}`: {KINDS[kind].title}." for kind in kinds)
+    examples = {
+        kind: {
+            "summary": KINDS[kind].title,
+            "value": problem_document(
+                kind, None, KINDS[kind].status, request_id="req_5f0c"
+            ),
+        }
+        for kind in kinds
+    }
+    schema = {"$ref": f"{COMPONENTS}schemas/{Problem.__name__}"}
+    return {
+        "description": f"A problem document (RFC 9457) of type\n\n{told}",
+        "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
+    }
+
+
+def headers_of(status: str) -> Json:
+    """Return the headers of a response of a status; none of most."""
+    schema = {"type": "string"}
+    told = HEADERS.get(status, {})
+    found = {
+        name: {"description": what, "schema": schema} for name, what in told.items()
+    }
+    return {"headers": found} if found else {}
+
+
+def drop_defaults(schema: Json) -> None:
+    """Leave out defaults that are objects: generators of clients can't write them."""
+    for one in schema.get("properties", {}).values():
+        if isinstance(one.get("default"), dict):
+            del one["default"]
+
+
+def drop_items(operation: Json) -> None:
+    """Describe a stream of events as the text it is: OpenAPI 3.1 has no word for it."""
+    for response in operation["responses"].values():
+        for content in response.get("content", {}).values():
+            if content.pop("itemSchema", None) is not None:
+                content["schema"] = {"type": "string"}
+
+
+def drop_null(operation: Json) -> None:
+    """Let no parameter be null: one that is not sent is left out."""
+    for parameter in operation.get("parameters", ()):
+        schema = parameter["schema"]
+        match [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]:
+            case [only]:
+                del schema["anyOf"]
+                parameter["schema"] = only | schema

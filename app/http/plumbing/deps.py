@@ -1,0 +1,248 @@
+"""What routes are handed: transactions, the clock, and what the application holds."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+import sqlalchemy as sa
+from anyio import CancelScope, CapacityLimiter, to_thread
+from fastapi import Depends, HTTPException, Query, Request, Response
+
+from app.documents.text import distinct
+from app.http.plumbing.auth import Called
+from app.http.plumbing.forms import FORM, media_type, read_form
+from app.http.plumbing.retries import HEADER, RESPONSE, Retry, find_retry
+from app.records import Caller, Moment
+from app.service.loaded import LoadedModels
+from app.store.database.engine import empty_log, transaction
+from app.store.database.transactions import Transaction
+
+# With as many again that change sessions, together below the pool of connections (24):
+# a request that has one waits for a thread, and must not find all threads waiting for
+# connections.
+MAX_WRITERS = 8
+MAX_READERS = 6
+
+Made = TypeVar("Made")
+
+
+# `async`, although they wait for nothing: each `def` would cost a trip to a thread.
+def held(name: str) -> Any:
+    """Depend on what the application holds by a name."""
+
+    async def get(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(get)
+
+
+async def require_json(request: Request) -> None:
+    """Refuse a body of another type."""
+    kind = media_type(request.headers)
+    if kind != "application/json" and not kind.endswith("+json"):
+        detail = "The body must be application/json."
+        raise HTTPException(415, detail, headers={"Accept-Post": "application/json"})
+
+
+async def require_distinct(request: Request) -> None:
+    """Refuse JSON with a field that stands twice, of which FastAPI takes the last."""
+    if body := await request.body():
+        await require_json(request)
+        json.loads(body, object_pairs_hook=distinct)
+
+
+async def get_now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def get_moment(
+    request: Request, now: Annotated[datetime, Depends(get_now)]
+) -> Moment:
+    settings = request.app.state.settings
+    ttls = settings.session_ttl_s, settings.session_waiting_ttl_s
+    return Moment(now, *(timedelta(seconds=ttl_s) for ttl_s in ttls))
+
+
+async def get_log_fields(request: Request) -> dict[str, Any]:
+    """Return the fields that a request adds to its line in the log."""
+    fields: dict[str, Any] = request.scope["log_fields"]
+    return fields
+
+
+async def get_db(request: Request, caller: Called) -> AsyncIterator[Transaction]:
+    engine = request.app.state.engine
+    opened = transaction(engine, caller.tenant_id, caller=caller)
+    retry = await find_retry(request)
+    async with ended_in_a_thread(opened) as db:
+        if retry is None:
+            yield db
+            return
+        await in_a_thread(retry.claim, db)
+        yield db
+        await in_a_thread(retry.keep, db, request.scope[RESPONSE])
+
+
+async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Transaction]:
+    opened = reading(request.app.state.engine, caller.tenant_id)
+    async with ended_in_a_thread(opened) as db:
+        yield db
+
+
+class Changer(NamedTuple):
+    """Changes something and answers, in one thread; commits between the two.
+
+    What is answered is computed while others write. A crash before it is told loses
+    nothing: the caller asks again. One who says by a key that this may happen gets the
+    same answer then, which is stored with the change.
+    """
+
+    engine: sa.Engine
+    caller: Caller
+    limiter: CapacityLimiter
+    retry: Retry | None
+    #: of the request's line in the log
+    fields: dict[str, Any]
+
+    async def __call__(
+        self, change: Callable[[Transaction], Made], answer: Callable[[Made], Response]
+    ) -> Response:
+        return await to_thread.run_sync(self.work, change, answer, limiter=self.limiter)
+
+    def work(
+        self, change: Callable[[Transaction], Made], answer: Callable[[Made], Response]
+    ) -> Response:
+        with transaction(self.engine, self.caller.tenant_id, caller=self.caller) as db:
+            if self.retry is not None:
+                return self.retry.answer(db, lambda: answer(change(db)))
+            made = change(db)
+        return answer(made)
+
+
+async def get_changer(request: Request, caller: Called) -> Changer:
+    state, fields = request.app.state, await get_log_fields(request)
+    retry = await find_retry(request)
+    return Changer(state.engine, caller, state.changers, retry, fields)
+
+
+# One dependency in place of two: each costs an answer some hundredth.
+async def get_json_changer(request: Request, caller: Called) -> Changer:
+    await require_distinct(request)
+    return await get_changer(request, caller)
+
+
+Changes = Annotated[Changer, Depends(get_changer)]
+JsonChanges = Annotated[Changer, Depends(get_json_changer)]
+
+
+async def get_erasing_db(
+    request: Request, caller: Called
+) -> AsyncIterator[Transaction]:
+    """Open a transaction after which the database's log has nothing of before."""
+    engine = request.app.state.engine
+    opened = transaction(engine, caller.tenant_id, caller=caller)
+    async with ended_in_a_thread(opened) as db:
+        yield db
+    # A worker tries again where a reader is in the way.
+    await to_thread.run_sync(empty_log, engine, limiter=CapacityLimiter(1))
+
+
+def reading(
+    engine: sa.Engine, tenant_id: str | None
+) -> AbstractContextManager[Transaction]:
+    return transaction(engine, tenant_id, is_read=True)
+
+
+def changing(
+    engine: sa.Engine, caller: Caller | None
+) -> AbstractContextManager[Transaction]:
+    """Open a transaction of a caller, or of the service itself."""
+    tenant_id = None if caller is None else caller.tenant_id
+    return transaction(engine, tenant_id, caller=caller)
+
+
+async def replay_early(request: Request, caller: Called) -> AsyncIterator[None]:
+    """Answer what was answered before, before a table is read again."""
+    if HEADER not in request.headers:
+        yield
+        return
+    async with AsyncExitStack() as stack:
+        if media_type(request.headers) == FORM:
+            await stack.enter_async_context(read_form(request))
+        retry = await find_retry(request)
+        if retry is not None:
+            opened = reading(request.app.state.engine, caller.tenant_id)
+            async with ended_in_a_thread(opened) as db:
+                await in_a_thread(retry.look, db)
+        yield
+
+
+async def in_a_thread(act: Callable[..., object], *what: object) -> None:
+    """Act in a thread that no request can wait for while it holds a connection."""
+    await to_thread.run_sync(act, *what, limiter=CapacityLimiter(1))
+
+
+@asynccontextmanager
+async def ended_in_a_thread(
+    opened: AbstractContextManager[Transaction],
+) -> AsyncIterator[Transaction]:
+    """Open a transaction, which waits for nothing, and end it in a thread.
+
+    A thread of its own kind: to wait for one of those that routes hold, while they wait
+    for this one's connection, would be a deadlock.
+    """
+    db = opened.__enter__()
+    try:
+        yield db
+    except BaseException as error:
+        traceback = error.__traceback__
+        with CancelScope(shield=True):
+            await in_a_thread(opened.__exit__, type(error), error, traceback)
+        raise
+    with CancelScope(shield=True):
+        await in_a_thread(opened.__exit__, None, None, None)
+
+
+# Scope "function": the commit precedes the response.
+Db = Annotated[
+    Transaction, Depends(get_db, scope="function", max_concurrency=MAX_WRITERS)
+]
+ErasingDb = Annotated[
+    Transaction, Depends(get_erasing_db, scope="function", max_concurrency=1)
+]
+ReadDb = Annotated[
+    Transaction, Depends(get_read_db, scope="function", max_concurrency=MAX_READERS)
+]
+# First among a route's dependencies.
+ReplaysEarly = Depends(replay_early)
+# `app.store.blobs.Blobs`, of which only the service knows more than the name.
+Uploads = Annotated[Any, held("blobs")]
+# `app.uploads.parsing.TableReader`.
+Reader = Annotated[Any, held("reader")]
+OurSettings = Annotated[Any, held("settings")]
+Engine = Annotated[sa.Engine, held("engine")]
+Loaded = Annotated[LoadedModels, held("loaded")]
+Now = Annotated[datetime, Depends(get_now)]
+At = Annotated[Moment, Depends(get_moment)]
+LogFields = Annotated[dict[str, Any], Depends(get_log_fields)]
+
+Limit = Annotated[int, Query(ge=1, le=200, description="Most items to give.")]
+
+
+def place(pattern: str) -> Any:
+    """Make the parameter that says where a page begins; its kind of list has a pattern.
+
+    The document tells it; to whoever sends something else, another sentence says more.
+    """
+    return Query(
+        min_length=1,
+        max_length=80,
+        pattern=r"^[A-Za-z0-9_]+$",
+        description="The `next` of the page before.",
+        json_schema_extra={"pattern": pattern},
+    )
+
+
+After = Annotated[str | None, place(r"^[0-9]{1,17}_[A-Za-z0-9_]{1,60}$")]
+AfterEntry = Annotated[str | None, place("^[0-9]{1,18}$")]

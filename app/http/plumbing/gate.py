@@ -1,0 +1,53 @@
+"""The gate: which host names are answered to, and whose pages may change anything.
+
+A page of any site can make a browser send requests to a service on loopback. Those
+that change something carry that site's `Origin`; a name that its owner points at
+loopback is no loopback name.
+"""
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.http.plumbing.errors import problem
+from app.settings.hosts import host_of, is_loopback
+
+SAFE = ("GET", "HEAD", "OPTIONS")
+# What asks these knows a process by its address, and learns nothing of a tenant.
+PROBES = ("/livez", "/readyz")
+
+
+class Gate:
+    """Refuses foreign hosts, and foreign origins for what changes something."""
+
+    def __init__(
+        self, app: ASGIApp, hosts: list[str], origins: list[str], *, is_local: bool
+    ) -> None:
+        self.app = app
+        self.hosts = {host.lower() for host in hosts}
+        self.origins = {origin.lower().rstrip("/") for origin in origins}
+        # Beyond loopback any name may be ours, unless ours are named.
+        self.has_names = is_local or bool(self.hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self.app
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            if scope["path"] not in PROBES and not self.is_ours(
+                headers.get("host", "")
+            ):
+                answer = problem(scope, "unknown-host")
+            elif scope["method"] not in SAFE and self.is_foreign(headers):
+                answer = problem(scope, "foreign-origin")
+        await answer(scope, receive, send)
+
+    def is_ours(self, text: str) -> bool:
+        host = host_of(text)
+        if host is None:
+            return not self.has_names
+        return not self.has_names or is_loopback(host) or host in self.hosts
+
+    def is_foreign(self, headers: Headers) -> bool:
+        origin = headers.get("origin", "").lower()
+        if not origin or origin in self.origins:
+            return False
+        return origin.partition("://")[2] != headers.get("host", "").lower()

@@ -1,0 +1,138 @@
+"""Orders that come with a table: as a form, or as JSON that names a stored one."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Depends, HTTPException, Request
+from starlette.datastructures import UploadFile
+
+from app.http.plumbing import forms
+from app.http.plumbing.auth import Called
+from app.http.plumbing.deps import Reader, reading
+from app.http.plumbing.turns import in_turn
+from app.service import datasets
+from app.store.database.transactions import Transaction
+
+JSON = "application/json"
+T = TypeVar("T")
+#: Whether the caller still waits.
+Wanted = Callable[[], bool]
+#: What checks an order with its table; comes to the order, and the table's facts.
+Check = Callable[[datasets.TableSource, Wanted], tuple[T, Any]]
+
+
+@dataclass(frozen=True)
+class TableOrder:
+    """An order as it came: the table is an upload, or is stored."""
+
+    text: bytes
+    upload: UploadFile | None
+
+
+def read_order(part: str) -> Callable[[Request], AsyncIterator[TableOrder]]:
+    """Return what reads an order, which in a form is the part of that name."""
+
+    async def read_sent(request: Request) -> AsyncIterator[TableOrder]:
+        if forms.media_type(request.headers) == forms.FORM:
+            async with forms.read_form(request) as form:
+                order = form.get(part)
+                if order is None:
+                    raise forms.missing(part, "must be a part of the form")
+                text = await forms.read_text(request, order)
+                yield TableOrder(text, forms.required_file(form, "dataset"))
+        elif forms.media_type(request.headers) == JSON:
+            yield TableOrder(await request.body(), None)
+        else:
+            accepted = f"{forms.FORM}, {JSON}"
+            detail = f"The body must be one of {accepted}."
+            raise HTTPException(415, detail, headers={"Accept-Post": accepted})
+
+    return read_sent
+
+
+def body_of(part: str, form: str, call: str) -> dict[str, Any]:
+    """Return what a route's `openapi_extra` has for such a body; by schemas' names."""
+    schemas = "#/components/schemas/"
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                forms.FORM: {
+                    "schema": forms.schema_of(
+                        **{"dataset": forms.TABLE, part: {"$ref": schemas + form}}
+                    ),
+                    "encoding": {part: {"contentType": JSON}},
+                },
+                JSON: {"schema": {"$ref": schemas + call}},
+            },
+        }
+    }
+
+
+@dataclass(frozen=True)
+class Prepared(Generic[T]):
+    """An order that was checked with its table, which is an upload or is stored."""
+
+    order: T
+    upload: datasets.Upload | None
+    dataset_id: str | None
+
+    def store(self, db: Transaction, blobs: Any, now: datetime) -> str:
+        """Store an upload; return the id of the table's dataset."""
+        if self.upload is not None:
+            return datasets.store(db, blobs, self.upload, now).id
+        assert self.dataset_id is not None, "what is no upload was stored before"
+        return self.dataset_id
+
+
+@dataclass(frozen=True)
+class OrderDesk:
+    """Where tables are read for orders, one after another, out of any transaction."""
+
+    request: Request
+    reader: Any
+    tenant_id: str
+
+    def open(self) -> AbstractContextManager[Transaction]:
+        return reading(self.request.app.state.engine, self.tenant_id)
+
+    async def read(
+        self, sent: TableOrder, raw: dict[str, Any], check: Check[T]
+    ) -> Prepared[T]:
+        """Open the table of an order, whose `dataset_id` is taken out, and check it.
+
+        What `check` finds of an upload is stored with it; None: it is not to be stored.
+        """
+
+        def act(is_wanted: Wanted) -> Prepared[T]:
+            if sent.upload is not None:
+                name, stream = sent.upload.filename, sent.upload.file
+                order, facts = check(stream, is_wanted)
+                made = facts and datasets.make_upload(name, stream, facts)
+                return Prepared(order, made, None)
+            dataset_id = pop_dataset_id(raw)
+            with self.open() as db:
+                blobs = self.request.app.state.blobs
+                stored = datasets.open_source(db, blobs, dataset_id)
+            with stored as source:
+                order, _ = check(source, is_wanted)
+            return Prepared(order, None, dataset_id)
+
+        return await in_turn(self.request, act)
+
+
+async def get_desk(request: Request, reader: Reader, caller: Called) -> OrderDesk:
+    return OrderDesk(request, reader, caller.tenant_id)
+
+
+Desk = Annotated[OrderDesk, Depends(get_desk)]
+
+
+def pop_dataset_id(raw: dict[str, Any]) -> str:
+    dataset_id = raw.pop("dataset_id", None)
+    if not isinstance(dataset_id, str):
+        raise forms.missing("dataset_id", "must be the id of a dataset")
+    return dataset_id

@@ -1,0 +1,143 @@
+"""Retries of POST: with an `Idempotency-Key` a request is answered once, then again.
+
+The key is claimed when the request's transaction begins, and the answer is stored just
+before it is committed (`deps.get_db`). Requests without a key pass by.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from anyio import to_thread
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.datastructures import FormData
+
+from app.http.plumbing.forms import FORM, media_type, parse_form
+from app.records import StoredAnswer
+from app.service import retries as service
+from app.store.database.transactions import Transaction
+from core.errors import Refusal, RefusedError
+
+HEADER = "Idempotency-Key"
+MAX_LENGTH = 255
+RULE = f"must have 1 to {MAX_LENGTH} printable characters of ASCII"
+KEPT_HEADERS = ("content-type", "location", "etag", "cache-control")
+# What an answer shows once, and no database keeps.
+SECRETS = ("token",)
+# Where a request's scope has them.
+RETRY, RESPONSE = "askless.retry", "askless.response"
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Retry:
+    """A request with an idempotency key; its digest says what is asked."""
+
+    request: Request
+    key: str
+    digest: str
+
+    def claim(self, db: Transaction) -> None:
+        """Begin to answer; raises what ends the request where there is an answer."""
+        service.claim(db, self.key, self.digest)
+
+    def look(self, db: Transaction) -> None:
+        """Raise what `claim` does of an answer that is there, without a claim."""
+        service.look(db, self.key, self.digest)
+
+    def answer(self, db: Transaction, act: Callable[[], Response]) -> Response:
+        """Claim the key, act, and store the answer."""
+        self.claim(db)
+        response = act()
+        self.keep(db, response)
+        return response
+
+    def keep(self, db: Transaction, response: Response) -> None:
+        """Store the answer with what it did."""
+        headers = response.headers
+        answer = StoredAnswer(
+            key=self.key,
+            digest=self.digest,
+            status=response.status_code,
+            headers={name: headers[name] for name in KEPT_HEADERS if name in headers},
+            body=without_secrets(response),
+            created_at=datetime.now(UTC),
+            session_id=self.request.scope["log_fields"].get("session"),
+        )
+        service.keep(db, answer)
+
+
+class RetriedRoute(APIRoute):
+    """A route whose response is known to what ends its transaction."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]  # awaited, no more
+        handle = super().get_route_handler()
+
+        async def note(request: Request) -> Response:
+            response = await handle(request)
+            request.scope[RESPONSE] = response
+            return response
+
+        return note
+
+
+async def find_retry(request: Request) -> Retry | None:
+    """Return what a POST with a key is; None for all other requests."""
+    key = request.headers.get(HEADER)
+    if key is None or request.method != "POST":
+        return None
+    if RETRY not in request.scope:
+        if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
+            raise RefusedError([Refusal(HEADER, RULE)])
+        is_form = media_type(request.headers) == FORM
+        body = await (parse_form(request) if is_form else request.body())
+        digest = await to_thread.run_sync(digest_of, request, body)
+        request.scope[RETRY] = Retry(request, key, digest)
+    retry: Retry = request.scope[RETRY]
+    return retry
+
+
+def digest_of(request: Request, body: bytes | FormData) -> str:
+    """Return the SHA-256 of what is asked: method, address and body.
+
+    Of a form it is that of its parts, whose boundary is another each time it is sent.
+    """
+    digest = sha256()
+
+    def add(part: bytes) -> None:
+        digest.update(len(part).to_bytes(8))
+        digest.update(part)
+
+    scope = request.scope
+    for text in (scope["method"], scope["path"]):
+        add(text.encode())
+    add(scope["query_string"])
+    if isinstance(body, bytes):
+        add(body)
+        return digest.hexdigest()
+    for name, part in body.multi_items():
+        add(name.encode())
+        if isinstance(part, str):
+            add(part.encode())
+            continue
+        add((part.filename or "").encode())
+        part.file.seek(0)
+        while chunk := part.file.read(CHUNK):
+            add(chunk)
+        part.file.seek(0)
+        add(b"")
+    return digest.hexdigest()
+
+
+def without_secrets(response: Response) -> bytes:
+    """Return the body of a response as it may be kept."""
+    body = bytes(response.body)
+    if not body or response.headers.get("cache-control") != "no-store":
+        return body
+    told: dict[str, Any] = json.loads(body)
+    shown_once = dict.fromkeys(told.keys() & set(SECRETS))
+    return json.dumps(told | shown_once).encode()

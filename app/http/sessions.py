@@ -1,0 +1,241 @@
+"""Routes of sessions."""
+
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from app.documents.fields import Key
+from app.documents.http import doubts
+from app.documents.http import outcomes as told
+from app.documents.http import sessions as schemas
+from app.documents.http.terms import TermsRequest
+from app.documents.words import SessionState
+from app.http.plumbing.contract import problems
+from app.http.plumbing.deps import (
+    After,
+    At,
+    Changes,
+    Db,
+    ErasingDb,
+    JsonChanges,
+    Limit,
+    Loaded,
+    LogFields,
+    OurSettings,
+    ReadDb,
+    require_distinct,
+)
+from app.http.plumbing.retries import RetriedRoute
+from app.http.plumbing.tags import IfMatch, IfNoneMatch, is_seen, read_versions
+from app.records import SessionFilter
+from app.service import sessions as service
+from app.service.sessions import answering, checks, lists, outcomes
+from app.service.sessions.opened import OpenSession, SessionCall
+from core.table.prices import from_micros
+
+router = APIRouter(prefix="/predict", tags=["predict"], route_class=RetriedRoute)
+TakesJson = Depends(require_distinct)
+CREATED = 201
+SESSION_ID = re.compile("ses_[0-9a-f]{24}")
+
+
+async def get_call(id: str, request: Request, at: At) -> SessionCall:
+    # What is no id may be anything, a patient's name too.
+    if SESSION_ID.fullmatch(id):
+        request.scope["log_fields"]["session"] = id
+    return SessionCall(id, request.app.state.loaded, at)
+
+
+Call = Annotated[SessionCall, Depends(get_call)]
+
+
+async def get_change(
+    id: str, request: Request, at: At, if_match: IfMatch = None
+) -> SessionCall:
+    call = await get_call(id, request, at)
+    return call if if_match is None else call._replace(versions=read_versions(if_match))
+
+
+Change = Annotated[SessionCall, Depends(get_change)]
+
+
+def show(view: schemas.Session, fields: dict[str, Any], status: int = 200) -> Response:
+    """Return a session as the response; tell the log of it.
+
+    Written here, in the route's thread: FastAPI would go to another one to check it.
+    """
+    fields |= {
+        "session": view.id,
+        "model": view.model.id,
+        "remaining": view.budget.remaining,
+        "unit": view.budget.unit,
+    }
+    headers = {"ETag": f'"{view.version}"'}
+    if status == CREATED:
+        headers["Location"] = f"/predict/{view.id}"
+    content = view.model_dump_json()
+    return Response(content, status, headers, media_type="application/json")
+
+
+@router.post(
+    "",
+    status_code=CREATED,
+    response_model=schemas.Session,
+    openapi_extra=problems("not-found", "limit-reached"),
+    operation_id="start_session",
+    summary="Start a session",
+)
+async def start(
+    body: schemas.PredictRequest,
+    change: JsonChanges,
+    loaded: Loaded,
+    settings: OurSettings,
+    at: At,
+) -> Response:
+    """Open a session. Nothing is charged until an answer comes."""
+    return await change(
+        lambda db: service.start(db, loaded, body, settings.max_refits, at),
+        lambda opened: show(opened.view, change.fields, CREATED),
+    )
+
+
+@router.get("", operation_id="list_sessions", summary="List sessions, newest first")
+def page(
+    db: ReadDb,
+    at: At,
+    state: SessionState | None = None,
+    model: Annotated[Key | None, Query(description="An id or a name.")] = None,
+    client_ref: Key | None = None,
+    limit: Limit = 50,
+    after: After = None,
+) -> schemas.SessionPage:
+    """Sessions in a state, of a model, or of a case as the caller knows it."""
+    meant = SessionFilter(state, model, client_ref)
+    return lists.page(db, limit, after, at, meant)
+
+
+@router.get(
+    "/{id}",
+    response_model=schemas.Session,
+    operation_id="get_session",
+    summary="Show a session",
+)
+def get(
+    db: ReadDb, call: Call, fields: LogFields, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Show a session; 304 where `If-None-Match` names its version.
+
+    Not while it has prices of its own: what became of their training is no version.
+    """
+    view = service.get(db, call)
+    response = show(view, fields)
+    if view.prices is None and is_seen(str(view.version), if_none_match):
+        return Response(status_code=304, headers={"ETag": response.headers["ETag"]})
+    return response
+
+
+@router.patch(
+    "/{id}",
+    response_model=schemas.Session,
+    openapi_extra=problems("session-closed"),
+    operation_id="change_session",
+    summary="Change the budget or the aim",
+)
+async def change_terms(
+    body: TermsRequest, change: JsonChanges, call: Change
+) -> Response:
+    """Change the budget, never below what is spent, or what sessions are to reach."""
+    return await change(
+        lambda db: service.change_terms(db, call, body),
+        lambda opened: show(opened.view, change.fields),
+    )
+
+
+@router.post(
+    "/{id}/answers",
+    response_model=schemas.Session,
+    openapi_extra=problems("over-budget", "useless-answer", "session-closed"),
+    operation_id="answer_session",
+    summary="Give answers",
+)
+async def answer(
+    body: schemas.AnswersRequest, change: JsonChanges, call: Change
+) -> Response:
+    """Take all answers or none; charges in list order.
+
+    An answer that the session has already changes nothing: after a broken connection
+    send the same request again.
+    """
+
+    def tell(done: tuple[OpenSession, int]) -> Response:
+        opened, charged = done
+        told = {"features": len(body.answers), "charged": from_micros(charged)}
+        change.fields.update(told)
+        return show(opened.view, change.fields)
+
+    return await change(lambda db: answering.answer(db, call, body), tell)
+
+
+@router.post(
+    "/{id}/answers/check",
+    dependencies=[TakesJson],
+    openapi_extra=problems("over-budget", "useless-answer", "session-closed"),
+    operation_id="check_answers",
+    summary="Try answers without giving them",
+)
+def check(body: schemas.AnswersRequest, db: ReadDb, call: Call) -> doubts.AnswersCheck:
+    """What these answers would charge, and what is odd about them. Changes nothing.
+
+    Answers that would be refused are refused here too.
+    """
+    return checks.check(db, call, body)
+
+
+@router.post(
+    "/{id}/stop",
+    response_model=schemas.Session,
+    operation_id="stop_session",
+    summary="Stop a session",
+)
+async def stop(change: Changes, call: Change) -> Response:
+    """End a session; results that were ordered may still come in."""
+    return await change(
+        lambda db: service.stop(db, call),
+        lambda opened: show(opened.view, change.fields),
+    )
+
+
+@router.put(
+    "/{id}/outcome",
+    dependencies=[TakesJson],
+    openapi_extra=problems("session-closed"),
+    operation_id="put_outcome",
+    summary="Tell what came of the case",
+)
+def put_outcome(body: told.OutcomeRequest, db: Db, call: Call) -> told.SessionOutcome:
+    """Record the true label, or correct it; sessions that are closed take it too.
+
+    It is kept with what the session predicts at that moment, and counts in
+    `GET /models/{id}/monitor`. The same again changes nothing.
+    """
+    return outcomes.put(db, call, body.label)
+
+
+@router.get(
+    "/{id}/outcome", operation_id="get_outcome", summary="Show what came of the case"
+)
+def get_outcome(db: ReadDb, call: Call) -> told.SessionOutcome:
+    return outcomes.get(db, call)
+
+
+@router.delete(
+    "/{id}",
+    status_code=204,
+    response_class=Response,
+    operation_id="erase_session",
+    summary="Erase a session's answers",
+)
+def erase(db: ErasingDb, call: Change) -> None:
+    """Close a session and erase its answers; the ledger keeps the amounts."""
+    service.erase(db, call)

@@ -1,0 +1,133 @@
+"""Jobs on whole tables as a user sees them: ordered, followed, cancelled, deleted.
+
+What a worker does with them is in `batches`. Nothing is bought: the values are in the
+table, and the ledger has no entry of theirs.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from app.batch.checking import CheckedOrder, check_file, check_named
+from app.documents.http import jobs as bodies
+from app.errors import ConflictError, NotFoundError
+from app.processes.apart import Wanted, is_always_wanted, run_apart
+from app.records import FINAL_STATES, JobKind, StoredTraining
+from app.service import limits
+from app.service.jobs.queue import stand
+from app.service.loaded import LoadedModels
+from app.store import datasets, models, trainings
+from app.store.database.transactions import Transaction
+from app.store.trainings import JOBS
+from app.uploads.parsing import ReferredTable, TableFacts, TableReader, TableSource
+from core.errors import Refusal, RefusedError
+from core.model.model import Model
+
+get, page, events = JOBS.get, JOBS.page, trainings.events
+
+
+@dataclass(frozen=True)
+class JobOrder:
+    """What a model is to be applied to a table for."""
+
+    kind: JobKind
+    model_id: str
+    raw: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+def find_model(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
+    """Return a model that is not deleted."""
+    head = models.get_head(db, model_id)
+    loaded.load(db, head.id)
+    return loaded.get(db, head.id)
+
+
+def check(
+    reader: TableReader,
+    order: JobOrder,
+    model: Model,
+    stream: TableSource,
+    is_wanted: Wanted = is_always_wanted,
+) -> tuple[JobOrder, TableFacts]:
+    """Check an order and a table for a model.
+
+    Of a table that stays where it is the worker reads the cells.
+    """
+    wanted = order.kind, model, order.raw
+    if isinstance(stream, ReferredTable):
+        check_named(stream.facts, *wanted)
+        return order, stream.facts
+    found: CheckedOrder = run_apart(
+        reader.limits, stream, check_file, reader.bounds, *wanted, is_wanted=is_wanted
+    )
+    return replace(order, warnings=found.warnings), found.facts
+
+
+def show(db: Transaction, job_id: str, now: datetime) -> bodies.ShownJob:
+    found = get(db, job_id)
+    return bodies.ShownJob.of(found, **stand(db, found, now))
+
+
+def start(
+    db: Transaction, order: JobOrder, dataset_id: str, now: datetime
+) -> StoredTraining:
+    """Store a job, which a worker then takes."""
+    limits.check_training(db)
+    datasets.get_locked(db, dataset_id)
+    if not models.lock(db, order.model_id, is_shared=True):
+        raise NotFoundError("model")
+    made = StoredTraining(
+        id=JOBS.make_id(),
+        name=order.kind,
+        dataset_id=dataset_id,
+        spec=order.raw,
+        warnings=order.warnings,
+        created_at=now,
+        kind=order.kind,
+        asked_model=order.model_id,
+    )
+    trainings.enqueue(db, made, now)
+    return made
+
+
+def cancel(db: Transaction, job_id: str, now: datetime) -> StoredTraining:
+    """Cancel at once what waits; ask the worker to stop what runs."""
+    found = JOBS.get_locked(db, job_id)
+    if found.state in FINAL_STATES:
+        raise ConflictError("conflict", f"The job has ended: it is {found.state}.")
+    trainings.cancel(db, found, now)
+    return get(db, job_id)
+
+
+def delete(db: Transaction, job_id: str) -> list[str]:
+    """Delete a job that has ended; return its blobs, for the caller to remove.
+
+    They are removed once this is committed.
+    """
+    found = JOBS.get_locked(db, job_id)
+    if found.state not in FINAL_STATES:
+        detail = "The job has not ended. Cancel it first."
+        raise ConflictError("conflict", detail)
+    trainings.delete(db, found)
+    return [f"{job_id}.{one}" for one in (found.result or {}).get("formats", [])]
+
+
+def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, str]:
+    """Return the blob of a result and its format, the usual one where none is named."""
+    found = get(db, job_id)
+    if found.result is None:
+        detail = f"The job has no result: it is {found.state}."
+        raise ConflictError("conflict", detail)
+    formats: list[str] = found.result["formats"]
+    if form is not None and form not in formats:
+        raise RefusedError([Refusal("format", f"must be one of {', '.join(formats)}")])
+    chosen = form or formats[0]
+    return f"{job_id}.{chosen}", chosen
+
+
+def named_blobs(db: Transaction, names: list[str]) -> set[str]:
+    """Return those of some blobs that are results of jobs, of whatever tenant."""
+    ids = {name.partition(".")[0] for name in names}
+    found = trainings.finished_jobs(db, ids)
+    return {name for name in names if name.partition(".")[0] in found}

@@ -1,0 +1,119 @@
+"""Trainings as a user sees them: checked, enqueued, followed, cancelled.
+
+What a worker does with them is in `attempts`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from app.documents.http import trainings as bodies
+from app.documents.http.problems import BrokenRule
+from app.documents.spec import read_spec
+from app.errors import ConflictError
+from app.processes.apart import Wanted, is_always_wanted
+from app.records import FINAL_STATES, StoredTraining
+from app.service import limits
+from app.service.jobs.queue import stand
+from app.store import datasets, trainings
+from app.store.database.transactions import Transaction
+from app.uploads.parsing import TableFacts, TableReader, TableSource
+from core.errors import RefusedError
+
+get, page, events = trainings.get, trainings.page, trainings.events
+last_step = trainings.last_step
+is_begun = trainings.is_begun
+
+
+@dataclass(frozen=True)
+class Order:
+    """A spec and a table that were found to be fit for training."""
+
+    name: str
+    spec: dict[str, Any]
+    warnings: tuple[str, ...]
+    n_rows: int
+    features: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+def check(
+    reader: TableReader,
+    raw: Mapping[str, Any],
+    source: TableSource,
+    is_wanted: Wanted = is_always_wanted,
+) -> tuple[Order, TableFacts]:
+    """Check a spec and a table."""
+    judged = reader.judge(source, raw, is_wanted)
+    plain = {key: to_plain(key, value) for key, value in raw.items()}
+    assert read_spec(plain) == read_spec(raw), "a spec is stored without loss"
+    order = Order(
+        name=judged.name,
+        spec=plain,
+        warnings=judged.warnings,
+        n_rows=judged.n_rows,
+        features=judged.features,
+        classes=judged.classes,
+    )
+    return order, judged.facts
+
+
+def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verdict:
+    """Say all that is wrong with a spec and a table instead of raising it."""
+    try:
+        return bodies.Verdict.of(check_order()[0], valid=True, errors=[])
+    except RefusedError as error:
+        errors = [BrokenRule(field=one.field, rule=one.told) for one in error.refusals]
+        return bodies.Verdict(valid=False, errors=errors)
+
+
+def show(db: Transaction, training_id: str, now: datetime) -> bodies.TrainingWithSpec:
+    found = get(db, training_id)
+    return bodies.TrainingWithSpec.of(found, **stand(db, found, now))
+
+
+def to_plain(key: str, value: Any) -> Any:
+    """Return a value without decimals; amounts have few enough digits for a float.
+
+    A class written as a number is its text.
+    """
+    if isinstance(value, Decimal):
+        return str(value) if key == "positive" else float(value)
+    if isinstance(value, dict):
+        return {inner: to_plain("", item) for inner, item in value.items()}
+    if isinstance(value, list):
+        return [to_plain("", item) for item in value]
+    return value
+
+
+def start(
+    db: Transaction, order: Order, dataset_id: str, now: datetime
+) -> StoredTraining:
+    """Store a training, which a worker then takes."""
+    limits.check_spec(db, order.spec)
+    limits.check_training(db)
+    datasets.get_locked(db, dataset_id)
+    made = StoredTraining(
+        id=trainings.make_id(),
+        name=order.name,
+        dataset_id=dataset_id,
+        spec=order.spec,
+        warnings=order.warnings,
+        created_at=now,
+    )
+    trainings.enqueue(db, made, now)
+    return made
+
+
+def cancel(db: Transaction, training_id: str, now: datetime) -> StoredTraining:
+    """Cancel at once what waits; ask the worker to stop what runs."""
+    found = trainings.TRAININGS.get_locked(db, training_id)
+    if found.state in FINAL_STATES:
+        detail = f"The training has {found.state} and can't be cancelled any more."
+        if found.state == "cancelled":
+            detail = "The training is cancelled already."
+        raise ConflictError("training-finished", detail)
+    trainings.cancel(db, found, now)
+    return get(db, training_id)

@@ -1,0 +1,121 @@
+"""Sessions: start, change, stop, erase."""
+
+import secrets
+from dataclasses import replace
+
+from app.documents.http import sessions as bodies
+from app.documents.http.terms import TermsRequest
+from app.documents.state import write_state
+from app.records import Moment, PredictSession
+from app.service import limits
+from app.service.loaded import LoadedModels
+from app.service.sessions.choice import choose
+from app.service.sessions.expiry import see
+from app.service.sessions.opened import (
+    ErasedSession,
+    OpenSession,
+    SessionCall,
+    find,
+    lock_open,
+    remain,
+    require_version,
+    row_state,
+    save,
+    stand_of,
+)
+from app.service.sessions.requests import check_known
+from app.service.sessions.terms import change_state, check_wish
+from app.store import retries, sessions
+from app.store.database.transactions import Transaction
+from core.errors import ClosedError
+from core.session import machine
+from core.session.policies import check_policy
+from core.session.state import StopRule
+from core.session.steps import remember
+
+
+def start(
+    db: Transaction,
+    loaded: LoadedModels,
+    wanted: bodies.PredictRequest,
+    max_refits: int,
+    at: Moment,
+) -> OpenSession:
+    """Open a session; nothing is charged yet."""
+    now = at.now
+    choice = choose(db, loaded, wanted, max_refits, now)
+    limits.check_session(db, at)
+    model = loaded.get(db, *choice)
+    catalogue = model.ensemble.catalogue
+    known, texts = check_known(catalogue, wanted.known)
+    if wanted.policy is not None:
+        check_policy(wanted.policy, model.ensemble, "policy")
+    seed = (
+        secrets.randbelow(bodies.MAX_SEED + 1) if wanted.seed is None else wanted.seed
+    )
+    asked = wanted.budget, seed, known, wanted.policy, wanted.stop.to(StopRule)
+    aim = check_wish(wanted.aim, model.ensemble, wanted.policy)
+    state = machine.start(model.ensemble, *asked, coverage=wanted.coverage, aim=aim)
+    state = remember(model.ensemble, state)
+    session = PredictSession(
+        id=sessions.make_id(),
+        model_id=choice.model_id,
+        state=row_state(state),
+        version=1,
+        budget_limit=wanted.budget,
+        spent=0,
+        unit=catalogue.cost_unit,
+        document=write_state(state, catalogue, texts),
+        created_at=now,
+        updated_at=now,
+        price_list_id=choice.price_list_id,
+        client_ref=wanted.client_ref,
+    )
+    sessions.insert(db, session)
+    return remain(
+        OpenSession(session, model, state, texts, stand_of(db, session), loaded.states)
+    )
+
+
+def get(db: Transaction, call: SessionCall) -> bodies.Session:
+    """Return a session; one that was idle too long is seen as expired."""
+    return find(db, call).view
+
+
+def change_terms(
+    db: Transaction, call: SessionCall, wanted: TermsRequest
+) -> OpenSession:
+    """Change the budget of a session, never below what is spent, or its aim."""
+    opened = lock_open(db, call)
+    if opened is None:
+        raise ClosedError("the session was erased")
+    state = change_state(opened.model.ensemble, opened.state, wanted)
+    if state is opened.state:
+        return opened
+    require_version(opened.session, call.versions)
+    if state.budget != opened.state.budget:
+        sessions.set_budget(db, call.id, state.budget)
+    return save(db, replace(opened, state=state), call.at.now)
+
+
+def stop(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
+    """End a session on request; results that are still to come are waited for."""
+    opened = lock_open(db, call)
+    if opened is None:
+        return find(db, call)
+    state = machine.stop(opened.state)
+    if state is opened.state:
+        return opened
+    require_version(opened.session, call.versions)
+    return save(db, replace(opened, state=state), call.at.now)
+
+
+def erase(db: Transaction, call: SessionCall) -> None:
+    """Close a session and erase what its answers said; the amounts stay."""
+    session = sessions.get_locked(db, call.id)
+    if session.document is not None or session.client_ref is not None:
+        seen = see(session, call.at)
+        require_version(seen, call.versions)
+        sessions.erase(db, seen, call.at.now)
+        call.loaded.states.forget(call.id)
+        retries.remove_of_session(db, call.id)

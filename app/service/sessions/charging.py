@@ -1,0 +1,48 @@
+"""What sessions are charged: written into the ledger, or refused."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from app.records import LedgerEntry, PredictSession
+from app.store import ledger, sessions
+from app.store.database.transactions import Transaction
+from core.errors import OverBudgetError
+from core.session.state import Charge
+from core.table.catalogue import Catalogue
+
+
+def find_refusal(
+    db: Transaction,
+    session: PredictSession,
+    catalogue: Catalogue,
+    charges: Sequence[Charge],
+) -> OverBudgetError:
+    """Say which charge passes what really remains; together they do."""
+    remaining = sessions.get_locked(db, session.id).remaining or 0
+    sums = [*accumulate(charge.amount for charge in charges)]
+    over = next(place for place, amount in enumerate(sums) if amount > remaining)
+    amount = charges[over].amount
+    name = catalogue.features[charges[over].feature_idx].name
+    return OverBudgetError(name, amount, remaining - sums[over] + amount)
+
+
+def enter(
+    db: Transaction,
+    session: PredictSession,
+    catalogue: Catalogue,
+    charges: Sequence[Charge],
+) -> None:
+    """Write charges of a saved session into the ledger."""
+    for charge in charges:
+        feature = catalogue.features[charge.feature_idx]
+        entry = LedgerEntry(
+            id=0,
+            at=session.updated_at,
+            session_id=session.id,
+            feature=feature.name,
+            group=feature.group,
+            kind="charge",
+            amount=charge.amount,
+            unit=session.unit,
+        )
+        ledger.append(db, entry)

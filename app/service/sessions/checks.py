@@ -1,0 +1,36 @@
+"""Answers tried before they are given: what they would charge, and what is odd."""
+
+from app.documents.http import doubts
+from app.documents.http import sessions as bodies
+from app.service.sessions.answering import take_new
+from app.service.sessions.opened import SessionCall, open_session
+from app.service.sessions.views import doubts_of
+from app.store import sessions
+from app.store.database.transactions import Transaction
+from core.errors import ClosedError
+
+
+def check(
+    db: Transaction, call: SessionCall, wanted: bodies.AnswersRequest
+) -> doubts.AnswersCheck:
+    """Return what answers would charge; refuse them as giving them would."""
+    opened = open_session(db, sessions.get(db, call.id), call)
+    if opened is None:
+        raise ClosedError("the session takes no more answers")
+    ensemble = opened.model.ensemble
+    features = ensemble.catalogue.features
+    after = take_new(opened, wanted)
+    charges = after.state.charges[len(opened.state.charges) :]
+    names = {one.feature for one in wanted.answers}
+    odd = doubts_of(ensemble, after.state, after.texts)
+    return doubts.AnswersCheck(
+        charges=[
+            doubts.FoundCharge(
+                feature=features[one.feature_idx].name, amount=one.amount
+            )
+            for one in charges
+        ],
+        total=sum(one.amount for one in charges),
+        remaining=after.state.remaining,
+        warnings=[doubts.Doubt.of(one) for one in odd if one.feature in names],
+    )

@@ -1,0 +1,43 @@
+"""Lists of sessions, as everybody sees them: expired where they are due."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from app.documents.http import sessions as bodies
+from app.records import Moment, PredictSession, SessionFilter
+from app.service.sessions.expiry import see
+from app.service.sessions.views import summary_of
+from app.store import models, sessions
+from app.store.database.transactions import Transaction
+
+
+def page(
+    db: Transaction, limit: int, after: str | None, at: Moment, meant: SessionFilter
+) -> bodies.SessionPage:
+    """Return some of the sessions that are meant, newest first."""
+    found = list(islice(find(db, limit + 1, after, at, meant), limit + 1))
+    names = models.names(db, {session.model_id for session in found})
+    shown = found[:limit]
+    return bodies.SessionPage(
+        items=[summary_of(one, names[one.model_id]) for one in shown],
+        next=sessions.cursor(shown[-1]) if len(found) > limit else None,
+    )
+
+
+def find(
+    db: Transaction, some: int, after: str | None, at: Moment, meant: SessionFilter
+) -> Iterator[PredictSession]:
+    """Yield the sessions that are meant, of which some are read at a time.
+
+    What is due has another state than its row says.
+    """
+    is_due_since = at.now - min(at.ttl, at.waiting_ttl)
+    while True:
+        found = sessions.page(db, some, after, meant, is_due_since)
+        for session in found.items:
+            seen = see(session, at)
+            if meant.state in (None, seen.state):
+                yield seen
+        after = found.next
+        if after is None:
+            return

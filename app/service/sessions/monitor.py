@@ -1,0 +1,141 @@
+"""What became of a model's sessions over time: errors, spend, refusals and drift."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from app.documents.http import outcomes as bodies
+from app.documents.http.models import Estimate, Figures
+from app.records import Moment, PredictSession, StoredOutcome
+from app.service.loaded import LoadedModels
+from app.service.sessions.expiry import see
+from app.store import models, outcomes
+from app.store.database.transactions import Transaction
+from core.errors import Refusal, RefusedError
+from core.model.drift import find_drift
+from core.model.ensemble import Ensemble
+from core.model.figures import wilson_interval
+from core.session.figures import ScoredRows, estimate_mean, figures_at
+
+MOST_SESSIONS = 50_000
+IN_VAIN = ("refused", "unavailable", "unknown")
+Monitored = tuple[PredictSession, StoredOutcome | None]
+
+
+class Span(NamedTuple):
+    """A time, in parts of a size: its first moment, and the first one after it."""
+
+    since: datetime
+    until: datetime
+    bucket: bodies.BucketSize
+
+    def start_of(self, at: datetime) -> date:
+        """Return the day on which the part begins that a time is in."""
+        day = at.date()
+        if self.bucket == "week":
+            return day - timedelta(days=day.weekday())
+        return day.replace(day=1) if self.bucket == "month" else day
+
+
+def monitor(
+    db: Transaction, loaded: LoadedModels, model_id: str, span: Span, at: Moment
+) -> bodies.Monitor:
+    """Return figures of all sessions that began within a span, and of each part."""
+    head = models.get_head(db, model_id)
+    ensemble = loaded.get(db, head.id).ensemble
+    found = outcomes.sessions_of(db, head.id, span.since, span.until, MOST_SESSIONS + 1)
+    if len(found) > MOST_SESSIONS:
+        rule = f"must leave at most {MOST_SESSIONS} sessions: ask for fewer days"
+        raise RefusedError([Refusal("from", rule)])
+    rows = [(see(session, at), outcome) for session, outcome in found]
+    parts: dict[date, list[Monitored]] = defaultdict(list)
+    for row in rows:
+        parts[span.start_of(row[0].created_at)].append(row)
+    return bodies.Monitor(
+        model=head.id,
+        unit=ensemble.catalogue.cost_unit,
+        bucket=span.bucket,
+        whole=sum_up(ensemble, span.since.date(), rows),
+        buckets=[sum_up(ensemble, start, its) for start, its in parts.items()],
+    )
+
+
+def sum_up(
+    ensemble: Ensemble, start: date, rows: Sequence[Monitored]
+) -> bodies.MonitorBucket:
+    """Return what came of some sessions."""
+    closed = [one for one, _ in rows if one.state == "closed"]
+    told = [outcome for _, outcome in rows if outcome is not None]
+    spend = None
+    if closed:
+        amounts = np.array([float(one.spent) for one in closed])
+        spend = estimate_mean(amounts, alike(np.zeros(len(closed), np.int64)))
+    interval = None
+    if spend is not None and spend.interval is not None:
+        interval = round(spend.interval[0]), round(spend.interval[1])
+    wrong = sum(one.label != one.predicted for one in told)
+    return bodies.MonitorBucket(
+        start=start,
+        sessions=len(rows),
+        closed=len(closed),
+        mean_spend=None if spend is None else round(spend.value),
+        mean_spend_interval=interval,
+        outcomes=len(told),
+        error=share(wrong, len(told)) if told else None,
+        figures=figures_of(ensemble, told) if told else None,
+        features=features_of(ensemble, [one for one, _ in rows]),
+    )
+
+
+def alike(targets: Any) -> ScoredRows:
+    """Return rows of equal weight, each on its own."""
+    n_rows = targets.size
+    weights = np.full(n_rows, 1.0 / n_rows)
+    return ScoredRows(targets, weights, np.arange(n_rows), np.empty((n_rows, 0, 0)))
+
+
+def share(n_such: int, n_rows: int) -> Estimate:
+    found = n_such / n_rows
+    return Estimate(value=found, interval=wilson_interval(found, n_rows))
+
+
+def figures_of(ensemble: Ensemble, told: Sequence[StoredOutcome]) -> Figures:
+    """Return the figures of what was predicted, as of a model's held-out rows."""
+    idxs = {one.label: idx for idx, one in enumerate(ensemble.classes)}
+    targets = np.array([idxs[one.label] for one in told], np.int64)
+    labels = np.array([idxs[one.predicted] for one in told], np.int64)
+    chances = np.array([one.chances for one in told], np.float64)
+    found = figures_at(ensemble, alike(targets), chances, labels)
+    return Figures.of(found)
+
+
+def features_of(
+    ensemble: Ensemble, sessions: Sequence[PredictSession]
+) -> list[bodies.MonitoredFeature]:
+    """Return what came of the questions about each feature, and its values."""
+    came: dict[str, list[str]] = defaultdict(list)
+    values: dict[str, list[float]] = defaultdict(list)
+    for session in sessions:
+        known = json.loads(session.document or "{}").get("features", {})
+        for name, one in known.items():
+            if one["outcome"] not in ("known", "ordered"):
+                came[name].append(one["outcome"])
+            if one["value"] is not None:
+                values[name].append(one["value"])
+    told = []
+    for idx, feature in enumerate(ensemble.catalogue.features):
+        its, answers = values[feature.name], came[feature.name]
+        if its or answers:
+            n_answers = max(len(answers), 1)
+            shares = {one: share(answers.count(one), n_answers) for one in IN_VAIN}
+            drift = find_drift(ensemble, idx, np.array(its)) if its else None
+            told.append(
+                bodies.MonitoredFeature.of(
+                    feature=feature.name, answers=len(answers), drift=drift, **shares
+                )
+            )
+    return told

@@ -1,0 +1,180 @@
+"""A session as it is worked on: read, locked, parsed, and saved again.
+
+Every change reads a locked row, lets `core.session.machine` find the next state, and
+writes charges, ledger and state in the caller's transaction: all of it or nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NamedTuple
+
+from app.documents.http import sessions as bodies
+from app.documents.state import Texts, write_state
+from app.errors import ConflictError
+from app.records import Moment, PredictSession, SessionState
+from app.service.loaded import KeptStates, LoadedModels
+from app.service.sessions.charging import enter, find_refusal
+from app.service.sessions.expiry import expire, expired_row, is_due
+from app.service.sessions.refits import RefitStanding, stand
+from app.service.sessions.views import erased_view, view_of
+from app.store import sessions
+from app.store.database.transactions import Transaction
+from core.model.model import Model
+from core.session import machine
+from core.session.state import Charge, State
+from core.session.steps import remember
+
+
+class SessionCall(NamedTuple):
+    """A request about one session: which one, and when."""
+
+    id: str
+    loaded: LoadedModels
+    at: Moment
+    #: of which the session must have one to be changed; None: any
+    versions: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session with its parsed model and state."""
+
+    session: PredictSession
+    model: Model
+    state: State
+    texts: Texts
+    standing: RefitStanding | None
+    kept: KeptStates
+
+    @property
+    def view(self) -> bodies.Session:
+        return view_of(self.session, self.model, self.state, self.texts, self.standing)
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedSession:
+    """A session whose answers were erased."""
+
+    session: PredictSession
+    model_name: str
+
+    @property
+    def view(self) -> bodies.Session:
+        return erased_view(self.session, self.model_name)
+
+
+def find(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
+    session = sessions.get(db, call.id)
+    opened = open_session(db, session, call)
+    if opened is None:
+        return ErasedSession(session, call.loaded.get(db, session.model_id).name)
+    return opened
+
+
+def lock_open(db: Transaction, call: SessionCall) -> OpenSession | None:
+    """Lock and parse a session; one that is due to expire is stored as expired."""
+    session = sessions.get_locked(db, call.id)
+    if session.document is not None and call.loaded.load(db, session.model_id):
+        session = sessions.get_locked(db, call.id)
+    opened = open_session(db, session, call)
+    if opened is not None and opened.session is not session:
+        # Already under another version, or two: as everybody sees it.
+        return store(db, opened)
+    return opened
+
+
+def open_session(
+    db: Transaction, session: PredictSession, call: SessionCall
+) -> OpenSession | None:
+    """Parse a session, expired where it is due; None if its answers were erased."""
+    if session.document is None:
+        return None
+    model = call.loaded.get(db, session.model_id, session.price_list_id)
+    state, texts = call.loaded.states.read(session, model.ensemble.catalogue)
+    while is_due(session, call.at):
+        state = expire(model.ensemble.catalogue, session, state)
+        session = expired_row(session, row_state(state), call.at)
+    standing = stand_of(db, session)
+    return OpenSession(session, model, state, texts, standing, call.loaded.states)
+
+
+def stand_of(db: Transaction, session: PredictSession) -> RefitStanding | None:
+    """Say how the training at a session's prices stands; None: they are the model's."""
+    if session.price_list_id is None:
+        return None
+    return stand(db, session.model_id, session.price_list_id)
+
+
+def row_state(state: State) -> SessionState:
+    if machine.is_closed(state):
+        return "closed"
+    has_question = state.next_feature_idx is not None
+    return "open" if has_question or not state.pending else "waiting"
+
+
+def require_version(session: PredictSession, versions: frozenset[int] | None) -> None:
+    if versions is not None and session.version not in versions:
+        detail = f"The session is at version {session.version}."
+        raise ConflictError("version-mismatch", detail)
+
+
+def save(
+    db: Transaction, opened: OpenSession, now: datetime, charges: Sequence[Charge] = ()
+) -> OpenSession:
+    """Store what a session has come to as its next version, and charge."""
+    return store(db, next_version(opened, now), charges)
+
+
+def save_ahead(
+    db: Transaction, opened: OpenSession, now: datetime, charges: Sequence[Charge]
+) -> OpenSession | None:
+    """Do as `save` with one that is not locked; None too where it has changed."""
+    return write(db, next_version(opened, now), charges, before=opened.session)
+
+
+def next_version(opened: OpenSession, now: datetime) -> OpenSession:
+    before, state = opened.session, row_state(opened.state)
+    version = before.version + 1
+    made = replace(before, state=state, version=version, updated_at=now)
+    return replace(opened, session=made)
+
+
+def store(
+    db: Transaction, opened: OpenSession, charges: Sequence[Charge] = ()
+) -> OpenSession:
+    """Store a session, and charge; the database decides whether."""
+    saved = write(db, opened, charges)
+    if saved is None:
+        catalogue = opened.model.ensemble.catalogue
+        raise find_refusal(db, opened.session, catalogue, charges)
+    return saved
+
+
+def write(
+    db: Transaction,
+    opened: OpenSession,
+    charges: Sequence[Charge],
+    before: PredictSession | None = None,
+) -> OpenSession | None:
+    """Store a session, and charge; None where its budget forbids, or it has changed."""
+    ensemble = opened.model.ensemble
+    catalogue = ensemble.catalogue
+    opened = replace(opened, state=remember(ensemble, opened.state))
+    document = write_state(opened.state, catalogue, opened.texts)
+    made = replace(opened.session, document=document)
+    amount = sum(charge.amount for charge in charges)
+    if before is None:
+        saved = sessions.save(db, made, amount)
+    else:
+        saved = sessions.save_ahead(db, before, made, amount)
+    if saved is None:
+        return None
+    enter(db, saved, catalogue, charges)
+    return remain(replace(opened, session=saved))
+
+
+def remain(opened: OpenSession) -> OpenSession:
+    """Keep the state that was written, for the next answer."""
+    opened.kept.keep(opened.session, opened.state, opened.texts)
+    return opened

@@ -1,0 +1,67 @@
+"""What came of a case: told once its truth is known, and corrected."""
+
+from datetime import datetime
+
+from app.documents.http import outcomes as bodies
+from app.errors import NotFoundError
+from app.records import StoredOutcome
+from app.service.sessions.opened import OpenSession, SessionCall, lock_open
+from app.store import outcomes, sessions
+from app.store.database.transactions import Transaction
+from core.errors import ClosedError, Refusal, RefusedError
+from core.session import machine
+
+
+def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome:
+    """Record the true label of a session's case, or correct it.
+
+    With what the session predicts now. The same again changes nothing. Closed sessions
+    take it too, erased ones don't.
+    """
+    opened = lock_open(db, call)
+    if opened is None:
+        raise ClosedError("the session was erased")
+    before = outcomes.find(db, call.id)
+    made = tell(opened, label, call.at.now)
+    if before is None or (before.label, before.version) != (label, made.version):
+        outcomes.put(db, made)
+    else:
+        made = before
+    return show(opened, made)
+
+
+def get(db: Transaction, call: SessionCall) -> bodies.SessionOutcome:
+    """Return what was told of a session's case."""
+    session = sessions.get(db, call.id)
+    found = outcomes.find(db, call.id)
+    if found is None:
+        raise NotFoundError("outcome")
+    model = call.loaded.get(db, session.model_id)
+    labels = [one.label for one in model.ensemble.classes]
+    return body_of(found, labels)
+
+
+def tell(opened: OpenSession, label: str, now: datetime) -> StoredOutcome:
+    ensemble = opened.model.ensemble
+    labels = [one.label for one in ensemble.classes]
+    if label not in labels:
+        rule = f"must be one of the model's classes: {', '.join(labels)}"
+        raise RefusedError([Refusal("label", rule)])
+    forecast = machine.forecast(ensemble, opened.state)
+    return StoredOutcome(
+        session_id=opened.session.id,
+        label=label,
+        predicted=labels[forecast.label],
+        chances=forecast.probabilities,
+        version=opened.session.version,
+        at=now,
+    )
+
+
+def show(opened: OpenSession, made: StoredOutcome) -> bodies.SessionOutcome:
+    return body_of(made, [one.label for one in opened.model.ensemble.classes])
+
+
+def body_of(made: StoredOutcome, labels: list[str]) -> bodies.SessionOutcome:
+    probability = made.chances[labels.index(made.label)]
+    return bodies.SessionOutcome.of(made, probability=probability)

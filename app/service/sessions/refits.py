@@ -1,0 +1,124 @@
+"""Models trained anew at the prices of a list, in the background.
+
+A model and a price list get one training, however many sessions name the list. Until it
+is done they ask by what the model has, at the new prices.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from app.documents.prices import reprice_spec
+from app.errors import NotFoundError
+from app.records import ModelHead, Refit, StoredPriceList, StoredTraining
+from app.store import datasets, price_lists, trainings
+from app.store.database.transactions import Transaction
+from core.parameters import parameters
+from core.table.catalogue import Catalogue
+from core.table.price_lists import is_in_proportion
+from core.training.params import BoostParams
+
+AMOUNTS = [one.name for one in parameters(BoostParams).values() if one.is_amount]
+
+
+class RefitOrder(NamedTuple):
+    """A model and its catalogue at a list's prices, and how many lists may have one."""
+
+    head: ModelHead
+    own: Catalogue
+    moved: Catalogue
+    most: int
+
+
+class RefitStanding(NamedTuple):
+    """What became of the training at a session's prices."""
+
+    refit: Refit
+    training_id: str | None
+
+
+def ensure(
+    db: Transaction, prices: StoredPriceList, order: RefitOrder, now: datetime
+) -> StoredPriceList:
+    """Begin the training of a list that has none, or say why it gets none."""
+    if prices.training_id is not None:
+        return prices
+    origin = find_origin(db, order.head)
+    if order.own == order.moved or (
+        origin is not None and is_same_at(origin, order.own, order.moved)
+    ):
+        return price_lists.excuse(db, prices, "unneeded")
+    if origin is None or origin.dataset_id is None:
+        return price_lists.excuse(db, prices, "unavailable")
+    locked = price_lists.get_locked(db, prices.id)
+    if locked.training_id is not None:
+        return locked
+    try:
+        # Whoever begins another training at a list of this model waits here.
+        datasets.get_locked(db, origin.dataset_id)
+    except NotFoundError:
+        return price_lists.excuse(db, prices, "unavailable")
+    if price_lists.count_refitted(db, order.head.id) >= order.most:
+        return price_lists.excuse(db, prices, "limited")
+    return begin(db, prices, order, origin, now)
+
+
+def find_origin(db: Transaction, head: ModelHead) -> StoredTraining | None:
+    """Return the training that made a model; a refitted model is not refitted again."""
+    if head.training_id is None or head.refit_of is not None:
+        return None
+    return trainings.find(db, head.training_id)
+
+
+def is_same_at(origin: StoredTraining, own: Catalogue, moved: Catalogue) -> bool:
+    """Whether a training makes the same choices at other prices.
+
+    Not where its spec sets costs against amounts that don't move with them.
+    """
+    spec = origin.spec
+    params = spec.get("params") or {}
+    is_fixed = spec.get("error_costs") or any(params.get(one) for one in AMOUNTS)
+    return not is_fixed and is_in_proportion(own, moved)
+
+
+def begin(
+    db: Transaction,
+    prices: StoredPriceList,
+    order: RefitOrder,
+    origin: StoredTraining,
+    now: datetime,
+) -> StoredPriceList:
+    """Put the training of a locked list into the queue."""
+    made = StoredTraining(
+        id=trainings.make_id(),
+        name=origin.name,
+        dataset_id=origin.dataset_id,
+        spec=reprice_spec(origin.spec, order.moved),
+        warnings=origin.warnings,
+        created_at=now,
+        refit_of=order.head.id,
+    )
+    trainings.enqueue(db, made, now)
+    price_lists.change(db, prices.id, training_id=made.id, excuse=None)
+    return replace(prices, training_id=made.id, excuse=None)
+
+
+def find_model(db: Transaction, prices: StoredPriceList) -> str | None:
+    """Return the model that was trained at the prices of a list, once there is one."""
+    if prices.training_id is None:
+        return None
+    return trainings.get(db, prices.training_id).model_id
+
+
+def stand(db: Transaction, model_id: str, price_list_id: str) -> RefitStanding:
+    """Say what became of the training at the prices of a session."""
+    prices = price_lists.get(db, price_list_id)
+    if model_id != prices.model_id:
+        return RefitStanding("used", prices.training_id)
+    if prices.training_id is None:
+        return RefitStanding(prices.excuse or "unavailable", None)
+    state = trainings.get(db, prices.training_id).state
+    refit: Refit = "ready" if state == "succeeded" else "running"
+    if state in ("failed", "cancelled"):
+        refit = "failed"
+    return RefitStanding(refit, prices.training_id)

@@ -1,0 +1,205 @@
+"""A session as its caller sees it: question, prediction, answers, money in units."""
+
+from app.documents.fields import Value
+from app.documents.http import certificates, explanations
+from app.documents.http import sessions as bodies
+from app.documents.http.models import ModelGroup
+from app.documents.state import Texts
+from app.records import PredictSession
+from app.service.sessions.refits import RefitStanding
+from app.service.sessions.terms import aim_of
+from app.words.stops import say_stop, to_sentence
+from app.words.wording import LACKS, Doubt, find_doubt, step_words, why
+from core.model.ensemble import Ensemble
+from core.model.model import Model
+from core.session import machine
+from core.session.certificates import find_certificate
+from core.session.state import Forecast, Question, State
+from core.session.steps import choose_class, find_prospect, trace_answers
+from core.table.catalogue import UNSEEN, Feature
+
+
+def model_of(session: PredictSession, name: str) -> bodies.ModelRef:
+    return bodies.ModelRef(id=session.model_id, name=name)
+
+
+def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummary:
+    model = model_of(session, model_name)
+    return bodies.SessionSummary.of(session, model=model, budget=session)
+
+
+def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
+    """A session whose answers were erased: the amounts are left."""
+    return bodies.Session.of(
+        session,
+        model=model_of(session, model_name),
+        budget=session,
+        question=None,
+        prediction=None,
+        should_stop=True,
+        stop_reason=None,
+        stop_words=None,
+        answers=[],
+        pending=[],
+        warnings=[],
+        policy=None,
+        seed=None,
+        stop=None,
+        prices=None,
+        coverage=None,
+        certificate=None,
+        aim=None,
+    )
+
+
+def view_of(
+    session: PredictSession,
+    model: Model,
+    state: State,
+    texts: Texts,
+    standing: RefitStanding | None,
+) -> bodies.Session:
+    ensemble = model.ensemble
+    features = ensemble.catalogue.features
+    question = machine.next_question(ensemble, state)
+    return bodies.Session.of(
+        session,
+        state,
+        model=model_of(session, model.name),
+        budget=session,
+        question=None if question is None else question_of(ensemble, state, question),
+        prediction=prediction_of(ensemble, state),
+        should_stop=state.stop_reason is not None,
+        stop_words=to_sentence(say_stop(ensemble, state)) or None,
+        answers=answers_of(ensemble, state, texts),
+        certificate=certificate_of(ensemble, state),
+        aim=aim_of(ensemble, state),
+        pending=[features[idx].name for idx in state.pending],
+        warnings=doubts_of(ensemble, state, texts),
+        prices=None if standing is None else prices_of(ensemble, standing),
+    )
+
+
+def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
+    """All prices that a session charges; a bundle's members cost nothing themselves."""
+    catalogue = ensemble.catalogue
+    return bodies.Prices.of(
+        standing,
+        costs={one.name: one.cost for one in catalogue.features},
+        groups=[ModelGroup.at(group) for group in catalogue.groups],
+    )
+
+
+def question_of(
+    ensemble: Ensemble, state: State, question: Question
+) -> bodies.Question:
+    features = ensemble.catalogue.features
+    feature = features[question.feature_idx]
+    prospect = find_prospect(ensemble, state, question.feature_idx)
+    return bodies.Question.of(
+        question,
+        feature,
+        feature=feature.name,
+        features=[features[idx].name for idx in question.feature_idxs],
+        why=why(ensemble, question, prospect),
+        prospect=prospect
+        and explanations.Prospect.of(prospect, ensemble.classes[prospect.class_idx]),
+        alternatives=[
+            bodies.Alternative(feature=features[idx].name, price=price)
+            for idx, price in question.alternatives
+        ],
+    )
+
+
+def prediction_of(ensemble: Ensemble, state: State) -> bodies.Prediction:
+    """The forecast; the more probable class first."""
+    forecast = machine.forecast(ensemble, state)
+    classes = [
+        bodies.ClassProbability.of(one, probability=probability)
+        for one, probability in zip(
+            ensemble.classes, forecast.probabilities, strict=True
+        )
+    ]
+    shown = sorted(classes, key=lambda one: -one.probability)
+    label_set = forecast.label_set and [
+        classes[idx].label for idx in forecast.label_set
+    ]
+    return bodies.Prediction.of(
+        classes[forecast.label],
+        forecast,
+        classes=shown,
+        label_set=label_set,
+        steps=steps_of(ensemble, state, forecast),
+    )
+
+
+def steps_of(
+    ensemble: Ensemble, state: State, forecast: Forecast
+) -> list[explanations.AnswerStep]:
+    """What each answer did, all of them of one class."""
+    class_idx = choose_class(forecast.probabilities)
+    return [
+        explanations.AnswerStep(
+            feature=ensemble.catalogue.features[one.feature_idx].name,
+            outcome=one.outcome,
+            label=ensemble.classes[class_idx].label,
+            before=one.before[class_idx],
+            after=one.after[class_idx],
+            log_odds=one.log_odds(class_idx),
+            words=step_words(ensemble, one, class_idx),
+        )
+        for one in trace_answers(ensemble, state)
+    ]
+
+
+def certificate_of(ensemble: Ensemble, state: State) -> certificates.Certificate | None:
+    """The certificate that a session asked for."""
+    if state.stop.disagreement is None:
+        return None
+    found = find_certificate(ensemble, state)
+    return certificates.Certificate.of(
+        found, state.stop, in_force=found.lack is None, why=LACKS[found.lack]
+    )
+
+
+def answers_of(
+    ensemble: Ensemble, state: State, texts: Texts
+) -> list[bodies.TakenAnswer]:
+    """What is known of each feature now: known ones first, then as they came."""
+    features = ensemble.catalogue.features
+    charged = {charge.feature_idx: charge.amount for charge in state.charges}
+    known = [idx for idx, outcome in enumerate(state.outcomes) if outcome == "known"]
+    answered = (answer.feature_idx for answer in state.history)
+    return [
+        bodies.TakenAnswer(
+            feature=features[idx].name,
+            outcome=state.outcomes[idx] or "unknown",
+            value=value_of(features[idx], state.values[idx], texts),
+            charged=charged.get(idx, 0),
+        )
+        for idx in dict.fromkeys((*known, *answered, *charged))
+    ]
+
+
+def doubts_of(ensemble: Ensemble, state: State, texts: Texts) -> list[Doubt]:
+    """Return what is odd about the values known now."""
+    told = zip(ensemble.catalogue.features, state.values, strict=True)
+    found = (
+        find_doubt(feature, value, texts.get(feature.name))
+        for feature, value in told
+        if value == value
+    )
+    return [one for one in found if one is not None]
+
+
+def value_of(feature: Feature, value: float, texts: Texts) -> Value | None:
+    """A value as it was given."""
+    if value != value:
+        return None
+    if feature.type == "category":
+        if value == UNSEEN:
+            return texts.get(feature.name)
+        return feature.categories[int(value)]
+    if feature.type == "boolean":
+        return bool(value)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value

@@ -1,0 +1,26 @@
+"""The database's clock, which all processes share."""
+
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from app.store.database.kinds import UtcDateTime
+from app.store.database.transactions import Transaction
+
+
+def clock(db: Transaction, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
+    """Return the database's time, or a time before it."""
+    if db.dialect == "postgresql":
+        return sa.func.clock_timestamp() - timedelta(seconds=ago_s)
+    # As the driver writes a time, which has microseconds.
+    time = sa.func.strftime("%Y-%m-%d %H:%M:%f000", "now", f"{-ago_s:.3f} seconds")
+    return sa.type_coerce(time, UtcDateTime())
+
+
+def read_clock(db: Transaction) -> datetime:
+    """Return the database's time, for what is to be compared elsewhere."""
+    found: datetime | None = db.scalar(
+        sa.select(sa.type_coerce(clock(db), UtcDateTime()))
+    )
+    assert found is not None, "a database knows the time"
+    return found

@@ -1,0 +1,68 @@
+"""Brings a database to the present schema."""
+
+from functools import cache
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from app.store.database.service_tables import schema_state
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "migrations"
+
+
+def config(url: str, scripts: Path = SCRIPTS) -> Config:
+    made = Config()
+    made.set_main_option("script_location", str(scripts))
+    made.attributes["url"] = url
+    return made
+
+
+def migrate(url: str) -> None:
+    """Upgrade to the newest schema that this code knows.
+
+    One that is there already stays as it is, and so does a later one that serves this
+    code: a process of the old code may start while the next one is rolled out.
+    """
+    address = sa.make_url(url)
+    if address.get_backend_name() == "sqlite" and address.database:
+        Path(address.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    if not is_served(engine):
+        command.upgrade(config(url), "head")
+
+
+@cache
+def revisions() -> tuple[str, ...]:
+    """Return the schemas that this code knows, newest first."""
+    scripts = ScriptDirectory.from_config(config(""))
+    return tuple(one.revision for one in scripts.walk_revisions())
+
+
+def is_served(engine: sa.Engine) -> bool:
+    """Whether this code can work on a database.
+
+    Its schema is the newest one that this code knows, or a later one that serves this
+    code too, and says so: this code goes on while the next one is rolled out.
+    """
+    with engine.connect() as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+        if found is None or found in revisions():
+            return found == revisions()[0]
+        return connection.scalar(sa.select(schema_state.c.oldest_code)) in revisions()
+
+
+def oldest_code(scripts: ScriptDirectory, revision: str | None) -> str | None:
+    """Return the oldest schema whose code can work on a schema.
+
+    A migration names it as `oldest_code` where that changes, which is where something
+    that the code of before needs is gone.
+    """
+    for one in scripts.walk_revisions("base", revision or "base"):
+        named: str | None = getattr(one.module, "oldest_code", None)
+        if named is not None:
+            return named
+    return None

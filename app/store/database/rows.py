@@ -1,0 +1,128 @@
+"""What the rows of all tables have in common: stored, found, listed as records."""
+
+import secrets
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+import sqlalchemy as sa
+
+from app.errors import NoPageError, NotFoundError
+from app.records import Page
+from app.store.database.tenancy import made_by, owned, run
+from app.store.database.transactions import Transaction
+
+T = TypeVar("T")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+#: How the ids of things begin, by what a user calls one.
+ID_PREFIXES = {
+    "dataset": "dat",
+    "training": "trn",
+    "job": "job",
+    "model": "mdl",
+    "price list": "prl",
+    "session": "ses",
+    "key": "key",
+}
+
+
+class StoredRows(Generic[T]):
+    """The rows of a table as records, those alone for which all conditions hold.
+
+    Only those of the transaction's tenant: statements go through `run`.
+    A record has the columns that its fields name. `noun` is what a user calls one.
+    """
+
+    def __init__(
+        self,
+        noun: str,
+        table: sa.Table,
+        record: type[T],
+        *conditions: sa.ColumnElement[bool],
+    ) -> None:
+        self.noun = noun
+        self.table = table
+        self.record = record
+        self.columns = [table.c[one.name] for one in fields(record)]  # type: ignore[arg-type]  # records are dataclasses
+        self.wanted = sa.select(*self.columns).where(owned(table), *conditions)
+        self.by_id = self.wanted.where(table.c.id == sa.bindparam("key"))
+        self.locked = self.by_id.with_for_update()
+        self.insertion = table.insert()
+        # What lists are ordered by.
+        self.order = [table.c[k] for k in ("created_at", "id") if k in table.c]
+
+    def make_id(self) -> str:
+        return f"{ID_PREFIXES[self.noun]}_{secrets.token_hex(12)}"
+
+    def insert(self, db: Transaction, made: T) -> None:
+        values = {column.name: getattr(made, column.name) for column in self.columns}
+        db.execute(self.insertion, values | made_by(db, self.table))
+
+    def find(self, db: Transaction, key: str) -> T | None:
+        return self.first(db, self.by_id, key)
+
+    def get(self, db: Transaction, key: str) -> T:
+        return self.require(self.first(db, self.by_id, key))
+
+    def get_locked(self, db: Transaction, key: str) -> T:
+        """Return what no other transaction changes or locks until this one ends."""
+        return self.require(self.first(db, self.locked, key))
+
+    def change(self, db: Transaction, key: str, **values: object) -> None:
+        """Change a row, which is locked."""
+        is_it = sa.and_(self.table.c.id == key, owned(self.table))
+        run(db, self.table.update().where(is_it).values(**values))
+
+    def has_any(self, db: Transaction, *conditions: sa.ColumnElement[bool]) -> bool:
+        wanted = sa.select(self.table.c.id).where(owned(self.table), *conditions)
+        return run(db, wanted.limit(1)).first() is not None
+
+    def page(
+        self,
+        db: Transaction,
+        limit: int,
+        after: str | None,
+        *conditions: sa.ColumnElement[bool],
+    ) -> Page[T]:
+        """Return some rows, newest first, from where `after` says.
+
+        It holds what the rows are ordered by, so that no row has to be there still.
+        """
+        wanted = self.wanted.where(*conditions)
+        if after is not None:
+            start = (
+                sa.literal(value, column.type)
+                for value, column in zip(read_cursor(after), self.order, strict=True)
+            )
+            wanted = wanted.where(sa.tuple_(*self.order) < sa.tuple_(*start))
+        order = (column.desc() for column in self.order)
+        rows = run(db, wanted.order_by(*order).limit(limit + 1)).all()
+        items = tuple(self.read(row) for row in rows[:limit])
+        last = rows[limit - 1] if len(rows) > limit else None
+        return Page(items, last and write_cursor(last.created_at, last.id))
+
+    def first(self, db: Transaction, wanted: sa.Select[Any], key: str) -> T | None:
+        row = run(db, wanted, {"key": key}).first()
+        return None if row is None else self.read(row)
+
+    def require(self, found: T | None) -> T:
+        if found is None:
+            raise NotFoundError(self.noun)
+        return found
+
+    def read(self, row: sa.Row[Any]) -> T:
+        """Return a row as its record, which is frozen: JSON's lists are tuples."""
+        return self.record(*(tuple(v) if isinstance(v, list) else v for v in row))
+
+
+def write_cursor(created_at: datetime, key: str) -> str:
+    """Return where a page ended: the time in microseconds, and the id."""
+    return f"{(created_at - EPOCH) // timedelta(microseconds=1)}_{key}"
+
+
+def read_cursor(after: str) -> tuple[datetime, str]:
+    at, _, key = after.partition("_")
+    if not (at.isdigit() and len(at) < 18 and key):
+        raise NoPageError
+    return EPOCH + timedelta(microseconds=int(at)), key

@@ -1,0 +1,47 @@
+"""Tenants: every statement on users' rows gets its tenant here, and nowhere else.
+
+A transaction belongs to one tenant, or to the service itself, which then can run none
+of these statements. What must see the rows of all tenants (the queue, the sweep, the
+event poller, orphaned uploads, the lookup of a key) is written as plain statements, in
+the store; `tests/app/test_tenants.py` has the whole list.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.store.database.transactions import Transaction
+
+TENANT = sa.bindparam("tenant", type_=sa.String(40))
+TENANT_ID, KEY_ID = "tenant_id", "key_id"
+
+
+def owned(table: sa.Table) -> sa.ColumnElement[bool]:
+    """Whether a row belongs to the tenant of the transaction."""
+    found: sa.ColumnElement[bool] = table.c.tenant_id == TENANT
+    return found
+
+
+def tenant_of(db: Transaction) -> str:
+    """Return the tenant that a transaction belongs to."""
+    assert db.tenant_id is not None, "the transaction belongs to no tenant"
+    return db.tenant_id
+
+
+def made_by(db: Transaction, table: sa.Table) -> dict[str, str | None]:
+    """Return the values of a new row that say whose it is, and by which key."""
+    values: dict[str, str | None] = {TENANT_ID: tenant_of(db)}
+    return values | ({KEY_ID: key_of(db)} if KEY_ID in table.c else {})
+
+
+def key_of(db: Transaction) -> str | None:
+    return None if db.caller is None else db.caller.key_id
+
+
+def run(
+    db: Transaction, statement: sa.Executable, params: Mapping[str, Any] | None = None
+) -> sa.CursorResult[Any]:
+    """Execute a statement that has `owned` among its conditions."""
+    values = {**(params or {}), TENANT.key: tenant_of(db)}
+    return db.execute(statement, values)

@@ -12,7 +12,7 @@ from types import FrameType
 
 import uvicorn
 
-from app.callers import BoundedProtocol
+from app.http.plumbing.connections import BoundedProtocol
 from app.logs import log
 from app.main import create_app
 from app.settings.hosts import is_loopback

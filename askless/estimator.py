@@ -6,11 +6,11 @@ from pathlib import Path
 from sklearn.utils.validation import check_is_fitted
 
 from app.documents import files
-from core import estimator
+from core.estimator import classifier
 
 
-class BudgetedBoostingClassifier(estimator.BudgetedBoostingClassifier):  # noqa: D101  # below
-    __doc__ = estimator.BudgetedBoostingClassifier.__doc__
+class BudgetedBoostingClassifier(classifier.BudgetedBoostingClassifier):  # noqa: D101  # below
+    __doc__ = classifier.BudgetedBoostingClassifier.__doc__
 
     def save(self, path: str | Path, name: str | None = None) -> None:
         """Write MODEL.json, as `askless train` does, for the command and the service.

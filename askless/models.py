@@ -9,11 +9,11 @@ from warnings import warn
 import numpy as np
 
 from app.documents.files import load_model as read_model
-from core import frames
+from core.estimator import frames
+from core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
 from core.model.model import Model
 from core.model.rows import check_rows
-from core.outcomes import TableRows
-from core.predictions import BudgetedPredictor, ErrorCurve, Served
+from core.simulation.outcomes import TableRows
 
 
 @dataclass(frozen=True)

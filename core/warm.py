@@ -5,11 +5,11 @@ from functools import cache
 
 import numpy as np
 
-from core.panels.ladder import fit_ladder
+from core.panels.ladders import fit_ladder
 from core.session import machine
-from core.session.curves import evaluate
 from core.session.policies import served_by
 from core.session.state import Answer
+from core.simulation.curves import evaluate
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset

@@ -26,28 +26,32 @@ NESTING = 3
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "lines of a file": {
-        "tests/core/test_estimator.py": "One class, by scikit-learn's checks and ours.",
+        "tests/core/estimator/test_estimator.py": "By scikit-learn's checks and ours.",
         "tests/naive_hypotheses.py": "The twin of the whole, importing nothing.",
     },
     "lines of a function": {
-        "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
+        "core/estimator/classifier.py BudgetedBoostingClassifier.__init__": (
+            "scikit-learn's way."
+        ),
         "core/kernels/walks.py walk_row": "Another call at each purchase costs 70 ns.",
     },
     "commits": {
         "app/store/database/transactions.py": "Who is handed one leaves it.",
     },
     "parameters": {
-        "core/estimator.py BudgetedBoostingClassifier.__init__": "scikit-learn's way.",
+        "core/estimator/classifier.py BudgetedBoostingClassifier.__init__": (
+            "scikit-learn's way."
+        ),
         "app/cli/tables.py train_model": "One for each option of the command.",
         "app/cli/comparing.py compare_models": "One for each option of the command.",
         "app/cli/measures.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/cli/predictions.py predict_rows": "One for each option of the command.",
         "askless/client.py AnyClient.predict": "One for each field of the request.",
-        "core/session/curves.py evaluate": "What its walks are replayed from.",
-        "core/session/curves.py play_rows": "What its walks are replayed from.",
+        "core/simulation/curves.py evaluate": "What its walks are replayed from.",
+        "core/simulation/curves.py play_rows": "What its walks are replayed from.",
         "core/session/machine.py start": "What a session is replayed from, all of it.",
-        "core/session/simulate.py walk": "What a walk is replayed from, all of it.",
+        "core/simulation/simulate.py walk": "What a walk is replayed from, all of it.",
     },
 }
 

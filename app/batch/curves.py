@@ -8,11 +8,11 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 from core.pipeline.budgets import usual_budgets
-from core.session.blocks import Conditions
-from core.session.curves import Endings, draw_curve, play_rows
-from core.session.early import EarlyPoint
-from core.session.figures import find_figures
 from core.session.policies import default_policy
+from core.simulation.blocks import Conditions
+from core.simulation.curves import Endings, draw_curve, play_rows
+from core.simulation.early import EarlyPoint
+from core.simulation.figures import find_figures
 from core.table.dataset import Dataset
 
 

@@ -22,12 +22,18 @@ from core.arrays import FloatArray, IntArray
 from core.errors import RefusedError
 from core.model.model import Curve, Model
 from core.model.rows import refuse_empty, warn_unseen
-from core.session.blocks import Block, Conditions, find_stride, keep_rows, play_block
-from core.session.curve_sums import CurveSums, add_each, sum_rows
-from core.session.early import EarlyPlan, EarlyPoint, plan_early, sum_early, tell_early
-from core.session.figures import ScoredRows, find_figures
-from core.session.row_groups import GroupSums
 from core.session.state import StopRule
+from core.simulation.blocks import Block, Conditions, find_stride, keep_rows, play_block
+from core.simulation.curve_sums import CurveSums, add_each, sum_rows
+from core.simulation.early import (
+    EarlyPlan,
+    EarlyPoint,
+    plan_early,
+    sum_early,
+    tell_early,
+)
+from core.simulation.figures import ScoredRows, find_figures
+from core.simulation.row_groups import GroupSums
 from core.table.catalogue import UNSEEN
 from core.table.columns import Cells, scale_weights
 from core.table.spec import TableSpec

@@ -12,9 +12,9 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session.aims import check_aim
-from core.session.blocks import Conditions
 from core.session.policies import check_policy
 from core.session.state import Aim, StopRule
+from core.simulation.blocks import Conditions
 from core.table.prices import from_micros
 from core.table.spec import TableSpec
 

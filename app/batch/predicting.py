@@ -23,8 +23,8 @@ from core.model.ensemble import Ensemble
 from core.model.model import Curve
 from core.model.rows import check_block, refuse_empty, warn_unseen
 from core.session.probability import decide
-from core.session.simulate import class_probabilities, walk
 from core.session.state import Aim
+from core.simulation.simulate import class_probabilities, walk
 from core.table.catalogue import UNSEEN
 from core.table.columns import Columns, as_text, cell_refusal, unknown_column
 from core.table.prices import MAX_UNITS

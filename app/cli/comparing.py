@@ -20,8 +20,8 @@ from app.words.charts import NamedCurve, curve_chart, stand_alone
 from app.words.comparison import Compared, find_clashes
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
-from core.session.blocks import Conditions
-from core.session.curves import draw_curve, find_differences
+from core.simulation.blocks import Conditions
+from core.simulation.curves import draw_curve, find_differences
 from core.table.spec import TableSpec
 
 MODEL_ENDING = ".json"

@@ -20,7 +20,7 @@ from app.terminal.explained import (
 )
 from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
-from core.session.effects import find_effects
+from core.simulation.effects import find_effects
 
 OneBudget = Annotated[
     str | None,

@@ -53,9 +53,9 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.parameters import Parameter
-from core.session.blocks import Conditions
-from core.session.purchases import find_purchases
 from core.session.state import StopRule
+from core.simulation.blocks import Conditions
+from core.simulation.purchases import find_purchases
 from core.table.dataset import Dataset
 from core.table.spec import TableSpec
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.documents.catalogue import FeatureShape, GroupShape, Micros, check_catalogue
-from app.documents.certification import (
+from app.documents.certificates import (
     CertificationShape,
     build_certification,
     check_certification,

@@ -21,7 +21,7 @@ from app.words.figures import Cells
 from app.words.wording import money, percent_range
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
-from core.session.curves import find_gap
+from core.simulation.curves import find_gap
 
 router = APIRouter(prefix="/ui/models/compare", include_in_schema=False)
 MOST = 50

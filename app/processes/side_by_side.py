@@ -14,7 +14,7 @@ from typing import Any
 from app.processes.children import end_with_parent
 from app.processes.memory import available_bytes
 from core import kernels
-from core.panels.ladder import ladder_bytes
+from core.panels.ladders import ladder_bytes
 from core.pipeline.parts import (
     FinishedPart,
     PartJob,

@@ -26,8 +26,8 @@ from core.pipeline.progress import Training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.session import machine
-from core.session.simulate import walk
 from core.session.state import Aim, Answer, State
+from core.simulation.simulate import walk
 from core.table.check import CheckedTable
 from core.table.dataset import Dataset
 

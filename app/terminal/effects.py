@@ -9,8 +9,8 @@ from app.terminal.transcript import say_value
 from app.words.charts import Effect, effect_chart
 from app.words.wording import percent
 from core.model.ensemble import Ensemble
-from core.session.effects import FeatureEffect, find_effects
 from core.session.policies import POLICIES, default_policy
+from core.simulation.effects import FeatureEffect, find_effects
 
 # Features that are drawn, classes in a chart, answers in a table.
 N_FEATURES, N_CLASSES, N_ANSWERS = 12, 6, 9

@@ -17,9 +17,9 @@ from app.words.wording import money, percent
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
 from core.model.values import list_cuts, middle_values
-from core.session.effects import Effects, FeatureEffect
 from core.session.outline import outline
 from core.session.steps import choose_class
+from core.simulation.effects import Effects, FeatureEffect
 from core.table.prices import from_micros, total_cost
 
 # Of a feature with more values so many are shown, unless it is named.

@@ -14,7 +14,7 @@ from app.words.figures import say_betters
 from app.words.sessions import say_note, session_cells
 from app.words.wording import LACKS, money, percent
 from core.model.model import Curve, Model
-from core.session.early import EarlyPoint
+from core.simulation.early import EarlyPoint
 from core.table.catalogue import Catalogue
 
 T = TypeVar("T")

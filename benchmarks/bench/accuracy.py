@@ -20,7 +20,7 @@ from benchmarks.bench.scale import SEED, Scale
 from benchmarks.data import load
 from benchmarks.engine import train_ensemble
 from core.arrays import FloatArray
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.table.dataset import Dataset
 from core.training.params import BoostParams, LearnerName
 

@@ -8,7 +8,7 @@ from benchmarks.bench.runs import in_child, sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale
 from benchmarks.engine import boost_rounds
 from benchmarks.made import make_table
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.table.binning import bin_values
 from core.training.algorithms import make_ensemble
 from core.training.feature_sampling import SearchName

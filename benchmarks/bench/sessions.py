@@ -11,8 +11,8 @@ from benchmarks.engine import train_ensemble
 from benchmarks.made import make_table
 from core.model.ensemble import Ensemble
 from core.session import machine
-from core.session.curves import evaluate
 from core.session.state import Answer
+from core.simulation.curves import evaluate
 from core.table.dataset import Dataset
 from core.table.prices import MICROS_PER_UNIT
 from core.training.params import BoostParams

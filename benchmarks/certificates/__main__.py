@@ -12,9 +12,9 @@ import numpy as np
 from benchmarks import data
 from benchmarks.certificates.repetitions import Population
 from benchmarks.documents import fill, percent
-from core.model.certification import EARLY_RULES
+from core.model.certificates import EARLY_RULES
 from core.model.ensemble import Ensemble
-from core.pipeline.certifying import UnseenRows, list_traces
+from core.pipeline.certificates import UnseenRows, list_traces
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.session.traces import find_stops

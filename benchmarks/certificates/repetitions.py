@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
-from core.model.certification import N_STRATA, Certification, Level
+from core.model.certificates import N_STRATA, Certification, Level
 from core.session.certificates import find_rule
 from core.session.traces import Stops
 

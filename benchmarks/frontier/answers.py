@@ -20,8 +20,8 @@ from core.session.ladders import Told
 from core.session.policies import POLICIES
 from core.session.policies.panels import PanelPolicy
 from core.session.position import Position
-from core.session.simulate import class_probabilities, walk
 from core.session.walks import Cases, open_session
+from core.simulation.simulate import class_probabilities, walk
 
 # Refits of the bar; where there are more answers, to every so manieth.
 MOST_REFITS = 25

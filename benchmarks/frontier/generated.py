@@ -21,8 +21,8 @@ from core.model.ensemble import Ensemble
 from core.model.panels import PanelLadder
 from core.model.routes import MAIN
 from core.panels.effort import EFFORTS
-from core.panels.ladder import fit_ladder
-from core.session.simulate import class_votes, walk
+from core.panels.ladders import fit_ladder
+from core.simulation.simulate import class_votes, walk
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import make_ensemble

@@ -19,9 +19,9 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks import data
 from benchmarks.data import MICROS, Table
 from core.model.ensemble import Ensemble
-from core.panels.ladder import fit_ladder
-from core.session.simulate import class_probabilities, walk
+from core.panels.ladders import fit_ladder
 from core.session.state import Aim
+from core.simulation.simulate import class_probabilities, walk
 from core.table.catalogue import Catalogue, Group
 from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import make_ensemble

@@ -17,9 +17,9 @@ from benchmarks.frontier.draws import Draw, draw, load
 from benchmarks.frontier.measures import Method, measure
 from core.model.ensemble import Ensemble
 from core.model.routes import MAIN
-from core.panels.ladder import fit_ladder
-from core.session.simulate import class_probabilities, class_votes, walk
+from core.panels.ladders import fit_ladder
 from core.session.walks import Walks
+from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams
 from core.work import end_of

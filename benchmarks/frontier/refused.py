@@ -18,7 +18,7 @@ from benchmarks.frontier.rivals import Set
 from benchmarks.frontier.yardsticks import End, Record, Yardsticks
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.panels.ladder import fit_ladder
+from core.panels.ladders import fit_ladder
 from core.panels.purchases import Shop
 from core.session import machine
 from core.session.answers import bundle_members, find_paid

@@ -1,6 +1,6 @@
 """The product's own baselines (001, section 7; 003): a pruned tree, bagging, a forest.
 
-As `core.pipeline.train` trains them and `core.session.simulate` asks them, on rows and
+As `core.pipeline.train` trains them and `core.simulation` asks them, on rows and
 costs of `huang`'s repetitions; their out-of-bag error beside the error on test rows.
 """
 
@@ -23,7 +23,7 @@ from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import draw, plan
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.table.check import CheckedTable
 from core.table.spec import TableSpec
 from core.training.algorithms import ALGORITHMS

@@ -14,7 +14,7 @@ from benchmarks.papers import sets
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import SETS, Draw
 from core.model.ensemble import Ensemble
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.table.binning import Binned, bin_values
 from core.table.dataset import Dataset
 from core.training.algorithms import make_ensemble

@@ -17,8 +17,8 @@ from core.arrays import FloatArray, IntArray
 from core.kernels.jit import kernel
 from core.model.ensemble import Ensemble
 from core.model.votes import hypothesis_votes
-from core.session.curves import evaluate
 from core.session.policies.sample import uniforms
+from core.simulation.curves import evaluate
 from core.table.dataset import Dataset
 from core.training.params import BoostParams
 

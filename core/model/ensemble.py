@@ -9,7 +9,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, Derived, FloatArray, IntArray
 from core.kernels import Paths
-from core.model.certification import Certification
+from core.model.certificates import Certification
 from core.model.hypotheses import Hypothesis, Stump
 from core.model.panels import PanelLadder
 from core.model.paths import lay_paths

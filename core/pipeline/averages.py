@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.model.ensemble import Ensemble
-from core.pipeline.certifying import UnseenRows
+from core.pipeline.certificates import UnseenRows
 from core.pipeline.playing import pick_played
-from core.session.curves import evaluate
 from core.session.policies import POLICIES, served_by
 from core.session.state import Aim
+from core.simulation.curves import evaluate
 from core.table.dataset import Dataset
 from core.table.prices import MICROS_PER_UNIT, from_micros
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from core.errors import Refusal, RefusedError
 from core.panels.effort import EFFORTS
-from core.panels.ladder import ladder_bytes
-from core.pipeline.certifying import set_aside
+from core.panels.ladders import ladder_bytes
+from core.pipeline.certificates import set_aside
 from core.pipeline.spec import TrainingSpec
 from core.selection.search import selection_bytes
 from core.table.binned_table import SAMPLE_ROWS, spread_evenly

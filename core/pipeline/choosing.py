@@ -10,7 +10,7 @@ import numpy as np
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
 from core.model.votes import hypothesis_votes, raw_votes
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
 from core.table.folds import part_rows

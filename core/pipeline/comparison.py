@@ -8,9 +8,9 @@ import numpy as np
 
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import BudgetRange, Ensemble
-from core.session.figures import LEAST_CHANCE
 from core.session.probability import decide
-from core.session.simulate import class_probabilities, walk
+from core.simulation.figures import LEAST_CHANCE
+from core.simulation.simulate import class_probabilities, walk
 from core.table.dataset import Dataset
 
 # Budgets are parted into so many ranges, each with the same number of them.

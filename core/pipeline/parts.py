@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from core.model.ensemble import Ensemble
-from core.panels.ladder import fit_ladder
+from core.panels.ladders import fit_ladder
 from core.pipeline.choosing import tune
 from core.pipeline.progress import Part, Progress
 from core.pipeline.spec import TrainingSpec

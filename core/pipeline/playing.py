@@ -9,8 +9,8 @@ from core.model.ensemble import Ensemble
 from core.model.model import SpendSteps
 from core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
 from core.pipeline.validation import Validated
-from core.session.purchases import find_purchases
-from core.session.simulate import walk
+from core.simulation.purchases import find_purchases
+from core.simulation.simulate import walk
 from core.table.dataset import Dataset
 
 # Rows that a model is played on: a mean spend is known to 2 % of its spread.

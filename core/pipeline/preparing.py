@@ -6,7 +6,7 @@ import numpy as np
 
 from core.arrays import FloatArray, IntArray
 from core.errors import RefusedError
-from core.pipeline.certifying import set_aside
+from core.pipeline.certificates import set_aside
 from core.pipeline.check import note_missing, refuse_misfits
 from core.pipeline.spec import TrainingSpec
 from core.table.binned_table import (

@@ -18,7 +18,7 @@ from core.model.values import add_ranges
 from core.panels.effort import EFFORTS
 from core.pipeline.averages import tell_averages
 from core.pipeline.card import make_card, tell_choices, tell_found
-from core.pipeline.certifying import UnseenRows, certify
+from core.pipeline.certificates import UnseenRows, certify
 from core.pipeline.parts import (
     ROUNDS_SHARE,
     FinishedPart,

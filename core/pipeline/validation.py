@@ -12,11 +12,11 @@ from core.model.votes import TIE
 from core.pipeline.budgets import purchase_budgets, usual_budgets
 from core.pipeline.calibration import HeldOutVotes, calibrate, join
 from core.pipeline.comparison import Comparison, compare
-from core.session.curves import draw_curve, evaluate, play_rows
-from core.session.figures import ScoredRows, find_figures
 from core.session.policies import POLICIES
-from core.session.purchases import Purchases
-from core.session.simulate import walk
+from core.simulation.curves import draw_curve, evaluate, play_rows
+from core.simulation.figures import ScoredRows, find_figures
+from core.simulation.purchases import Purchases
+from core.simulation.simulate import walk
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
 from core.training.algorithms import ALGORITHMS

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from core.model.certification import (
+from core.model.certificates import (
     N_STRATA,
     Certification,
     Counts,

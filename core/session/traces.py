@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.certification import N_STRATA, EarlyRule
+from core.model.certificates import N_STRATA, EarlyRule
 from core.model.ensemble import Ensemble
 from core.session.probability import decide
 

@@ -14,7 +14,7 @@ from app.documents.spec import read_spec
 from app.documents.state import state_from_json, state_to_json
 from app.terminal.transcript import say_certificate, say_end
 from core.errors import RefusedError
-from core.model.certification import Certification, EarlyRule, Level
+from core.model.certificates import Certification, EarlyRule, Level
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine

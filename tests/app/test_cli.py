@@ -12,8 +12,8 @@ from app.documents import files
 from core.model.hypotheses import Stump
 from core.session import machine
 from core.session.probability import decide
-from core.session.simulate import class_probabilities, walk
 from core.session.state import StopRule
+from core.simulation.simulate import class_probabilities, walk
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests.sessions import observe
 from tests.small import ensemble_of

@@ -7,9 +7,9 @@ import pytest
 
 from app.batch.predicting import PredictOrder, PredictWork, play_share, share_rows
 from core.model.ensemble import BudgetRange
-from core.outcomes import TableRows, play_each
 from core.session import machine
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
+from core.simulation.outcomes import TableRows, play_each
 from tests.panels import make_ladder, make_stopping
 from tests.sessions import answer_from_row, small_ensemble
 from tests.small import table_of

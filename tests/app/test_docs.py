@@ -21,7 +21,7 @@ from core.model.hypotheses import Stump
 from core.parameters import Parameter, parameters
 from core.pipeline.spec import AUTO_NAMES
 from core.selection.params import SelectionParams
-from core.session.figures import ScoredRows, find_figures
+from core.simulation.figures import ScoredRows, find_figures
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 from tests.small import ensemble_of

@@ -12,8 +12,8 @@ from app.batch.labelled import label_table
 from app.documents.files import load_model
 from app.uploads import read_columns
 from core.model.rows import check_rows
-from core.session import blocks
-from core.session.blocks import Conditions
+from core.simulation import blocks
+from core.simulation.blocks import Conditions
 from core.table.prices import to_micros
 from core.table.spec import TableSpec
 from tests.app.cases import (

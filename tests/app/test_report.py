@@ -18,7 +18,7 @@ from core.model.ensemble import Ensemble
 from core.model.figures import Estimate, Figures, ReliabilityBin
 from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
-from core.session.effects import find_effects
+from core.simulation.effects import find_effects
 from tests.app.clinic import clinic
 from tests.small import ensemble_of
 

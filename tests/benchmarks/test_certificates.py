@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.certificates.repetitions import Population
-from core.model.certification import EARLY_RULES, Certification, Level
+from core.model.certificates import EARLY_RULES, Certification, Level
 from core.session.traces import Traces, find_stops
 
 N_ROWS = 400

@@ -22,7 +22,7 @@ from benchmarks.frontier.answers import (
 from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
 from benchmarks.frontier.jobs import REVISIONS, Lines, find_jobs, is_current
 from benchmarks.frontier.parties import PARTIES
-from core.panels.ladder import fit_ladder
+from core.panels.ladders import fit_ladder
 from core.session.policies import POLICIES
 from core.table.catalogue import Feature
 from core.table.dataset import ClassLabel, Dataset

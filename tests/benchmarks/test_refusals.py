@@ -13,7 +13,7 @@ from benchmarks.frontier.draws import Draw, draw
 from benchmarks.frontier.refused import choose_refused, follow, open_session, play_draw
 from benchmarks.frontier.yardsticks import End, Yardsticks, find_help, is_less
 from core.model.ensemble import Ensemble
-from core.panels.ladder import fit_ladder
+from core.panels.ladders import fit_ladder
 from core.table.catalogue import Feature
 from core.table.dataset import ClassLabel
 from core.table.prices import total_cost

@@ -12,7 +12,7 @@ import pytest
 from core import kernels, warm
 from core.model.hypotheses import Stump
 from core.session.machine import start
-from core.session.simulate import walk
+from core.simulation.simulate import walk
 from core.table.binning import Binned, bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset

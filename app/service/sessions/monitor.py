@@ -19,7 +19,7 @@ from core.errors import Refusal, RefusedError
 from core.model.drift import find_drift
 from core.model.ensemble import Ensemble
 from core.model.figures import wilson_interval
-from core.session.figures import ScoredRows, estimate_mean, figures_at
+from core.simulation.figures import ScoredRows, estimate_mean, figures_at
 
 MOST_SESSIONS = 50_000
 IN_VAIN = ("refused", "unavailable", "unknown")

@@ -12,7 +12,8 @@ from core import kernels
 from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.model.paths import lay_paths
 from core.model.votes import full_votes
-from core.session import machine, simulate
+from core.session import machine
+from core.simulation import simulate
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests import naive_hypotheses as naive
 from tests import strategies, twins

@@ -8,7 +8,7 @@ import pytest
 from core.model.figures import QUANTILE, wilson_interval
 from core.model.model import Curve
 from core.pipeline.validation import pool
-from core.session.curves import Endings, draw_curve
+from core.simulation.curves import Endings, draw_curve
 from tests.small import table_of
 
 CURVE = Curve((0,), (0.5,), (0.2,), (0.0,), (0,), n_samples=50)

@@ -11,7 +11,7 @@ from core.model.blends import to_chances
 from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.panels.following import Walkers, find_predictor_of, follow_rule
 from core.panels.stopping import NO_WAY, price_ways, stay_at
-from core.session.simulate import walk
+from core.simulation.simulate import walk
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, FEE, small_ensemble
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.estimator import BudgetedBoostingClassifier
-from core.panels.ladder import fit_ladder
+from core.estimator.classifier import BudgetedBoostingClassifier
+from core.panels.ladders import fit_ladder
 from core.pipeline.parts import add_panels
 from core.table.catalogue import Catalogue, Feature
 from core.table.gaps import fill_gaps, find_informative

@@ -8,8 +8,8 @@ import pytest
 
 from app.documents.spec import read_spec
 from core.errors import RefusedError
-from core.estimator import BudgetedBoostingClassifier
-from core.panels.ladder import fit_ladder, ladder_bytes
+from core.estimator.classifier import BudgetedBoostingClassifier
+from core.panels.ladders import fit_ladder, ladder_bytes
 from core.pipeline.check import check_training
 from core.selection.params import SelectionParams
 from core.table.prices import Paid, buy

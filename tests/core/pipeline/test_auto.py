@@ -7,13 +7,13 @@ import pytest
 from sklearn.base import clone
 
 from core.errors import RefusedError
-from core.estimator import BudgetedBoostingClassifier
+from core.estimator.classifier import BudgetedBoostingClassifier
 from core.model.ensemble import BudgetRange
 from core.panels.effort import EFFORTS
 from core.pipeline.choosing import tune
 from core.pipeline.comparison import find_losses, number_groups
 from core.pipeline.validation import halve
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 from tests.panels import shorten

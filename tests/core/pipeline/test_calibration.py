@@ -22,7 +22,7 @@ from core.pipeline.validation import (
     thin,
 )
 from core.session.probability import decide, near_knots
-from core.session.simulate import class_probabilities, class_votes, walk
+from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.training.params import BoostParams
 from tests.small import ensemble_of, finish, pull, table_of, train

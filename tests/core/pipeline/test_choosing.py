@@ -20,7 +20,7 @@ from core.pipeline.choosing import (
     tune,
 )
 from core.selection.params import SelectionParams
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset

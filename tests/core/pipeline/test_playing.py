@@ -13,7 +13,7 @@ from core.pipeline import playing
 from core.pipeline.budgets import single_steps
 from core.pipeline.playing import play_model
 from core.pipeline.validation import Validated
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.table.catalogue import Catalogue, Feature, Group
 from core.training.params import BoostParams
 from tests.panels import make_hiding_blend, make_ladder, make_space, shorten

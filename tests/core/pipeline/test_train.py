@@ -12,7 +12,7 @@ from core.pipeline.progress import VALIDATION_SHARE
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train as train_spec
 from core.pipeline.validation import join_scored
-from core.session.figures import ScoredRows
+from core.simulation.figures import ScoredRows
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import CheckedTable
 from core.table.dataset import ClassLabel

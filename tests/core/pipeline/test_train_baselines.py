@@ -14,8 +14,9 @@ from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble
 from core.model.votes import raw_votes
-from core.session import curves, machine, probability, simulate
+from core.session import machine, probability
 from core.session.state import StopRule
+from core.simulation import curves, simulate
 from core.table.binned_table import code_table
 from core.table.dataset import Dataset
 from core.training.algorithms import ALGORITHMS, grow_ensemble

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, load_iris, make_multilabel_classificat
 
 from askless import BudgetedBoostingClassifier
 from core.errors import RefusedError
-from core.session import simulate
+from core.simulation import simulate
 from core.table.folds import make_folds
 from tests.classes import LEARNERS, in_alphabet, params_of
 from tests.small import classes_of, finish, make_dataset, random_dataset, train

@@ -17,7 +17,7 @@ from core.selection.search import select, selection_bytes
 from core.selection.subset import extend, make_subset
 from core.selection.table import make_table
 from core.session import machine
-from core.session.simulate import walk
+from core.simulation.simulate import walk
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.folds import make_folds
 from core.training.algorithms import ALGORITHMS

@@ -16,9 +16,9 @@ from core.session.ladders import stand
 from core.session.policies import POLICIES, served_by
 from core.session.policies.adaptive import draw_rule, find_mixture
 from core.session.position import Position
-from core.session.simulate import walk
 from core.session.state import Aim, State, StopRule
 from core.session.walks import Standing
+from core.simulation.simulate import walk
 from tests import naive_stopping as naive
 from tests import strategies
 from tests.panel_twin import naive_known, naive_panels, naive_status

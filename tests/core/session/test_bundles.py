@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.session.curves import evaluate
+from core.simulation.curves import evaluate
 from core.table.catalogue import Catalogue, Feature, Group
 from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams

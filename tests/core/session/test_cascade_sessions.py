@@ -9,10 +9,11 @@ import pytest
 
 from core.model.ensemble import Cascade, Ensemble
 from core.model.hypotheses import Stump
-from core.session import curves, machine, simulate
+from core.session import machine
 from core.session.policies.cascade import count_passed
 from core.session.position import Position
 from core.session.state import StopRule
+from core.simulation import curves, simulate
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset
 from tests.cascades import (

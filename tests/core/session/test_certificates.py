@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.errors import RefusedError
-from core.model.certification import Certification, EarlyRule, Level
+from core.model.certificates import Certification, EarlyRule, Level
 from core.session import machine
 from core.session.certificates import (
     binomial_tail,

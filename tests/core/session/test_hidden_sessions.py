@@ -17,7 +17,7 @@ from core.errors import OverBudgetError, UselessAnswerError
 from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Stump
-from core.panels.ladder import fit_ladder
+from core.panels.ladders import fit_ladder
 from core.session import machine
 from core.session.answers import bundle_members, find_paid
 from core.session.ladders import (

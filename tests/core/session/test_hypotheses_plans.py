@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.session import machine, simulate
+from core.session import machine
 from core.session.policies import POLICIES, sample
 from core.session.position import Position
+from core.simulation import simulate
 from tests import naive_hypotheses as naive
 from tests import strategies, twins
 from tests.conftest import IS_COMPILED

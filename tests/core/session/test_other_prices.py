@@ -11,7 +11,7 @@ from core.model.ensemble import BudgetRange, Ensemble
 from core.model.stopping import Stopping, StoppingRule
 from core.session import machine
 from core.session.policies import served_by
-from core.session.simulate import walk
+from core.simulation.simulate import walk
 from core.table.price_lists import PriceList
 from core.table.prices import total_cost
 from tests import strategies

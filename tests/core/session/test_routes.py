@@ -9,10 +9,10 @@ import pytest
 from core.model.ensemble import Ensemble
 from core.model.panels import Panel, PanelLadder
 from core.model.routes import MAIN, Route, Split
-from core.pipeline.certifying import find_levels
+from core.pipeline.certificates import find_levels
 from core.session import machine
-from core.session.simulate import walk
 from core.session.state import State
+from core.simulation.simulate import walk
 from core.table.catalogue import Group
 from tests.panels import make_stopping
 from tests.routes import teller

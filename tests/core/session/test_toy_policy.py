@@ -10,10 +10,10 @@ import pytest
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.session import machine
-from core.session.curves import evaluate
 from core.session.policies import POLICIES, served_by
-from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.state import StopRule
+from core.simulation.curves import evaluate
+from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Group
 from tests.cheapest import Cheapest
 from tests.sessions import (

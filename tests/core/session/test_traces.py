@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from core.model.certification import EARLY_RULES, EarlyRule
+from core.model.certificates import EARLY_RULES, EarlyRule
 from core.session import machine
 from core.session.policies import POLICIES, served_by
 from core.session.position import UNLIMITED

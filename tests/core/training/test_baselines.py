@@ -14,8 +14,8 @@ from core.model.votes import full_votes, hypothesis_votes, raw_votes
 from core.session import machine
 from core.session.position import Position
 from core.session.probability import decide
-from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.stop_rules import is_binary_label_fixed, is_label_fixed
+from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset, count_outputs
 from core.training import baselines, foreign

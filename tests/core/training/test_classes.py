@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from askless import BudgetedBoostingClassifier
 from core.model.ensemble import Calibration
 from core.model.votes import full_votes, raw_votes
-from core.session import curves, machine, simulate
+from core.session import machine
 from core.session.forecasts import make_forecast
 from core.session.policies import POLICIES
 from core.session.probability import decide
 from core.session.walks import Standing
+from core.simulation import curves, simulate
 from core.table.binning import bin_values
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights

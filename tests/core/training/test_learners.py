@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.session import simulate
+from core.simulation import simulate
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.prices import Paid, rule_costs

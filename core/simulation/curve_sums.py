@@ -10,7 +10,7 @@ import numpy as np
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.model import Curve
 from core.model.votes import TIE
-from core.session.exact import sum_weighted
+from core.simulation.exact import sum_weighted
 
 
 @dataclass(frozen=True)

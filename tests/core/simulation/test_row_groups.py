@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.session.row_groups import GroupSums
+from core.simulation.row_groups import GroupSums
 from core.table.columns import as_text
 
 

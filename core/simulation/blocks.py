@@ -10,9 +10,9 @@ from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.votes import label_votes
 from core.session.probability import decide
-from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.state import Aim
 from core.session.walks import Walks
+from core.simulation.simulate import class_probabilities, class_votes, walk
 
 # Of rows that are played at a time, and of values that draws make known: 64 MB.
 MAX_MARGINS = 1 << 23

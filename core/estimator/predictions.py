@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.arrays import FloatArray, IntArray
-from core.conventions import (
+from core.estimator.conventions import (
     as_dense,
     find_positions,
     read_aim,
@@ -19,11 +19,11 @@ from core.conventions import (
 )
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
-from core.outcomes import Outcomes, TableRows, play_each
-from core.session.curves import evaluate
 from core.session.outline import outline
 from core.session.policies import check_policy
 from core.session.state import Aim
+from core.simulation.curves import evaluate
+from core.simulation.outcomes import Outcomes, TableRows, play_each
 from core.table.costs import read_budget, read_budgets, read_row_budgets
 from core.table.dataset import Dataset
 from core.table.prices import MICROS_PER_UNIT, from_micros

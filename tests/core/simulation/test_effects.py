@@ -11,8 +11,8 @@ from core.model.blends import to_chances
 from core.model.ensemble import Calibration
 from core.model.hypotheses import Stump, Tree
 from core.model.values import middle_values
-from core.session.effects import find_effects
-from core.session.simulate import class_probabilities, walk
+from core.simulation.effects import find_effects
+from core.simulation.simulate import class_probabilities, walk
 from core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, small_ensemble

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from core.model.ensemble import BudgetRange, Ensemble
 from core.model.hypotheses import Stump
 from core.model.model import Curve
-from core.session import blocks, machine
-from core.session.curves import evaluate, find_gap, play_rows
+from core.session import machine
 from core.session.policies import POLICIES
 from core.session.policies.sample import MAX_DRAWS, uniforms
 from core.session.position import Position
 from core.session.probability import decide
-from core.session.simulate import class_probabilities, class_votes, walk
 from core.session.state import State
+from core.simulation import blocks
+from core.simulation.curves import evaluate, find_gap, play_rows
+from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset
 from tests import naive_hypotheses as naive

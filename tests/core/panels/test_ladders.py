@@ -13,9 +13,9 @@ import pytest
 
 from core.model.blends import to_chances
 from core.model.panels import Panel, PanelLadder
-from core.panels import ladder as ladders
+from core.panels import ladders
 from core.panels.effort import EFFORTS
-from core.panels.ladder import (
+from core.panels.ladders import (
     find_order,
     fit_ladder,
     fit_panels,

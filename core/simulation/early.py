@@ -7,17 +7,17 @@ from fractions import Fraction
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
-from core.model.certification import EarlyRule
+from core.model.certificates import EarlyRule
 from core.model.ensemble import Ensemble
 from core.session import machine
-from core.session.blocks import Block
 from core.session.certificates import Certificate, find_certificate
-from core.session.exact import sum_weighted
 from core.session.policies import POLICIES
 from core.session.position import UNLIMITED
 from core.session.state import StopRule
 from core.session.traces import find_stops
 from core.session.walks import Cases
+from core.simulation.blocks import Block
+from core.simulation.exact import sum_weighted
 from core.table.dataset import Dataset
 
 

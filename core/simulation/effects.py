@@ -14,7 +14,7 @@ from core.model.votes import TIE
 from core.session.outline import outline
 from core.session.policies import POLICIES, default_policy
 from core.session.probability import FULL_VOTE, PLAIN, is_share, near_knots
-from core.session.simulate import class_probabilities, walk
+from core.simulation.simulate import class_probabilities, walk
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,17 +19,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from core import conventions, frames
 from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
+from core.estimator import conventions, frames
+from core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
 from core.model.model import Model
 from core.model.rows import check_rows
-from core.outcomes import TableRows
 from core.pipeline.check import note_missing
 from core.pipeline.choosing import AUTO, AUTO_NAMES
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
-from core.predictions import BudgetedPredictor, ErrorCurve, Served
+from core.simulation.outcomes import TableRows
 from core.table.binned_table import code_table
 from core.table.check import CheckedTable
 from core.table.columns import Column, scale_weights
@@ -98,7 +98,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     model_ : core.model.model.Model
         What `save` writes. Its classes are in the order of their texts.
     ensemble_ : core.model.ensemble.Ensemble
-    curve_ : core.predictions.ErrorCurve or None
+    curve_ : core.estimator.predictions.ErrorCurve or None
         Error and spend against budget, from the folds' held-out rows.
     params_ : core.training.params.BoostParams
         What was trained with, also what "auto" has chosen.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.model.hypotheses import Stump
-from core.session.purchases import find_purchases
+from core.simulation.purchases import find_purchases
 from tests.small import MICROS, ensemble_of, table_of
 
 

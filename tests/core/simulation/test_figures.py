@@ -9,8 +9,8 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from core.model.figures import wilson_interval
 from core.model.hypotheses import Stump
-from core.session.curves import Endings, find_differences
-from core.session.figures import ScoredRows, find_figures
+from core.simulation.curves import Endings, find_differences
+from core.simulation.figures import ScoredRows, find_figures
 from tests.small import ensemble_of, table_of
 
 MEANS = ("auroc", "log_loss", "brier", "calibration_error")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from core.errors import RefusedError
-from core.model.certification import EARLY_RULES, N_STRATA
+from core.model.certificates import EARLY_RULES, N_STRATA
 from core.model.ensemble import BudgetRange
-from core.pipeline import certifying
-from core.pipeline.certifying import (
+from core.pipeline import certificates as certifying
+from core.pipeline.certificates import (
     UnseenRows,
     certify,
     find_levels,
@@ -18,9 +18,9 @@ from core.pipeline.certifying import (
 )
 from core.session import machine
 from core.session.certificates import find_certificate
-from core.session.curves import evaluate
-from core.session.early import evaluate_early
 from core.session.state import StopRule
+from core.simulation.curves import evaluate
+from core.simulation.early import evaluate_early
 from core.table.catalogue import Catalogue, Feature
 from core.training.params import BoostParams
 from core.work import end_of

@@ -9,9 +9,9 @@ from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.votes import label_votes
 from core.session.probability import decide, label_chances
-from core.session.simulate import class_probabilities, walk
 from core.session.state import Aim
 from core.session.walks import Walks
+from core.simulation.simulate import class_probabilities, walk
 
 
 class TableRows(NamedTuple):

@@ -10,10 +10,10 @@ from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.figures import Estimate
 from core.model.model import Curve
-from core.session.blocks import Block, Conditions, find_stride, play_block
-from core.session.curve_sums import sum_rows
-from core.session.figures import ScoredRows, estimate_mean
 from core.session.state import Aim
+from core.simulation.blocks import Block, Conditions, find_stride, play_block
+from core.simulation.curve_sums import sum_rows
+from core.simulation.figures import ScoredRows, estimate_mean
 from core.table.dataset import Dataset
 
 

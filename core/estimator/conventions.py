@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError, describe
-from core.frames import text_of
+from core.estimator.frames import text_of
 from core.model.ensemble import Ensemble
 from core.parameters import as_number, check_parameters, parameters
 from core.pipeline.choosing import AUTO, AutoName

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
-from core.model.certification import (
+from core.model.certificates import (
     CHANCES,
     EARLY_RULES,
     N_STRATA,

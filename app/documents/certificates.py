@@ -9,7 +9,7 @@ from app.documents.catalogue import Micros
 from app.documents.fields import Policy
 from app.documents.shape import Many, StoredShape
 from core.errors import Refusal
-from core.model.certification import N_STRATA, Certification, EarlyRule, Level
+from core.model.certificates import N_STRATA, Certification, EarlyRule, Level
 
 # Rows and lists of a certification: far beyond what a training makes, and little enough
 # for a session that weighs every rule by them.

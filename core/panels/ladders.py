@@ -15,7 +15,7 @@ from core.model.stopping import ErrorCosts
 from core.panels.blending import Blended, level_rises, make_panel
 from core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
 from core.panels.purchases import Shop
-from core.panels.routing import Makers, add_route
+from core.panels.routes import Makers, add_route
 from core.panels.rows import PanelRows
 from core.panels.rungs import find_budgets
 from core.panels.search import SEARCH_FOLDS, SetSearch

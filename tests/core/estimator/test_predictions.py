@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.utils import estimator_html_repr
 
 from core.errors import RefusedError
-from core.estimator import BudgetedBoostingClassifier
+from core.estimator.classifier import BudgetedBoostingClassifier
 from core.table.catalogue import NO_GROUP
 from tests.curves import curve_of
 from tests.panels import make_ladder, make_stopping

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.session.simulate import walk
+from core.simulation.simulate import walk
 from core.table.catalogue import NO_GROUP, Catalogue
 from core.table.dataset import Dataset
 

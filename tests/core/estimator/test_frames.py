@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from core.errors import RefusedError
-from core.frames import (
+from core.estimator.frames import (
     CellTypeError,
     array_columns,
     frame_columns,

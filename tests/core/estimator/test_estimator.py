@@ -8,10 +8,10 @@ from sklearn.exceptions import NotFittedError
 
 import core
 from askless import BudgetedBoostingClassifier
-from core.conventions import find_streams
 from core.errors import RefusedError
+from core.estimator.conventions import find_streams
 from core.session.probability import decide
-from core.session.simulate import class_probabilities, class_votes, walk
+from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import NO_GROUP
 from core.table.costs import read_catalogue
 from core.table.dataset import Dataset

@@ -7,11 +7,11 @@ import pytest
 
 from core.model.panels import Panel, PanelLadder
 from core.model.routes import MAIN
-from core.panels import routing
+from core.panels import routes as routing
 from core.panels.blending import Blended
-from core.panels.ladder import fit_ladder
+from core.panels.ladders import fit_ladder
 from core.panels.roots import make_split
-from core.panels.routing import (
+from core.panels.routes import (
     Makers,
     add_route,
     choose_by_budget,

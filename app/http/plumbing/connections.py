@@ -1,4 +1,4 @@
-"""Callers who never finish what they send: each holds a connection, and no longer."""
+"""Closes connections whose client is too slow to send its request."""
 
 from asyncio import BaseTransport, TimerHandle
 from typing import Any

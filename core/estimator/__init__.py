@@ -1,0 +1,1 @@
+"""Scikit-learn's conventions; tables predicted under budgets; data frames."""

@@ -113,16 +113,16 @@ def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> lis
             upload = datasets.make_upload(f"{table}.csv", stream, facts)
             with transaction(engine, tenant_id) as db:
                 enqueue(db, blobs, order, upload)
-        begun.append(order.name)
+        begun.append(order.table.spec.name)
     return begun
 
 
 def enqueue(
     db: Transaction, blobs: Blobs, order: trainings.Order, upload: datasets.Upload
 ) -> None:
-    models.lock_name(db, order.name)
+    models.lock_name(db, order.table.spec.name)
     # Another start may have come first.
-    if not is_there(db, order.name):
+    if not is_there(db, order.table.spec.name):
         now = datetime.now(UTC)
         dataset = datasets.store(db, blobs, upload, now)
         trainings.start(db, order, dataset.id, now)

@@ -116,7 +116,7 @@ async def act(
             done = await act_on_fields(typed, table, desk, once, now)
         if isinstance(done, Response):
             return done
-        more["checked"] = done
+        more["checked"] = done and done.table
     except RefusedError as error:
         more["errors"], status = errors_of(error), 422
     except (LimitError, ConflictError) as error:

@@ -111,4 +111,4 @@ def name_fields(
 
 def plain_text(spec: Mapping[str, Any]) -> str:
     """Return a spec as the command line reads and writes it."""
-    return spec_text({key: trainings.to_plain(key, one) for key, one in spec.items()})
+    return spec_text(trainings.plain_spec(spec))

@@ -3,15 +3,12 @@
 Uploads alone may pass theirs together: one that is written is not yet counted.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from app.documents.spec import read_spec
 from app.errors import LimitError
 from app.records import Limits, Moment
 from app.store import usage
 from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
+from core.pipeline.spec import TrainingSpec
 
 # More sessions of a key than are ever being started at a time.
 AT_A_TIME = 500
@@ -36,13 +33,13 @@ def check_table(db: Transaction, n_rows: int, n_columns: int) -> None:
         raise RefusedError(refusals)
 
 
-def check_spec(db: Transaction, spec: Mapping[str, Any]) -> None:
+def check_spec(db: Transaction, spec: TrainingSpec) -> None:
     """Refuse a spec of more rounds than the key may ask for.
 
     By default too: a spec need not name them, and `auto` tries up to a number of ours.
     """
     most = limits_of(db).rounds
-    if most is not None and read_spec(spec).boost.rounds > most:
+    if most is not None and spec.boost.rounds > most:
         rule = f"must be at most {most}, the limit of this key"
         raise RefusedError([Refusal("params.rounds", rule)])
 

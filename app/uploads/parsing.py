@@ -22,6 +22,7 @@ from app.uploads.references import (
     unlimited_rows,
 )
 from core.errors import Refusal, RefusedError
+from core.pipeline.spec import TrainingSpec
 from core.table.catalogue import Feature
 from core.table.columns import Column
 from core.table.draft import ColumnDraft
@@ -50,10 +51,10 @@ class ReferredTable:
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """A table that is fit for training: what a spec makes of it."""
+    """A table that is fit for training: its spec, and what that makes of it."""
 
     facts: TableFacts
-    name: str
+    spec: TrainingSpec
     warnings: tuple[str, ...]
     n_rows: int
     features: tuple[str, ...]
@@ -204,7 +205,7 @@ def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTa
     dataset = checked.dataset
     return JudgedTable(
         facts,
-        name=spec.name,
+        spec,
         warnings=checked.warnings,
         n_rows=dataset.n_samples,
         features=tuple(feature.name for feature in dataset.catalogue.features),
@@ -217,7 +218,7 @@ def judge_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
     spec, features = check_names(raw, facts.columns, facts.n_rows)
     return JudgedTable(
         facts,
-        name=spec.name,
+        spec,
         warnings=(),
         n_rows=facts.n_rows,
         features=features,

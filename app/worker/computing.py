@@ -122,10 +122,10 @@ class Computer:
         is_upload = isinstance(source, str)
         with limited(reader.limits.memory_bytes if is_upload else None):
             workers = attempts.Workers(place_of(self.settings), self.settings.shards)
-            work = attempts.open_work(reader, self.blobs, source, training, workers)
-            checked = opened.enter_context(work)
+            opening = attempts.open_work(reader, self.blobs, source, training, workers)
+            work = opened.enter_context(opening)
         with transaction(self.engine, whose, is_read=True) as db:
-            return attempts.resume(db, training, checked)
+            return attempts.resume(db, training, work)
 
     def store(
         self,

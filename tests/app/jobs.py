@@ -152,7 +152,7 @@ class Jobs:
         reader, spec = reader_of(self.settings), read_spec(claimed.spec)
         work = attempts.read_upload(reader, self.blobs, source, spec)
         with transaction(self.engine, is_read=True) as db:
-            return attempts.resume(db, claimed, work)
+            return attempts.resume(db, claimed, attempts.TrainingWork(spec, work))
 
     def advance(
         self, training_id: str, attempt: int, run: attempts.Run, n_rounds: int = 1

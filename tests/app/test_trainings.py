@@ -15,7 +15,6 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from app.documents.text import parse_spec
 from app.errors import ConflictError, NotFoundError, SupersededError
 from app.records import StoredTraining
 from app.service import datasets
@@ -574,13 +573,3 @@ def test_succeeded_without_a_model_is_impossible(
             .where(training_rows.c.id == training.id)
             .values(state="succeeded")
         )
-
-
-def test_stored_spec_reads_as_it_was_given(jobs: Jobs, table: bytes) -> None:
-    text = b"""{"target": "disease", "positive": 1, "params": {"rounds": 5, "tau": 0.1},
-               "costs": {"age": 999999999.999999}, "validation": null}"""
-
-    _, order = jobs.read(table, parse_spec(text))
-
-    assert order.spec["costs"] == {"age": 999999999.999999}
-    assert order.spec["params"] == {"rounds": 5, "tau": 0.1}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.cluster.layout import on_cluster
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
@@ -90,6 +90,13 @@ class Workers:
     n_shards: int | None
 
 
+class TrainingWork(NamedTuple):
+    """A training's spec, as read, and its table."""
+
+    spec: TrainingSpec
+    prepared: PreparedTable
+
+
 @contextmanager
 def open_work(
     reader: TableReader,
@@ -97,7 +104,7 @@ def open_work(
     source: CellSource,
     training: StoredTraining,
     workers: Workers,
-) -> Iterator[PreparedTable]:
+) -> Iterator[TrainingWork]:
     """Read what is to be trained on, Parquet a column at a time.
 
     Rows of a table that stays in its place may be read on a cluster, which has them
@@ -106,15 +113,16 @@ def open_work(
     """
     spec = read_spec(training.spec)
     if not isinstance(source, TableReference):
-        yield read_upload(reader, blobs, source, spec)
+        yield TrainingWork(spec, read_upload(reader, blobs, source, spec))
         return
     text, bounds = spec.table.text_columns, unlimited_rows(reader.bounds)
     table = open_reference(source, reader.places, text, bounds)
     if workers.place is None or ALGORITHMS[spec.boost.algorithm].needs_values:
-        yield prepare_columns(table, table.n_rows, spec, available_bytes())
+        prepared = prepare_columns(table, table.n_rows, spec, available_bytes())
+        yield TrainingWork(spec, prepared)
         return
     with on_cluster(table, spec, workers.place, workers.n_shards) as prepared:
-        yield prepared
+        yield TrainingWork(spec, prepared)
 
 
 def read_upload(
@@ -132,16 +140,16 @@ def read_upload(
     return prepare_columns(table, table.n_rows, spec, available_bytes())
 
 
-def resume(db: Transaction, training: StoredTraining, prepared: PreparedTable) -> Run:
+def resume(db: Transaction, training: StoredTraining, work: TrainingWork) -> Run:
     """Go on after the rounds that earlier attempts have left."""
-    table = prepared.table
+    table = work.prepared.table
     n_outputs = count_outputs(len(table.classes), table.is_multilabel)
     done: dict[int, list[Round]] = {}
     for part, text in trainings.get_checkpoints(db, training.id):
         rounds = rounds_from_json(json.loads(text), table.catalogue, n_outputs)
         done.setdefault(part, []).extend(rounds)
-    spec = read_spec(training.spec)
-    progress = train(prepared, spec, done, choose_runner(table, spec))
+    runner = choose_runner(table, work.spec)
+    progress = train(work.prepared, work.spec, done, runner)
     return Run(progress, max(done, default=0), training.share)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from app.documents.http import trainings as bodies
 from app.documents.http.problems import BrokenRule
-from app.documents.spec import read_spec
 from app.errors import ConflictError
 from app.processes.apart import Wanted, is_always_wanted
 from app.records import FINAL_STATES, StoredTraining
@@ -19,7 +18,7 @@ from app.service import limits
 from app.service.jobs.queue import stand
 from app.store import datasets, trainings
 from app.store.database.transactions import Transaction
-from app.uploads.parsing import TableFacts, TableReader, TableSource
+from app.uploads.parsing import JudgedTable, TableFacts, TableReader, TableSource
 from core.errors import RefusedError
 
 get, page, events = trainings.get, trainings.page, trainings.events
@@ -29,14 +28,10 @@ is_begun = trainings.is_begun
 
 @dataclass(frozen=True)
 class Order:
-    """A spec and a table that were found to be fit for training."""
+    """A spec, as it is stored, and the table that is fit for it."""
 
-    name: str
-    spec: dict[str, Any]
-    warnings: tuple[str, ...]
-    n_rows: int
-    features: tuple[str, ...]
-    classes: tuple[str, ...]
+    document: dict[str, Any]
+    table: JudgedTable
 
 
 def check(
@@ -47,23 +42,13 @@ def check(
 ) -> tuple[Order, TableFacts]:
     """Check a spec and a table."""
     judged = reader.judge(source, raw, is_wanted)
-    plain = {key: to_plain(key, value) for key, value in raw.items()}
-    assert read_spec(plain) == read_spec(raw), "a spec is stored without loss"
-    order = Order(
-        name=judged.name,
-        spec=plain,
-        warnings=judged.warnings,
-        n_rows=judged.n_rows,
-        features=judged.features,
-        classes=judged.classes,
-    )
-    return order, judged.facts
+    return Order(plain_spec(raw), judged), judged.facts
 
 
 def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verdict:
     """Say all that is wrong with a spec and a table instead of raising it."""
     try:
-        return bodies.Verdict.of(check_order()[0], valid=True, errors=[])
+        return bodies.Verdict.of(check_order()[0].table, valid=True, errors=[])
     except RefusedError as error:
         errors = [BrokenRule(field=one.field, rule=one.told) for one in error.refusals]
         return bodies.Verdict(valid=False, errors=errors)
@@ -74,17 +59,24 @@ def show(db: Transaction, training_id: str, now: datetime) -> bodies.TrainingWit
     return bodies.TrainingWithSpec.of(found, **stand(db, found, now))
 
 
-def to_plain(key: str, value: Any) -> Any:
-    """Return a value without decimals; amounts have few enough digits for a float.
+def plain_spec(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a spec without `Decimal`, as it is stored; it asks for the same.
 
-    A class written as a number is its text.
+    Amounts have few enough digits for a float. A class written as a number is a text.
     """
+    plain = {key: plain_value(value) for key, value in raw.items()}
+    if isinstance(raw.get("positive"), Decimal):
+        plain["positive"] = str(raw["positive"])
+    return plain
+
+
+def plain_value(value: Any) -> Any:
     if isinstance(value, Decimal):
-        return str(value) if key == "positive" else float(value)
+        return float(value)
     if isinstance(value, dict):
-        return {inner: to_plain("", item) for inner, item in value.items()}
+        return {key: plain_value(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [to_plain("", item) for item in value]
+        return [plain_value(item) for item in value]
     return value
 
 
@@ -92,15 +84,15 @@ def start(
     db: Transaction, order: Order, dataset_id: str, now: datetime
 ) -> StoredTraining:
     """Store a training, which a worker then takes."""
-    limits.check_spec(db, order.spec)
+    limits.check_spec(db, order.table.spec)
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
     made = StoredTraining(
         id=trainings.make_id(),
-        name=order.name,
+        name=order.table.spec.name,
         dataset_id=dataset_id,
-        spec=order.spec,
-        warnings=order.warnings,
+        spec=order.document,
+        warnings=order.table.warnings,
         created_at=now,
     )
     trainings.enqueue(db, made, now)

@@ -1,0 +1,43 @@
+"""A spec is stored in JSON's own numbers, and asks for the same as it was ordered."""
+
+import json
+from decimal import Decimal
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from app.documents.spec import read_spec
+from app.documents.text import parse_spec
+from app.service.jobs import trainings
+
+AMOUNTS = st.decimals(0, Decimal("999999999.999999"), places=6)
+
+
+@given(AMOUNTS, AMOUNTS, AMOUNTS, st.sampled_from(["1", "1.0", "1.50", '"1.50"']))
+@example(*map(Decimal, ("0.000001", "999999999.999999", "0.1")), "1.0")
+def test_stored_spec_asks_for_what_was_ordered(cost, fee, budget, label):
+    raw = parse_spec(
+        f"""{{"target": "y", "positive": {label}, "missing": [{label}, "n.d."],
+        "features": [{{"name": "a", "cost": {cost:f}, "missing": [{budget:f}]}},
+                     {{"name": "b", "cost": {cost:f}, "group": "g"}},
+                     {{"name": "c", "group": "h"}}],
+        "groups": [{{"name": "g", "fee": {fee:f}}}, {{"name": "h", "price": 2.100001}}],
+        "validation": {{"folds": 3, "budgets": [{budget:f}]}},
+        "certificate": {{"share": 0.1, "budgets": [{budget:f}]}},
+        "params": {{"tau": 0.1, "rounds": 3}}, "algorithm": "adaboost_bt_smoothed",
+        "error_costs": {{"0": {{"1": {fee:f}}}, "1": {{"0": 2.5}}}}}}"""
+    )
+
+    stored = json.loads(json.dumps(trainings.plain_spec(raw)))
+
+    assert read_spec(stored) == read_spec(raw)
+
+
+def test_spec_is_stored_in_plain_numbers() -> None:
+    raw = parse_spec("""{"positive": 1, "params": {"rounds": 5, "tau": 0.1},
+                         "costs": {"age": 999999999.999999}, "validation": null}""")
+
+    stored = trainings.plain_spec(raw)
+
+    assert stored["costs"] == {"age": 999999999.999999}
+    assert stored["params"] == {"rounds": 5, "tau": 0.1}

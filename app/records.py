@@ -47,7 +47,7 @@ class StoredDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredTraining:
+class StoredJob:
     """The job that makes a model, or applies one. `share` is how much is done, 0 to 1.
 
     `refit_of` is the model that is trained anew, at other prices.
@@ -77,7 +77,7 @@ class StoredTraining:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingEvent:
+class JobEvent:
     """What an event stream tells; numbered from 1 within a training."""
 
     number: int

@@ -307,7 +307,7 @@ def is_refused(module: str, source: str) -> bool:
         ("askless.client", "from app import records"),
         ("app.store", "from core.training.boosting import boost"),
         ("app.store.models", "from app.documents import model"),
-        ("app.store.models", "from app.store import trainings"),
+        ("app.store.models", "from app.store import jobs"),
         ("app.store.models", "from app.service import models"),
         ("app.service.models", "from app.service.jobs.trainings import cancel"),
         ("app.service.models", "from app.store.database.engine import transaction"),

@@ -42,7 +42,7 @@ from app.http.plumbing.orders import (
 from app.http.plumbing.retries import RetriedRoute
 from app.records import JobKind
 from app.service.datasets import TableSource
-from app.service.jobs import jobs as service
+from app.service.jobs import table_jobs as service
 from app.store.database.transactions import Transaction
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)

@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, Response
 from app.http.plumbing.auth import Called, keep, needs
 from app.http.plumbing.deps import At, Loaded, ReadDb
 from app.pages.frame import render
-from app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredTraining
+from app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
 from app.service import models
 from app.service.jobs import trainings
 from app.service.sessions import lists
@@ -39,7 +39,7 @@ def home(
         for state in ("open", "waiting"):
             meant = SessionFilter(state, None, None)
             sessions += lists.page(db, MOST, None, at, meant).items
-    under_way: list[StoredTraining] = []
+    under_way: list[StoredJob] = []
     if TRAININGS in caller.scopes:
         latest = trainings.page(db, MOST, None).items
         under_way = [one for one in latest if one.state not in FINAL_STATES]

@@ -8,7 +8,7 @@ from app.documents.http import models as bodies
 from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
-from app.store import models, price_lists, sessions, trainings
+from app.store import jobs, models, price_lists, sessions
 from app.store.database.transactions import Transaction
 from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
@@ -169,8 +169,8 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
     if not models.lock(db, model_id):
         raise NotFoundError("model")
     head = models.get_head(db, model_id)
-    for training in trainings.lock_refits(db, model_id):
-        trainings.cancel(db, training, at.now)
+    for training in jobs.lock_refits(db, model_id):
+        jobs.cancel(db, training, at.now)
     gone = [head, *models.lock_refits(db, model_id)]
     idle_since = at.now - at.ttl, at.now - at.waiting_ttl
     if sessions.is_model_in_use(db, [one.id for one in gone], *idle_since):

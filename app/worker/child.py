@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from app.logs import log
-from app.records import StoredTraining
+from app.records import StoredJob
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.database.engine import create_engine
@@ -74,7 +74,7 @@ class Child:
             self.is_ready = self.find_outcome() == READY
         return self.is_ready
 
-    def begin(self, training: StoredTraining) -> None:
+    def begin(self, training: StoredJob) -> None:
         """Hand over a training that is claimed."""
         assert self.channel is not None
         self.n_kills = count_kills()

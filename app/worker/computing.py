@@ -16,14 +16,14 @@ from app.cluster.group import ShardsLostError
 from app.cluster.messages import ShardFailedError
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
-from app.records import StoredTraining
-from app.service import sources
-from app.service.jobs import attempts, batches, queue
+from app.records import StoredJob
+from app.service.jobs import queue
+from app.service.jobs.kinds import work_of
+from app.service.jobs.run import JobRun, Workshop, find_source
 from app.settings.places import ClusterError, place_of
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.database.engine import transaction
-from app.store.database.transactions import Transaction
 from app.uploads.parsing import reader_of
 from app.worker.limits import is_memory_short, limited
 from core.errors import RefusedError
@@ -45,7 +45,7 @@ class Computer:
     #: a block in which to stop may be to end the process: it writes nothing
     expendable: Callable[[], AbstractContextManager[object]] = nullcontext
 
-    def work(self, training: StoredTraining) -> str:
+    def work(self, training: StoredJob) -> str:
         """Make an attempt at a training that is claimed; return what became of it.
 
         What is left undone, since the database is away, is for the caller to put back.
@@ -58,7 +58,7 @@ class Computer:
             LOGGER.exception("database.away")
             return INTERRUPTED
 
-    def attempt(self, training: StoredTraining) -> str:
+    def attempt(self, training: StoredJob) -> str:
         try:
             with limited(self.settings.max_training_bytes):
                 return self.compute(training)
@@ -70,7 +70,7 @@ class Computer:
             queue.fail(db, training, problem, now())
         return "failed"
 
-    def explain(self, training: StoredTraining, error: Exception) -> queue.Problem:
+    def explain(self, training: StoredJob, error: Exception) -> queue.Problem:
         """Return what ends a training; the log has the place of a mistake of ours."""
         if is_memory_short(error):
             return queue.out_of_memory(self.settings.max_training_bytes)
@@ -84,67 +84,44 @@ class Computer:
         LOGGER.error("training.crashed", exc_info=error, extra={"fields": fields})
         return queue.internal()
 
-    def compute(self, training: StoredTraining) -> str:
+    def compute(self, job: StoredJob) -> str:
         """Compute step by step, from where earlier attempts have come to.
 
-        It ends with the training, or hands it back.
+        It ends with the job, or hands it back.
         """
         with ExitStack() as opened:
             with self.expendable():
                 # Told before this block it is seen here; in it, the process ends.
-                run = None if self.stop.is_set() else self.open(training, opened)
+                run = None if self.stop.is_set() else self.open(job, opened)
             while run is not None and not self.stop.is_set():
                 step = run.pull(self.settings.step_s)
-                with transaction(self.engine, training.tenant_id) as db:
-                    outcome = self.store(db, training, step)
-                if outcome is not None:
-                    return outcome
-        with transaction(self.engine, training.tenant_id) as db:
-            queue.release(db, training, now())
+                with transaction(self.engine, job.tenant_id) as db:
+                    is_kept = step.store(db, job, now())
+                if step.is_last or not is_kept:
+                    return "succeeded" if is_kept else "cancelled"
+        with transaction(self.engine, job.tenant_id) as db:
+            queue.release(db, job, now())
         return "released"
 
-    def open(
-        self, training: StoredTraining, opened: ExitStack
-    ) -> attempts.Run | batches.JobRun:
-        """Read what a training or job works on, and what is done of it.
+    def open(self, job: StoredJob, opened: ExitStack) -> JobRun:
+        """Read what a job works on, and what is done of it.
 
         `opened` ends what holds rows elsewhere.
         """
-        whose, reader = training.tenant_id, reader_of(self.settings)
-        if training.kind != "train":
-            with transaction(self.engine, whose, is_read=True) as db:
-                job = batches.find_source(db, training)
-            with limited(reader.limits.memory_bytes):
-                return batches.read_work(reader, self.blobs, job, training)
-        with transaction(self.engine, whose, is_read=True) as db:
-            source = sources.find_cells(db, training.dataset_id)
+        settings, reader, kind = (
+            self.settings,
+            reader_of(self.settings),
+            work_of(job.kind),
+        )
+        workshop = Workshop(reader, self.blobs, place_of(settings), settings.shards)
+        with transaction(self.engine, job.tenant_id, is_read=True) as db:
+            source = find_source(db, job)
         # One that stays where it is is read a column at a time, and may be large.
-        is_upload = isinstance(source, str)
+        is_upload = isinstance(source.cells, str)
         with limited(reader.limits.memory_bytes if is_upload else None):
-            workers = attempts.Workers(place_of(self.settings), self.settings.shards)
-            opening = attempts.open_work(reader, self.blobs, source, training, workers)
-            work = opened.enter_context(opening)
-        with transaction(self.engine, whose, is_read=True) as db:
-            return attempts.resume(db, training, work)
-
-    def store(
-        self,
-        db: Transaction,
-        training: StoredTraining,
-        step: attempts.TrainedStep | batches.JobStep,
-    ) -> str | None:
-        """Write a step; return what became of the training, once it has ended."""
-        if isinstance(step, batches.JobStep):
-            if step.result is None:
-                is_kept = batches.advance(db, training, step, now())
-                return None if is_kept else "cancelled"
-            is_kept = batches.save(db, training, step, now())
-        elif step.document is None:
-            is_kept = attempts.advance(db, training, step, now())
-            return None if is_kept else "cancelled"
-        else:
-            is_kept = attempts.save(db, training, step.document, now())
-        return "succeeded" if is_kept else "cancelled"
+            work = opened.enter_context(kind.open(workshop, source, job))
+        with transaction(self.engine, job.tenant_id, is_read=True) as db:
+            return kind.begin(db, job, work)
 
 
 def now() -> datetime:

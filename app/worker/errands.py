@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from app.logs import log
 from app.records import Moment
 from app.service import datasets, keys, operations, retries
-from app.service.jobs import jobs
+from app.service.jobs import table_jobs
 from app.service.sessions import retention
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
@@ -104,7 +104,9 @@ class Errands:
         old = self.blobs.names(before)
         while names := list(islice(old, ORPHANS_AT_A_TIME)):
             with transaction(self.engine, None, is_read=True) as db:
-                named = datasets.named_blobs(db, names) | jobs.named_blobs(db, names)
+                named = datasets.named_blobs(db, names) | table_jobs.named_blobs(
+                    db, names
+                )
             for name in names:
                 if name not in named:
                     self.blobs.remove(name)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from app.errors import SupersededError
 from app.logs import log
-from app.records import StoredTraining
+from app.records import StoredJob
 from app.service import operations
 from app.service.jobs import queue
 from app.settings.settings import Settings
@@ -32,7 +32,7 @@ class Attempts(Protocol):
     """Who makes attempts: a process, but for tests."""
 
     def revive(self) -> bool: ...
-    def begin(self, training: StoredTraining) -> None: ...
+    def begin(self, training: StoredJob) -> None: ...
     def find_outcome(self) -> str | None: ...
     def ask_to_stop(self) -> None: ...
     def kill(self) -> None: ...
@@ -43,7 +43,7 @@ class Attempts(Protocol):
 class HeldTraining:
     """A training that this worker has claimed, and since when."""
 
-    training: StoredTraining
+    training: StoredJob
     began: float = field(default_factory=monotonic)
     #: why its process was killed, where that ends the training
     problem: dict[str, Any] | None = None

@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.documents.text import parse_spec
-from app.records import StoredTraining, TrainingEvent
+from app.records import JobEvent, StoredJob
 from app.service import datasets, sources
-from app.service.jobs import attempts, queue, trainings
+from app.service.jobs import queue, training_runs, trainings
 from app.settings.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
@@ -73,7 +73,7 @@ class Here:
     def revive(self) -> bool:
         return True
 
-    def begin(self, training: StoredTraining) -> None:
+    def begin(self, training: StoredJob) -> None:
         self.outcome = self.computer.work(training)
 
     def find_outcome(self) -> str | None:
@@ -94,7 +94,7 @@ class Jobs:
     engine: sa.Engine
     blobs: Blobs
 
-    def start(self, table: bytes, spec: Spec) -> StoredTraining:
+    def start(self, table: bytes, spec: Spec) -> StoredJob:
         upload, order = self.read(table, parse_spec(json.dumps(spec).encode()))
         with transaction(self.engine) as db:
             dataset = datasets.store(db, self.blobs, upload, now())
@@ -115,15 +115,15 @@ class Jobs:
         here = Here(Computer(own, self.engine, self.blobs, stop))
         return Worker(own, self.engine, here, threading.Event())
 
-    def get(self, training_id: str) -> StoredTraining:
+    def get(self, training_id: str) -> StoredJob:
         with transaction(self.engine, is_read=True) as db:
             return trainings.get(db, training_id)
 
-    def cancel(self, training_id: str) -> StoredTraining:
+    def cancel(self, training_id: str) -> StoredJob:
         with transaction(self.engine) as db:
             return trainings.cancel(db, training_id, now())
 
-    def events(self, training_id: str, after: int = 0) -> tuple[TrainingEvent, ...]:
+    def events(self, training_id: str, after: int = 0) -> tuple[JobEvent, ...]:
         with transaction(self.engine, is_read=True) as db:
             return trainings.events(db, {training_id: after})[training_id]
 
@@ -141,7 +141,7 @@ class Jobs:
         with transaction(self.engine, is_read=True) as db:
             return db.scalar(sa.select(sa.func.count()).select_from(checkpoints)) or 0
 
-    def begin(self, training_id: str, attempt: int) -> attempts.Run:
+    def begin(self, training_id: str, attempt: int) -> training_runs.TrainingRun:
         """Claim an attempt as a worker does, and load its work."""
         with transaction(self.engine) as db:
             claimed = queue.claim(db, "wrk_test", now())
@@ -150,12 +150,18 @@ class Jobs:
             source = sources.find_cells(db, claimed.dataset_id)
         assert isinstance(source, str), "it was uploaded"
         reader, spec = reader_of(self.settings), read_spec(claimed.spec)
-        work = attempts.read_upload(reader, self.blobs, source, spec)
+        work = training_runs.read_upload(reader, self.blobs, source, spec)
         with transaction(self.engine, is_read=True) as db:
-            return attempts.resume(db, claimed, attempts.TrainingWork(spec, work))
+            return training_runs.resume(
+                db, claimed, training_runs.TrainingWork(spec, work)
+            )
 
     def advance(
-        self, training_id: str, attempt: int, run: attempts.Run, n_rounds: int = 1
+        self,
+        training_id: str,
+        attempt: int,
+        run: training_runs.TrainingRun,
+        n_rounds: int = 1,
     ) -> bool:
         """Store some rounds of a run as one step."""
         steps = [run.pull(0.0) for _ in range(n_rounds)]
@@ -166,7 +172,7 @@ class Jobs:
         with transaction(self.engine) as db:
             step = replace(steps[-1], rounds=rounds)
             claimed = replace(trainings.get(db, training_id), attempt=attempt)
-            return attempts.advance(db, claimed, step, now())
+            return training_runs.advance(db, claimed, step, now())
 
     def sweep(self, max_attempts: int = 3) -> list[tuple[str, str]]:
         """Sweep as if every worker had been silent for long."""

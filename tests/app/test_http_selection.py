@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.service.jobs import attempts
+from app.service.jobs import training_runs
 from tests.app.clinic import Train
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 from tests.app.tenants import transaction
@@ -77,7 +77,7 @@ def test_a_step_that_ends_in_the_next_selection_keeps_its_rounds(jobs: Jobs) -> 
 
     with transaction(jobs.engine) as db:
         last = replace(steps[-1], rounds=rounds)
-        assert attempts.advance(db, replace(training, attempt=1), last, now())
+        assert training_runs.advance(db, replace(training, attempt=1), last, now())
 
     told = jobs.events(training.id)[-1].data
     assert (told["part"], told.get("round")) == (1, None)

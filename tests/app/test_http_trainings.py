@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from app.documents.spec import SPEC_EXAMPLE, SpecDocument, read_spec
 from app.http.plumbing.watch import Events, Watch
-from app.records import TrainingEvent
+from app.records import JobEvent
 from app.server import Server
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, undisturbed
@@ -355,12 +355,12 @@ class Source:
     """Events that a test appends to, and how often they were asked for."""
 
     def __init__(self) -> None:
-        self.events: list[TrainingEvent] = []
+        self.events: list[JobEvent] = []
         self.n_fetches = 0
 
     def add(self, kind: str) -> None:
         number = len(self.events) + 1
-        self.events.append(TrainingEvent(number, datetime.now(UTC), kind, {}))
+        self.events.append(JobEvent(number, datetime.now(UTC), kind, {}))
 
     def fetch(self, numbers: dict[str, int]) -> Events:
         self.n_fetches += 1

@@ -16,9 +16,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import ConflictError, NotFoundError, SupersededError
-from app.records import StoredTraining
+from app.records import StoredJob
 from app.service import datasets
-from app.service.jobs import attempts, queue, trainings
+from app.service.jobs import queue, training_runs, trainings
 from app.store.blobs import Blobs
 from app.store.database.tables import datasets as dataset_rows
 from app.store.database.tables import models as model_rows
@@ -34,7 +34,7 @@ from tests.app.tenants import transaction
 
 
 @pytest.fixture
-def training(jobs: Jobs, table: bytes, spec: Spec) -> StoredTraining:
+def training(jobs: Jobs, table: bytes, spec: Spec) -> StoredJob:
     """A small one in the queue."""
     return jobs.start(table, spec)
 
@@ -153,7 +153,7 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     assert model is not None
     claimed = replace(training, attempt=1)
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        attempts.save(db, claimed, model, now())
+        training_runs.save(db, claimed, model, now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         queue.fail(db, claimed, queue.internal(), now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
@@ -166,7 +166,7 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     assert jobs.advance(training.id, 2, new)
 
 
-def test_attempt_is_claimed_once(jobs: Jobs, training: StoredTraining) -> None:
+def test_attempt_is_claimed_once(jobs: Jobs, training: StoredJob) -> None:
     jobs.begin(training.id, 1)
 
     assert jobs.worker().work() is None
@@ -217,14 +217,14 @@ def test_worker_with_nothing_to_do_never_waits_for_the_write_lock(jobs: Jobs) ->
         worker.keep_house()
 
 
-def test_saving_twice_changes_nothing(jobs: Jobs, training: StoredTraining) -> None:
+def test_saving_twice_changes_nothing(jobs: Jobs, training: StoredJob) -> None:
     run = jobs.begin(training.id, 1)
     model = run.pull(60.0).document
     assert model is not None
 
     for _ in range(2):
         with transaction(jobs.engine) as db:
-            assert attempts.save(db, replace(training, attempt=1), model, now())
+            assert training_runs.save(db, replace(training, attempt=1), model, now())
 
     assert count(jobs, model_rows) == 1
     assert [event.type for event in jobs.events(training.id)].count("succeeded") == 1
@@ -242,9 +242,7 @@ def test_model_is_the_next_version_of_its_name(
     assert sorted(versions) == [1, 2]
 
 
-def test_queued_training_is_cancelled_at_once(
-    jobs: Jobs, training: StoredTraining
-) -> None:
+def test_queued_training_is_cancelled_at_once(jobs: Jobs, training: StoredJob) -> None:
     assert jobs.cancel(training.id).state == "cancelled"
 
     assert jobs.worker().work() is None
@@ -265,21 +263,21 @@ def test_running_training_is_cancelled_at_its_next_step(jobs: Jobs) -> None:
 
 
 def test_cancelled_while_the_last_step_runs_makes_no_model(
-    jobs: Jobs, training: StoredTraining
+    jobs: Jobs, training: StoredJob
 ) -> None:
     model = jobs.begin(training.id, 1).pull(60.0).document
     assert model is not None
     jobs.cancel(training.id)
 
     with transaction(jobs.engine) as db:
-        assert not attempts.save(db, replace(training, attempt=1), model, now())
+        assert not training_runs.save(db, replace(training, attempt=1), model, now())
 
     assert jobs.get(training.id).state == "cancelled"
     assert count(jobs, model_rows) == 0
 
 
 def test_training_that_has_ended_is_not_cancelled(
-    jobs: Jobs, training: StoredTraining
+    jobs: Jobs, training: StoredJob
 ) -> None:
     jobs.worker().work()
 
@@ -340,7 +338,7 @@ def test_live_worker_is_not_swept_whatever_its_clock_says(
 
 
 def test_cancelling_training_of_a_lost_worker_is_cancelled(
-    jobs: Jobs, training: StoredTraining
+    jobs: Jobs, training: StoredJob
 ) -> None:
     jobs.begin(training.id, 1)
     jobs.cancel(training.id)
@@ -349,7 +347,7 @@ def test_cancelling_training_of_a_lost_worker_is_cancelled(
 
 
 def test_data_that_no_longer_fits_fails_with_the_refusals(
-    jobs: Jobs, training: StoredTraining
+    jobs: Jobs, training: StoredJob
 ) -> None:
     jobs.blobs.write(training.dataset_id or "", BytesIO(b"age,disease\n1,secret\n"))
 
@@ -363,7 +361,7 @@ def test_data_that_no_longer_fits_fails_with_the_refusals(
 
 
 def test_model_that_could_not_be_read_is_not_stored(
-    jobs: Jobs, training: StoredTraining
+    jobs: Jobs, training: StoredJob
 ) -> None:
     run = jobs.begin(training.id, 1)
     run.progress = broken_training()
@@ -393,7 +391,7 @@ def test_weights_that_sum_past_any_double_are_trained_on(jobs: Jobs) -> None:
 
 
 def test_only_the_blobs_own_absence_is_a_lost_dataset(
-    jobs: Jobs, training: StoredTraining
+    jobs: Jobs, training: StoredJob
 ) -> None:
     worker = jobs.worker()
     worker.attempts.computer.blobs = BrokenBlobs(
@@ -407,7 +405,7 @@ def test_only_the_blobs_own_absence_is_a_lost_dataset(
     assert error["type"] == "/problems/internal"
 
 
-def test_missing_blob_fails_with_a_reason(jobs: Jobs, training: StoredTraining) -> None:
+def test_missing_blob_fails_with_a_reason(jobs: Jobs, training: StoredJob) -> None:
     jobs.blobs.remove(training.dataset_id or "")
 
     assert jobs.worker().work() == "failed"
@@ -474,7 +472,7 @@ def test_training_is_stored_whole_or_not_at_all(
     assert count(jobs, dataset_rows) == 0
 
 
-def test_dataset_in_use_is_not_deleted(jobs: Jobs, training: StoredTraining) -> None:
+def test_dataset_in_use_is_not_deleted(jobs: Jobs, training: StoredJob) -> None:
     dataset_id = training.dataset_id or ""
 
     with pytest.raises(ConflictError) as caught, transaction(jobs.engine) as db:
@@ -565,7 +563,7 @@ def test_pages_are_newest_first_and_whole(jobs: Jobs, table: bytes, spec: Spec) 
 
 
 def test_succeeded_without_a_model_is_impossible(
-    jobs: Jobs, training: StoredTraining
+    jobs: Jobs, training: StoredJob
 ) -> None:
     with pytest.raises(IntegrityError), transaction(jobs.engine) as db:
         db.execute(

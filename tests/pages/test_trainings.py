@@ -14,7 +14,7 @@ from app.pages.trainings import STATES
 from app.records import TrainingState
 from app.service.jobs import queue
 from app.settings.settings import Settings
-from app.store import trainings
+from app.store import jobs
 from app.store.database.engine import transaction
 from core.errors import Refusal, RefusedError
 from tests.pages.hostile import MARKUP
@@ -62,7 +62,7 @@ def claim(client: TestClient, **more: Any) -> Any:
     with transaction(engine, claimed.tenant_id) as db:
         for step in more.get("steps", ()):
             kind, share = "progress", 0.1
-            trainings.add_event(db, claimed.id, kind, NOW, share, **step)
+            jobs.add_event(db, claimed.id, kind, NOW, share, **step)
         if "problem" in more:
             queue.fail(db, claimed, more["problem"], NOW)
 

@@ -12,7 +12,7 @@ from app.errors import NothingToComeError
 from app.http.plumbing.auth import Called
 from app.http.plumbing.deps import Engine, reading
 from app.http.plumbing.watch import Events, Watch
-from app.records import FINAL_STATES, StoredTraining
+from app.records import FINAL_STATES, StoredJob
 from app.service.jobs import trainings
 from app.store.database.transactions import Transaction
 
@@ -23,7 +23,7 @@ ENDED: dict[int | str, dict[str, Any]] = {
 LastEvent = Annotated[int, Header(ge=0, description="Go on after this event.")]
 
 
-def unfinished(get: Callable[[Transaction, str], StoredTraining]) -> Callable[..., str]:
+def unfinished(get: Callable[[Transaction, str], StoredJob]) -> Callable[..., str]:
     """Return what answers 404 or 204 before a stream begins.
 
     It keeps no connection while the stream lasts. 204 tells a browser that resumes not

@@ -9,9 +9,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 
 from app.logs import LOGGER
-from app.records import FINAL_STATES, TrainingEvent
+from app.records import FINAL_STATES, JobEvent
 
-Events = Mapping[str, tuple[TrainingEvent, ...]]
+Events = Mapping[str, tuple[JobEvent, ...]]
 Fetch = Callable[[dict[str, int]], Events]
 
 POLL_S = 0.25
@@ -21,12 +21,12 @@ POLL_S = 0.25
 class EventFeed:
     """One training's events from the first on, and who waits for more of them."""
 
-    events: list[TrainingEvent] = field(default_factory=list)
+    events: list[JobEvent] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     n_clients: int = 0
     is_broken: bool = False
 
-    def add(self, new: Sequence[TrainingEvent]) -> None:
+    def add(self, new: Sequence[JobEvent]) -> None:
         """Add what comes next; numbers have no gaps, so a position is a number."""
         added = [event for event in new if event.number > len(self.events)]
         if added and added[0].number == len(self.events) + 1:
@@ -48,9 +48,7 @@ class Watch:
         self.followed: dict[str, EventFeed] = {}
         self.poller: asyncio.Task[None] | None = None
 
-    async def follow(
-        self, training_id: str, after: int
-    ) -> AsyncGenerator[TrainingEvent]:
+    async def follow(self, training_id: str, after: int) -> AsyncGenerator[JobEvent]:
         """Yield a training's events after a number, to its last one."""
         number = after
         async with self.following(training_id) as followed:

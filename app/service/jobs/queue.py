@@ -1,7 +1,6 @@
 """The queue as workers see it: a job is claimed, kept alive, given back or ended.
 
-An attempt that is not the job's present one can write nothing: either it finds out, or
-it is told by `SupersededError`.
+Only the present attempt at a job can write. An older one gets `SupersededError`.
 """
 
 from datetime import datetime
@@ -9,66 +8,88 @@ from typing import Any
 
 from app.errors import SupersededError
 from app.problems import problem_document
-from app.records import StoredTraining
-from app.store import trainings
+from app.records import StoredJob
+from app.store import jobs
 from app.store.database.transactions import Transaction
 from core.errors import RefusedError
 
-beat, is_overdue = trainings.beat, trainings.is_overdue
-is_cancelling = trainings.is_cancelling
+beat, is_overdue = jobs.beat, jobs.is_overdue
+is_cancelling = jobs.is_cancelling
 # Whether there is anything to claim or to sweep: these need no write transaction.
-is_any_queued, silent_tenants = trainings.is_any_queued, trainings.silent_tenants
+is_any_queued, silent_tenants = jobs.is_any_queued, jobs.silent_tenants
 LOST = "lost"
-# Before so much is done nothing is said of the end.
+# No end is expected before so much is done.
 LEAST_SHARE = 0.02
 Problem = dict[str, Any]
 
 
-def claim(db: Transaction, holder: str, now: datetime) -> StoredTraining | None:
-    """Begin the next attempt at the oldest training in the queue, if there is one."""
-    claimed = trainings.claim(db, holder)
+def claim(db: Transaction, holder: str, now: datetime) -> StoredJob | None:
+    """Begin the next attempt at the oldest job in the queue, if there is one."""
+    claimed = jobs.claim(db, holder)
     if claimed is not None:
         share, attempt = claimed.share, claimed.attempt
-        trainings.add_event(db, claimed.id, "running", now, share, attempt=attempt)
+        jobs.add_event(db, claimed.id, "running", now, share, attempt=attempt)
     return claimed
 
 
-def stand(
-    db: Transaction, training: StoredTraining, now: datetime
-) -> dict[str, object]:
-    """Return the place of one that waits, and when one that runs may end.
+def estimate(db: Transaction, job: StoredJob, now: datetime) -> dict[str, object]:
+    """Return the place of a queued job, and when a running one is expected to end.
 
-    The rest is thought to take its time at the pace of what is done.
+    The rest is expected to go on at the pace so far.
     """
     place = end = None
-    if training.state == "queued":
-        place = 1 + trainings.count_ahead(db, training)
-    began, share = training.started_at, training.share
-    if training.state == "running" and began is not None and share >= LEAST_SHARE:
+    if job.state == "queued":
+        place = 1 + jobs.count_ahead(db, job)
+    began, share = job.started_at, job.share
+    if job.state == "running" and began is not None and share >= LEAST_SHARE:
         end = now + (now - began) * ((1.0 - share) / share)
     return {"place": place, "expected_end": end}
 
 
-def fail(
-    db: Transaction, claimed: StoredTraining, problem: Problem, now: datetime
+def advance(
+    db: Transaction, claimed: StoredJob, share: float, now: datetime, **more: object
+) -> bool:
+    """Write how much is done; False where the job is cancelled by now.
+
+    `more` are further fields of its event.
+    """
+    if hold(db, claimed, now) is None:
+        return False
+    jobs.beat(db, claimed)
+    jobs.change(db, claimed.id, share=share)
+    fields = {"state": "running", "attempt": claimed.attempt} | more
+    jobs.add_event(db, claimed.id, "progress", now, share, **fields)
+    return True
+
+
+def succeed(
+    db: Transaction,
+    found: StoredJob,
+    now: datetime,
+    model_id: str | None,
+    **result: object,
 ) -> None:
-    """End an attempt's training with the reason why there is no model."""
+    """End a locked job that has made or applied a model."""
+    fields = {"share": 1.0, "model_id": model_id, "error": None} | result
+    jobs.end(db, found, "succeeded", now, **fields)
+
+
+def fail(db: Transaction, claimed: StoredJob, problem: Problem, now: datetime) -> None:
+    """End a job with the reason why it has no result."""
     found = hold(db, claimed, now)
     if found is not None:
-        trainings.end(db, found, "failed", now, error=problem)
+        jobs.end(db, found, "failed", now, error=problem)
 
 
-def release(db: Transaction, claimed: StoredTraining, now: datetime) -> None:
-    """Hand a training back, so that another worker goes on with it."""
+def release(db: Transaction, claimed: StoredJob, now: datetime) -> None:
+    """Put a job back into the queue, so that another worker goes on with it."""
     found = hold(db, claimed, now)
     if found is not None:
-        trainings.requeue(db, found, "queued", now)
+        jobs.requeue(db, found, "queued", now)
 
 
-def lose(
-    db: Transaction, claimed: StoredTraining, max_attempts: int, now: datetime
-) -> None:
-    """Put a training back whose process has died."""
+def lose(db: Transaction, claimed: StoredJob, max_attempts: int, now: datetime) -> None:
+    """Put a job back whose process has died, or give it up."""
     found = hold(db, claimed, now)
     if found is not None:
         give_up(db, found, max_attempts, now)
@@ -76,21 +97,21 @@ def lose(
 
 def hold(
     db: Transaction,
-    claimed: StoredTraining,
+    claimed: StoredJob,
     now: datetime,
     *,
     is_ended_too: bool = False,
-) -> StoredTraining | None:
-    """Lock a training as it stands now; it must still be at the attempt claimed.
+) -> StoredJob | None:
+    """Lock and return a job, which must still be at the attempt claimed.
 
-    None where it was to be cancelled, and now is.
+    None: it was to be cancelled, and now is. Raises SupersededError.
     """
-    found = trainings.get_locked(db, claimed.id)
+    found = jobs.get_locked(db, claimed.id)
     states = ("running", "cancelling", *(["succeeded"] if is_ended_too else []))
     if found.attempt != claimed.attempt or found.state not in states:
         raise SupersededError(claimed.id)
     if found.state == "cancelling":
-        trainings.end(db, found, "cancelled", now)
+        jobs.end(db, found, "cancelled", now)
         return None
     return found
 
@@ -98,24 +119,22 @@ def hold(
 def sweep(
     db: Transaction, timeout_s: float, max_attempts: int, now: datetime
 ) -> list[tuple[str, str]]:
-    """Take a tenant's trainings from silent workers; return each with its state."""
-    silent = trainings.lock_silent(db, timeout_s)
+    """Take a tenant's jobs from silent workers; return each id with its new state."""
+    silent = jobs.lock_silent(db, timeout_s)
     return [(one.id, give_up(db, one, max_attempts, now)) for one in silent]
 
 
-def give_up(
-    db: Transaction, training: StoredTraining, max_attempts: int, now: datetime
-) -> str:
-    """Take a locked training from a lost worker; return its new state."""
-    if training.state == "cancelling":
-        trainings.end(db, training, "cancelled", now)
+def give_up(db: Transaction, job: StoredJob, max_attempts: int, now: datetime) -> str:
+    """Take a locked job from a lost worker; return its new state."""
+    if job.state == "cancelling":
+        jobs.end(db, job, "cancelled", now)
         return "cancelled"
-    if trainings.count_events(db, training.id, LOST) + 1 >= max_attempts:
+    if jobs.count_events(db, job.id, LOST) + 1 >= max_attempts:
         detail = f"It was given up after it had lost {max_attempts} workers."
         problem = problem_document("worker-lost", detail)
-        trainings.end(db, training, "failed", now, error=problem)
+        jobs.end(db, job, "failed", now, error=problem)
         return "failed"
-    trainings.requeue(db, training, LOST, now)
+    jobs.requeue(db, job, LOST, now)
     return "queued"
 
 

@@ -1,6 +1,6 @@
-"""Trainings as a user sees them: checked, enqueued, followed, cancelled.
+"""Trainings as their users see them: checked, enqueued, shown, cancelled.
 
-What a worker does with them is in `attempts`.
+`training_runs` has what a worker does with them.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,19 +11,18 @@ from typing import Any
 
 from app.documents.http import trainings as bodies
 from app.documents.http.problems import BrokenRule
-from app.errors import ConflictError
 from app.processes.apart import Wanted, is_always_wanted
-from app.records import FINAL_STATES, StoredTraining
+from app.records import StoredJob
 from app.service import limits
-from app.service.jobs.queue import stand
-from app.store import datasets, trainings
+from app.service.jobs.nouns import JobNoun
+from app.store import datasets, jobs
 from app.store.database.transactions import Transaction
 from app.uploads.parsing import JudgedTable, TableFacts, TableReader, TableSource
 from core.errors import RefusedError
 
-get, page, events = trainings.get, trainings.page, trainings.events
-last_step = trainings.last_step
-is_begun = trainings.is_begun
+NOUN = JobNoun(jobs.TRAININGS, bodies.TrainingWithSpec, "training-finished")
+get, page, show, cancel = NOUN.get, NOUN.page, NOUN.show, NOUN.cancel
+events, last_step, is_begun = jobs.events, jobs.last_step, jobs.is_begun
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,6 @@ def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verd
         return bodies.Verdict(valid=False, errors=errors)
 
 
-def show(db: Transaction, training_id: str, now: datetime) -> bodies.TrainingWithSpec:
-    found = get(db, training_id)
-    return bodies.TrainingWithSpec.of(found, **stand(db, found, now))
-
-
 def plain_spec(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return a spec without `Decimal`, as it is stored; it asks for the same.
 
@@ -80,32 +74,18 @@ def plain_value(value: Any) -> Any:
     return value
 
 
-def start(
-    db: Transaction, order: Order, dataset_id: str, now: datetime
-) -> StoredTraining:
+def start(db: Transaction, order: Order, dataset_id: str, now: datetime) -> StoredJob:
     """Store a training, which a worker then takes."""
     limits.check_spec(db, order.table.spec)
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
-    made = StoredTraining(
-        id=trainings.make_id(),
+    made = StoredJob(
+        id=jobs.TRAININGS.make_id(),
         name=order.table.spec.name,
         dataset_id=dataset_id,
         spec=order.document,
         warnings=order.table.warnings,
         created_at=now,
     )
-    trainings.enqueue(db, made, now)
+    jobs.enqueue(db, made, now)
     return made
-
-
-def cancel(db: Transaction, training_id: str, now: datetime) -> StoredTraining:
-    """Cancel at once what waits; ask the worker to stop what runs."""
-    found = trainings.TRAININGS.get_locked(db, training_id)
-    if found.state in FINAL_STATES:
-        detail = f"The training has {found.state} and can't be cancelled any more."
-        if found.state == "cancelled":
-            detail = "The training is cancelled already."
-        raise ConflictError("training-finished", detail)
-    trainings.cancel(db, found, now)
-    return get(db, training_id)

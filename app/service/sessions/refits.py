@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from app.documents.prices import reprice_spec
 from app.errors import NotFoundError
-from app.records import ModelHead, Refit, StoredPriceList, StoredTraining
-from app.store import datasets, price_lists, trainings
+from app.records import ModelHead, Refit, StoredJob, StoredPriceList
+from app.store import datasets, jobs, price_lists
 from app.store.database.transactions import Transaction
 from core.parameters import parameters
 from core.table.catalogue import Catalogue
@@ -63,14 +63,14 @@ def ensure(
     return begin(db, prices, order, origin, now)
 
 
-def find_origin(db: Transaction, head: ModelHead) -> StoredTraining | None:
+def find_origin(db: Transaction, head: ModelHead) -> StoredJob | None:
     """Return the training that made a model; a refitted model is not refitted again."""
     if head.training_id is None or head.refit_of is not None:
         return None
-    return trainings.find(db, head.training_id)
+    return jobs.find(db, head.training_id)
 
 
-def is_same_at(origin: StoredTraining, own: Catalogue, moved: Catalogue) -> bool:
+def is_same_at(origin: StoredJob, own: Catalogue, moved: Catalogue) -> bool:
     """Whether a training makes the same choices at other prices.
 
     Not where its spec sets costs against amounts that don't move with them.
@@ -85,12 +85,12 @@ def begin(
     db: Transaction,
     prices: StoredPriceList,
     order: RefitOrder,
-    origin: StoredTraining,
+    origin: StoredJob,
     now: datetime,
 ) -> StoredPriceList:
     """Put the training of a locked list into the queue."""
-    made = StoredTraining(
-        id=trainings.make_id(),
+    made = StoredJob(
+        id=jobs.TRAININGS.make_id(),
         name=origin.name,
         dataset_id=origin.dataset_id,
         spec=reprice_spec(origin.spec, order.moved),
@@ -98,7 +98,7 @@ def begin(
         created_at=now,
         refit_of=order.head.id,
     )
-    trainings.enqueue(db, made, now)
+    jobs.enqueue(db, made, now)
     price_lists.change(db, prices.id, training_id=made.id, excuse=None)
     return replace(prices, training_id=made.id, excuse=None)
 
@@ -107,7 +107,7 @@ def find_model(db: Transaction, prices: StoredPriceList) -> str | None:
     """Return the model that was trained at the prices of a list, once there is one."""
     if prices.training_id is None:
         return None
-    return trainings.get(db, prices.training_id).model_id
+    return jobs.TRAININGS.get(db, prices.training_id).model_id
 
 
 def stand(db: Transaction, model_id: str, price_list_id: str) -> RefitStanding:
@@ -117,7 +117,7 @@ def stand(db: Transaction, model_id: str, price_list_id: str) -> RefitStanding:
         return RefitStanding("used", prices.training_id)
     if prices.training_id is None:
         return RefitStanding(prices.excuse or "unavailable", None)
-    state = trainings.get(db, prices.training_id).state
+    state = jobs.TRAININGS.get(db, prices.training_id).state
     refit: Refit = "ready" if state == "succeeded" else "running"
     if state in ("failed", "cancelled"):
         refit = "failed"

@@ -11,28 +11,25 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.records import StoredTraining, TrainingEvent, TrainingState
+from app.records import JobEvent, StoredJob, TrainingState
 from app.store.database.clock import clock
 from app.store.database.rows import StoredRows
 from app.store.database.tables import checkpoints, training_events, trainings
 from app.store.database.tenancy import owned, run
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("training", trainings, StoredTraining)
+ROWS = StoredRows("training", trainings, StoredJob)
 change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked
 #: As users see them: what makes a model is no job that applies one.
-TRAININGS = StoredRows(
-    "training", trainings, StoredTraining, trainings.c.kind == "train"
-)
-JOBS = StoredRows("job", trainings, StoredTraining, trainings.c.kind != "train")
-make_id, get, page = TRAININGS.make_id, TRAININGS.get, TRAININGS.page
+TRAININGS = StoredRows("training", trainings, StoredJob, trainings.c.kind == "train")
+JOBS = StoredRows("job", trainings, StoredJob, trainings.c.kind != "train")
 # Trainings whose events one query reads; SQLite takes no more than 1,000.
 AT_A_TIME = 500
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
 
-def enqueue(db: Transaction, made: StoredTraining, now: datetime) -> None:
+def enqueue(db: Transaction, made: StoredJob, now: datetime) -> None:
     """Store a training; one that is stored is in the queue."""
     ROWS.insert(db, made)
     add_event(db, made.id, "queued", now, made.share)
@@ -52,7 +49,7 @@ def is_begun(db: Transaction, name: str) -> bool:
     return TRAININGS.has_any(db, *is_it)
 
 
-def count_ahead(db: Transaction, training: StoredTraining) -> int:
+def count_ahead(db: Transaction, training: StoredJob) -> int:
     """Return how many, of whatever tenant, are claimed before one that is queued."""
     is_refit = trainings.c.refit_of.is_not(None)
     mine = (sa.literal(training.created_at, trainings.c.created_at.type), training.id)
@@ -65,7 +62,7 @@ def count_ahead(db: Transaction, training: StoredTraining) -> int:
     return db.scalar(wanted.where(IS_QUEUED, is_ahead)) or 0
 
 
-def claim(db: Transaction, holder: str) -> StoredTraining | None:
+def claim(db: Transaction, holder: str) -> StoredJob | None:
     """Take the oldest queued training for a worker, as its next attempt; one statement.
 
     The queue is one for all tenants.
@@ -97,7 +94,7 @@ def claim(db: Transaction, holder: str) -> StoredTraining | None:
     return None if row is None else ROWS.read(row)
 
 
-def beat(db: Transaction, claimed: StoredTraining) -> bool:
+def beat(db: Transaction, claimed: StoredJob) -> bool:
     """Write that an attempt is alive; False where it is no longer the present one."""
     change = trainings.update().where(
         owned(trainings),
@@ -115,13 +112,13 @@ def silent_tenants(db: Transaction, timeout_s: float) -> list[str]:
     return list(db.scalars(wanted.distinct()))
 
 
-def is_overdue(db: Transaction, claimed: StoredTraining, most_s: float) -> bool:
+def is_overdue(db: Transaction, claimed: StoredJob, most_s: float) -> bool:
     """Whether a training has been under way for longer than it may."""
     is_it = trainings.c.id == claimed.id
     return ROWS.has_any(db, is_it, trainings.c.started_at < clock(db, most_s))
 
 
-def lock_silent(db: Transaction, timeout_s: float) -> list[StoredTraining]:
+def lock_silent(db: Transaction, timeout_s: float) -> list[StoredJob]:
     """Lock a tenant's trainings of silent workers, but for those others lock."""
     wanted = ROWS.wanted.where(is_silent(db, timeout_s))
     rows = run(db, wanted.with_for_update(skip_locked=True))
@@ -132,9 +129,7 @@ def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
     return sa.and_(IS_HELD, trainings.c.heartbeat_at < clock(db, timeout_s))
 
 
-def requeue(
-    db: Transaction, training: StoredTraining, kind: str, now: datetime
-) -> None:
+def requeue(db: Transaction, training: StoredJob, kind: str, now: datetime) -> None:
     """Put a locked training back into the queue, where it keeps its place."""
     change(db, training.id, state="queued", holder=None, heartbeat_at=None)
     more = {"state": "queued", "attempt": training.attempt}
@@ -143,7 +138,7 @@ def requeue(
 
 def end(
     db: Transaction,
-    training: StoredTraining,
+    training: StoredJob,
     state: TrainingState,
     now: datetime,
     **values: Any,
@@ -157,7 +152,7 @@ def end(
     add_event(db, training.id, state, now, share, **shown)
 
 
-def cancel(db: Transaction, training: StoredTraining, now: datetime) -> None:
+def cancel(db: Transaction, training: StoredJob, now: datetime) -> None:
     """Cancel a locked training: at once where it waits, else the worker is asked to."""
     if training.state == "queued":
         end(db, training, "cancelled", now)
@@ -166,12 +161,12 @@ def cancel(db: Transaction, training: StoredTraining, now: datetime) -> None:
         add_event(db, training.id, "cancelling", now, training.share)
 
 
-def is_cancelling(db: Transaction, claimed: StoredTraining) -> bool:
+def is_cancelling(db: Transaction, claimed: StoredJob) -> bool:
     is_it = trainings.c.id == claimed.id
     return ROWS.has_any(db, is_it, trainings.c.state == "cancelling")
 
 
-def delete(db: Transaction, training: StoredTraining) -> None:
+def delete(db: Transaction, training: StoredJob) -> None:
     """Delete a row with its events."""
     is_it = sa.and_(trainings.c.id == training.id, owned(trainings))
     run(db, trainings.delete().where(is_it))
@@ -183,7 +178,7 @@ def finished_jobs(db: Transaction, ids: Collection[str]) -> set[str]:
     return set(db.scalars(sa.select(trainings.c.id).where(has_result)))
 
 
-def lock_refits(db: Transaction, model_id: str) -> list[StoredTraining]:
+def lock_refits(db: Transaction, model_id: str) -> list[StoredJob]:
     """Lock and return the trainings of a model at the prices of lists."""
     wanted = ROWS.wanted.where(trainings.c.refit_of == model_id)
     return [ROWS.read(row) for row in run(db, wanted.with_for_update())]
@@ -219,19 +214,19 @@ def count_events(db: Transaction, training_id: str, kind: str) -> int:
 
 def events(
     db: Transaction, numbers: Mapping[str, int]
-) -> dict[str, tuple[TrainingEvent, ...]]:
+) -> dict[str, tuple[JobEvent, ...]]:
     """Return the events of several trainings, each after its own number, in order."""
     columns = training_events.c
     is_new = [
         sa.and_(columns.training_id == training_id, columns.number > number)
         for training_id, number in numbers.items()
     ]
-    found: dict[str, list[TrainingEvent]] = {key: [] for key in numbers}
+    found: dict[str, list[JobEvent]] = {key: [] for key in numbers}
     for start in range(0, len(is_new), AT_A_TIME):
         some = sa.or_(*is_new[start : start + AT_A_TIME])
         wanted = sa.select(training_events).where(some)
         for training_id, *rest in db.execute(wanted.order_by(columns.number)):
-            found[training_id].append(TrainingEvent(*rest))
+            found[training_id].append(JobEvent(*rest))
     return {key: tuple(items) for key, items in found.items()}
 
 

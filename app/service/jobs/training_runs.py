@@ -1,4 +1,4 @@
-"""Attempts: a training that was claimed is computed, from its rows to its result."""
+"""Trainings: computed by a worker, from the rows to the model."""
 
 import json
 import time
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.cluster.layout import on_cluster
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
@@ -14,11 +14,10 @@ from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.processes.memory import available_bytes
 from app.processes.side_by_side import choose_runner
-from app.records import StoredTraining
-from app.service.jobs.queue import hold
-from app.service.sources import CellSource
-from app.settings.places import ClusterPlace
-from app.store import models, trainings
+from app.records import StoredJob
+from app.service.jobs import queue
+from app.service.jobs.run import JobSource, Workshop
+from app.store import jobs, models
 from app.store.blobs import Blobs
 from app.store.database.transactions import Transaction
 from app.uploads.checking import check_columns
@@ -40,11 +39,11 @@ from core.training.rounds import Round
 
 
 @dataclass(frozen=True)
-class TrainedStep:
-    """Rounds by part since the step before; with the last one comes MODEL.json.
+class TrainingStep:
+    """The rounds of each part since the step before; the last one brings MODEL.json.
 
-    A step inside a selection of features brings no rounds. `part` is where training
-    has come to.
+    `part` is the part that the training has reached: a fold, or the whole table. A step
+    inside a selection of features brings no rounds.
     """
 
     part: int
@@ -52,20 +51,30 @@ class TrainedStep:
     share: float
     document: str | None
 
+    @property
+    def is_last(self) -> bool:
+        return self.document is not None
+
+    def store(self, db: Transaction, claimed: StoredJob, now: datetime) -> bool:
+        """Write the rounds or the model; False where it is cancelled by now."""
+        if self.document is None:
+            return advance(db, claimed, self, now)
+        return save(db, claimed, self.document, now)
+
 
 @dataclass
-class Run:
+class TrainingRun:
     """A training in this process's memory, computed a step at a time.
 
-    `share` begins with what earlier attempts came to: it does not fall where a
-    selection that was interrupted is made anew.
+    `share` begins with what earlier attempts have reached, and never falls, even where
+    an interrupted selection starts anew.
     """
 
     progress: Training
     part: int
     share: float
 
-    def pull(self, step_s: float) -> TrainedStep:
+    def pull(self, step_s: float) -> TrainingStep:
         """Compute for a while, at least one round or one candidate of a selection."""
         deadline = time.monotonic() + step_s
         added: dict[int, list[Round]] = {}
@@ -73,21 +82,13 @@ class Run:
             try:
                 progress = next(self.progress)
             except StopIteration as end:
-                return TrainedStep(self.part, added, 1.0, model_text(end.value))
+                return TrainingStep(self.part, added, 1.0, model_text(end.value))
             if progress.added is not None:
                 added.setdefault(progress.part, []).append(progress.added)
             self.part = progress.part
             self.share = max(self.share, progress.share)
             if time.monotonic() >= deadline:
-                return TrainedStep(self.part, added, self.share, None)
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Where trainings on datasets that stay in their place are boosted; None: here."""
-
-    place: ClusterPlace | None
-    n_shards: int | None
+                return TrainingStep(self.part, added, self.share, None)
 
 
 class TrainingWork(NamedTuple):
@@ -98,12 +99,8 @@ class TrainingWork(NamedTuple):
 
 
 @contextmanager
-def open_work(
-    reader: TableReader,
-    blobs: Blobs,
-    source: CellSource,
-    training: StoredTraining,
-    workers: Workers,
+def open_training(
+    workshop: Workshop, source: JobSource, job: StoredJob
 ) -> Iterator[TrainingWork]:
     """Read what is to be trained on, Parquet a column at a time.
 
@@ -111,24 +108,24 @@ def open_work(
     until the block ends. Raises RefusedError where the table is not fit, BlobGoneError
     where it is gone.
     """
-    spec = read_spec(training.spec)
-    if not isinstance(source, TableReference):
-        yield TrainingWork(spec, read_upload(reader, blobs, source, spec))
+    spec, reader, cells = read_spec(job.spec), workshop.reader, source.cells
+    if not isinstance(cells, TableReference):
+        yield TrainingWork(spec, read_upload(reader, workshop.blobs, cells, spec))
         return
     text, bounds = spec.table.text_columns, unlimited_rows(reader.bounds)
-    table = open_reference(source, reader.places, text, bounds)
-    if workers.place is None or ALGORITHMS[spec.boost.algorithm].needs_values:
+    table = open_reference(cells, reader.places, text, bounds)
+    if workshop.place is None or ALGORITHMS[spec.boost.algorithm].needs_values:
         prepared = prepare_columns(table, table.n_rows, spec, available_bytes())
         yield TrainingWork(spec, prepared)
         return
-    with on_cluster(table, spec, workers.place, workers.n_shards) as prepared:
+    with on_cluster(table, spec, workshop.place, workshop.n_shards) as prepared:
         yield TrainingWork(spec, prepared)
 
 
 def read_upload(
     reader: TableReader, blobs: Blobs, source: str, spec: TrainingSpec
 ) -> PreparedTable:
-    """Read a dataset that was uploaded; raises as `open_work` does."""
+    """Read a dataset that was uploaded; raises as `open_training` does."""
     bounds, text = reader.bounds, spec.table.text_columns
     with blobs.open(source) as stream:
         if not is_parquet(stream):
@@ -140,46 +137,38 @@ def read_upload(
     return prepare_columns(table, table.n_rows, spec, available_bytes())
 
 
-def resume(db: Transaction, training: StoredTraining, work: TrainingWork) -> Run:
+def resume(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:
     """Go on after the rounds that earlier attempts have left."""
     table = work.prepared.table
     n_outputs = count_outputs(len(table.classes), table.is_multilabel)
     done: dict[int, list[Round]] = {}
-    for part, text in trainings.get_checkpoints(db, training.id):
+    for part, text in jobs.get_checkpoints(db, job.id):
         rounds = rounds_from_json(json.loads(text), table.catalogue, n_outputs)
         done.setdefault(part, []).extend(rounds)
     runner = choose_runner(table, work.spec)
     progress = train(work.prepared, work.spec, done, runner)
-    return Run(progress, max(done, default=0), training.share)
+    return TrainingRun(progress, max(done, default=0), job.share)
 
 
 def advance(
-    db: Transaction, claimed: StoredTraining, step: TrainedStep, now: datetime
+    db: Transaction, claimed: StoredJob, step: TrainingStep, now: datetime
 ) -> bool:
     """Store a step's rounds, if any; False where the training is cancelled by now."""
-    if hold(db, claimed, now) is None:
-        return False
-    key, attempt = claimed.id, claimed.attempt
-    trainings.beat(db, claimed)
-    trainings.change(db, key, share=step.share)
-    for part, added in step.rounds.items():
-        text = json.dumps(rounds_to_json(added))
-        trainings.add_checkpoint(db, key, part, added[0].number, text)
-    more: dict[str, Any] = {"state": "running", "attempt": attempt, "part": step.part}
+    more = {"part": step.part}
     if step.part in step.rounds:
         more["round"] = step.rounds[step.part][-1].number
-    trainings.add_event(db, key, "progress", now, step.share, **more)
+    if not queue.advance(db, claimed, step.share, now, **more):
+        return False
+    for part, added in step.rounds.items():
+        text = json.dumps(rounds_to_json(added))
+        jobs.add_checkpoint(db, claimed.id, part, added[0].number, text)
     return True
 
 
-def save(
-    db: Transaction, claimed: StoredTraining, document: str, now: datetime
-) -> bool:
+def save(db: Transaction, claimed: StoredJob, document: str, now: datetime) -> bool:
     """Store the model, once; False where the training is cancelled by now."""
-    found = hold(db, claimed, now, is_ended_too=True)
+    found = queue.hold(db, claimed, now, is_ended_too=True)
     if found is not None and found.state == "running":
         made = models.insert(db, found.name, document, now, found.id, found.refit_of)
-        trainings.end(
-            db, found, "succeeded", now, share=1.0, model_id=made.id, error=None
-        )
+        queue.succeed(db, found, now, made.id)
     return found is not None

@@ -1,7 +1,7 @@
-"""Jobs on whole tables as a user sees them: ordered, followed, cancelled, deleted.
+"""Jobs on whole tables as their users see them: ordered, shown, cancelled, deleted.
 
-What a worker does with them is in `batches`. Nothing is bought: the values are in the
-table, and the ledger has no entry of theirs.
+`table_runs` has what a worker does with them. They buy nothing, since the table has all
+values: the ledger has no entries of theirs.
 """
 
 from dataclasses import dataclass, replace
@@ -12,18 +12,20 @@ from app.batch.checking import CheckedOrder, check_file, check_named
 from app.documents.http import jobs as bodies
 from app.errors import ConflictError, NotFoundError
 from app.processes.apart import Wanted, is_always_wanted, run_apart
-from app.records import FINAL_STATES, JobKind, StoredTraining
+from app.records import FINAL_STATES, JobKind, StoredJob
 from app.service import limits
-from app.service.jobs.queue import stand
+from app.service.jobs.nouns import JobNoun
+from app.service.jobs.table_runs import blob_name
 from app.service.loaded import LoadedModels
-from app.store import datasets, models, trainings
+from app.store import datasets, jobs, models
 from app.store.database.transactions import Transaction
-from app.store.trainings import JOBS
 from app.uploads.parsing import ReferredTable, TableFacts, TableReader, TableSource
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 
-get, page, events = JOBS.get, JOBS.page, trainings.events
+JOBS = jobs.JOBS
+NOUN = JobNoun(JOBS, bodies.ShownJob, "conflict")
+get, page, show, cancel = NOUN.get, NOUN.page, NOUN.show, NOUN.cancel
 
 
 @dataclass(frozen=True)
@@ -64,20 +66,15 @@ def check(
     return replace(order, warnings=found.warnings), found.facts
 
 
-def show(db: Transaction, job_id: str, now: datetime) -> bodies.ShownJob:
-    found = get(db, job_id)
-    return bodies.ShownJob.of(found, **stand(db, found, now))
-
-
 def start(
     db: Transaction, order: JobOrder, dataset_id: str, now: datetime
-) -> StoredTraining:
+) -> StoredJob:
     """Store a job, which a worker then takes."""
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
     if not models.lock(db, order.model_id, is_shared=True):
         raise NotFoundError("model")
-    made = StoredTraining(
+    made = StoredJob(
         id=JOBS.make_id(),
         name=order.kind,
         dataset_id=dataset_id,
@@ -87,17 +84,8 @@ def start(
         kind=order.kind,
         asked_model=order.model_id,
     )
-    trainings.enqueue(db, made, now)
+    jobs.enqueue(db, made, now)
     return made
-
-
-def cancel(db: Transaction, job_id: str, now: datetime) -> StoredTraining:
-    """Cancel at once what waits; ask the worker to stop what runs."""
-    found = JOBS.get_locked(db, job_id)
-    if found.state in FINAL_STATES:
-        raise ConflictError("conflict", f"The job has ended: it is {found.state}.")
-    trainings.cancel(db, found, now)
-    return get(db, job_id)
 
 
 def delete(db: Transaction, job_id: str) -> list[str]:
@@ -109,8 +97,8 @@ def delete(db: Transaction, job_id: str) -> list[str]:
     if found.state not in FINAL_STATES:
         detail = "The job has not ended. Cancel it first."
         raise ConflictError("conflict", detail)
-    trainings.delete(db, found)
-    return [f"{job_id}.{one}" for one in (found.result or {}).get("formats", [])]
+    jobs.delete(db, found)
+    return [blob_name(job_id, one) for one in (found.result or {}).get("formats", [])]
 
 
 def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, str]:
@@ -123,11 +111,11 @@ def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, st
     if form is not None and form not in formats:
         raise RefusedError([Refusal("format", f"must be one of {', '.join(formats)}")])
     chosen = form or formats[0]
-    return f"{job_id}.{chosen}", chosen
+    return blob_name(job_id, chosen), chosen
 
 
 def named_blobs(db: Transaction, names: list[str]) -> set[str]:
     """Return those of some blobs that are results of jobs, of whatever tenant."""
     ids = {name.partition(".")[0] for name in names}
-    found = trainings.finished_jobs(db, ids)
+    found = jobs.finished_jobs(db, ids)
     return {name for name in names if name.partition(".")[0] in found}

@@ -1,0 +1,63 @@
+"""Jobs of the kind `evaluate`: a model's error and spend on labelled rows."""
+
+import io
+import json
+
+from app.batch.curves import curve_json, list_policies
+from app.batch.labelled import find_words, refuse_options
+from app.batch.measuring import (
+    EvaluateOrder,
+    check_labelled,
+    measure_source,
+    plan_measuring,
+)
+from app.batch.orders import read_evaluate
+from app.batch.results import lay_out_curve, to_csv, to_parquet
+from app.batch.sources import RowSource
+from app.batch.table_kind import Computing, JobOutput, TableKind
+from core.errors import RefusedError
+from core.model.model import Model
+from core.table.columns import Columns, unknown_column
+
+
+def check_measuring(model: Model, source: RowSource, order: EvaluateOrder) -> list[str]:
+    return check_labelled(source, plan_measuring(model, source, order, str), str)
+
+
+def check_labelled_names(model: Model, columns: Columns, order: EvaluateOrder) -> None:
+    del model
+    table = order.table
+    refusals = refuse_options(columns, table, str)
+    if table.target not in columns and table.target.strip() not in columns:
+        refusals.append(unknown_column("target", table.target, columns))
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def compute_measures(
+    model: Model, source: RowSource, order: EvaluateOrder
+) -> Computing:
+    """Measure all rows; the result is the curve of error and spend against budget."""
+    ensemble, aims = model.ensemble, list(order.aims)
+    work = plan_measuring(model, source, order, str)
+    measured = yield from measure_source(source, work, order, str)
+    policies = {"policy": list_policies(ensemble, order.played)}
+    unit = ensemble.catalogue.cost_unit
+    curve = policies | curve_json(measured.curve, unit, aims, measured.early)
+    table = lay_out_curve(curve)
+    contents = {
+        "json": json.dumps(curve).encode(),
+        "csv": to_csv(table, int(bool(aims))).encode(),
+        "parquet": to_parquet(table),
+    }
+    streams = {form: io.BytesIO(content) for form, content in contents.items()}
+    return JobOutput(streams, table.num_rows)
+
+
+EVALUATE = TableKind(
+    read=read_evaluate,
+    text_columns=lambda model, _: find_words(model),
+    check_names=check_labelled_names,
+    check_rows=check_measuring,
+    compute=compute_measures,
+)

@@ -1,0 +1,50 @@
+"""Trainings and other jobs as their users see them: listed, shown, cancelled."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from app.documents.shape import Answer
+from app.errors import ConflictError
+from app.records import FINAL_STATES, Page, StoredJob
+from app.service.jobs.queue import estimate
+from app.store import jobs
+from app.store.database.rows import StoredRows
+from app.store.database.transactions import Transaction
+
+S = TypeVar("S", bound=Answer)
+
+
+@dataclass(frozen=True)
+class JobNoun(Generic[S]):
+    """The jobs that users know by one noun.
+
+    `conflict` is the type of the problem where a job that has ended is to be cancelled.
+    """
+
+    rows: StoredRows[StoredJob]
+    shown: type[S]
+    conflict: str
+
+    def get(self, db: Transaction, job_id: str) -> StoredJob:
+        return self.rows.get(db, job_id)
+
+    def page(self, db: Transaction, limit: int, after: str | None) -> Page[StoredJob]:
+        """Return some jobs, newest first."""
+        return self.rows.page(db, limit, after)
+
+    def show(self, db: Transaction, job_id: str, now: datetime) -> S:
+        """Return a job with its place in the queue and its expected end."""
+        job = self.rows.get(db, job_id)
+        return self.shown.of(job, **estimate(db, job, now))
+
+    def cancel(self, db: Transaction, job_id: str, now: datetime) -> StoredJob:
+        """Cancel at once what waits; ask the worker to stop what runs."""
+        job = self.rows.get_locked(db, job_id)
+        if job.state in FINAL_STATES:
+            detail = f"The {self.rows.noun} has {job.state}: it can't be cancelled now."
+            if job.state == "cancelled":
+                detail = f"The {self.rows.noun} is cancelled already."
+            raise ConflictError(self.conflict, detail)
+        jobs.cancel(db, job, now)
+        return self.rows.get(db, job_id)

@@ -1,0 +1,84 @@
+"""What a job works on, and what a run of it is, whatever its kind."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from app.errors import NotFoundError
+from app.records import StoredJob
+from app.service.sources import CellSource, find_cells
+from app.settings.places import ClusterPlace
+from app.store import models
+from app.store.blobs import Blobs
+from app.store.database.transactions import Transaction
+from app.uploads.parsing import TableReader
+from core.errors import Refusal, RefusedError
+
+MODEL_GONE = "must be there still: it was deleted"
+
+
+class JobSource(NamedTuple):
+    """Where the cells of a job's table are, and the document of the model it applies.
+
+    A training applies none.
+    """
+
+    cells: CellSource
+    model: str | None
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What jobs are computed with.
+
+    `place` is the cluster where trainings on datasets that stay in their place are
+    boosted, as `n_shards`; None: they are boosted in this process.
+    """
+
+    reader: TableReader
+    blobs: Blobs
+    place: ClusterPlace | None
+    n_shards: int | None
+
+
+class JobStep(Protocol):
+    """What was computed since the step before."""
+
+    @property
+    def is_last(self) -> bool: ...
+
+    def store(self, db: Transaction, claimed: StoredJob, now: datetime) -> bool:
+        """Write the step; the last one ends the job. False: it is cancelled by now."""
+
+
+class JobRun(Protocol):
+    """A job in this process's memory."""
+
+    def pull(self, step_s: float) -> JobStep:
+        """Compute for so many seconds, then return what is to be stored."""
+
+
+#: Reads the table of a job; at its end, what holds rows elsewhere is let go.
+Open = Callable[[Workshop, JobSource, StoredJob], AbstractContextManager[Any]]
+#: Makes a run of what `Open` has read, and of what earlier attempts have stored.
+Begin = Callable[[Transaction, StoredJob, Any], JobRun]
+
+
+class JobKindWork(NamedTuple):
+    """What a worker does for a kind of job."""
+
+    open: Open
+    begin: Begin
+
+
+def find_source(db: Transaction, job: StoredJob) -> JobSource:
+    """Return what a job works on; BlobGoneError or RefusedError where it is gone."""
+    cells = find_cells(db, job.dataset_id)
+    if job.asked_model is None:
+        return JobSource(cells, None)
+    try:
+        return JobSource(cells, models.get(db, job.asked_model).document)
+    except NotFoundError:
+        raise RefusedError([Refusal("model", MODEL_GONE)]) from None

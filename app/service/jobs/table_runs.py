@@ -1,0 +1,123 @@
+"""Jobs that apply a model to a table: computed, from the rows to the result's blobs."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from app.batch.kinds import TABLE_KINDS
+from app.batch.sources import MemoryRows, RowSource, StreamedRows
+from app.batch.table_kind import Computing, JobOutput
+from app.records import StoredJob
+from app.service.jobs import queue
+from app.service.jobs.run import JobSource, Workshop
+from app.service.loaded import parse_model
+from app.service.sources import CellSource
+from app.store.blobs import Blobs
+from app.store.database.transactions import Transaction
+from app.uploads.parsing import TableReader, read_bounded
+from app.uploads.places import as_arrow, find_file, is_parquet
+from app.uploads.references import TableReference, open_reference, unlimited_rows
+from app.uploads.streams import StreamedTable
+from core.model.model import Model
+
+#: Opens a table, given the columns whose cells are read as text.
+Opening = Callable[[frozenset[str]], RowSource]
+
+
+@dataclass(frozen=True)
+class TableStep:
+    """How much is done; with the last one come the rows and formats of the result."""
+
+    share: float
+    result: dict[str, Any] | None = None
+
+    @property
+    def is_last(self) -> bool:
+        return self.result is not None
+
+    def store(self, db: Transaction, claimed: StoredJob, now: datetime) -> bool:
+        """Write the progress or the result; False where the job is cancelled by now."""
+        if self.result is None:
+            return queue.advance(db, claimed, self.share, now)
+        found = queue.hold(db, claimed, now, is_ended_too=True)
+        if found is not None and found.state == "running":
+            queue.succeed(db, found, now, found.asked_model, result=self.result)
+        return found is not None
+
+
+@dataclass
+class TableRun:
+    """A job in this process's memory, computed a step at a time."""
+
+    job: StoredJob
+    blobs: Blobs
+    computing: Computing
+    share: float = 0.0
+
+    def pull(self, step_s: float) -> TableStep:
+        """Compute for a while; the last step has written the result's blobs."""
+        deadline = time.monotonic() + step_s
+        while True:
+            try:
+                self.share = next(self.computing).share
+            except StopIteration as end:
+                return TableStep(1.0, self.write(end.value))
+            if time.monotonic() >= deadline:
+                return TableStep(self.share)
+
+    def write(self, output: JobOutput) -> dict[str, Any]:
+        """Write the blobs, each whole: an attempt that comes later writes the same."""
+        with ExitStack() as stack:
+            for stream in output.contents.values():
+                stack.enter_context(stream)
+            for name, stream in output.contents.items():
+                stream.seek(0)
+                self.blobs.write(blob_name(self.job.id, name), stream)
+        return {"rows": output.rows, "formats": list(output.contents)}
+
+
+def blob_name(job_id: str, form: str) -> str:
+    return f"{job_id}.{form}"
+
+
+@contextmanager
+def open_table_job(
+    workshop: Workshop, source: JobSource, job: StoredJob
+) -> Iterator[TableRun]:
+    """Read what a job works on; it is computed from its first row on."""
+    opening = open_rows_of(workshop.reader, workshop.blobs, source.cells)
+    assert source.model is not None, "it applies a model"
+    computing = compute(job, parse_model(source.model), opening)
+    yield TableRun(job, workshop.blobs, computing)
+
+
+def compute(job: StoredJob, model: Model, opening: Opening) -> Computing:
+    kind = TABLE_KINDS[job.kind]
+    order = kind.read(job.spec, model)
+    rows = opening(kind.text_columns(model, order))
+    return (yield from kind.compute(model, rows, order))
+
+
+def begin_table_job(db: Transaction, job: StoredJob, run: TableRun) -> TableRun:
+    """Return the run: nothing is kept of earlier attempts."""
+    del db, job
+    return run
+
+
+def open_rows_of(reader: TableReader, blobs: Blobs, cells: CellSource) -> Opening:
+    """Return what opens a table: Parquet by its row groups, any other is read whole."""
+    bounds = reader.bounds
+    if isinstance(cells, TableReference):
+        most = unlimited_rows(bounds)
+        return lambda text: StreamedRows(
+            open_reference(cells, reader.places, text, most)
+        )
+    with blobs.open(cells) as stream:
+        if not is_parquet(stream):
+            return partial(MemoryRows, read_bounded(stream, bounds))
+    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{cells}")
+    return lambda text: StreamedRows(StreamedTable([file], text, bounds))

@@ -99,7 +99,7 @@ class Askless(FastAPI):
         if self.openapi_schema is None:
             contract.complete(
                 super().openapi(),
-                (*datasets.DOCUMENTED, *trainings.DOCUMENTED, *jobs.DOCUMENTED),
+                [kind for one, _ in SCOPED for kind in getattr(one, "DOCUMENTED", ())],
                 {tag: noun for one, noun in SCOPED for tag in one.router.tags},
             )
         assert self.openapi_schema is not None

@@ -1,36 +1,18 @@
 """Routes of jobs: a model applied to a whole table."""
 
-from collections.abc import AsyncIterator, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import (
-    APIRouter,
-    BackgroundTasks,
-    Depends,
-    Query,
-    Request,
-    Response,
-)
+from fastapi import APIRouter, BackgroundTasks, Depends, Query, Response
 from fastapi.responses import StreamingResponse
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.documents.http import jobs as schemas
 from app.documents.text import parse_json
 from app.errors import BlobGoneError, ConflictError
 from app.http.plumbing import forms
 from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import (
-    After,
-    Db,
-    Limit,
-    Loaded,
-    Now,
-    ReadDb,
-    ReplaysEarly,
-    Uploads,
-)
-from app.http.plumbing.following import ENDED, LastEvent, stream, unfinished
+from app.http.plumbing.deps import Db, Loaded, Now, ReadDb, ReplaysEarly, Uploads
+from app.http.plumbing.job_routes import add_job_routes
 from app.http.plumbing.orders import (
     Desk,
     Prepared,
@@ -43,15 +25,9 @@ from app.http.plumbing.retries import RetriedRoute
 from app.records import JobKind
 from app.service.datasets import TableSource
 from app.service.jobs import table_jobs as service
-from app.store.database.transactions import Transaction
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
 CHUNK = 1 << 20
-# Their only mention in the document is by name.
-DOCUMENTED = (
-    *(schemas.PredictOrder, schemas.PredictCall),
-    *(schemas.EvaluateOrder, schemas.EvaluateCall),
-)
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -80,29 +56,41 @@ Form = Annotated[
 ]
 
 
-class StartedJob(NamedTuple):
-    """What every route that starts a job does in its transaction."""
+class StartRoute(NamedTuple):
+    """How jobs of a kind are started: what is sent, and what the document says."""
 
-    db: Transaction
-    blobs: Any
-    now: datetime
-    response: Response
-
-    def tell(self, prepared: Prepared[service.JobOrder]) -> schemas.Job:
-        db, blobs, now, response = self
-        dataset_id = prepared.store(db, blobs, now)
-        made = service.start(db, prepared.order, dataset_id, now)
-        response.headers["Location"] = f"/jobs/{made.id}"
-        return schemas.Job.model_validate(made)
+    kind: JobKind
+    #: what a form has beside its table, and what JSON is that names a dataset
+    order: type[schemas.Order]
+    call: type[schemas.Order]
+    operation_id: str
+    summary: str
+    description: str
 
 
-async def get_started(
-    db: Db, blobs: Uploads, now: Now, response: Response
-) -> StartedJob:
-    return StartedJob(db, blobs, now, response)
-
-
-Started = Annotated[StartedJob, Depends(get_started)]
+STARTS = (
+    StartRoute(
+        "predict",
+        schemas.PredictOrder,
+        schemas.PredictCall,
+        "predict_table",
+        "Predict the rows of a table",
+        "Check a table and enqueue the job that plays each row under its budget.\n\n"
+        "The table is uploaded with the order (multipart), or was before (JSON with "
+        "its\n`dataset_id`). Nothing is bought: the ledger has no entries of it.",
+    ),
+    StartRoute(
+        "evaluate",
+        schemas.EvaluateOrder,
+        schemas.EvaluateCall,
+        "evaluate_model",
+        "Measure a model on labelled rows",
+        "Check a labelled table and enqueue the job that measures error and spend.\n\n"
+        "As for `predict`; the result is also had as JSON.",
+    ),
+)
+# Their only mention in the document is by name.
+DOCUMENTED = tuple(one for start in STARTS for one in (start.order, start.call))
 
 
 def prepare(kind: JobKind) -> Any:
@@ -126,56 +114,43 @@ def prepare(kind: JobKind) -> Any:
     return Depends(prepared)
 
 
-@router.post(
-    "/models/{id}/predict",
-    status_code=202,
-    dependencies=[ReplaysEarly],
-    openapi_extra=body_of("order", "PredictOrder", "PredictCall")
-    | problems("limit-reached", "conflict"),
-    operation_id="predict_table",
-    summary="Predict the rows of a table",
+def add_start(route: StartRoute) -> None:
+    """Add the route that starts jobs of a kind."""
+    order, call = route.order.__name__, route.call.__name__
+
+    @router.post(
+        f"/models/{{id}}/{route.kind}",
+        status_code=202,
+        dependencies=[ReplaysEarly],
+        openapi_extra=body_of("order", order, call)
+        | problems("limit-reached", "conflict"),
+        operation_id=route.operation_id,
+        summary=route.summary,
+        description=route.description,
+    )
+    def start(
+        prepared: Annotated[Prepared[service.JobOrder], prepare(route.kind)],
+        db: Db,
+        blobs: Uploads,
+        now: Now,
+        response: Response,
+    ) -> schemas.Job:
+        dataset_id = prepared.store(db, blobs, now)
+        job = service.start(db, prepared.order, dataset_id, now)
+        response.headers["Location"] = f"/jobs/{job.id}"
+        return schemas.Job.model_validate(job)
+
+
+for one in STARTS:
+    add_start(one)
+add_job_routes(
+    router,
+    "/jobs",
+    service.NOUN,
+    schemas.Job,
+    schemas.JobPage,
+    about="Predictions and measures of tables; trainings are under `/train`.",
 )
-def predict(
-    prepared: Annotated[Prepared[service.JobOrder], prepare("predict")],
-    started: Started,
-) -> schemas.Job:
-    """Check a table and enqueue the job that plays each row under its budget.
-
-    The table is uploaded with the order (multipart), or was before (JSON with its
-    `dataset_id`). Nothing is bought: the ledger has no entries of it.
-    """
-    return started.tell(prepared)
-
-
-@router.post(
-    "/models/{id}/evaluate",
-    status_code=202,
-    dependencies=[ReplaysEarly],
-    openapi_extra=body_of("order", "EvaluateOrder", "EvaluateCall")
-    | problems("limit-reached", "conflict"),
-    operation_id="evaluate_model",
-    summary="Measure a model on labelled rows",
-)
-def evaluate(
-    prepared: Annotated[Prepared[service.JobOrder], prepare("evaluate")],
-    started: Started,
-) -> schemas.Job:
-    """Check a labelled table and enqueue the job that measures error and spend.
-
-    As for `predict`; the result is also had as JSON.
-    """
-    return started.tell(prepared)
-
-
-@router.get("/jobs", operation_id="list_jobs", summary="List jobs, newest first")
-def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.JobPage:
-    """Predictions and measures of tables; trainings are under `/train`."""
-    return schemas.JobPage.model_validate(service.page(db, limit, after))
-
-
-@router.get("/jobs/{id}", operation_id="get_job", summary="Show a job")
-def get(id: str, db: ReadDb, now: Now) -> schemas.ShownJob:
-    return service.show(db, id, now)
 
 
 @router.get(
@@ -201,34 +176,6 @@ def result(id: str, db: ReadDb, blobs: Uploads, format: Form = None) -> Response
 
     headers = {"Content-Disposition": f'attachment; filename="{id}.{form}"'}
     return StreamingResponse(chunks(), media_type=MEDIA_TYPES[form], headers=headers)
-
-
-@router.post(
-    "/jobs/{id}/cancel",
-    openapi_extra=problems("conflict"),
-    operation_id="cancel_job",
-    summary="Cancel a job",
-)
-def cancel(id: str, db: Db, now: Now) -> schemas.Job:
-    """Cancel at once what is queued, within some seconds what runs."""
-    return schemas.Job.model_validate(service.cancel(db, id, now))
-
-
-@router.get(
-    "/jobs/{id}/events",
-    response_class=EventSourceResponse,
-    responses=ENDED,
-    operation_id="follow_job",
-    summary="Follow a job",
-)
-async def events(
-    id: Annotated[str, Depends(unfinished(service.get))],
-    request: Request,
-    last_event_id: LastEvent = 0,
-) -> AsyncIterator[ServerSentEvent]:
-    """Stream the events of a job until it has ended."""
-    async for event in stream(request, id, last_event_id):
-        yield event
 
 
 @router.delete(

@@ -1,18 +1,16 @@
-"""Routes of trainings."""
+"""Routes of trainings: jobs that make a model."""
 
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Depends, Query, Response
 
 from app.documents.http import trainings as schemas
 from app.documents.spec import SpecDocument
 from app.documents.text import parse_spec
 from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import After, Db, Limit, Now, ReadDb, ReplaysEarly, Uploads
-from app.http.plumbing.following import ENDED, LastEvent, stream, unfinished
+from app.http.plumbing.deps import Db, Now, ReplaysEarly, Uploads
+from app.http.plumbing.job_routes import add_job_routes
 from app.http.plumbing.orders import (
     JSON,
     Desk,
@@ -86,40 +84,4 @@ def start(
     return schemas.Training.model_validate(made)
 
 
-@router.get("", operation_id="list_trainings", summary="List trainings, newest first")
-def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.TrainingPage:
-    found = service.page(db, limit, after)
-    return schemas.TrainingPage.model_validate(found)
-
-
-@router.get("/{id}", operation_id="get_training", summary="Show a training")
-def get(id: str, db: ReadDb, now: Now) -> schemas.TrainingWithSpec:
-    return service.show(db, id, now)
-
-
-@router.post(
-    "/{id}/cancel",
-    openapi_extra=problems("training-finished"),
-    operation_id="cancel_training",
-    summary="Cancel a training",
-)
-def cancel(id: str, db: Db, now: Now) -> schemas.Training:
-    """Cancel at once what is queued, within one step what runs."""
-    return schemas.Training.model_validate(service.cancel(db, id, now))
-
-
-@router.get(
-    "/{id}/events",
-    response_class=EventSourceResponse,
-    responses=ENDED,
-    operation_id="follow_training",
-    summary="Follow a training",
-)
-async def events(
-    id: Annotated[str, Depends(unfinished(service.get))],
-    request: Request,
-    last_event_id: LastEvent = 0,
-) -> AsyncIterator[ServerSentEvent]:
-    """Stream the events of a training until it has ended."""
-    async for event in stream(request, id, last_event_id):
-        yield event
+add_job_routes(router, "", service.NOUN, schemas.Training, schemas.TrainingPage)

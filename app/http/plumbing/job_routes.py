@@ -1,0 +1,84 @@
+"""The routes that trainings and other jobs have alike: list, show, cancel, follow."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app.documents.shape import Answer
+from app.http.plumbing.contract import problems
+from app.http.plumbing.deps import After, Db, Limit, Now, ReadDb
+from app.http.plumbing.following import ENDED, LastEvent, stream, unfinished
+from app.service.jobs.nouns import JobNoun
+
+
+def add_job_routes(
+    router: APIRouter,
+    path: str,
+    noun: JobNoun[Any],
+    item: type[Answer],
+    page: type[Answer],
+    *,
+    about: str | None = None,
+) -> None:
+    """Add to a router what can be done with all jobs of a noun.
+
+    `path` is below the router's prefix. Answers are an `item`, or a `page` of them;
+    `about` says what the list holds.
+    """
+    one = noun.rows.noun
+
+    # Their docstrings would be the descriptions of both nouns.
+    @router.get(
+        path,
+        response_model=page,
+        operation_id=f"list_{one}s",
+        summary=f"List {one}s, newest first",
+        description=about,
+    )
+    def list_newest(db: ReadDb, limit: Limit = 50, after: After = None) -> Answer:
+        return page.model_validate(noun.page(db, limit, after))
+
+    @router.get(
+        f"{path}/{{id}}",
+        response_model=noun.shown,
+        operation_id=f"get_{one}",
+        summary=f"Show a {one}",
+    )
+    def show(id: str, db: ReadDb, now: Now) -> Any:
+        return noun.show(db, id, now)
+
+    @router.post(
+        f"{path}/{{id}}/cancel",
+        response_model=item,
+        openapi_extra=problems(noun.conflict),
+        operation_id=f"cancel_{one}",
+        summary=f"Cancel a {one}",
+        description="Cancel at once what is queued, within some seconds what runs.",
+    )
+    def cancel(id: str, db: Db, now: Now) -> Answer:
+        return item.model_validate(noun.cancel(db, id, now))
+
+    add_stream(router, path, noun)
+
+
+def add_stream(router: APIRouter, path: str, noun: JobNoun[Any]) -> None:
+    """Add the route that follows one job of a noun."""
+    one = noun.rows.noun
+
+    @router.get(
+        f"{path}/{{id}}/events",
+        response_class=EventSourceResponse,
+        responses=ENDED,
+        operation_id=f"follow_{one}",
+        summary=f"Follow a {one}",
+        description=f"Stream the events of a {one} until it has ended.",
+    )
+    async def events(
+        id: Annotated[str, Depends(unfinished(noun.get))],
+        request: Request,
+        last_event_id: LastEvent = 0,
+    ) -> AsyncIterator[ServerSentEvent]:
+        async for event in stream(request, id, last_event_id):
+            yield event

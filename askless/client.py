@@ -15,7 +15,6 @@ from askless.links import Awaited, AwaitedLink, Call, Link, Waiting, WaitingLink
 from askless.questions import Value
 from askless.sessions import AsyncPredictionSession, PredictionSession
 from askless.stored_models import ModelCalls, StoredModel, id_of
-from askless.trainings import TrainingCalls
 
 # The service closes connections that are silent for 5 s: none may be used just then.
 IDLE_S = 2.0
@@ -26,7 +25,6 @@ SessionT = TypeVar("SessionT", PredictionSession, AsyncPredictionSession)
 
 class AnyClient(
     DatasetCalls,
-    TrainingCalls,
     ModelCalls,
     JobCalls,
     LedgerCalls,

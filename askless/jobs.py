@@ -1,4 +1,7 @@
-"""Jobs of a service: whole tables predicted and measured."""
+"""Jobs of a service: trainings, and whole tables predicted and measured.
+
+A table is a file, or was uploaded before. A model is what lists hold, or its id.
+"""
 
 from collections.abc import Callable
 from contextlib import aclosing
@@ -7,8 +10,8 @@ from dataclasses import dataclass
 from askless.connection import Connection, Json, address
 from askless.links import Call
 from askless.orders import Order, Table, send_order
-from askless.problems import JobFailed
-from askless.stored_models import StoredModel, path_of
+from askless.problems import JobFailed, TrainingFailed
+from askless.stored_models import StoredModel, path_of, stored_model
 
 
 @dataclass(frozen=True)
@@ -20,16 +23,76 @@ class JobProgress:
     share: float
 
 
+@dataclass(frozen=True)
+class TrainingProgress:
+    """How far a training is: `share` from 0 to 1; `part` counts folds and the whole."""
+
+    training_id: str
+    state: str
+    share: float
+    part: int | None = None
+    round: int | None = None
+
+
 JobWatcher = Callable[[JobProgress], None]
+Watcher = Callable[[TrainingProgress], None]
 
 
 class JobCalls:
-    """What a client does with jobs. A model is what lists hold, or its id.
+    """What a client does with jobs; a training is a job that makes a model.
 
-    An order is such as {"budgets": [20, 60]}; docs/api.md has all of its fields.
+    An order to predict or evaluate is such as {"budgets": [20, 60]}; docs/api.md has
+    all of its fields.
     """
 
     connection: Connection
+
+    @Call
+    async def train(
+        self, table: Table, spec: Order, on_progress: Watcher | None = None
+    ) -> StoredModel:
+        """Train on a table as a spec says, wait for the model.
+
+        Raises ProblemError where they are refused, TrainingFailed where no model came
+        of it. An exception here, Ctrl+C too, does not stop the service: `cancel` does.
+        """
+        started = await send_order(self.connection, "/train", table, spec=spec)
+        return await find_model(self.connection, str(started["id"]), on_progress)
+
+    @Call
+    async def start_training(self, table: Table, spec: Order) -> str:
+        """Put a training into the queue; return its id."""
+        started = await send_order(self.connection, "/train", table, spec=spec)
+        return str(started["id"])
+
+    @Call
+    async def validate(self, table: Table, spec: Order) -> Json:
+        """Return all that is wrong with a table and a spec; nothing is stored."""
+        path = "/train?validate_only=true"
+        return await send_order(self.connection, path, table, spec=spec)
+
+    @Call
+    async def follow(
+        self, training_id: str, on_progress: Watcher | None = None
+    ) -> StoredModel:
+        """Wait for a training's model; where the stream breaks, go on after it."""
+        return await find_model(self.connection, training_id, on_progress)
+
+    @Call
+    async def trainings(self) -> list[Json]:
+        """List all trainings, newest first."""
+        return await self.connection.items("/train")
+
+    @Call
+    async def training(self, training_id: str) -> Json:
+        """Return one training with its spec."""
+        return await self.connection.ask("GET", address("train", training_id))
+
+    @Call
+    async def cancel(self, training_id: str) -> Json:
+        """Stop a training; what it has learnt so far is lost."""
+        path = address("train", training_id, "cancel")
+        return await self.connection.ask("POST", path)
 
     @Call
     async def predict_table(
@@ -52,26 +115,26 @@ class JobCalls:
         self, job_id: str, on_progress: JobWatcher | None = None
     ) -> Json:
         """Wait for a job's end and return it; raise JobFailed without a result."""
-        path = address("jobs", job_id)
-        async with aclosing(self.connection.events(path)) as events:
-            async for data in events:
-                if on_progress is not None:
-                    share = float(data["progress"])
-                    on_progress(JobProgress(job_id, data["state"], share))
-                if data["state"] in ("failed", "cancelled"):
-                    raise JobFailed(job_id, data["state"], data.get("error") or {})
-        return await self.connection.ask("GET", path)
+
+        def watch(event: Json) -> None:
+            if on_progress is not None:
+                share = float(event["progress"])
+                on_progress(JobProgress(job_id, event["state"], share))
+
+        place = "jobs", job_id
+        await follow_to_end(self.connection, place, watch, JobFailed)
+        return await self.connection.ask("GET", address(*place))
 
     @Call
     async def job_result(self, job_id: str, format: str | None = None) -> bytes:
-        """Return what a job came to: csv or parquet, of `evaluate` json too."""
+        """Return the result of a job: csv or parquet, of `evaluate` json too."""
         path = address("jobs", job_id, "result")
         params = {} if format is None else {"format": format}
         return (await self.connection.call("GET", path, params=params)).content
 
     @Call
     async def jobs(self) -> list[Json]:
-        """List all jobs, newest first."""
+        """List all jobs that predict or measure tables, newest first."""
         return await self.connection.items("/jobs")
 
     @Call
@@ -88,3 +151,39 @@ class JobCalls:
     async def delete_job(self, job_id: str) -> None:
         """Delete a job that has ended, and its result; its table stays."""
         await self.connection.call("DELETE", address("jobs", job_id))
+
+
+async def find_model(
+    connection: Connection, training_id: str, on_progress: Watcher | None
+) -> StoredModel:
+    """Wait for a training's end and return its model."""
+
+    def watch(event: Json) -> None:
+        if on_progress is not None:
+            on_progress(progress_of(training_id, event))
+
+    place = "train", training_id
+    last = await follow_to_end(connection, place, watch, TrainingFailed)
+    return stored_model(await connection.ask("GET", f"/models/{last['model_id']}"))
+
+
+async def follow_to_end(
+    connection: Connection,
+    place: tuple[str, str],
+    watch: Callable[[Json], None],
+    failure: type[JobFailed],
+) -> Json:
+    """Return the last event of the job at a place; raise `failure` without success."""
+    async with aclosing(connection.events(address(*place))) as events:
+        async for event in events:
+            watch(event)
+            if event["state"] in ("failed", "cancelled"):
+                raise failure(place[1], event["state"], event.get("error") or {})
+    return event
+
+
+def progress_of(training_id: str, event: Json) -> TrainingProgress:
+    """Read how far a training is from one of its events."""
+    place = event.get("part"), event.get("round")
+    share, state = float(event["progress"]), str(event["state"])
+    return TrainingProgress(training_id, state, share, *place)

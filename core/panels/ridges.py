@@ -9,7 +9,13 @@ import numpy as np
 
 from core import kernels
 from core.arrays import FloatArray, Floats, IntArray, round_digits
-from core.model.blends import KernelRidge, LogisticRidge, draw_waves, lay_waves
+from core.model.blends import (
+    KernelName,
+    KernelRidge,
+    LogisticRidge,
+    draw_waves,
+    lay_waves,
+)
 from core.model.columns import HiddenColumns
 from core.panels.chances import (
     descend,
@@ -47,7 +53,7 @@ class Fitted(NamedTuple):
 class Basis(NamedTuple):
     """Random features: of which kernel and distances, how many, and what is tried."""
 
-    kind: str
+    kind: KernelName
     #: (n_columns,)
     stretches: FloatArray
     n_waves: int

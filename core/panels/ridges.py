@@ -209,7 +209,7 @@ def solve_logistic(
             weights[left_out] = 0.0
         inputs = np.hstack((columns, np.ones((rows.n_rows, 1))))
         holds = np.append(np.full(n_columns, hold), 0.0)
-        held = kernels.Held(begin[:, 0], holds, np.zeros(n_columns + 1, np.bool_))
+        held = kernels.Penalty(begin[:, 0], holds, np.zeros(n_columns + 1, np.bool_))
         found = fit_two(inputs, rows.targets, weights, held)
         return LogisticRidge(found[:-1, None], found[-1:])
     if start is not None:

@@ -1,6 +1,5 @@
 """Means over repetitions with their 95 % intervals (Student's t), paired or not."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,31 +30,6 @@ class Interval:
     def holds(self, value: float) -> bool:
         """Whether a value lies inside."""
         return self.low <= value <= self.high
-
-
-@dataclass(frozen=True)
-class Sides:
-    """Names of differences that are surely below a bound, surely above, or open."""
-
-    less: list[str]
-    more: list[str]
-    open: list[str]
-
-    @property
-    def tendency(self) -> str:
-        """The verdict on a claim that the differences lie below."""
-        if self.less and self.more:
-            return "partly"
-        if self.less or self.more:
-            return "reproduced" if self.less else "not reproduced"
-        return "undecided"
-
-
-def sides(found: Mapping[str, Interval], bound: float = 0.0) -> Sides:
-    """Part differences by the side of a bound on which they surely lie."""
-    less = [name for name, one in found.items() if one.high < bound]
-    more = [name for name, one in found.items() if one.low > bound]
-    return Sides(less, more, [name for name in found if name not in {*less, *more}])
 
 
 def interval(values: npt.ArrayLike) -> Interval:

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
@@ -151,30 +149,18 @@ OFFENDERS: dict[str, Callable[[], Iterator[str]]] = {
 }
 
 
-@pytest.mark.parametrize("limit", OFFENDERS)
-def test_limit_is_kept(limit: str) -> None:
-    excepted = EXCEPTIONS.get(limit, {})
+def test_limits_are_kept_and_every_exception_is_needed() -> None:
+    offenders = {limit: set(find()) for limit, find in OFFENDERS.items()}
+    excepted = {limit: set(EXCEPTIONS.get(limit, {})) for limit in OFFENDERS}
 
-    assert [one for one in OFFENDERS[limit]() if one not in excepted] == []
+    assert offenders == excepted
 
 
-def test_exceptions_are_needed() -> None:
-    unneeded = {
-        f"{limit}: {one}"
-        for limit, excepted in EXCEPTIONS.items()
-        for one in set(excepted) - set(OFFENDERS[limit]())
+def test_depth_counts_blocks_inside_one_another() -> None:
+    sources = {
+        "if a:\n  b\nelif c:\n  d\nelse:\n  e": 1,
+        "for a in b:\n  if c:\n    pass\n  else:\n    with d:\n      pass": 3,
+        "def f():\n  if a:\n    pass": 0,
     }
 
-    assert unneeded == set()
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("if a:\n  b\nelif c:\n  d\nelse:\n  e", 1),
-        ("for a in b:\n  if c:\n    pass\n  else:\n    with d:\n      pass", 3),
-        ("def f():\n  if a:\n    pass", 0),
-    ],
-)
-def test_depth_counts_blocks_inside_one_another(source: str, expected: int) -> None:
-    assert depth(ast.parse(source)) == expected
+    assert {one: depth(ast.parse(one)) for one in sources} == sources

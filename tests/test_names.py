@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from typer.core import TyperGroup
 
 from app.cli import COMMANDS, load_command
@@ -100,9 +99,10 @@ def unknown(name: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", [*PAGES, *BUILD, "pyproject.toml"])
-def test_whatever_is_named_exists(name: str) -> None:
-    assert unknown(name) == []
+def test_whatever_is_named_exists() -> None:
+    names = [*PAGES, *BUILD, "pyproject.toml"]
+
+    assert {name: found for name in names if (found := unknown(name))} == {}
 
 
 def test_examples_import_what_there_is() -> None:
@@ -159,35 +159,31 @@ def test_image_is_built_from_what_there_is() -> None:
     assert packages < set(built["sdist"]["only-include"])
 
 
-@pytest.mark.parametrize(
-    ("text", "is_known"),
-    [
-        ("$ askless train x.csv --spec s.json -o m.json", True),
-        ("$ askless train x.csv --specs s.json", False),
-        ("RUN A=b askless compile-kernels", True),
-        ("`askless compile`", False),
-        ("`askless keys create x --days 9`", True),
-        ("`askless keys make x`", False),
-        ("`askless keys create x --hours 9`", False),
-        ('command: ["askless", "serve", "--no-worker"]', True),
-        ('command: ["askless", "server"]', False),
-        ("sh -c 'askless train x'", True),
-        ("pg_dump --username askless --format custom askless > askless.dump", True),
-    ],
-)
-def test_commands_are_recognised(text: str, is_known: bool) -> None:
-    assert all(is_command(words) for words in commands(text)) == is_known
+def test_commands_are_recognised() -> None:
+    known = {
+        "$ askless train x.csv --spec s.json -o m.json": True,
+        "$ askless train x.csv --specs s.json": False,
+        "RUN A=b askless compile-kernels": True,
+        "`askless compile`": False,
+        "`askless keys create x --days 9`": True,
+        "`askless keys make x`": False,
+        "`askless keys create x --hours 9`": False,
+        'command: ["askless", "serve", "--no-worker"]': True,
+        'command: ["askless", "server"]': False,
+        "sh -c 'askless train x'": True,
+        "pg_dump --username askless --format custom askless > askless.dump": True,
+    }
+
+    assert {text: all(map(is_command, commands(text))) for text in known} == known
 
 
-@pytest.mark.parametrize(
-    ("dotted", "is_known"),
-    [
-        ("core.warm.warm_up", True),
-        ("core.kernels.warm_up", False),
-        ("app.client", False),
-        ("askless.Client", True),
-        ("app.cli", True),
-    ],
-)
-def test_names_are_recognised(dotted: str, is_known: bool) -> None:
-    assert is_name(dotted) == is_known
+def test_names_are_recognised() -> None:
+    known = {
+        "core.warm.warm_up": True,
+        "core.kernels.warm_up": False,
+        "app.client": False,
+        "askless.Client": True,
+        "app.cli": True,
+    }
+
+    assert {dotted: is_name(dotted) for dotted in known} == known

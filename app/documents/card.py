@@ -5,17 +5,22 @@ A card may come from anywhere: what is not as expected is not told.
 
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
-from app.documents.fields import Share
-from app.documents.shape import Many, StoredShape
+from app.documents.shape import Many, Shape
 from core.model.model import Model
+from core.model.ranges import Count, Share
 
-Count = Annotated[int, Field(ge=0, le=2**53)]
 Amount = Annotated[float, Field(ge=0, le=1e12)]
 
 
-class SavedShape(StoredShape):
+class CardShape(Shape):
+    """An object of a card: what a later version added is ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class SavedShape(CardShape):
     """Mean spend and error on held-out rows, of the policy kept and a fixed list."""
 
     spend: Amount
@@ -24,7 +29,7 @@ class SavedShape(StoredShape):
     fixed_error: Share
 
 
-class SessionsShape(StoredShape):
+class SessionsShape(CardShape):
     """How sessions go under each budget of the curve; amounts in units.
 
     `rows` of training were played by the model itself. `lists` counts the sets of

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.documents.shape import Many, StoredShape
+from app.documents.shape import Many
+from app.documents.stored import StoredShape
 from core.errors import Refusal
+from core.model.ranges import Micros
 from core.table.binning import MAX_CODES
 from core.table.catalogue import OTHER, Catalogue, FeatureType
-
-Micros = Annotated[int, Field(ge=0, le=2**62)]
 
 Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
 
@@ -19,7 +19,7 @@ Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
 class FeatureShape(StoredShape):
     name: str
     type: FeatureType
-    cost: Micros = Field(alias="cost_micros")
+    cost: Micros
     label: str | None = None
     unit: str | None = None
     group: str | None = None
@@ -31,8 +31,8 @@ class FeatureShape(StoredShape):
 
 class GroupShape(StoredShape):
     name: str
-    fee: Micros = Field(alias="fee_micros")
-    price: Micros | None = Field(default=None, alias="price_micros")
+    fee: Micros
+    price: Micros | None = None
     label: str | None = None
 
 

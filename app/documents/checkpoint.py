@@ -5,15 +5,16 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.documents.catalogue import Micros
 from app.documents.hypotheses import (
     HypothesisShape,
     build_hypothesis,
     check_hypothesis,
     hypothesis_shape,
 )
-from app.documents.shape import Many, StoredShape, read_shape
+from app.documents.shape import Many, read_shape
+from app.documents.stored import StoredShape
 from core.errors import Refusal, RefusedError
+from core.model.ranges import Micros
 from core.table.catalogue import Catalogue
 from core.training.rounds import Memory, Round
 
@@ -24,7 +25,7 @@ class RoundShape(StoredShape):
     edge: Annotated[float, Field(ge=0, le=1 + 1e-9)]
     alpha: Annotated[float, Field(ge=0, le=1e6)]
     z: Annotated[float, Field(ge=0, le=1e6)]
-    spent: Micros = Field(alias="spent_micros")
+    spent: Micros
     first_quality: Annotated[float, Field(ge=0, le=1e300)]
     is_smoothing: bool
 

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from app.documents.shape import Many, StoredShape
+from app.documents.shape import Many
+from app.documents.stored import StoredShape
 from core.errors import Refusal
 from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
 from core.table.catalogue import Feature
@@ -20,7 +21,7 @@ Pair = Annotated[Many[Child], Field(min_length=2, max_length=2)]
 
 class StumpShape(StoredShape):
     kind: Literal["stump"] = "stump"
-    feature_idx: int = Field(ge=0, alias="feature")
+    feature_idx: int = Field(ge=0)
     cut: float
     votes: Votes
     alpha: Alpha = None

@@ -6,19 +6,16 @@ Versions 2 and 3 are read, 3 is written. Amounts of money in micro-units.
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from annotated_types import Len
+from pydantic import AfterValidator, BeforeValidator
 
-from app.documents.catalogue import FeatureShape, GroupShape, Micros, check_catalogue
-from app.documents.certificates import (
-    CertificationShape,
-    build_certification,
-    check_certification,
-)
-from app.documents.curve import CurveShape, build_curve
-from app.documents.fields import ErrorCost, Name, Policy, Share, Unit
+from app.documents.catalogue import FeatureShape, GroupShape, check_catalogue
+from app.documents.certificates import check_certification
+from app.documents.fields import ErrorCost, Name, Policy, Unit
 from app.documents.hypotheses import (
     HypothesisShape,
     build_hypothesis,
@@ -26,58 +23,18 @@ from app.documents.hypotheses import (
     hypothesis_shape,
 )
 from app.documents.panel_checks import check_panels
-from app.documents.panels import (
-    PanelLadderShape,
-    build_panels,
-    panels_to_json,
-)
-from app.documents.shape import MAX_REFUSALS, Many, StoredShape, read_shape
+from app.documents.panels import PanelLadderShape, build_panels, panels_to_json
+from app.documents.shape import MAX_REFUSALS, Many, read_shape
+from app.documents.stored import Stored, StoredShape, write
 from core.errors import Refusal, RefusedError
-from core.model.ensemble import (
-    N_KNOTS,
-    BudgetRange,
-    Calibration,
-    Cascade,
-    Ensemble,
-    Stage,
-)
-from core.model.model import Model
+from core.model.certificates import Certification
+from core.model.ensemble import BudgetRange, Calibration, Cascade, Ensemble
+from core.model.model import Curve, Model
+from core.model.ranges import Share
 from core.pipeline.spec import check_algorithm
 from core.session.policies import POLICIES, served_by
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, count_outputs
-
-Shift = Annotated[float, Field(ge=-1e6, le=1e6)]
-Slope = Annotated[float, Field(ge=0, le=1e6)]
-
-
-class ClassShape(StoredShape):
-    label: str
-    display: str
-
-
-class StageShape(StoredShape):
-    length: Annotated[int, Field(ge=1)]
-    threshold: Annotated[float, Field(ge=-1e12, le=1e12)]
-    detection: Share
-    false_alarm: Share
-    chance_reaching: Share
-    chance_rejected: Share
-
-
-class CascadeShape(StoredShape):
-    stages: Many[StageShape]
-    chance_passed: Annotated[float, Field(ge=0, le=1)]
-
-
-class CalibrationShape(StoredShape):
-    offsets: Annotated[Many[Many[Shift]], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
-    slopes: Annotated[Many[Slope], Field(min_length=N_KNOTS, max_length=N_KNOTS)]
-
-
-class BudgetRangeShape(StoredShape):
-    up_to: Micros | None = Field(alias="up_to_micros")
-    policy: Policy
 
 
 def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
@@ -100,23 +57,21 @@ class ModelDocument(StoredShape):
     target: str
     algorithm: Annotated[str, BeforeValidator(check_algorithm)]
     policy: Policy
-    ranges: Many[BudgetRangeShape] | None = None
+    ranges: Stored[tuple[BudgetRange, ...]] | None = None
     params: Facts
     cost_unit: Unit
-    features: Annotated[Many[FeatureShape], Field(min_length=1)]
+    features: Annotated[Many[FeatureShape], Len(1)]
     groups: Many[GroupShape]
-    classes: Annotated[Many[ClassShape], Field(min_length=2)]
+    classes: Annotated[Stored[tuple[ClassLabel, ...]], Len(2)]
     priors: Many[Share]
     hypotheses: Many[HypothesisShape]
     is_multilabel: bool | None = None
-    cascade: CascadeShape | None = None
-    calibrations: dict[Policy, CalibrationShape | None]
+    cascade: Stored[Cascade] | None = None
+    calibrations: dict[Policy, Stored[Calibration] | None]
     panels: PanelLadderShape | None = None
     error_costs: Many[Many[ErrorCost]] | None = None
-    certification: CertificationShape | None = Field(
-        default=None, exclude_if=lambda one: one is None
-    )
-    curve: CurveShape | None = None
+    certification: Stored[Certification] | None = None
+    curve: Stored[Curve] | None = None
     card: Facts
 
     @property
@@ -127,29 +82,38 @@ class ModelDocument(StoredShape):
 
 def model_to_json(model: Model) -> dict[str, Any]:
     """Return a model as JSON-able values."""
-    ensemble = model.ensemble
-    calibrations = {one: CalibrationShape.of(fit) for one, fit in ensemble.calibrations}
-    document = ModelDocument.of(
-        model,
-        ensemble,
-        ensemble.catalogue,
-        format="askless-model",
-        version=3,
-        hypotheses=[],
-        calibrations=calibrations,
-        panels=None,
-        ranges=ensemble.ranges or None,
-    )
+    ensemble, catalogue = model.ensemble, model.ensemble.catalogue
     # What a hypothesis does not have is left out; elsewhere it is null.
     hypotheses = [
         hypothesis_shape(one, alpha).model_dump(exclude_none=True)
         for one, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
     ]
-    unset = {"panels"} | (set() if ensemble.ranges else {"ranges"})
-    told = document.model_dump(exclude=unset) | {"hypotheses": hypotheses}
-    if ensemble.panels is not None:
-        told["panels"] = panels_to_json(ensemble.panels)
-    return told
+    document = {
+        "format": "askless-model",
+        "version": 3,
+        "name": model.name,
+        "target": model.target,
+        "algorithm": ensemble.algorithm,
+        "policy": ensemble.policy,
+        "ranges": write(ensemble.ranges),
+        "params": model.params,
+        "cost_unit": catalogue.cost_unit,
+        "features": [FeatureShape.of(one).model_dump() for one in catalogue.features],
+        "groups": [GroupShape.of(one).model_dump() for one in catalogue.groups],
+        "classes": write(ensemble.classes),
+        "priors": list(ensemble.priors),
+        "hypotheses": hypotheses,
+        "is_multilabel": ensemble.is_multilabel,
+        "cascade": write(ensemble.cascade),
+        "calibrations": write(dict(ensemble.calibrations)),
+        "error_costs": write(ensemble.error_costs),
+        "certification": write(ensemble.certification),
+        "curve": write(model.curve),
+        "card": model.card,
+        "panels": ensemble.panels and panels_to_json(ensemble.panels),
+    }
+    absent = {"ranges", "certification", "panels"}
+    return {name: one for name, one in document.items() if one or name not in absent}
 
 
 def model_from_json(raw: object) -> Model:
@@ -172,7 +136,7 @@ def model_from_json(raw: object) -> Model:
     )
     ensemble = build_ensemble(document, catalogue)
     check_all(check_policies(ensemble))
-    return document.to(Model, ensemble=ensemble, curve=build_curve(document.curve))
+    return document.to(Model, ensemble=ensemble)
 
 
 def without_calibrations(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,26 +163,21 @@ def check_all(*checks: Iterator[Refusal]) -> None:
 
 def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
     """Return the ensemble, whose fields stand among those of its model."""
-    cascade = document.cascade
     return document.to(
         Ensemble,
         catalogue=catalogue,
-        classes=tuple(one.to(ClassLabel) for one in document.classes),
         hypotheses=tuple(
             build_hypothesis(one, catalogue.features) for one in document.hypotheses
         ),
         alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
         calibrations=tuple(
-            (policy, found.to(Calibration))
+            (policy, found)
             for policy in POLICIES
             if (found := document.calibrations.get(policy)) is not None
         ),
         is_multilabel=bool(document.is_multilabel),
         panels=build_panels(document.panels),
-        certification=build_certification(document.certification),
-        ranges=tuple(one.to(BudgetRange) for one in document.ranges or ()),
-        cascade=cascade
-        and cascade.to(Cascade, stages=tuple(one.to(Stage) for one in cascade.stages)),
+        ranges=document.ranges or (),
     )
 
 
@@ -240,17 +199,22 @@ def check_parts(document: ModelDocument) -> Iterator[Refusal]:
             yield Refusal(where, f"must be rows of {n_outputs}")
     if len({one.label for one in document.classes}) < n_classes:
         yield Refusal("model.classes", "labels must be unique")
-    if document.curve is not None:
-        lists = (one for _, one in document.curve if isinstance(one, tuple))
-        if len(set(map(len, lists))) > 1:
-            yield Refusal("model.curve", "lists must be of one length")
-        lengths = {*map(len, document.curve.purchases or ())}
-        if lengths - {len(document.features)}:
-            rule = "must be rows of one share for each feature"
-            yield Refusal("model.curve.purchases", rule)
-        steps = document.curve.steps
-        if steps and len(steps.budgets) != len(steps.mean_spends):
-            yield Refusal("model.curve.steps", "lists must be of one length")
+    yield from check_curve(document.curve, len(document.features))
+
+
+def check_curve(curve: Curve | None, n_features: int) -> Iterator[Refusal]:
+    """Yield what is wrong with lists that must be as long as one another."""
+    if curve is None:
+        return
+    values = (getattr(curve, one.name) for one in fields(curve))
+    if len({len(one) for one in values if isinstance(one, tuple)}) > 1:
+        yield Refusal("model.curve", "lists must be of one length")
+    if {*map(len, curve.purchases or ())} - {n_features}:
+        rule = "must be rows of one share for each feature"
+        yield Refusal("model.curve.purchases", rule)
+    steps = curve.steps
+    if steps is not None and len(steps.budgets) != len(steps.mean_spends):
+        yield Refusal("model.curve.steps", "lists must be of one length")
 
 
 def check_hypotheses(

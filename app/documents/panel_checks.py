@@ -1,76 +1,78 @@
-"""Whether the parts of panels in a model's document fit one another."""
+"""Checks of the panels in a model's document: what must fit together."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from app.documents.blends import (
-    BlendShape,
-    ColumnsShape,
-    KernelShape,
-    RidgeShape,
-    SpaceShape,
-    TreesShape,
-    square,
-)
+from app.documents.blends import BlendShape, TreesShape
 from app.documents.panels import PanelLadderShape, PanelShape, find_spaces
-from app.documents.routes import check_route
+from app.documents.routes import build_route, check_route
 from app.documents.stopping import check_stopping
 from core.arrays import FloatArray
 from core.errors import Refusal
+from core.model.blends import KernelRidge, LogisticRidge
+from core.model.columns import Columns
 from core.model.routes import MAIN
 
 # Numbers that the waves of a kernel are drawn from, and those of a model: a short
 # document could ask for any amount of memory.
 MAX_DRAWS, MAX_ALL_DRAWS = 2**27, 2**30
 
-# Numbers of a covariance: that of a training has some 33,000.
-MAX_COVARIANCE = 2**18
+# Columns of a covariance: that of a training has 256 at most.
+MAX_COVARIED = 723
 
 
 def check_panels(
     shape: PanelLadderShape | None, n_features: int, n_outputs: int
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with panels: parts that don't fit one another."""
+    """Yield what is wrong with panels."""
     if shape is None:
         return
     where = "model.panels"
     if len(shape.starts) != n_outputs:
         yield Refusal(f"{where}.starts", f"must be {n_outputs} numbers")
-    if not any(not one.feature_idxs for one in shape.panels):
+    if all(one.feature_idxs for one in shape.panels):
         yield Refusal(f"{where}.panels", "must have one without features")
-    for position, one in enumerate(shape.panels):
+    for position, panel in enumerate(shape.panels):
         place = f"{where}.panels[{position}]"
-        idxs = set(one.feature_idxs)
-        if len(idxs) < len(one.feature_idxs) or max(idxs, default=0) >= n_features:
-            rule = f"must be different positions below {n_features}"
-            yield Refusal(f"{place}.features", rule)
-        if not idxs.issuperset(one.may_lack):
-            yield Refusal(f"{place}.may_lack", "must be among the features")
-        if one.rises is not None and len(one.rises) != len(one.feature_idxs):
-            yield Refusal(f"{place}.rises", "must be one number for each feature")
-        if (one.blend is None) != (not idxs):
-            yield Refusal(f"{place}.blend", "is there exactly where features are")
-        elif one.blend is not None:
-            yield from check_blend(one.blend, idxs, n_outputs, f"{place}.blend")
+        yield from check_panel(panel, n_features, n_outputs, place)
     if len({one.rises is None for one in shape.panels}) > 1:
         yield Refusal(f"{where}.panels", "must all have rises, or none")
     n_main = len(shape.panels)
     if shape.route is not None:
-        n_main = list(shape.route.parts).count(MAIN)
+        n_main = int((shape.route.parts == MAIN).sum())
     yield from check_stopping(shape.stopping, n_main, f"{where}.stopping")
     sets = [set(one.feature_idxs) for one in shape.panels]
-    yield from check_route(shape.route, sets, n_features)
+    yield from check_route(build_route(shape.route), sets, n_features)
     yield from check_columns(shape, where)
+
+
+def check_panel(
+    panel: PanelShape, n_features: int, n_outputs: int, where: str
+) -> Iterator[Refusal]:
+    """Yield what is wrong with a panel, but for the columns that its blend reads."""
+    idxs = set(panel.feature_idxs)
+    if len(idxs) < len(panel.feature_idxs) or max(idxs, default=0) >= n_features:
+        rule = f"must be different positions below {n_features}"
+        yield Refusal(f"{where}.features", rule)
+    if not idxs.issuperset(panel.may_lack):
+        yield Refusal(f"{where}.may_lack", "must be among the features")
+    if panel.rises is not None and len(panel.rises) != len(panel.feature_idxs):
+        yield Refusal(f"{where}.rises", "must be one number for each feature")
+    if (panel.blend is None) != (not idxs):
+        yield Refusal(f"{where}.blend", "is there exactly where features are")
+    elif panel.blend is not None:
+        yield from check_blend(panel.blend, idxs, n_outputs, f"{where}.blend")
 
 
 def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
     """Yield what is wrong with spaces, with blends' columns and what reads them."""
-    n_parts = len({MAIN, *(() if shape.route is None else shape.route.parts)})
+    parts = [] if shape.route is None else shape.route.parts.tolist()
+    n_parts = len({MAIN, *parts})
     if len(shape.spaces) not in (0, n_parts):
         yield Refusal(f"{where}.spaces", f"must be {n_parts}, or none")
         return
-    if shape.route is not None and len(shape.route.parts) != len(shape.panels):
+    if shape.route is not None and len(parts) != len(shape.panels):
         return
     for number, space in enumerate(shape.spaces):
         yield from check_space(space, f"{where}.spaces[{number}]")
@@ -85,12 +87,12 @@ def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
             return
         if one.blend.columns is None:
             read = shape.spaces[place].feature_idxs
-            n_columns = sum(idx in one.feature_idxs for idx in read)
+            n_columns = int(np.isin(read, one.feature_idxs).sum())
             if not n_columns:
                 yield Refusal(at, "must read a column of its space")
         else:
             yield from check_own_columns(one, one.blend.columns, f"{at}.columns")
-            n_columns = len(one.blend.columns.feature_idxs)
+            n_columns = one.blend.columns.feature_idxs.size
         yield from check_ridges(one.blend, n_columns, at)
         n_draws += sum(count_draws(n_columns, ridge) for ridge in one.blend.ridges)
     if n_draws > MAX_ALL_DRAWS:
@@ -99,32 +101,37 @@ def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
 
 
 def check_own_columns(
-    panel: PanelShape, shape: ColumnsShape, where: str
+    panel: PanelShape, columns: Columns, where: str
 ) -> Iterator[Refusal]:
     """Yield what is wrong with the columns that a blend has of its own."""
-    n_columns = len(shape.feature_idxs)
-    if {len(one) for one in dict(shape).values()} != {n_columns} or not n_columns:
+    if count_columns(columns) in (None, 0):
         yield Refusal(where, "lists must be of one length, not empty")
-    if not set(panel.feature_idxs).issuperset(shape.feature_idxs):
+    if not set(panel.feature_idxs).issuperset(columns.feature_idxs.tolist()):
         yield Refusal(f"{where}.features", "must be among those of the panel")
 
 
-def check_space(shape: SpaceShape, where: str) -> Iterator[Refusal]:
+def check_space(space: Columns, where: str) -> Iterator[Refusal]:
     """Yield what is wrong with the columns of many panels."""
-    told = dict(shape)
-    upper, n_columns = told.pop("covariance"), len(shape.feature_idxs)
-    if {len(one) for one in told.values()} != {n_columns}:
+    if count_columns(space) is None:
         yield Refusal(where, "lists must be of one length, but the covariance")
-    covariance = square(upper) if len(upper) <= MAX_COVARIANCE else None
-    if covariance is None or len(covariance) > n_columns:
+    if space.covariance is None:
+        yield Refusal(f"{where}.covariance", "is required")
+    elif len(space.covariance) > min(space.feature_idxs.size, MAX_COVARIED):
         rule = "must be the upper half of a matrix of the first columns"
         yield Refusal(f"{where}.covariance", rule)
-    elif not is_positive(covariance):
+    elif not is_positive(space.covariance):
         yield Refusal(f"{where}.covariance", "must be positive definite")
 
 
+def count_columns(columns: Columns) -> int | None:
+    """Return how many columns there are; None where lists differ in length."""
+    limits = columns.lows, columns.highs, columns.means, columns.scales
+    sizes = {one.size for one in (columns.feature_idxs, columns.codes, *limits)}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
 def is_positive(covariance: FloatArray) -> bool:
-    """Return whether a matrix is positive definite: columns can be told by others."""
+    """Return whether a matrix is positive definite."""
     try:
         np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:
@@ -133,67 +140,66 @@ def is_positive(covariance: FloatArray) -> bool:
 
 
 def check_blend(
-    shape: BlendShape, idxs: set[int], n_outputs: int, where: str
+    blend: BlendShape, idxs: set[int], n_outputs: int, where: str
 ) -> Iterator[Refusal]:
     """Yield what is wrong with a blend of some features, but for its columns."""
-    if len(shape.weights) != 1 + len(shape.ridges):
+    if len(blend.weights) != 1 + len(blend.ridges):
         rule = "must be one for the trees and one for each ridge"
         yield Refusal(f"{where}.weights", rule)
-    for number, ridge in enumerate(shape.ridges):
-        widths = {len(ridge.offsets), *map(len, ridge.coefficients)}
-        if widths != {n_outputs}:
+    for number, ridge in enumerate(blend.ridges):
+        if {ridge.offsets.size, *ridge.coefficients.shape[1:]} != {n_outputs}:
             rule = f"must be rows of {n_outputs} numbers, as many as it has inputs"
             yield Refusal(f"{where}.ridges[{number}].coefficients", rule)
-    yield from check_trees(shape.trees, idxs, n_outputs, f"{where}.trees")
+    yield from check_trees(blend.trees, idxs, n_outputs, f"{where}.trees")
 
 
-def check_ridges(shape: BlendShape, n_columns: int, where: str) -> Iterator[Refusal]:
+def check_ridges(blend: BlendShape, n_columns: int, where: str) -> Iterator[Refusal]:
     """Yield what is wrong with ridges on so many columns."""
-    for number, ridge in enumerate(shape.ridges):
+    for number, ridge in enumerate(blend.ridges):
         place, n_rows = f"{where}.ridges[{number}]", len(ridge.coefficients)
         is_right = n_rows == n_columns
-        if isinstance(ridge, KernelShape):
+        if isinstance(ridge, KernelRidge):
             is_right = n_rows % 2 == 0 and n_rows > 0
             if count_draws(n_columns, ridge) > MAX_DRAWS:
                 yield Refusal(place, "must have fewer columns or coefficients")
-            if len(ridge.stretches) != n_columns:
+            if ridge.stretches.size != n_columns:
                 yield Refusal(f"{place}.stretches", f"must be {n_columns} numbers")
         if not is_right:
             rule = "must be as many rows as it has inputs"
             yield Refusal(f"{place}.coefficients", rule)
 
 
-def count_draws(n_columns: int, ridge: RidgeShape) -> int:
+def count_draws(n_columns: int, ridge: KernelRidge | LogisticRidge) -> int:
     """Return how many numbers a ridge draws: blocks of its columns squared."""
-    if not isinstance(ridge, KernelShape):
+    if not isinstance(ridge, KernelRidge):
         return 0
     return n_columns * max(n_columns, len(ridge.coefficients) // 2)
 
 
 def check_trees(
-    shape: TreesShape, idxs: set[int], n_outputs: int, where: str
+    trees: TreesShape, idxs: set[int], n_outputs: int, where: str
 ) -> Iterator[Refusal]:
     """Yield what is wrong with trees: a child comes after its node, so all end.
 
     And after one node only: trees that share nodes would make a short document one of
     endless work.
     """
-    n_nodes, n_steps = len(shape.features), len(shape.steps)
-    per_node = shape.cuts, shape.is_category, shape.missing_below
-    if shape.shares is not None and len(shape.shares) != n_nodes:
+    n_nodes, n_steps = len(trees.features), len(trees.steps)
+    if trees.shares is not None and len(trees.shares) != n_nodes:
         yield Refusal(f"{where}.shares", "must be one for each node")
-    if {*map(len, (*per_node, shape.below, shape.above)), n_nodes} != {n_nodes}:
+    per_node = trees.cuts, trees.is_category, trees.missing_below
+    if {*map(len, (*per_node, trees.below, trees.above)), n_nodes} != {n_nodes}:
         yield Refusal(where, "lists of nodes must be of one length")
         return
-    if not idxs.issuperset(shape.features):
+    if not idxs.issuperset(trees.features.tolist()):
         yield Refusal(f"{where}.features", "must be among those of the panel")
-    if len(shape.roots) != len(shape.outputs) or len(shape.starts) != n_outputs:
+    if len(trees.roots) != len(trees.outputs) or len(trees.starts) != n_outputs:
         yield Refusal(where, f"must have an output per root, and {n_outputs} starts")
-    if max(shape.outputs, default=0) >= n_outputs:
+    if trees.outputs.max(initial=0) >= n_outputs:
         yield Refusal(f"{where}.outputs", f"must be below {n_outputs}")
-    below, above, own = np.array(shape.below), np.array(shape.above), np.arange(n_nodes)
-    children = np.concatenate((below, above, np.array(shape.roots)))
-    after = np.concatenate((own, own, np.full(len(shape.roots), -1)))
+    own = np.arange(n_nodes)
+    children = np.concatenate((trees.below, trees.above, trees.roots))
+    after = np.concatenate((own, own, np.full(len(trees.roots), -1)))
     is_node = children >= 0
     is_wrong = np.where(
         is_node, (children <= after) | (children >= n_nodes), children < -n_steps

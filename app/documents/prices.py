@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.documents.catalogue import Micros
 from app.documents.fields import Amount, Key
-from app.documents.shape import Shape, StoredShape, read_shape
+from app.documents.shape import Shape, read_shape
+from app.documents.stored import StoredShape
 from core.errors import RefusedError
+from core.model.ranges import Micros
 from core.table.catalogue import Catalogue, Group
 from core.table.price_lists import PriceList
 from core.table.prices import from_micros

@@ -3,92 +3,77 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-import numpy as np
-from pydantic import Field
+from annotated_types import Interval, Len
 
-from app.documents.catalogue import Micros
-from app.documents.shape import Many, StoredShape
+from app.documents.shape import Many
+from app.documents.stored import Stored, StoredShape, write
+from core.arrays import IntArray
 from core.errors import Refusal
+from core.model.ranges import Micros, Numbers, Position
 from core.model.routes import MAIN, Route, Split, SplitKind
-
-Position = Annotated[int, Field(ge=0, le=2**31)]
 
 
 class RouteShape(StoredShape):
-    feature_idxs: Annotated[Many[Position], Field(min_length=1)] = Field(
-        alias="features"
-    )
+    """A route and its split in one object."""
+
+    feature_idxs: Annotated[Many[Position], Len(1)]
     kind: SplitKind
-    points: Many[Annotated[float, Field(ge=-1e300, le=1e300)]]
-    parts: Many[Annotated[int, Field(ge=MAIN, le=2**31)]]
-    least_budget: Micros = Field(alias="least_budget_micros")
-    up_to: Micros | None = Field(alias="up_to_micros")
+    points: Stored[Numbers]
+    parts: Stored[Annotated[IntArray, Interval(ge=MAIN, le=2**31)]]
+    least_budget: Micros
+    up_to: Micros | None
 
 
 def route_to_json(route: Route) -> dict[str, Any]:
     """Return a route as JSON-able values."""
-    return {
-        "features": list(route.split.feature_idxs),
-        "kind": route.split.kind,
-        "points": route.split.points.tolist(),
-        "parts": route.parts.tolist(),
-        "least_budget_micros": route.least_budget,
-        "up_to_micros": route.up_to,
-    }
+    document = write(route)
+    return {**document.pop("split"), **document}
 
 
 def build_route(shape: RouteShape | None) -> Route | None:
-    """Return a route from its document, which `check_route` has found right."""
-    if shape is None:
-        return None
-    points = np.array(shape.points, np.float64)
-    split = Split(shape.feature_idxs, shape.kind, points)
-    parts = np.array(shape.parts, np.int64)
-    return Route(split, parts, shape.least_budget, shape.up_to)
+    """Return the route that a document describes; `check_route` holds its rules."""
+    return None if shape is None else shape.to(Route, split=shape.to(Split))
 
 
 def check_route(
-    shape: RouteShape | None, panels: Sequence[set[int]], n_features: int
+    route: Route | None, panels: Sequence[set[int]], n_features: int
 ) -> Iterator[Refusal]:
     """Yield what is wrong with a route; `panels` are the features of each."""
-    if shape is None:
+    if route is None:
         return
-    where = "model.panels.route"
-    root = set(shape.feature_idxs)
-    if len(root) < len(shape.feature_idxs) or max(root) >= n_features:
+    where, split = "model.panels.route", route.split
+    root, points = set(split.feature_idxs), split.points.tolist()
+    if len(root) < len(split.feature_idxs) or max(root) >= n_features:
         rule = f"must be different positions below {n_features}"
         yield Refusal(f"{where}.features", rule)
-    if (shape.kind == "largest") != (len(shape.feature_idxs) > 1):
+    is_largest = split.kind == "largest"
+    if is_largest != (len(split.feature_idxs) > 1):
         yield Refusal(f"{where}.kind", "is largest exactly where features are several")
-    is_empty = not shape.points
-    has_order = list(shape.points) == sorted(set(shape.points))
-    if is_empty != (shape.kind == "largest") or not has_order:
+    if bool(points) == is_largest or points != sorted(set(points)):
         rule = "must ascend, and be empty exactly where the kind is largest"
         yield Refusal(f"{where}.points", rule)
-    if shape.up_to is not None and shape.up_to < shape.least_budget:
+    if route.up_to is not None and route.up_to < route.least_budget:
         yield Refusal(f"{where}.up_to_micros", "must not be below least_budget_micros")
-    yield from check_part_numbers(shape, panels, where)
+    yield from check_part_numbers(route, panels, f"{where}.parts")
 
 
 def check_part_numbers(
-    shape: RouteShape, panels: Sequence[set[int]], where: str
+    route: Route, panels: Sequence[set[int]], where: str
 ) -> Iterator[Refusal]:
     """Yield what is wrong with the parts that panels are for."""
-    root, parts = set(shape.feature_idxs), list(shape.parts)
-    n_parts = Split(shape.feature_idxs, shape.kind, np.array(shape.points)).n_parts
-    n_main = parts.count(MAIN)
+    root, parts = set(route.split.feature_idxs), route.parts.tolist()
+    n_main, n_parts = parts.count(MAIN), route.split.n_parts
     is_main_first = parts[:n_main] == [MAIN] * n_main
     if len(parts) != len(panels) or not is_main_first or n_main == len(parts):
         rule = "must be one for each panel, -1 first, and at least one more"
-        yield Refusal(f"{where}.parts", rule)
+        yield Refusal(where, rule)
         return
     if max(parts) >= n_parts:
-        yield Refusal(f"{where}.parts", f"must be below {n_parts}")
-    if n_main == 0 or all(panels[:n_main]):
-        rule = "must be -1 of the panel without features"
-        yield Refusal(f"{where}.parts", rule)
+        yield Refusal(where, f"must be below {n_parts}")
+    if all(panels[:n_main]):
+        yield Refusal(where, "must be -1 of the panel without features")
     for part in sorted(set(parts) - {MAIN}):
-        sets = [one for one, its in zip(panels, parts, strict=True) if its == part]
+        sets = [one for one, other in zip(panels, parts, strict=True) if other == part]
         if root not in sets or any(not root <= one for one in sets):
             rule = f"panels of part {part} must have the root, one of them nothing else"
-            yield Refusal(f"{where}.parts", rule)
+            yield Refusal(where, rule)

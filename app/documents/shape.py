@@ -116,31 +116,6 @@ class Answer(BaseModel):
         return cls.model_validate(held, by_alias=True, by_name=True)
 
 
-class StoredShape(Shape):
-    """An object of a file or a database: what a later version added is passed over.
-
-    A field is called as core calls it; where the document has another word for it,
-    that is its alias.
-    """
-
-    model_config = ConfigDict(extra="ignore", serialize_by_alias=True)
-
-    @classmethod
-    def of(cls, *values: Any, **more: object) -> Self:
-        """Return the shape of core's values, their fields together, and of what more.
-
-        Values inside them become shapes too.
-        """
-        held = {
-            one.name: getattr(value, one.name)
-            for value in values
-            for one in fields(value)
-        }
-        return cls.model_validate(
-            held | more, from_attributes=True, by_alias=False, by_name=True
-        )
-
-
 def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
     """Read a list that fails at its first wrong item, or name the first few of them.
 

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from app.documents.catalogue import Micros
 from app.documents.fields import Policy
-from app.documents.shape import Many, StoredShape, read_shape, shape_of
+from app.documents.shape import Many, read_shape, shape_of
+from app.documents.stored import StoredShape
 from core.errors import Refusal, RefusedError, describe
+from core.model.ranges import Micros
 from core.session.certificates import COVERAGES
 from core.session.state import (
     Aim,
@@ -43,9 +44,9 @@ class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # 
 class AimShape(StoredShape):
     """Of an aim one of three; amounts in micro-units."""
 
-    mean_budget: Micros | None = Field(default=None, alias="mean_budget_micros")
+    mean_budget: Micros | None = None
     wanted_error: float | None = Field(default=None, ge=0, le=1e12)
-    error_price: Micros | None = Field(default=None, alias="error_price_micros")
+    error_price: Micros | None = None
 
 
 class KnownShape(StoredShape):
@@ -55,21 +56,21 @@ class KnownShape(StoredShape):
 
 class ChargeShape(StoredShape):
     feature: str
-    amount: Micros = Field(alias="amount_micros")
+    amount: Micros
 
 
 class AnswerShape(StoredShape):
     feature: str
     outcome: Outcome
     value: float | None = None
-    charged: Micros = Field(alias="charged_micros")
+    charged: Micros
 
 
 class StateDocument(StoredShape):
     format: Literal["askless-state"]
     version: Literal[1]
     policy: Policy
-    budget: Micros | None = Field(default=None, alias="budget_micros")
+    budget: Micros | None = None
     seed: Key
     stream: Key
     stop: StopShape

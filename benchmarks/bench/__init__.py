@@ -1,1 +1,1 @@
-"""What `make bench` measures: times and memory beside peers, test errors, targets."""
+"""What `make bench` measures: times and memory beside peers, test errors."""

@@ -24,11 +24,9 @@ from benchmarks.bench.memory import measure_memory
 from benchmarks.bench.pictures import draw
 from benchmarks.bench.runs import in_child, pin_threads
 from benchmarks.bench.scale import QUICK, THREADS, Scale
-from benchmarks.bench.search import measure_search
 from benchmarks.bench.sessions import measure_curves, measure_sessions
 from benchmarks.bench.start import measure_start
 from benchmarks.bench.tables import NAMES, write_all
-from benchmarks.bench.targets import judge
 from benchmarks.bench.training import measure_training
 from benchmarks.data import MissingDataError
 from benchmarks.documents import Place, fill
@@ -44,7 +42,6 @@ PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
     "adaboost": partial(measure_training, "numeric", peers=("adaboost",)),
     "doubling": partial(in_child, measure_doubling),
     "memory": measure_memory,
-    "search": measure_search,
     "sessions": partial(in_child, measure_sessions),
     "curves": partial(in_child, measure_curves),
     "start": measure_start,
@@ -53,7 +50,7 @@ PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
 
 
 FOLDER = ROOT / "build" / "bench"
-FULL = Place(ROOT / "benchmarks" / "results.json", SOURCE)
+FULL = Place(ROOT / "benchmarks" / "results" / "bench.json", SOURCE)
 TRIAL = Place(FOLDER / "results.json", FOLDER / "trial.md")
 
 
@@ -95,10 +92,8 @@ def write(results: Mapping[str, Any], place: Place) -> None:
     place.document.parent.mkdir(parents=True, exist_ok=True)
     place.results.write_text(json.dumps(results, indent=1) + "\n")
     service = json.loads(SERVICE.read_text()) if SERVICE.is_file() else None
-    paths = sorted(SERVICE.parent.glob("bench_*.json"))
-    earlier = [json.loads(path.read_text()) for path in paths]
     draw(results["parts"], place.document.parent / "figures")
-    tables = write_all(results, earlier, service)
+    tables = write_all(results, service)
     place.document.write_text(fill(SOURCE.read_text(), tables))
 
 
@@ -117,8 +112,7 @@ def main() -> None:
     if place.results.is_file() and (arguments.only or arguments.resume):
         stored = json.loads(place.results.read_text())
     if arguments.report:
-        stored = json.loads(place.results.read_text())
-        write(stored | {"targets": judge(stored["parts"])}, place)
+        write(json.loads(place.results.read_text()), place)
         return
     kept = stored["parts"]
     missing = [name for name in PARTS if name not in kept or not arguments.resume]
@@ -130,11 +124,8 @@ def main() -> None:
             print(f"skipped {error}", flush=True)
             continue
         parts = {one: kept[one] for one in PARTS if one in kept}
-        machine = describe_machine()
-        write({"machine": machine, "targets": judge(parts), "parts": parts}, place)
+        write({"machine": describe_machine(), "parts": parts}, place)
         print(f"{name}: {kept[name]['minutes']} min", flush=True)
-    for one in judge(kept):
-        print(f"{one['verdict']:<12}{one['part']:<10}{one['figure']:>10} {one['what']}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """The tables of docs/performance.md, from what was measured."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchmarks.documents import Rows, listed, number, spread
+from benchmarks.documents import Rows, number, spread
 from benchmarks.service.tables import SERVICE, write_service
 
 Figures = Mapping[str, Any]
@@ -30,31 +30,6 @@ def write_parts(results: Figures) -> Rows:
         ]
         load = f"{one['load']['before']:.2f} to {one['load']['after']:.2f}"
         yield name, one["measured"], one["minutes"], load, "; ".join(sizes)
-
-
-def write_targets(results: Figures) -> Rows:
-    targets = results["targets"]
-    for one in targets:
-        bound = "at least" if one["is_floor"] else "at most"
-        limit = f"{bound} {one['limit']:g} {one['unit']}"
-        figure = f"{number(one['figure'])} {one['unit']}"
-        yield one["part"], one["what"], limit, figure, one["verdict"]
-    n_reached = sum(one["verdict"] == "reached" for one in targets)
-    yield "all", "targets reached", len(targets), n_reached, ""
-
-
-def write_earlier(results: Figures, earlier: Sequence[Figures]) -> Rows:
-    runs: dict[str, Figures] = {}
-    for run in earlier:
-        days = sorted({one["measured"] for one in run["parts"].values()})
-        figures = {(one["part"], one["what"]): one for one in run["targets"]}
-        runs[f"{run['machine']['processor']}, {listed(days)}"] = figures
-    for one in results["targets"]:
-        key, unit = (one["part"], one["what"]), one["unit"]
-        found = {name: run[key]["figure"] for name, run in runs.items() if key in run}
-        cells = [f"{number(figure)} {unit} ({name})" for name, figure in found.items()]
-        if cells:
-            yield *key, f"{number(one['figure'])} {unit}", "; ".join(cells)
 
 
 def name_modes(one: Figures) -> Iterator[tuple[str, Figures, Figures, Figures]]:
@@ -100,18 +75,6 @@ def write_memory(one: Figures) -> Rows:
     yield peak, f"{number(cells['median'])} ({ends})", cells["runs"]
 
 
-def write_search(one: Figures) -> Rows:
-    for search, taken in one["seconds"].items():
-        faster, against = "–", "–"
-        if search != "all":
-            worse = one["points_worse"][search]
-            faster = f"{number(one['times_faster'][search])} ×"
-            ends = f"{worse['min']:+.2f} to {worse['max']:+.2f}"
-            against = f"{worse['mean']:+.2f} ({ends})"
-        error = f"{one['test_error'][search]:.2f}"
-        yield f"`{search}`", spread(taken), faster, error, against
-
-
 def write_sessions(one: Figures) -> Rows:
     for policy, calls in one["calls"].items():
         times = (calls[step] for step in STEPS)
@@ -148,18 +111,15 @@ TABLES = {
     "adaboost": write_training,
     "doubling": write_doubling,
     "memory": write_memory,
-    "search": write_search,
     "sessions": write_sessions,
     "curves": write_curves,
     "start": write_start,
     "accuracy": write_accuracy,
 }
-NAMES = ("machine", "parts", "targets", "earlier", "faster", *SERVICE, *TABLES)
+NAMES = ("machine", "parts", "faster", *SERVICE, *TABLES)
 
 
-def write_all(
-    results: Figures, earlier: Sequence[Figures], service: Figures | None
-) -> dict[str, Rows]:
+def write_all(results: Figures, service: Figures | None) -> dict[str, Rows]:
     """Return every table whose part was measured, by its region."""
     parts = results["parts"]
     found = {
@@ -170,8 +130,6 @@ def write_all(
         | {
             "machine": write_machine(results),
             "parts": write_parts(results),
-            "targets": write_targets(results),
-            "earlier": write_earlier(results, earlier),
             "faster": write_faster(parts),
         }
         | write_service(service)

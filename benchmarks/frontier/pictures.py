@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.frontier.draws import BUDGETS, SHARES
 from benchmarks.frontier.found import SetFound
-from benchmarks.frontier.verdicts import Sets
+from benchmarks.frontier.tables import Sets
 from benchmarks.plots import Line, draw_panels
 
 AXES = {

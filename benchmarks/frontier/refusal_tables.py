@@ -104,23 +104,8 @@ def write_groups(groups: Iterable[Group]) -> Rows:
         )
 
 
-def write_sets(groups: Iterable[Group]) -> Rows:
-    """One refusal, by set: means over both sorts of prices and budgets."""
-    ones = [one for one in groups if one.n_refused == 1]
-    for title in sorted({title for one in ones for title in one.sets}):
-        found = [one.sets[title] for one in ones if title in one.sets]
-        mean = {name: float(np.mean([one[name] for one in found])) for name in FIGURES}
-        yield (
-            title,
-            *(percent(mean[f"{name}_error"]) for name in ("ours", "refit", "forward")),
-            *(f"{mean[f'{name}_loss']:.3f}" for name in ("ours", "refit", "forward")),
-            *(percent(mean[name], 0) for name in FIGURES[-4:]),
-        )
-
-
 TABLES: dict[str, Callable[[Iterable[Group]], Rows]] = {
     "refusals": write_groups,
-    "refusals-sets": write_sets,
 }
 
 

@@ -5,20 +5,15 @@ from itertools import groupby
 
 import numpy as np
 
-from benchmarks.documents import Rows, listed, minus, number, percent, signed
+from benchmarks.documents import Rows, minus, percent, signed
 from benchmarks.frontier.draws import BUDGETS, DEVELOPMENT, SHARES
 from benchmarks.frontier.found import SetFound, gather, geometric, keep
 from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.parties import BAR_RULES, PARTIES, RULES
-from benchmarks.frontier.verdicts import (
-    AFTER_ANSWERS,
-    ASKING,
-    Sets,
-    judge_all,
-)
 
-RIVALS = (*BAR_RULES.values(), "forward", "cegb", "random", "logistic")
-METHODS = (*RULES, "panels", *RIVALS)
+AFTER_ANSWERS = "answer_log_loss"
+ASKING = (*RULES, *BAR_RULES.values(), "panels")
+Sets = dict[str, list[SetFound]]
 MEANS = ("bar", "forward", "cegb", "random", "logistic", "panels")
 SHOWN = ("paper", "bar", "forward", "panels")
 BUDGET_NAMES = {"uniform": BUDGETS, "fees": SHARES}
@@ -163,32 +158,7 @@ def write_aaco(sets: Sets) -> Rows:
             yield protocol, one.title, one.n_draws, *errors, *means, n_above
 
 
-def write_spends(sets: Sets) -> Rows:
-    """Spend as a share of the budget, and how often it was above it."""
-    for protocol, found in sets.items():
-        for name in METHODS if found else ():
-            mean = np.mean([one.figures(name, "mean_spends").mean() for one in found])
-            most = max(one.figures(name, "max_spends").max() for one in found)
-            count = sum(one.figures(name, "violations").sum() for one in found)
-            yield protocol, name, percent(mean, 0), percent(most, 1), int(count)
-
-
-def write_times(sets: Sets) -> Rows:
-    """Processor time to train panels, of one core."""
-    for one in sets["uniform"]:
-        n_train, n_test, n_features = one.shape
-        seconds = one.figures("panels", "seconds")
-        ends = (number(seconds.mean()), number(seconds.max()))
-        yield one.title, n_train, n_test, n_features, *ends
-
-
-def write_verdicts(sets: Sets) -> Rows:
-    for wanted, verdict, figures in judge_all(sets):
-        yield wanted, f"**{verdict}**", listed(figures)
-
-
 TABLES: dict[str, Callable[[Sets], Rows]] = {
-    "verdicts": write_verdicts,
     "means": write_means,
     "uniform": write_uniform,
     "fees": write_fees,
@@ -196,8 +166,6 @@ TABLES: dict[str, Callable[[Sets], Rows]] = {
     "answers": write_answers,
     "hindsight": write_hindsight,
     "calibration": write_calibration,
-    "spends": write_spends,
-    "times": write_times,
 }
 
 

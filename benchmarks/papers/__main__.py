@@ -3,8 +3,8 @@
 A quick run has a folder of its own, build/evidence, for document, figures and data.
 
 A part is a module with its sets (`TITLES`) and `measure(quick)`, and one, the same or
-another, with its regions of the document (`TABLES`) and its judges, by the claims of
-claims.csv. A new part needs its line in `PARTS`, its regions and its claims, no more.
+another, with its regions of the document (`TABLES`). A new part needs its line in
+`PARTS` and its regions. The prose and the verdicts are written by hand.
 """
 
 import argparse
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import plots
-from benchmarks.data import read_rows
 from benchmarks.documents import Place, Rows, fill, listed
 from benchmarks.papers import (
     baselines,
@@ -34,11 +33,10 @@ from benchmarks.papers.runs import Results, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "docs" / "evidence.md"
-CLAIMS = Path(__file__).with_name("claims.csv")
 QUICK_NOTE = (
-    "> **A quick run** (`make evidence QUICK=1`): few repetitions, wide intervals, and "
-    "verdicts accordingly, all of it measured by this run. The full document is "
-    "docs/evidence.md.\n\n"
+    "> **A quick run** (`make evidence QUICK=1`): tables and pictures are of this run, "
+    "with few repetitions and wide intervals. The prose is that of docs/evidence.md; "
+    "its figures are of the full run.\n\n"
 )
 
 
@@ -86,7 +84,6 @@ def write_document(all_results: dict[str, Results], place: Place) -> None:
     """Fill in the regions of the parts that have results, and draw their pictures."""
     parts = find_sets(all_results)
     tables = {name: write(all_results) for name, write in GENERAL.items()}
-    tables["verdicts"] = write_verdicts(parts)
     for part, sets in parts.items():
         for name, write in PARTS[part].shown.TABLES.items():
             tables[name] = write(sets)
@@ -120,23 +117,8 @@ def write_lacking(all_results: dict[str, Results]) -> Rows:
             yield part, why
 
 
-def write_verdicts(parts: dict[str, Sets]) -> Rows:
-    """What became of each claim whose part was measured, in the words of its row."""
-    for row in read_rows(CLAIMS):
-        part, name = row["key"].split(" ", 1)
-        found = part in parts and PARTS[part].shown.JUDGES[name](parts[part])
-        if found:
-            verdict, figures = found
-            words = {
-                key: listed(one) if isinstance(one, list) else one
-                for key, one in figures.items()
-            }
-            measured = row["measured"].format_map(words)
-            yield row["paper"], row["claim"], f"**{verdict}**", measured
-
-
 GENERAL = {"runs": write_runs, "lacking": write_lacking}
-NAMES = (*GENERAL, "verdicts", *(n for one in PARTS.values() for n in one.shown.TABLES))
+NAMES = (*GENERAL, *(n for one in PARTS.values() for n in one.shown.TABLES))
 
 
 def main() -> int:

@@ -14,10 +14,6 @@ from benchmarks.intervals import Interval, interval
 from benchmarks.papers.results import (
     SetResults,
     Sets,
-    Verdict,
-    count_held,
-    grade,
-    paired,
 )
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import draw, plan
@@ -45,9 +41,6 @@ NAMES = {
 BAGGED = ("bagging", "random_forest")
 SHOWN = (2, 6, 40)
 
-# How near the out-of-bag error must surely be to count as an estimate.
-NEAR = 0.02
-
 
 def play(title: str, repetition: int) -> Record:
     """Test error under each budget and without one, and the out-of-bag error."""
@@ -71,19 +64,6 @@ def find_gap(found: SetResults, name: str) -> Interval:
     return interval(found.column(f"{name}_out_of_bag") - found.column(f"{name}_all"))
 
 
-def judge_left_out(sets: Sets) -> Verdict:
-    """Do the rows left out say what the test rows do, within `NEAR`?"""
-    gaps = {
-        f"{title}, {NAMES[name]}": find_gap(found, name)
-        for title, found in sets.items()
-        for name in BAGGED
-    }
-    is_near = [max(-one.low, one.high) <= NEAR for one in gaps.values()]
-    biased = [f"{name} {signed(one)}" for name, one in gaps.items() if not one.holds(0)]
-    verdict = grade(is_near) if any(is_near) else "undecided"
-    return verdict, {**count_held(is_near), "points": 100 * NEAR, "biased": biased}
-
-
 def write_baselines(sets: Sets) -> Rows:
     for title, found in sets.items():
         for name, words in NAMES.items():
@@ -98,13 +78,5 @@ def write_baselines(sets: Sets) -> Rows:
             yield first, words, *cells, whole, *left_out
 
 
-def write_pruning(sets: Sets) -> Rows:
-    for title, found in sets.items():
-        if tree := found.beside("trees"):
-            ours = found.column("decision_tree_all")
-            yield title, signed(paired(ours, tree.column("pruned_unlimited")))
-
-
 measure = partial(plan, TITLES, SETTINGS, play, (12, 3))
-TABLES = {"baselines": write_baselines, "baselines-pruning": write_pruning}
-JUDGES = {"left out": judge_left_out}
+TABLES = {"baselines": write_baselines}

@@ -14,7 +14,7 @@ from benchmarks.papers.corollary3 import (
     margin_distribution,
     margins,
 )
-from benchmarks.papers.results import Sets, Verdict, count_held, grade
+from benchmarks.papers.results import Sets
 from benchmarks.papers.reyzin import TITLES, means, sample_rows
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import draw, plan
@@ -74,15 +74,5 @@ def write_margins(sets: Sets) -> Rows:
             yield title if count == ROUNDS[0] else "", count, *shares, *cells
 
 
-def judge_terms(sets: Sets) -> Verdict:
-    """Do the two terms of Corollary 3 bound the error on training rows?"""
-    gaps = [found.mean("bound") - found.mean("sampled") for found in sets.values()]
-    held = [bool((one >= 0).all()) for one in gaps]
-    at_101 = [100 * one[DRAWS.index(101)] for one in gaps]
-    ends = {"least": min(at_101), "most": max(at_101)}
-    return grade(held), {**count_held(held), "n_draws": len(DRAWS), **ends}
-
-
 measure = partial(plan, TITLES, SETTINGS, play, (20, 3))
 TABLES = {"margins": write_margins}
-JUDGES = {"terms": judge_terms}

@@ -1,7 +1,7 @@
 """What the parts have stored, as arrays by set; the papers' own figures."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import getitem
@@ -16,9 +16,6 @@ from benchmarks.papers.runs import Record
 from core.arrays import FloatArray
 
 One = TypeVar("One")
-
-#: What became of a claim, and the figures that the text in claims.csv names.
-Verdict = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -51,18 +48,6 @@ Sets = dict[str, SetResults]
 def pick(sets: dict[str, One], titles: Iterable[str]) -> dict[str, One]:
     """Return those of some sets that were measured, in the order given."""
     return {title: sets[title] for title in titles if title in sets}
-
-
-def grade(is_held: Sequence[bool]) -> str:
-    """The verdict on a claim that should hold everywhere."""
-    if all(is_held):
-        return "reproduced"
-    return "partly" if any(is_held) else "not reproduced"
-
-
-def count_held(is_held: Sequence[bool]) -> dict[str, int]:
-    """In how many cases a claim holds, of how many."""
-    return {"n_held": sum(is_held), "n_all": len(is_held)}
 
 
 def paired(one: FloatArray, other: FloatArray) -> Interval:

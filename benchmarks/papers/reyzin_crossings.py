@@ -26,8 +26,7 @@ class Beside:
     """A figure of the paper's beside ours: of the mean over the splits, and of one.
 
     `low` to `high` is the 95 % interval of the mean; `split_low` to `split_high` is
-    where one more split would lie, about `median`; `n_beyond` splits are as far out as
-    the paper's or farther.
+    where one more split would lie, about `median`.
     """
 
     theirs: float
@@ -37,7 +36,6 @@ class Beside:
     median: float
     split_low: float
     split_high: float
-    n_beyond: int
 
     @property
     def is_of_mean(self) -> bool:
@@ -62,9 +60,7 @@ def compare_tables(ours: SetResults) -> dict[str, list[Beside]]:
     theirs = read_paper()["adaboost_error_percent"][ours.title]
     whole, one = interval(errors), of_one_more(errors)
     ends = (whole.low, whole.high, float(np.median(errors)), one.low, one.high)
-    found = {
-        "errors": [Beside(theirs, whole.mean, *ends, count_beyond(theirs, errors))]
-    }
+    found = {"errors": [Beside(theirs, whole.mean, *ends)]}
     marks = np.append(find_marks().astype(np.float64), np.inf)
     shares = ours.column("read").T / ours.column("n_features")
     past = {"pad_width": ((0, 0), (0, 1)), "constant_values": np.inf}
@@ -113,10 +109,4 @@ def compare(
 ) -> Beside:
     """Lay a figure of the paper's beside ours; infinite ones among them."""
     ends = (*percentiles(bootstraps), float(np.median(splits)))
-    beyond = count_beyond(theirs, splits)
-    return Beside(theirs, float(whole[0]), *ends, *range_of_one_more(splits), beyond)
-
-
-def count_beyond(theirs: float, splits: FloatArray) -> int:
-    """Count the splits on the farther side of a figure of the paper's, or at it."""
-    return int(min((splits <= theirs).sum(), (splits >= theirs).sum()))
+    return Beside(theirs, float(whole[0]), *ends, *range_of_one_more(splits))

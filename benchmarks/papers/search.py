@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data
-from benchmarks.documents import Rows, listed, percent, signed
+from benchmarks.documents import Rows, percent, signed
 from benchmarks.engine import boost_rounds
-from benchmarks.intervals import Interval, Sides, interval, sides
+from benchmarks.intervals import Interval, interval
 from benchmarks.made import make_table
-from benchmarks.papers.results import SetResults, Sets, Verdict, pick
+from benchmarks.papers.results import SetResults, Sets, pick
 from benchmarks.papers.runs import Measurement, Record
 from core.arrays import FloatArray
 from core.model.votes import hypothesis_votes
@@ -42,9 +42,6 @@ N_QUICK = 3
 QUICK_ROUNDS = 20
 
 SHOWN = (10, 50, 100, 200)
-
-# How far above the whole search an error may end.
-POINT = 0.01
 
 
 def measure(quick: bool) -> Measurement:
@@ -160,38 +157,6 @@ def speed(found: SetResults, search: str) -> Interval:
     return interval(np.log(whole / ours))
 
 
-def compare(
-    sets: Sets, first: str, second: str, mark: int | None = None, bound: float = 0
-) -> Sides:
-    """Where one search surely errs less than another and a bound, and where more."""
-    found = {title: difference(sets[title], first, second, mark) for title in sets}
-    return sides({title: one for title, one in found.items() if one}, bound)
-
-
-def judge_time(sets: Sets) -> Verdict:
-    """The claim is judged by the paper's own constant, b = 1."""
-    figures: dict[str, Any] = {"n_all": len(sets)}
-    for search in ("ucb_unscaled", "ucb"):
-        faster = sides({title: speed(one, search) for title, one in sets.items()}).more
-        near = compare(sets, search, "all", bound=POINT)
-        counts = {"n_faster": len(faster), "n_near": len(near.less)}
-        figures[search] = {**counts, "beyond": listed(near.more)}
-    held = [figures["ucb_unscaled"][key] for key in ("n_faster", "n_near")]
-    verdict = "reproduced" if set(held) == {len(sets)} else "partly"
-    return "not reproduced" if 0 in held else verdict, figures
-
-
-def judge_blind(sets: Sets) -> Verdict:
-    """UCB beside the blind search, early and at the end."""
-    figures: dict[str, Any] = {}
-    for search in ("ucb", "ucb_unscaled"):
-        for when, mark in (("early", MARKS[0]), ("late", None)):
-            found = compare(sets, search, "lazy", mark)
-            figures[f"{search}_{when}_less"] = found.less
-            figures[f"{search}_{when}_more"] = found.more
-    return "answered", figures
-
-
 def write_sizes(sets: Sets) -> Rows:
     for name in SETS:
         found = pick(sets, (f"{name} {learner}" for learner in LEARNERS))
@@ -202,25 +167,30 @@ def write_sizes(sets: Sets) -> Rows:
             yield name, *(f"{one:,}" for one in counts)
 
 
-def write_searches(key: str, sets: Sets) -> Rows:
+def write_searches(sets: Sets) -> Rows:
     for title, found in sets.items():
         marks = find_marks(found)
         for search in SEARCHES:
-            means = found.mean(search, key)
-            write = percent if key == "errors" else "{:.2f}".format
-            cells = [write(means[marks.index(n)]) if n in marks else "" for n in SHOWN]
-            label = [title, f"{marks[-1]:,}"] if search == "all" else ["", ""]
-            last = "" if search == "all" else set_against(found, search, key)
-            yield *label, search, *cells, write(means[-1]), last
-
-
-def set_against(found: SetResults, search: str, key: str) -> str:
-    """How far a search errs above the whole one, or how much faster it is."""
-    if key == "errors":
-        return signed(difference(found, search, "all"))
-    one = speed(found, search)
-    low, high = np.exp(one.low), np.exp(one.high)
-    return f"{np.exp(one.mean):.1f} × ({low:.1f} to {high:.1f})"
+            means = found.mean(search, "errors")
+            cells = [
+                percent(means[marks.index(n)]) if n in marks else "" for n in SHOWN
+            ]
+            seconds = f"{found.mean(search, 'seconds')[-1]:.2f}"
+            label, against = [title, f"{marks[-1]:,}"], ["", ""]
+            if search != "all":
+                label, one = ["", ""], speed(found, search)
+                low, mean, high = np.exp([one.low, one.mean, one.high])
+                faster = f"{mean:.1f} × ({low:.1f} to {high:.1f})"
+                against = [signed(difference(found, search, "all")), faster]
+            yield (
+                *label,
+                search,
+                *cells,
+                percent(means[-1]),
+                against[0],
+                seconds,
+                against[1],
+            )
 
 
 def write_blind(sets: Sets) -> Rows:
@@ -233,8 +203,6 @@ def write_blind(sets: Sets) -> Rows:
 
 TABLES = {
     "search-sizes": write_sizes,
-    "search-errors": partial(write_searches, "errors"),
-    "search-seconds": partial(write_searches, "seconds"),
+    "search-errors": write_searches,
     "search-blind": write_blind,
 }
-JUDGES = {"time": judge_time, "blind": judge_blind}

@@ -14,14 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.data import MICROS
 from benchmarks.documents import Rows, percent, signed
-from benchmarks.intervals import Interval, rise_at_end, sides
+from benchmarks.intervals import Interval, rise_at_end
 from benchmarks.papers.huang import BUDGETS
 from benchmarks.papers.results import (
     SetResults,
     Sets,
-    Verdict,
-    count_held,
-    grade,
     paired,
 )
 from benchmarks.papers.runs import Record
@@ -188,27 +185,6 @@ def compare(found: SetResults, boosted: SetResults, budget: int) -> Interval:
     return paired(boosted.column("smoothed")[:, idx], found.column("pruned")[:, idx])
 
 
-def judge_growth(sets: Sets) -> Verdict:
-    """Whether the whole tree surely errs more than its best pruning."""
-    is_sure = {title: find_rise(one)[1].low > 0 for title, one in sets.items()}
-    rest = [title for title, one in is_sure.items() if not one]
-    held = list(is_sure.values())
-    return grade(held), {**count_held(held), "rest": rest}
-
-
-def judge_boosting(sets: Sets) -> Verdict | None:
-    """Smoothed beside the pruned tree under the largest budget and the least."""
-    both = {t: (one, two) for t, one in sets.items() if (two := one.beside("huang"))}
-    late, early = (
-        sides({title: compare(*pair, budget) for title, pair in both.items()})
-        for budget in (BUDGETS[-1], BUDGETS[0])
-    )
-    is_better = not late.more and len(late.less) > len(both) / 2
-    counts = {"n_late": len(late.less), "n_early": len(early.less), "n_all": len(both)}
-    verdict = "reproduced" if is_better else "partly"
-    return (verdict, {**counts, "worse": late.more}) if both else None
-
-
 def write_sizes(sets: Sets) -> Rows:
     for title, found in sets.items():
         curve, (lowest, rise) = found.mean("sizes"), find_rise(found)
@@ -235,4 +211,3 @@ def write_budgets(sets: Sets) -> Rows:
 
 measure = partial(plan, TITLES, SETTINGS, play, (100, 10))
 TABLES = {"trees-sizes": write_sizes, "trees-budgets": write_budgets}
-JUDGES = {"growth": judge_growth, "boosting": judge_boosting}

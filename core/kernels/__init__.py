@@ -4,15 +4,15 @@ A record stands in the file of the kernels that read it. `jit` says why a kernel
 call those of another file.
 """
 
-from core.kernels.binning import FEW, MISSING, encode, encode_parallel, pack
+from core.kernels.binning import FEW, MISSING, encode, encode_parallel, pack_codes
 from core.kernels.boosted_trees import boost_trees, find_stump_gains
 from core.kernels.bounds import Reach, Segments, bound_votes
 from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
-from core.kernels.draws import draw_uniforms, find_asking, tally_draws
+from core.kernels.draws import draw_uniforms, find_waiting_draw, tally_draws
 from core.kernels.going_on import ALWAYS, LEAST_LEAD, Ways, learn_ways
-from core.kernels.histograms import add, add_parallel
+from core.kernels.histograms import add_moved_rows, add_moved_rows_parallel
 from core.kernels.jit import count_threads, use_threads, watch_compiling
-from core.kernels.logistic import Held, fit_logits
+from core.kernels.logistic import Penalty, fit_logits
 from core.kernels.newton import (
     ABOVE,
     BELOW,
@@ -77,11 +77,11 @@ from core.kernels.walks import (
 )
 from core.kernels.weights import (
     CHUNK,
-    cast,
     count_sides,
     count_sides_parallel,
-    gather,
-    gather_parallel,
-    move,
-    move_parallel,
+    gather_rows,
+    gather_rows_parallel,
+    move_weights,
+    move_weights_parallel,
+    write_stump_votes,
 )

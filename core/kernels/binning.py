@@ -22,7 +22,7 @@ PAD = 8
 
 
 @kernel
-def rank(column, size, known, out_codes):
+def rank_values(column, size, known, out_codes):
     """Count the known values below every value; return how many values are known."""
     n_met = 0
     out_codes[:] = 0
@@ -35,12 +35,12 @@ def rank(column, size, known, out_codes):
 
 
 @kernel
-def search(column, table, out_codes):
+def count_cuts_below(column, table, out_codes):
     """Count the cuts below every value.
 
-    table: as many as a power of two, ascending, the last infinite. So the search takes
-    the same steps for every value, several values at a time. (A bit is shifted to its
-    place: multiplied, it becomes a branch and takes five times as long.)
+    table: the cuts ascending, filled up with infinity to a power of two. So the search
+    takes the same steps for every value, several values at a time. (A bit is shifted to
+    its place: multiplied, it becomes a branch and takes five times as long.)
     """
     counts = np.zeros(column.shape[0], np.int64)
     for power in range(np.int64(np.log2(table.shape[0])) - 1, -1, -1):
@@ -52,7 +52,7 @@ def search(column, table, out_codes):
 
 
 @kernel
-def mark(column, out_codes):
+def mark_missing(column, out_codes):
     """Code the missing values as such; return how many there are."""
     n_missing = 0
     for row in range(column.shape[0]):
@@ -63,7 +63,7 @@ def mark(column, out_codes):
 
 
 @kernel
-def learn(column, size, out_known):
+def learn_values(column, size, out_known):
     """Add a column's values to the `size` known ones; return how many there are then.
 
     out_known: (FEW + 1,), ascending; once it is full, nothing is added.
@@ -91,14 +91,14 @@ def encode_column(column, feature_idx, table, out_learnt, out_codes):
     known = out_learnt.known[feature_idx]
     n_left = column.shape[0]
     if size > FEW:
-        search(column, table, out_codes)
+        count_cuts_below(column, table, out_codes)
     else:
-        n_left -= rank(column, size, known, out_codes)
+        n_left -= rank_values(column, size, known, out_codes)
     if n_left > 0:
-        n_missing = mark(column, out_codes)
+        n_missing = mark_missing(column, out_codes)
         out_learnt.has_missing[feature_idx] |= n_missing > 0
         if n_left > n_missing and size <= FEW:
-            out_learnt.sizes[feature_idx] = learn(column, size, known)
+            out_learnt.sizes[feature_idx] = learn_values(column, size, known)
 
 
 @kernel
@@ -106,9 +106,9 @@ def encode(start, values, features, tables, out_learnt, out_codes):
     """Code features on some rows, the first of which is `start`; learn new values.
 
     values: (n_rows, n_features). A code counts the known values below, or the cuts in
-    tables[c], see `search`, if more than FEW values of features[c] are known. It holds
-    if by the end nothing was learnt of its feature. out_learnt: a `ColumnFacts`, added
-    to. out_codes: (n_features, n_samples).
+    tables[c], see `count_cuts_below`, if more than FEW values of features[c] are known.
+    It holds if by the end nothing was learnt about its feature. out_learnt: a
+    `ColumnFacts`, added to. out_codes: (n_features, n_samples).
     """
     n_rows = values.shape[0]
     # Rows are read whole, columns coded at a stretch. Unpadded, the values of a row
@@ -153,12 +153,12 @@ def encode_parallel(values, features, tables, out_learnt, out_codes):
         for idx in features:
             out_learnt.has_missing[idx] |= has_missing[chunk, idx]
             news = known[chunk, idx, : sizes[chunk, idx]]
-            size = learn(news, out_learnt.sizes[idx], out_learnt.known[idx])
+            size = learn_values(news, out_learnt.sizes[idx], out_learnt.known[idx])
             out_learnt.sizes[idx] = size
 
 
 @parallel_kernel
-def pack(codes, n_codes, has_missing, members, starts, out_packed):
+def pack_codes(codes, n_codes, has_missing, members, starts, out_packed):
     """Join the codes of several features into one byte, as digits of one number.
 
     Lane l joins the features members[starts[l]] to members[starts[l + 1]], the first

@@ -1,4 +1,4 @@
-"""Compiled gradient boosting of small trees, and what single columns gain."""
+"""Compiled gradient boosting of small trees, and the gains of single columns."""
 
 import numpy as np
 
@@ -12,19 +12,19 @@ from core.kernels.newton import (
     score_of,
 )
 
-# Of the draws: Steele, Lea and Flood (2014), SplitMix64.
+# Constants of SplitMix64 (Steele, Lea and Flood 2014).
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 TO_SHARE, N_SHARES = np.uint64(11), 2.0**53
 
-# Stumps that are tried to show what a column is worth: of many the best is luck.
+# Stumps that are tried per column: the best of many would be luck.
 N_CUTS = 12
 
 
 @kernel
 def draw_shares(size, state):
-    """Draw numbers from [0, 1) and move the state on; uint64 (1,).
+    """Draw numbers from [0, 1) and advance the state, uint64 (1,).
 
     All at once: arrays wrap around silently, single numbers warn where uncompiled.
     """
@@ -38,19 +38,19 @@ def draw_shares(size, state):
 
 
 @kernel
-def draw_some(share, state, out_is_drawn):
-    """Draw a share of things without repetition, at least one."""
+def draw_share(share, state, out_is_drawn):
+    """Mark a random share of items as drawn, at least one."""
     size = out_is_drawn.shape[0]
-    wanted = max(1, int(share * size + 0.5))
+    n_left = max(1, int(share * size + 0.5))
     shares = draw_shares(size, state)
     for idx in range(size):
-        out_is_drawn[idx] = shares[idx] * (size - idx) < wanted
-        wanted -= out_is_drawn[idx]
+        out_is_drawn[idx] = shares[idx] * (size - idx) < n_left
+        n_left -= out_is_drawn[idx]
 
 
 @kernel
-def tell_chances(rows, scores, out_chances):
-    """Write the chance of each output's class for some rows; (n_outputs, n_rows)."""
+def write_class_chances(rows, scores, out_chances):
+    """Write class probabilities of some rows by output, (n_outputs, n_rows)."""
     n_outputs = scores.shape[0]
     for place in range(rows.shape[0]):
         row = rows[place]
@@ -69,29 +69,29 @@ def tell_chances(rows, scores, out_chances):
 
 
 @kernel
-def pull_rows(rows, chances, targets, weights, output, out_pulls):
-    """Write what the log-loss of some rows falls by with an output's score."""
+def write_pulls(rows, chances, targets, weights, output, out_pulls):
+    """Write the derivatives of some rows' log-loss by an output's score."""
     n_outputs = chances.shape[0]
     factor = 1.0 if n_outputs == 1 else n_outputs / (n_outputs - 1.0)
-    wanted = 1 if n_outputs == 1 else output
+    positive = 1 if n_outputs == 1 else output
     for place in range(rows.shape[0]):
         row = rows[place]
         chance = chances[output, row]
-        is_wanted = 1.0 if targets[row] == wanted else 0.0
+        target = 1.0 if targets[row] == positive else 0.0
         slope = weights[row] * factor * chance * (1.0 - chance)
-        out_pulls.gradients[row] = weights[row] * (is_wanted - chance)
+        out_pulls.gradients[row] = weights[row] * (target - chance)
         out_pulls.slopes[row] = slope
 
 
 @kernel
 def boost_trees(table, targets, weights, growth, out_scores, out_trees):
-    """Boost trees on the rows of positive weight; return the nodes of each.
+    """Boost trees on the rows of positive weight; return each tree's number of nodes.
 
     targets: (n_rows,), class positions; weights: (n_rows,), of mean about 1.
-    out_scores: (n_outputs, n_rows), where boosting begins; moved on for every row, also
-    for those without weight. out_trees: a `TreeRoom` whose nodes are (rounds,
+    out_scores: (n_outputs, n_rows), the start; updated for every row, also for those
+    without weight. out_trees: a `TreeRoom` whose nodes are (rounds,
     n_outputs, leaves - 1, N_NODE) and whose steps are (rounds, n_outputs, leaves).
-    Returns (rounds, n_outputs), the number of nodes.
+    Returns int64 (rounds, n_outputs).
 
     Notes
     -----
@@ -109,13 +109,13 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
     moves, chances = np.zeros((2, n_outputs, n_rows))
     for number in range(growth.rounds):
         if growth.row_share < 1.0:
-            draw_some(growth.row_share, state, is_drawn)
-        tell_chances(members, out_scores, chances)
+            draw_share(growth.row_share, state, is_drawn)
+        write_class_chances(members, out_scores, chances)
         for output in range(n_outputs):
             if growth.column_share < 1.0:
-                draw_some(growth.column_share, state, is_open)
+                draw_share(growth.column_share, state, is_open)
             rows = members[is_drawn]
-            pull_rows(rows, chances, targets, weights, output, pulls)
+            write_pulls(rows, chances, targets, weights, output, pulls)
             nodes, steps = (
                 out_trees.nodes[number, output],
                 out_trees.steps[number, output],
@@ -131,7 +131,7 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
 
 @kernel
 def sum_halves(codes, half, gradients, slopes, out_sums):
-    """Sum gradients and slopes by half and code; (2, N_COARSE, 2)."""
+    """Sum gradients and slopes by half and code, (2, N_COARSE, 2)."""
     out_sums[:] = 0.0
     for row in range(codes.shape[0]):
         out_sums[half[row], codes[row], 0] += gradients[row]
@@ -140,7 +140,7 @@ def sum_halves(codes, half, gradients, slopes, out_sums):
 
 @kernel
 def gain_of_stump(sums, n_codes, is_category, l2):
-    """Return the most that a stump gains on sums by code, (N_COARSE, 2)."""
+    """Return the largest gain of a stump on sums by code, (N_COARSE, 2)."""
     gradient, slope = sums[:, 0].sum(), sums[:, 1].sum()
     base, most = score_of(gradient, slope, l2), 0.0
     stride = 1 if is_category else max(1, n_codes // N_CUTS)
@@ -159,7 +159,7 @@ def gain_of_stump(sums, n_codes, is_category, l2):
 
 @kernel
 def find_stump_gains(table, pulls, halves, l2, split_cost, out_gains):
-    """Find the gain of the best stump on each column, in halves of the rows or whole.
+    """Write the gain of the best stump on each column, on all rows or on halves.
 
     pulls: gradients and slopes (n_outputs, n_rows), whose gains are summed. halves:
     (n_parts, n_rows), 0 or 1; from the second part on there is a stump in each half,

@@ -1,4 +1,4 @@
-"""What a vote may still become: bounds over all answers that can come."""
+"""Bounds on a vote over all answers that can still come."""
 
 from typing import Any, NamedTuple
 
@@ -42,9 +42,9 @@ class Segments(NamedTuple):
 
 @kernel
 def bound_path(h, case, paths, scores, out_reach, out_trail):
-    """Least and greatest score that a path may still end in, each on its own.
+    """Return the least and the greatest score that one path may still end in.
 
-    What it may ask for joins out_reach.is_coming.
+    Features that the path may ask for are marked in out_reach.is_coming.
     """
     values, status, _ = case
     _, nodes, cuts, _, _ = paths
@@ -72,17 +72,17 @@ def bound_path(h, case, paths, scores, out_reach, out_trail):
 
 @kernel
 def is_silent(node, nodes, may_come):
-    """Whether no answer can come about what a path waits for, its factors included."""
-    is_out = True
+    """Return whether no feature that a path waits for, factors included, can come."""
+    is_unavailable = True
     while node >= 0:
-        is_out = is_out and not may_come[nodes[node, FEATURE]]
+        is_unavailable = is_unavailable and not may_come[nodes[node, FEATURE]]
         node = nodes[node, NEXT_FACTOR]
-    return is_out
+    return is_unavailable
 
 
 @kernel
 def bound_each(case, paths, reach, segments, scores, is_plan):
-    """How far each hypothesis moves the bounds, and how many of them count.
+    """Return how far each hypothesis moves the bounds, and how many of them count.
 
     Returns float64 (n_hypotheses,) twice, for the least and the greatest score. Of the
     stumps on a feature the first brings its own bounds, the next what it changes.
@@ -120,7 +120,7 @@ def bound_each(case, paths, reach, segments, scores, is_plan):
 
 @kernel
 def bound_votes(case, paths, reach, segments, scores, start):
-    """Least and greatest score that the answers still to come can lead to.
+    """Return the least and the greatest score that answers still to come can lead to.
 
     `scores` (n_votes,) is what each vote counts for. Stumps that wait for one feature
     contribute the least and the greatest of their summed scores over all segments

@@ -9,10 +9,10 @@ MAX_LOGIT = 40.0
 
 
 @kernel
-def share_out(logits, out_chances):
-    """Logits by output, of one row, as probabilities by class, which sum to 1.
+def write_probabilities(logits, out_chances):
+    """Write the class probabilities of one row: logistic of one logit, or softmax.
 
-    logits: (n_outputs,); out_chances: (n_classes,).
+    logits: (n_outputs,); out_chances: (n_classes,), which sum to 1.
     """
     if logits.shape[0] == 1:
         logit = min(max(logits[0], -MAX_LOGIT), MAX_LOGIT)
@@ -29,7 +29,7 @@ def share_out(logits, out_chances):
 
 @kernel
 def link_votes(scores, shares, link, priors, tolerance, out_chances):
-    """Probability of each class from the votes of each row; the priors on a tie.
+    """Write the probability of each class from the votes of each row; priors on a tie.
 
     scores: (n_rows, n_outputs), a tie where none exceeds the tolerance; shares:
     (n_rows,), in [0, 1]; link: (n_knots, n_outputs + 1) or (n_knots, 2), as in
@@ -54,15 +54,15 @@ def link_votes(scores, shares, link, priors, tolerance, out_chances):
         if is_tie:
             out_chances[row] = priors
         else:
-            share_out(logits, out_chances[row])
+            write_probabilities(logits, out_chances[row])
 
 
 @kernel
 def pick_best(gains, preference, tolerance, out_best):
-    """Class of the largest gain of each row; of those within the tolerance the first.
+    """Write the class of largest gain of each row; within the tolerance, the first.
 
-    gains: (n_rows, n_classes); preference: (n_classes,), the classes as ties prefer
-    them. out_best: int64 (n_rows,).
+    gains: (n_rows, n_classes); preference: (n_classes,), the classes in the
+    order in which ties prefer them. out_best: int64 (n_rows,).
     """
     for row in range(gains.shape[0]):
         least = gains[row].max() - tolerance

@@ -28,18 +28,18 @@ def high_word(one, other):
 
 
 @kernel
-def draw_uniforms(seed, streams, is_wanted, start, out):
-    """Numbers in [0, 1) from `start` on, of the streams of some rows.
+def draw_uniforms(seed, streams, is_drawn, start, out):
+    """Write numbers in [0, 1) from `start` on, each row from its own stream.
 
     The generator is Philox 4x64-10 (Salmon et al. 2011) with the key (seed, stream);
     the numbers are those of numpy's `Generator(Philox(key=...)).random()`. streams:
-    uint64 (n_rows,); is_wanted: (n_rows,), others are passed over; start: a multiple of
+    uint64 (n_rows,); is_drawn: (n_rows,), others are passed over; start: a multiple of
     4, as is the length of `out`, (n_rows, n_draws). Numbers wrap: uncompiled, numpy
     would warn of that.
     """
     first = np.uint64(start // N_WORDS + 1)
     for row in range(out.shape[0]):
-        if not is_wanted[row]:
+        if not is_drawn[row]:
             continue
         for block in range(out.shape[1] // N_WORDS):
             one, two = first + np.uint64(block), np.uint64(0)
@@ -62,17 +62,18 @@ def draw_uniforms(seed, streams, is_wanted, start, out):
 
 @kernel
 def draw(uniform, alpha_sums):
-    """Hypothesis that a number in [0, 1) draws, with probability alpha/sum(alpha)."""
+    """Return the hypothesis that a number in [0, 1) draws, each by alpha/sum(alpha)."""
     h = np.searchsorted(alpha_sums, uniform * alpha_sums[-1], side="right") - 1
     return min(h, alpha_sums.shape[0] - 2)
 
 
 @kernel
-def find_asking(uniforms, n_done, alpha_sums, waiting_for):
-    """Position of the first draw whose hypothesis waits for a feature, and which it is.
+def find_waiting_draw(uniforms, n_done, alpha_sums, waiting_for):
+    """Return the first draw whose hypothesis waits for a feature, and that hypothesis.
 
-    uniforms: (n_draws,) in [0, 1), of which `n_done` are done with; waiting_for:
-    (n_hypotheses,), the feature or -1. Returns -1 twice if none does.
+    uniforms: (n_draws,) in [0, 1), of which the first `n_done` are skipped;
+    waiting_for: (n_hypotheses,), the feature or -1. The draw is a position in
+    `uniforms`; -1 twice if no hypothesis waits.
     """
     for position in range(n_done, uniforms.shape[0]):
         h = draw(uniforms[position], alpha_sums)
@@ -83,7 +84,7 @@ def find_asking(uniforms, n_done, alpha_sums, waiting_for):
 
 @kernel
 def tally_draws(uniforms, alpha_sums, ends, paths, out_votes):
-    """Count the votes of what is drawn, +1 or -1 each, as far as values are known.
+    """Sum the votes of the drawn hypotheses, +1 or -1 each, as far as values are known.
 
     uniforms: (n_draws,); ends: (n_hypotheses,), as from `follow`. out_votes:
     (n_outputs,), 0 before. Returns how many draws have a vote, and the alpha of all

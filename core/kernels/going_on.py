@@ -1,4 +1,4 @@
-"""Compiled search for where a case goes on to, above which risk."""
+"""Compiled search for the panel that a case goes on to, and above which risk."""
 
 from typing import NamedTuple
 
@@ -25,11 +25,12 @@ class Ways(NamedTuple):
 
 
 @kernel
-def judge_way(ways, here, costs, onward, best):
-    """Return the most that the rows of greatest risk gain by a way, and their last.
+def find_riskiest_rows(ways, here, costs, onward, best):
+    """Return the rows of greatest risk that gain most if they go on, and that gain.
 
-    costs: (n_panels, n_rows), of which `onward` are those of the rows that go on. Rows
-    of the same risk go on together; nothing of no more than `best` is found, -1.
+    The gain comes first, then the place of the last of these rows in the order of
+    risk, -1 if no gain exceeds `best`. costs: (n_panels, n_rows), of stopping here;
+    onward: (n_rows,), of going on. Rows of the same risk go on together.
     """
     order, risks, weights = ways.orders[here], ways.risks[here], ways.weights
     n_rows, found, total = order.shape[0], -1, 0.0
@@ -45,10 +46,10 @@ def judge_way(ways, here, costs, onward, best):
 
 @kernel
 def learn_ways(ways, rate, costs, out_targets, out_thresholds):
-    """Write where each panel goes on to, above which risk; panels in their order.
+    """Write for each panel, in order, where it goes on to and above which risk.
 
-    costs: (n_panels, n_rows), error costs of a stop; become those of going on. The
-    outputs are (n_panels,): a panel's own position, where nothing is gained.
+    costs: (n_panels, n_rows), error costs of stopping; overwritten by those of going
+    on. The outputs are (n_panels,): a panel's own position where nothing is gained.
     """
     n_panels, n_rows = costs.shape
     onward = np.empty(n_rows)
@@ -61,7 +62,7 @@ def learn_ways(ways, rate, costs, out_targets, out_thresholds):
             if ways.prices[here, there] < 0 or price + costs[there].min() >= most:
                 continue
             onward[:] = price + costs[there]
-            best, place = judge_way(ways, here, costs, onward, best)
+            best, place = find_riskiest_rows(ways, here, costs, onward, best)
             if place >= 0:
                 out_targets[here], last = there, place
         if last < 0:

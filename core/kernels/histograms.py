@@ -1,4 +1,4 @@
-"""Compiled sums of quanta by code: the rows that moved are added, lane by lane."""
+"""Compiled sums of quanta by code; the rows that moved are added lane by lane."""
 
 import numpy as np
 from numba import prange
@@ -13,32 +13,40 @@ BLOCK = 4
 
 @kernel
 def codes_of(lane, table):
-    """Return the codes of a lane: packed, or those of its only feature."""
+    """Return the codes of a lane: packed ones, or those of its only feature."""
     if lane < table.packed.shape[0]:
         return table.packed[lane]
     return table.codes[table.members[table.starts[lane]]]
 
 
 @kernel
-def add_four(codes, moved, output, turn, out_sums):
+def moved_side(moved, chunk, output, side):
+    """Return the rows of one class that moved, and by how many quanta each.
+
+    side: 0 for the positive class, 1 for the negative one.
+    """
+    rows, deltas = moved.rows[chunk, output], moved.deltas[chunk, output]
+    first = np.int64(0) if side == 0 else moved.stops[chunk, output, 1]
+    stop = moved.stops[chunk, output, 0] if side == 0 else rows.shape[0]
+    return rows[first:stop], deltas[first:stop]
+
+
+@kernel
+def add_to_four_lanes(codes, moved, output, turn, out_sums):
     """Add the rows that moved to the sums of four lanes.
 
     Four lanes share each load of a row, and their additions don't wait for one
-    another. codes: those of each lane; turn: which chunks, the first and the step.
-    out_sums: (BLOCK * LANE,); of one dimension, so that the offset of a lane is a
-    constant.
+    another. codes: those of each lane; turn: the first chunk and the step to the next.
+    out_sums: (BLOCK * LANE,), flat, so that the offset of a lane is a constant.
     """
     codes_0, codes_1, codes_2, codes_3 = codes
     for chunk in range(turn[0], moved.stops.shape[0], turn[1]):
-        rows, deltas = moved.rows[chunk, output], moved.deltas[chunk, output]
         for side in range(N_CLASSES):
-            first = np.int64(0) if side == 0 else moved.stops[chunk, output, 1]
-            stop = moved.stops[chunk, output, 0] if side == 0 else rows.shape[0]
+            rows, deltas = moved_side(moved, chunk, output, side)
             offset = side * N_HISTOGRAM
-            side_rows, side_deltas = rows[first:stop], deltas[first:stop]
-            for idx in range(side_rows.shape[0]):
-                row = np.uint64(side_rows[idx])
-                delta = side_deltas[idx]
+            for idx in range(rows.shape[0]):
+                row = np.uint64(rows[idx])
+                delta = deltas[idx]
                 out_sums[np.uint64(offset + np.int64(codes_0[row]))] += delta
                 out_sums[np.uint64(offset + LANE + np.int64(codes_1[row]))] += delta
                 out_sums[np.uint64(offset + 2 * LANE + np.int64(codes_2[row]))] += delta
@@ -46,18 +54,15 @@ def add_four(codes, moved, output, turn, out_sums):
 
 
 @kernel
-def add_one(lane_codes, moved, output, turn, out_sums):
-    """Add the rows that moved to the sums of one lane; see `add_four`."""
+def add_to_one_lane(lane_codes, moved, output, turn, out_sums):
+    """Add the rows that moved to the sums of one lane; see `add_to_four_lanes`."""
     for chunk in range(turn[0], moved.stops.shape[0], turn[1]):
-        rows, deltas = moved.rows[chunk, output], moved.deltas[chunk, output]
         for side in range(N_CLASSES):
-            first = np.int64(0) if side == 0 else moved.stops[chunk, output, 1]
-            stop = moved.stops[chunk, output, 0] if side == 0 else rows.shape[0]
+            rows, deltas = moved_side(moved, chunk, output, side)
             offset = side * N_HISTOGRAM
-            side_rows, side_deltas = rows[first:stop], deltas[first:stop]
-            for idx in range(side_rows.shape[0]):
-                code = lane_codes[np.uint64(side_rows[idx])]
-                out_sums[np.uint64(offset + np.int64(code))] += side_deltas[idx]
+            for idx in range(rows.shape[0]):
+                code = lane_codes[np.uint64(rows[idx])]
+                out_sums[np.uint64(offset + np.int64(code))] += deltas[idx]
 
 
 @kernel
@@ -77,12 +82,12 @@ def add_task(task, table, picked, moved, out_sums):
             codes_of(picked[first + 3], table),
         )
         sums = out_sums[output, turn, first:last].reshape(-1)
-        add_four(codes, moved, output, (turn, n_turns), sums)
+        add_to_four_lanes(codes, moved, output, (turn, n_turns), sums)
     else:
         for place in range(first, last):
             codes_one = codes_of(picked[place], table)
             sums = out_sums[output, turn, place].reshape(-1)
-            add_one(codes_one, moved, output, (turn, n_turns), sums)
+            add_to_one_lane(codes_one, moved, output, (turn, n_turns), sums)
 
 
 def add_tasks(table, picked, moved, out_sums):
@@ -97,4 +102,4 @@ def add_tasks(table, picked, moved, out_sums):
         add_task(np.int64(task), table, picked, moved, out_sums)
 
 
-add, add_parallel = serial_and_parallel(add_tasks)
+add_moved_rows, add_moved_rows_parallel = serial_and_parallel(add_tasks)

@@ -11,55 +11,55 @@ OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
 def count_threads() -> int:
-    """Return how many threads may compute at once: as many as parallel kernels use."""
+    """Return the number of threads that parallel kernels use."""
     return int(get_num_threads())
 
 
 def use_threads(most: int) -> None:
-    """Let at most so many threads compute at once, at least one."""
+    """Let at most `most` threads compute at once, at least one."""
     set_num_threads(max(1, min(most, count_threads())))
 
 
-class FirstCompiling(event.Listener):
-    """Say once that something is compiled; what comes from the cache is not."""
+class FirstCompilation(event.Listener):
+    """Call `say` at the first compilation; loading from the cache is none."""
 
     def __init__(self, say: Callable[[], object]) -> None:
         self.say: Callable[[], object] | None = say
 
     def on_start(self, event: object) -> None:
-        """Say it the first time."""
+        """Call `say` the first time."""
         del event
         say, self.say = self.say, None
         if say is not None:
             say()
 
     def on_end(self, event: object) -> None:
-        """Say nothing at the end."""
+        """Do nothing at the end."""
         del event
 
 
 def watch_compiling(say: Callable[[], object]) -> Any:
-    """Return a context; `say` is called once should a kernel be compiled within."""
-    return event.install_listener("numba:compile", FirstCompiling(say))
+    """Return a context that calls `say` once if a kernel is compiled within it."""
+    return event.install_listener("numba:compile", FirstCompilation(say))
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function, and anew after an edit of its file or of one it calls."""
-    return see_callees(njit(**OPTIONS)(function), function)
+    """Compile a function; recompile it after an edit of its file or of a callee's."""
+    return watch_callees(njit(**OPTIONS)(function), function)
 
 
 def parallel_kernel(function: Callable[..., Any]) -> Any:
     """Compile as `kernel` does, for all cores at once."""
-    return see_callees(njit(**OPTIONS, parallel=True)(function), function)
+    return watch_callees(njit(**OPTIONS, parallel=True)(function), function)
 
 
-def see_callees(compiled: Any, function: Callable[..., Any]) -> Any:
+def watch_callees(compiled: Any, function: Callable[..., Any]) -> Any:
     """Let the cache of a kernel notice edits of the kernels that it calls.
 
     numba keeps machine code as long as the stamp of a function's own file stays the
-    same, although the code of inner functions is part of it. So the stamps of these
-    join it. A record (NamedTuple) stands in the file of the kernels that read it, so
-    that who takes a record notices its edits too.
+    same, although the code of inner functions is part of it. So the stamps of their
+    files are added to it. A record (NamedTuple) stands in the file of the kernels that
+    read it, so that a kernel that takes a record notices its edits too.
     """
     if hasattr(compiled, "_cache"):
         names = function.__code__.co_names
@@ -73,7 +73,7 @@ def see_callees(compiled: Any, function: Callable[..., Any]) -> Any:
 
 
 def forget_lost_records(file: Any) -> None:
-    """Empty a kernel's cache where it names a record that there is no more.
+    """Empty a kernel's cache if it names a record that no longer exists.
 
     numba reads the records before it compares the stamps, and would fail.
     """

@@ -7,27 +7,27 @@ import numpy as np
 from core.arrays import BoolArray, FloatArray
 from core.kernels.jit import kernel
 
-# Steps at most, what one is shortened to at least, and the share of the first loss
-# that a step gains at least, except the last.
+# Most steps, the shortest step, and the least share of the first loss that each step
+# but the last gains.
 MOST_STEPS, LEAST_SIZE, LEAST_SHARE = 100, 1e-6, 1e-10
 
-# A pivot counts as so much at least: where every chance is sure, nothing is curved.
+# The least pivot: where every probability is 0 or 1, the curvature is 0.
 LEAST_PIVOT = 1e-10
 
 
-class Held(NamedTuple):
-    """What coefficients are held to, and how."""
+class Penalty(NamedTuple):
+    """A quadratic penalty on coefficients, and bounds at 0."""
 
     #: (n_columns,)
     centres: FloatArray
-    #: (n_columns,), half of it times the squared distance is added to the loss
-    holds: FloatArray
-    #: (n_columns,), which are not below 0
+    #: (n_columns,); half of it times the squared distance to the centre is added
+    strengths: FloatArray
+    #: (n_columns,), coefficients that may not fall below 0
     is_positive: BoolArray
 
 
 class Slopes(NamedTuple):
-    """How a loss changes with coefficients."""
+    """The derivatives of a loss by its coefficients."""
 
     #: (n_columns,)
     gradient: FloatArray
@@ -37,7 +37,7 @@ class Slopes(NamedTuple):
 
 @kernel
 def sum_log_loss(inputs, targets, weights, coefficients, out_slopes):
-    """Return the log-loss of rows, and write how it changes."""
+    """Return the log-loss of rows, and write its derivatives."""
     n_columns = inputs.shape[1]
     gradient, curvature = out_slopes
     gradient[:] = 0.0
@@ -65,22 +65,23 @@ def sum_log_loss(inputs, targets, weights, coefficients, out_slopes):
 
 
 @kernel
-def hold_loss(coefficients, held, out_slopes):
-    """Return what holding coefficients adds to a loss, and add to its changes."""
+def add_penalty(coefficients, penalty, out_slopes):
+    """Return the penalty of coefficients, and add its derivatives to the loss's."""
     total = 0.0
     for column in range(coefficients.shape[0]):
-        away, hold = coefficients[column] - held.centres[column], held.holds[column]
-        total += hold * away * away / 2.0
-        out_slopes.gradient[column] += hold * away
-        out_slopes.curvature[column, column] += hold
+        away = coefficients[column] - penalty.centres[column]
+        strength = penalty.strengths[column]
+        total += strength * away * away / 2.0
+        out_slopes.gradient[column] += strength * away
+        out_slopes.curvature[column, column] += strength
     return total
 
 
 @kernel
-def find_step(slopes, is_fixed, out_step):
+def newton_step(slopes, is_fixed, out_step):
     """Write the Newton step of the coefficients that are not fixed.
 
-    By a root of the curvature (Cholesky), which is written over it.
+    The Cholesky root of the curvature is written over it.
     """
     root, step = slopes.curvature, out_step
     n_columns = step.shape[0]
@@ -105,11 +106,11 @@ def find_step(slopes, is_fixed, out_step):
 
 
 @kernel
-def fit_logits(inputs, targets, weights, held, out_coefficients):
-    """Move coefficients to the least log-loss of rows, held to what they are held to.
+def fit_logits(inputs, targets, weights, penalty, out_coefficients):
+    """Move coefficients to the least penalised log-loss of rows.
 
-    inputs: (n_rows, n_columns); targets: (n_rows,), 0 or 1; weights: (n_rows,), of 0
-    for rows left out; out_coefficients: (n_columns,), where it begins.
+    inputs: (n_rows, n_columns); targets: (n_rows,), 0 or 1; weights: (n_rows,), 0
+    for rows left out; out_coefficients: (n_columns,), the start, overwritten.
 
     Notes
     -----
@@ -120,20 +121,22 @@ def fit_logits(inputs, targets, weights, held, out_coefficients):
     slopes = Slopes(np.empty(n_columns), np.empty((n_columns, n_columns)))
     step, is_fixed = np.empty(n_columns), np.zeros(n_columns, np.bool_)
     loss = sum_log_loss(inputs, targets, weights, moved, slopes)
-    loss += hold_loss(moved, held, slopes)
+    loss += add_penalty(moved, penalty, slopes)
     least, gain, n_steps = LEAST_SHARE * loss, np.inf, 0
     while gain > least and n_steps < MOST_STEPS:
         before = moved.copy()
         for column in range(n_columns):
-            is_low = held.is_positive[column] and before[column] <= 0.0
+            is_low = penalty.is_positive[column] and before[column] <= 0.0
             is_fixed[column] = is_low and slopes.gradient[column] > 0.0
-        find_step(slopes, is_fixed, step)
-        size, found = 1.0, np.inf
-        while found > loss and size > LEAST_SIZE:
+        newton_step(slopes, is_fixed, step)
+        size, new_loss = 1.0, np.inf
+        while new_loss > loss and size > LEAST_SIZE:
             for column in range(n_columns):
                 place = before[column] + size * step[column]
-                moved[column] = max(place, 0.0) if held.is_positive[column] else place
-            found = sum_log_loss(inputs, targets, weights, moved, slopes)
-            found += hold_loss(moved, held, slopes)
+                moved[column] = (
+                    max(place, 0.0) if penalty.is_positive[column] else place
+                )
+            new_loss = sum_log_loss(inputs, targets, weights, moved, slopes)
+            new_loss += add_penalty(moved, penalty, slopes)
             size /= 2.0
-        gain, loss, n_steps = loss - found, found, n_steps + 1
+        gain, loss, n_steps = loss - new_loss, new_loss, n_steps + 1

@@ -7,8 +7,8 @@ import numpy as np
 from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from core.kernels.jit import kernel
 
-# Columns of a node: what it reads, the code it parts at, how, where to, and how many
-# rows went there.
+# Columns of a node: the column that it reads, the code that it cuts at, how it cuts,
+# its children, and the number of training rows below and above.
 READS, CODE, KIND, MISSING_BELOW, BELOW, ABOVE, N_BELOW, N_ABOVE = range(8)
 N_NODE = 8
 # Kinds of a node: the code or less is below; or only the code itself is.
@@ -55,7 +55,7 @@ class Growth(NamedTuple):
 
 
 class Pulls(NamedTuple):
-    """What the loss falls by with each row's score, and how fast that changes."""
+    """Derivatives of the loss by each row's score: minus the first, and the second."""
 
     #: (n_rows,)
     gradients: FloatArray
@@ -64,7 +64,7 @@ class Pulls(NamedTuple):
 
 
 class TreeRoom(NamedTuple):
-    """Where a tree is written to."""
+    """Arrays that a tree is written to."""
 
     #: (leaves - 1, N_NODE); a child is a node, or -1 - s of the leaf s
     nodes: IntArray
@@ -76,13 +76,13 @@ class TreeRoom(NamedTuple):
 
 @kernel
 def score_of(gradient, slope, l2):
-    """Return twice what a leaf of these sums lowers the loss by."""
+    """Return twice the amount by which a leaf of these sums lowers the loss."""
     return gradient * gradient / (slope + l2 + LEAST_SLOPE)
 
 
 @kernel
-def last_code(table, column):
-    """Return one more than the greatest code: rare categories have the last of all."""
+def code_stop(table, column):
+    """Return the greatest code of a column plus one; rare categories share the last."""
     return LOST if table.is_category[column] else table.n_codes[column]
 
 
@@ -93,7 +93,7 @@ def sum_leaf(table, is_open, rows, pulls, out_sums):
         if not is_open[column]:
             continue
         codes, sums = table.codes[column], out_sums[column]
-        sums[: last_code(table, column)] = 0.0
+        sums[: code_stop(table, column)] = 0.0
         sums[LOST] = 0.0
         for place in range(rows.shape[0]):
             row = rows[place]
@@ -105,7 +105,7 @@ def sum_leaf(table, is_open, rows, pulls, out_sums):
 
 @kernel
 def add_sums(one, sums, code):
-    """Add the sums of a code to others; as tuples, which cost nothing to make."""
+    """Add the sums of a code to others, as tuples, which cost nothing to make."""
     gradient, slope, rows = one
     return (
         gradient + sums[code, GRADIENT],
@@ -115,8 +115,8 @@ def add_sums(one, sums, code):
 
 
 @kernel
-def find_gain(below, total, growth):
-    """Return what parting a leaf gains, or 0 where a side has too few rows."""
+def split_gain(below, total, growth):
+    """Return the gain of a split, or 0 where a side has too few rows."""
     gradient, slope, rows = below
     rest, rest_slope = total[GRADIENT] - gradient, total[SLOPE] - slope
     if min(rows, total[ROWS] - rows) < growth.least_rows:
@@ -130,7 +130,7 @@ def find_gain(below, total, growth):
 
 @kernel
 def split_column(column, table, sums, growth, best, out_split):
-    """Write the best split of a column where it gains more; return the most gained.
+    """Write the best split of a column if it gains more than `best`; return the most.
 
     Missing values go to the side where they gain more; where there are none, to the
     side of more rows.
@@ -139,14 +139,14 @@ def split_column(column, table, sums, growth, best, out_split):
     has_lost = sums[LOST, ROWS] > 0
     nothing = (0.0, 0.0, 0.0)
     total = add_sums(nothing, sums, LOST)
-    for code in range(last_code(table, column)):
+    for code in range(code_stop(table, column)):
         total = add_sums(total, sums, code)
     below = nothing
     for code in range(n_codes - (not is_category)):
         below = add_sums(nothing if is_category else below, sums, code)
         for with_lost in range(2 if has_lost else 1):
             side = add_sums(below, sums, LOST) if with_lost else below
-            gain = find_gain(side, total, growth)
+            gain = split_gain(side, total, growth)
             if gain > best:
                 best = gain
                 out_split[READS], out_split[CODE] = column, code
@@ -158,7 +158,7 @@ def split_column(column, table, sums, growth, best, out_split):
 
 @kernel
 def find_split(table, is_open, sums, growth, out_split):
-    """Find the split of a leaf that gains most; return the gain, 0 without one.
+    """Write the split of a leaf that gains most; return its gain, 0 without a split.
 
     Ties go to the first column, then to the lowest code.
     """
@@ -180,7 +180,7 @@ def goes_below(code, node):
 
 
 @kernel
-def part_leaf(table, rows, node):
+def partition_leaf(table, rows, node):
     """Reorder the rows of a leaf, those below its node first; return their number."""
     codes = table.codes[node[READS]]
     is_below = np.empty(rows.shape[0], np.bool_)
@@ -194,24 +194,24 @@ def part_leaf(table, rows, node):
 
 @kernel
 def write_steps(rows, pulls, bounds, growth, out_steps):
-    """Write the Newton step of each leaf; bounds: (n_leaves, 2), its rows' places."""
+    """Write the Newton step of each leaf; bounds: (n_leaves, 2), ranges of `rows`."""
     for leaf in range(bounds.shape[0]):
-        its_rows = rows[bounds[leaf, 0] : bounds[leaf, 1]]
-        gradient = pulls.gradients[its_rows].sum()
-        slope = pulls.slopes[its_rows].sum()
+        leaf_rows = rows[bounds[leaf, 0] : bounds[leaf, 1]]
+        gradient = pulls.gradients[leaf_rows].sum()
+        slope = pulls.slopes[leaf_rows].sum()
         out_steps[leaf] = growth.rate * gradient / (slope + growth.l2 + LEAST_SLOPE)
 
 
 @kernel
 def grow_tree(table, rows, pulls, growth, is_open, out_tree):
-    """Grow a tree leaf by leaf, that of the largest gain first; return its nodes.
+    """Grow a tree, splitting the leaf of largest gain first; return how many nodes.
 
-    rows: positions of the rows it is grown on, which are reordered.
+    rows: positions of the training rows, which are reordered.
 
     A tree of three leaves; leaf 0 is everything at first::
 
-        split 0 parts leaf 0: node 0, below it leaf 0, above it leaf 1
-        split 1 parts leaf 1: node 1, below it leaf 1, above it leaf 2
+        split 0 splits leaf 0: node 0, below it leaf 0, above it leaf 1
+        split 1 splits leaf 1: node 1, below it leaf 1, above it leaf 2
         nodes: 0 (below -1, above 1), 1 (below -2, above -3)
     """
     n_leaves, n_columns = growth.leaves, table.codes.shape[0]
@@ -232,7 +232,7 @@ def grow_tree(table, rows, pulls, growth, is_open, out_tree):
         if hangs[leaf, 0] >= 0:
             out_tree.nodes[hangs[leaf, 0], hangs[leaf, 1]] = node
         start, stop = bounds[leaf]
-        middle = start + part_leaf(table, rows[start:stop], out_tree.nodes[node])
+        middle = start + partition_leaf(table, rows[start:stop], out_tree.nodes[node])
         out_tree.nodes[node, N_BELOW] = middle - start
         out_tree.nodes[node, N_ABOVE] = stop - middle
         bounds[leaf, 1], bounds[other, 0], bounds[other, 1] = middle, middle, stop
@@ -250,8 +250,8 @@ def grow_tree(table, rows, pulls, growth, is_open, out_tree):
 
 
 @kernel
-def take_sums(sums, last, out_sums):
-    """Take sums by code from others; of the codes before the last, and of `LOST`."""
+def subtract_sums(sums, last, out_sums):
+    """Subtract sums by code from others, for codes below `last` and for `LOST`."""
     for one in range(N_SUMS):
         out_sums[LOST, one] -= sums[LOST, one]
         for code in range(last):
@@ -260,23 +260,23 @@ def take_sums(sums, last, out_sums):
 
 @kernel
 def sum_sides(table, is_open, rows, pulls, leaves):
-    """Sum the smaller of two new leaves; the other is what is left of their parent."""
+    """Sum the smaller of two new leaves; the larger is the parent less the smaller."""
     sums, bounds, leaf, other = leaves
     sizes = bounds[:, 1] - bounds[:, 0]
     small, large = (leaf, other) if sizes[leaf] <= sizes[other] else (other, leaf)
-    its_rows = rows[bounds[small, 0] : bounds[small, 1]]
+    leaf_rows = rows[bounds[small, 0] : bounds[small, 1]]
     if small == leaf:
         sums[other] = sums[leaf]
-    sum_leaf(table, is_open, its_rows, pulls, sums[small])
+    sum_leaf(table, is_open, leaf_rows, pulls, sums[small])
     for column in range(is_open.shape[0]):
         if is_open[column]:
-            last = last_code(table, column)
-            take_sums(sums[small, column], last, sums[large, column])
+            last = code_stop(table, column)
+            subtract_sums(sums[small, column], last, sums[large, column])
 
 
 @kernel
 def leaf_of(table, row, n_nodes, nodes):
-    """Return the leaf that a row comes to."""
+    """Return the leaf that a row ends in."""
     here = 0 if n_nodes > 0 else -1
     while here >= 0:
         node = nodes[here]

@@ -1,4 +1,4 @@
-"""Paths of hypotheses through what is known of a case, and the votes they come to.
+"""Paths of hypotheses through the known features of a case, and their votes.
 
 A feature's status is `OPEN` (may be asked), `KNOWN`, `GONE` (asked in vain) or
 `PENDING` (not back yet).
@@ -54,7 +54,7 @@ class Paths(NamedTuple):
 
 
 class Trail(NamedTuple):
-    """What a search through the nodes of hypotheses remembers."""
+    """The memory of a search through the nodes of hypotheses."""
 
     #: int64 (n_nodes + 1,)
     stack: Any
@@ -62,14 +62,14 @@ class Trail(NamedTuple):
     seen_for: Any
 
 
-# Of a record that is passed on inside a loop numba counts the references to all its
-# arrays: so what runs at each step takes arrays, and `step` reads before it branches,
+# numba counts the references to all arrays of a record that is passed on inside a
+# loop. So what runs at each step takes arrays, `step` reads before it branches, and
 # `follow` has one way out: 500 stumps in 1.2 us instead of 30.
 
 
 @kernel
 def step(value, node, nodes, cuts):
-    """Go one step from a node with the value of its feature; see `follow`."""
+    """Return where a node's feature value leads; see `follow`."""
     cut, is_category = cuts[node], nodes[node, IS_CATEGORY]
     above, below, here = nodes[node, ABOVE], nodes[node, BELOW], nodes[node, HERE]
     if np.isnan(value) or (is_category and value < 0.0):
@@ -105,13 +105,13 @@ def follow(values, status, node, nodes, cuts):
 
 @kernel
 def vote_at(end, nodes):
-    """Vote of a path that has come to `end`, as from `follow`; 0: none."""
+    """Return the vote of a path that has come to `end`, as from `follow`; 0: none."""
     return nodes[end, HERE] if end >= 0 else ~end
 
 
 @kernel
 def find_vote(values, node, nodes, cuts):
-    """Vote of a path from a node on, where every value is known or missing."""
+    """Return the vote of a path from a node on; every value is known or missing."""
     while node >= 0:
         node = step(values[nodes[node, FEATURE]], node, nodes, cuts)
     return ~node
@@ -119,7 +119,7 @@ def find_vote(values, node, nodes, cuts):
 
 @kernel
 def add_votes(values, paths, out_votes, out_alphas):
-    """Full vote of every row.
+    """Add the full vote of every row.
 
     values: (n_rows, n_features). out_votes: (n_rows, n_outputs) and out_alphas:
     (n_rows,), the alpha that voted; both 0 before.
@@ -136,12 +136,11 @@ def add_votes(values, paths, out_votes, out_alphas):
 
 @kernel
 def tally(ends, is_counted, length, paths, out_votes):
-    """Vote of what is known of one case, and of what is still to come.
+    """Add the vote of one case; return the alpha that voted, and that may vote.
 
-    Counts the first `length` hypotheses, the one after them if it has a vote already,
-    each only if it has a vote or waits for a feature and `is_counted` (n_hypotheses,).
-    ends: (n_hypotheses,), as from `follow`. out_votes: (n_outputs,), 0 before. Returns
-    the alpha that has a vote, and that has or may get one.
+    Counts each of the first `length` hypotheses if it has a vote, or if it waits for a
+    feature and `is_counted` (n_hypotheses,); and the next one if it has a vote already.
+    ends: (n_hypotheses,), as from `follow`. out_votes: (n_outputs,), 0 before.
     """
     _, nodes, _, votes, alphas = paths
     known = 0.0

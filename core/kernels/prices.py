@@ -1,4 +1,4 @@
-"""What a case must pay before a path comes to its next vote."""
+"""Prices that a case must pay before a path comes to its next vote."""
 
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ class Prices(NamedTuple):
 
 @kernel
 def price_now(feature_idx, costs, group_idxs, fees, is_group_paid):
-    """Price of a feature that was not charged before."""
+    """Return the price of a feature that was not charged before."""
     group = group_idxs[feature_idx]
     if group == NO_GROUP or is_group_paid[group]:
         return costs[feature_idx]
@@ -34,7 +34,7 @@ def price_now(feature_idx, costs, group_idxs, fees, is_group_paid):
 
 @kernel
 def price_product(node, case, paths, prices):
-    """Price of the open factors of a product, from a node on.
+    """Return the price of the open factors of a product, from a node on.
 
     Each feature counts once, and so does a fee. Example: factors on f0, f1 and f0
     again, both features in a group with an unpaid fee of 20, costs 3 and 7.
@@ -63,7 +63,7 @@ def price_product(node, case, paths, prices):
 
 @kernel
 def price_to_vote(node, case, paths, prices):
-    """Price of the open features that a path needs before its next vote.
+    """Return the price of the open features that a path needs before its next vote.
 
     A stump or a tree needs one, the feature of its node. A product needs all its open
     factors.
@@ -79,7 +79,7 @@ def price_to_vote(node, case, paths, prices):
 
 @kernel
 def survey(case, paths, prices, out_ends, out_dues, out_waiting_for):
-    """Follow every path; find what its next vote costs, and the open feature it needs.
+    """Follow every path; write the price of its next vote and the feature it needs.
 
     All int64 (n_hypotheses,): see `follow` and `price_to_vote`; -1 where a path waits
     for no feature.

@@ -29,10 +29,10 @@ class CodedTable(NamedTuple):
 
 
 class ColumnFacts(NamedTuple):
-    """What coding has learnt of each feature.
+    """What coding has learnt about each feature.
 
     `known`, (n_features, FEW + 1), are its distinct values, ascending; `sizes`,
-    (n_features,), tells how many, and `has_missing`, (n_features,), whether any was
+    (n_features,), is their number, and `has_missing`, (n_features,), whether any was
     missing.
     """
 
@@ -42,9 +42,9 @@ class ColumnFacts(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What becomes of weights in a round, and how that is listed.
+    """How weights change in a round, and how the changes are listed.
 
-    `factors` are those of the rows that a vote has wrong, abstains on, and has right.
+    `factors` multiply the rows that a vote has wrong, abstains on, and has right.
     With `is_fresh` every row counts as moved, from no weight at all. With `is_split`
     the changes are of unsigned quanta, listed by class; else all are listed as of the
     positive class, those of the negative one with their sign.
@@ -56,7 +56,7 @@ class Change(NamedTuple):
 
 
 class MovedRows(NamedTuple):
-    """Rows whose weight moved, by how many quanta, in chunks of rows; see `move`.
+    """Rows whose weight moved, and by how many quanta, in chunks; see `move_weights`.
 
     `rows` and `deltas` are (n_chunks, n_outputs, chunk + 1), `stops` is
     (n_chunks, n_outputs, 3): where the list of the positive class ends, where that of
@@ -69,7 +69,7 @@ class MovedRows(NamedTuple):
 
 
 class Look(NamedTuple):
-    """Which rows a scan is about: all, or those of a leaf.
+    """The rows that a scan covers: all, or those of a leaf.
 
     `quanta` is their weight and `scale` the quanta of a weight of 1. `votes_before`,
     (n_outputs,), is what a leaf's rows vote now, 0 where `is_leaf` is False.

@@ -41,7 +41,7 @@ class Draws(NamedTuple):
 class SampleState(NamedTuple):
     """How far sampled sessions have come between blocks of draws; 0 at first.
 
-    What is a row here is a pair of `walk_payable`.
+    For `walk_payable` each pair of a row and a budget is a row here.
     """
 
     #: int64 (n_rows, n_features)
@@ -65,7 +65,7 @@ class SampleState(NamedTuple):
 
 @kernel
 def buy_feature(feature_idx, case, prices, out_counts, out_ranks):
-    """Obtain a feature, or all open members of its bundle, for one row.
+    """Buy a feature, or all open members of its bundle, for one row.
 
     Missing values cost nothing; the bundle is charged if any of its open members is
     there. Changes the status and the paid groups of `case`. out_ranks: (n_features,).
@@ -85,8 +85,8 @@ def buy_feature(feature_idx, case, prices, out_counts, out_ranks):
 
 
 @kernel
-def tell_readers(row, feature_idx, case, paths, draws, out_carried):
-    """Follow the paths that waited for a feature which has its answer now."""
+def follow_readers(row, feature_idx, case, paths, draws, out_carried):
+    """Follow the paths that wait for a feature, now that it is answered."""
     values, status, _ = case
     roots, nodes, cuts, _, alphas = paths
     is_done, has_vote = out_carried.is_done, out_carried.has_vote
@@ -103,8 +103,8 @@ def tell_readers(row, feature_idx, case, paths, draws, out_carried):
 
 
 @kernel
-def buy_and_tell(row, node, case, terms, draws, out_carried):
-    """Buy what a path waits for, and follow all paths that waited for it."""
+def buy_and_follow(row, node, case, terms, draws, out_carried):
+    """Buy the feature that a path waits for, and follow all paths that wait for it."""
     counts, ranks = out_carried.counts[row], out_carried.ranks[row]
     n_before = counts[ASKED]
     feature_idx = terms.paths.nodes[node, FEATURE]
@@ -115,12 +115,12 @@ def buy_and_tell(row, node, case, terms, draws, out_carried):
     last = feature_idx if is_single else ranks.shape[0] - 1
     for asked in range(first, last + 1):
         if ranks[asked] > n_before:
-            tell_readers(row, asked, case, terms.paths, draws, out_carried)
+            follow_readers(row, asked, case, terms.paths, draws, out_carried)
 
 
 @kernel
 def sample_row(row, case, terms, draws, out_carried, out_ends):
-    """One row's part of `walk_sampled`; returns whether its session has ended."""
+    """Play one row through a block of draws; return whether its session has ended."""
     budgets, paths, prices = terms
     values, status, _ = case
     roots, nodes, cuts, weighted_votes, _ = paths
@@ -138,7 +138,7 @@ def sample_row(row, case, terms, draws, out_carried, out_ends):
             totals = Totals(votes, out_carried.alphas[row], counts[DRAWS])
             end_budgets(row, due, budgets, totals, counts, out_ends)
             if counts[DONE] < n_budgets:
-                buy_and_tell(row, node, case, terms, draws, out_carried)
+                buy_and_follow(row, node, case, terms, draws, out_carried)
                 node = follow(values, status, node, nodes, cuts)
         if counts[DONE] < n_budgets and ~node > 0:
             counts[DRAWS] += 1
@@ -196,8 +196,8 @@ def is_any_payable(pair, case, terms, draws, carried):
 
 
 @kernel
-def draw_pair(pair, drawn, case, terms, draws, out_carried):
-    """One row and budget's part of `walk_payable`; return how the session stands.
+def play_pair(pair, drawn, case, terms, draws, out_carried):
+    """Play one row under one budget; return how the session stands.
 
     drawn: (n_draws,), the hypotheses.
     """
@@ -215,7 +215,7 @@ def draw_pair(pair, drawn, case, terms, draws, out_carried):
             due = price_to_vote(node, case, paths, terms.prices)
             if due > budget - counts[SPENT]:
                 break
-            buy_and_tell(pair, node, case, terms, draws, out_carried)
+            buy_and_follow(pair, node, case, terms, draws, out_carried)
             node = follow(values, status, node, paths.nodes, paths.cuts)
         if node >= 0 and n_checked < counts[ASKED]:
             if not is_any_payable(pair, case, terms, draws, out_carried):
@@ -250,14 +250,14 @@ def walk_payable(values, terms, draws, out_carried, out_stands):
             if out_stands[pair] == GOES_ON:
                 is_paid = out_carried.is_group_paid[pair]
                 case = Case(values[row], out_carried.status[pair], is_paid)
-                out_stands[pair] = draw_pair(
+                out_stands[pair] = play_pair(
                     pair, drawn, case, terms, draws, out_carried
                 )
 
 
 @kernel
 def tally_pair(case, paths, n_drawn, out_votes):
-    """Count the votes of what was drawn, as far as it is known; return how many."""
+    """Sum the votes of the drawn hypotheses that have one; return their number."""
     values, status, _ = case
     n_voted = 0
     for h in range(paths.roots.shape[0]):
@@ -272,7 +272,7 @@ def tally_pair(case, paths, n_drawn, out_votes):
 
 @kernel
 def tally_payable(values, terms, carried, stands, out_ends):
-    """Count where the sessions of `walk_payable` have come to.
+    """Write the votes, spends and counts of the sessions of `walk_payable`.
 
     out_ends.marks are the draws with a vote, -1 where nothing is left to know.
     """

@@ -48,10 +48,10 @@ def peel(size, radix, out_joint, out_sums):
 
 
 @kernel
-def stay(masses, totals, is_category, votes_before, out_gains):
-    """Turn edges in a leaf into gains over the votes before.
+def subtract_prior_votes(masses, totals, is_category, votes_before, out_gains):
+    """Turn edges in a leaf into gains over the votes before the split.
 
-    A cut that parts nothing gains nothing.
+    A cut with no weight on one side gains nothing.
 
     masses: unsigned quanta by code; totals: signed ones of all codes, by output.
     out_gains: (n_codes,), edges before.
@@ -94,7 +94,7 @@ def scan_feature(feature_idx, digits, masses, table, look, out_best):
             gains[code] += abs(total - 2 * sums[code])
         totals[output] = total
     if look.is_leaf:
-        stay(masses, totals, is_category, look.votes_before, gains)
+        subtract_prior_votes(masses, totals, is_category, look.votes_before, gains)
     best = np.int64(0)
     best_cut = -1
     for code in range(n_codes if is_category and n_codes > 1 else n_codes - 1):
@@ -158,8 +158,9 @@ def scan_lane(place, sums, table, picked, look, out_best):
 def scan_lanes(sums, table, picked, look, out_best):
     """Find the stump of largest gain on every feature of the picked lanes.
 
-    sums: as of `add`; table: a `CodedTable`; picked: (n_lanes,), which lanes they are
-    of; look: a `Look`. out_best: a `Best`, the features of other lanes as they were.
+    sums: as of `add_moved_rows`; table: a `CodedTable`; picked: (n_lanes,), the lanes
+    of the sums; look: a `Look`. out_best: a `Best`, where features of other lanes keep
+    what they have.
     """
     for place in prange(picked.shape[0]):
         scan_lane(np.int64(place), sums, table, picked, look, out_best)

@@ -1,4 +1,4 @@
-"""What boosted trees say of rows, also where columns are hidden."""
+"""Scores of rows by boosted trees, also where columns are hidden."""
 
 from typing import NamedTuple
 
@@ -21,24 +21,24 @@ from core.kernels.newton import (
 
 
 class ServedTrees(NamedTuple):
-    """Trees as they are read from values, all in one."""
+    """Trees that read values, joined into one set of arrays."""
 
     #: (n_nodes, N_NODE), reading features; a child is a node, or -1 - s of a step
     nodes: IntArray
-    #: (n_nodes,), what a number is compared to, or the code of a category
+    #: (n_nodes,), the threshold of a number, or the code of a category
     cuts: FloatArray
     #: (n_trees,), as a child
     roots: IntArray
     #: (n_trees,), the output that each adds to
     outputs: IntArray
-    #: of all leaves
+    #: (n_leaves,), the steps of all leaves
     steps: FloatArray
-    #: (n_nodes,), of the rows of training that came to it the share that went below
+    #: (n_nodes,), the share of the training rows at a node that went below
     shares: FloatArray
 
 
 class WaysToGo(NamedTuple):
-    """Room for the ways that a row has still to go down a tree."""
+    """Room for the branches that a row has still to follow down a tree."""
 
     #: (n_most,), where each goes on
     places: IntArray
@@ -48,9 +48,10 @@ class WaysToGo(NamedTuple):
 
 @kernel
 def add_tree(row_values, is_hidden, tree, trees, to_go, out_scores):
-    """Add the step of the leaf that a row comes to.
+    """Add the step of the leaf that a row ends in.
 
-    At a hidden feature it goes both ways, by their shares. to_go: room for n_nodes + 1.
+    At a hidden feature the row goes both ways, in the shares of the training rows.
+    to_go: room for n_nodes + 1.
     """
     ways, weights = to_go
     ways[0], weights[0], n_ways, step = trees.roots[tree], 1.0, 1, 0.0
@@ -78,10 +79,10 @@ def add_tree(row_values, is_hidden, tree, trees, to_go, out_scores):
 
 @kernel
 def add_trees(values, is_hidden, trees, out_scores):
-    """Add the steps of the leaves that rows come to; (n_rows, n_outputs).
+    """Add the steps of the leaves that rows end in to the scores.
 
-    values: (n_rows, n_features), NaN where missing; is_hidden: (n_features,), of which
-    nothing is known in any row; trees: a `ServedTrees`.
+    values: (n_rows, n_features), NaN where missing; is_hidden: (n_features,), unknown
+    in every row; trees: a `ServedTrees`. out_scores: (n_rows, n_outputs).
     """
     n_most = trees.nodes.shape[0] + 1
     to_go = WaysToGo(np.empty(n_most, np.int64), np.empty(n_most))
@@ -91,7 +92,7 @@ def add_trees(values, is_hidden, trees, out_scores):
 
 
 @kernel
-def step_both_ways(table, row, nodes, steps, is_hidden, to_go):
+def mean_step(table, row, nodes, steps, is_hidden, to_go):
     """Return the mean step of a row that goes both ways at nodes of hidden columns.
 
     nodes: (n_nodes, N_NODE), at least one. to_go: room for n_leaves.
@@ -116,11 +117,11 @@ def step_both_ways(table, row, nodes, steps, is_hidden, to_go):
 
 @kernel
 def hide_columns(table, is_hidden, rows, sizes, trees, out_changes):
-    """Write how the scores of rows change where columns are hidden.
+    """Write by how much the scores of rows change if columns are hidden.
 
     is_hidden: (n_columns,); rows: (n_some,), positions; sizes: (rounds, n_outputs), the
     nodes of each tree of `trees`, a `TreeRoom` as `boost_trees` fills it. out_changes:
-    (n_some, n_outputs). Trees that read none of them are passed over.
+    (n_some, n_outputs). Trees that read no hidden column are skipped.
     """
     n_leaves = trees.steps.shape[2]
     to_go = WaysToGo(np.empty(n_leaves, np.int64), np.empty(n_leaves))
@@ -133,6 +134,6 @@ def hide_columns(table, is_hidden, rows, sizes, trees, out_changes):
                 continue
             for place in range(rows.shape[0]):
                 row = rows[place]
-                step = step_both_ways(table, row, nodes, steps, is_hidden, to_go)
+                step = mean_step(table, row, nodes, steps, is_hidden, to_go)
                 step -= steps[leaf_of(table, row, size, nodes)]
                 out_changes[place, output] += step

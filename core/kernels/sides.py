@@ -1,4 +1,4 @@
-"""Compiled sides of a stump: what it has wrong and right, from sums by code."""
+"""Compiled counts of what a stump has wrong and right, from sums by code."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def count_classes(feature_codes, classes, out_counts):
 
 @kernel
 def weigh_lane(positives, negatives, cut, above, out_sides):
-    """Add what a stump has right less wrong, and what it abstains on, in one lane.
+    """Add the quanta of one lane that a stump has right less wrong, or abstains on.
 
     positives, negatives: quanta by code of the lane; cut: a `Cut`; above: the vote.
     out_sides: as of `find_sides`.
@@ -59,10 +59,10 @@ def weigh_lane(positives, negatives, cut, above, out_sides):
 
 @kernel
 def find_sides(sums, counts, cut, votes, out_sides):
-    """Find what a stump has wrong and right without looking at any row.
+    """Write what a stump has wrong and right, without looking at any row.
 
-    sums: quanta by code, as of `add`; counts: rows by code of its feature, of
-    `count_classes`; cut: a `Cut`; votes: int8 (n_outputs,) above the cut. out_sides:
+    sums: quanta by code, as of `add_moved_rows`; counts: rows by code of its feature,
+    of `count_classes`; cut: a `Cut`; votes: int8 (n_outputs,) above the cut. out_sides:
     (4,), rows wrong and right, then quanta: right less wrong, and those that it
     abstains on.
     """

@@ -31,7 +31,7 @@ NEVER = -1
 
 
 class Terms(NamedTuple):
-    """What walks go by."""
+    """The budgets, paths and prices of a walk."""
 
     #: int64 (n_budgets,)
     budgets: Any
@@ -49,7 +49,7 @@ class Stages(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What a row's session would end with now."""
+    """The votes, alpha and mark of a row's session if it ended now."""
 
     #: float64 (n_outputs,)
     votes: Any
@@ -58,7 +58,7 @@ class Totals(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Where the sessions end; (n_rows, n_budgets) unless another shape is given."""
+    """The ends of sessions; (n_rows, n_budgets) unless another shape is given."""
 
     #: float64 (n_rows, n_budgets, n_outputs)
     votes: Any
@@ -75,8 +75,9 @@ class Ends(NamedTuple):
     ranks: Any
 
 
-# Of a record that is passed on inside a loop numba counts the references to all its
-# arrays, 0.2 us at each purchase: so what a walk does at each one takes arrays.
+# numba counts the references to all arrays of a record that is passed on inside a
+# loop, 0.2 us at each purchase. So `walk_row` passes arrays: with one function for a
+# purchase, which would have to take records, it is slower by two fifths.
 
 
 @kernel
@@ -126,7 +127,7 @@ def end_budgets(row, due, budgets, totals, counts, out_ends):
 
 @kernel
 def walk_row(row, case, terms, stages, out_ends):
-    """One row's part of `walk_ordered`."""
+    """Play one row's session for `walk_ordered`."""
     budgets, paths, prices = terms
     values, status, is_group_paid = case
     roots, nodes, cuts, weighted_votes, alphas = paths

@@ -1,4 +1,4 @@
-"""Compiled changes of weights, and lists of the rows that they move.
+"""Compiled updates of weights, and lists of the rows whose weight changes.
 
 Weights are signed (weight times class), an output after the other, and counted in
 quanta: whole numbers, whose sums are exact, hence the same in any order, over any
@@ -16,8 +16,8 @@ CHUNK = 2048
 
 
 @kernel
-def cast(feature_codes, is_category, cut, votes, out_ballots):
-    """Find the votes of a stump on every row, 0 where the feature is missing.
+def write_stump_votes(feature_codes, is_category, cut, votes, out_ballots):
+    """Write the votes of a stump on every row, 0 where the feature is missing.
 
     feature_codes: (n_samples,) of the stump's feature; votes: int8 (n_outputs,) above
     the cut. out_ballots: int8 (n_outputs, n_samples).
@@ -39,7 +39,7 @@ def cast(feature_codes, is_category, cut, votes, out_ballots):
 def count_chunk(weights, ballots, out_sides):
     """Count rows and quanta of one chunk by side.
 
-    out_sides: (4,), the rows with weight that the ballots have wrong and right, then
+    out_sides: (4,), the rows with weight whose ballots are wrong and right, then
     their quanta.
     """
     n_wrong = 0
@@ -160,7 +160,7 @@ def move_chunks(ballots, change, out_weights, out_moved):
         move_chunk(np.int64(task), ballots, change, out_weights, out_moved)
 
 
-move, move_parallel = serial_and_parallel(move_chunks)
+move_weights, move_weights_parallel = serial_and_parallel(move_chunks)
 
 
 @kernel
@@ -193,11 +193,11 @@ def gather_chunks(weights, rows, is_split, out_moved):
     """List some rows with all their quanta, as if they had moved from nothing.
 
     weights: signed, (n_outputs, n_samples); rows: (n_rows,); out_moved: a chunk for
-    each `CHUNK` of these rows, listed as by `move`.
+    each `CHUNK` of these rows, listed as by `move_weights`.
     """
     n_chunks, n_outputs = out_moved.stops.shape[:2]
     for task in prange(n_chunks * n_outputs):
         gather_chunk(np.int64(task), weights, rows, is_split, out_moved)
 
 
-gather, gather_parallel = serial_and_parallel(gather_chunks)
+gather_rows, gather_rows_parallel = serial_and_parallel(gather_chunks)

@@ -7,13 +7,17 @@ given what is known.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Interval
 
 from core import arrays, kernels
 from core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats
 from core.model.columns import Columns, HiddenColumns
+from core.model.ranges import Number, Numbers
+
+KernelName = Literal["laplace", "gauss"]
 
 # Beyond this log odds no chance is told.
 MAX_LOGIT = 30.0
@@ -55,18 +59,17 @@ class KernelRidge(Arrays, Derived):
     The waves are drawn from the seed, so that no row of training is kept.
     """
 
-    #: "laplace" or "gauss"
-    kind: str
+    kind: KernelName
     #: the kernel is exp(-d/width) or exp(-(d/width)^2) of a distance d
-    width: float
-    seed: int
+    width: Annotated[float, Interval(gt=0, le=1e300)]
+    seed: Annotated[int, Interval(ge=0, le=2**63 - 1)]
     #: (n_columns,), what each is multiplied by before distances are taken
-    stretches: FloatArray
+    stretches: Numbers
     #: (2 * n_waves, n_outputs)
-    coefficients: FloatArray
+    coefficients: Numbers
     #: (n_outputs,)
-    offsets: FloatArray
-    slope: float
+    offsets: Numbers
+    slope: Number
 
     @cached_property
     def waves(self) -> FloatArray:
@@ -94,7 +97,7 @@ class KernelRidge(Arrays, Derived):
         return logits
 
 
-def draw_waves(kind: str, n_columns: int, n_waves: int, seed: int) -> FloatArray:
+def draw_waves(kind: KernelName, n_columns: int, n_waves: int, seed: int) -> FloatArray:
     """Draw frequencies whose mean cosine is the kernel; (n_columns, n_waves).
 
     Rahimi and Recht (2007), in blocks of directions at right angles (Yu et al. 2016).
@@ -130,9 +133,9 @@ class LogisticRidge(Arrays):
     """Ridge logistic regression on columns."""
 
     #: (n_columns, n_outputs)
-    coefficients: FloatArray
+    coefficients: Numbers
     #: (n_outputs,)
-    offsets: FloatArray
+    offsets: Numbers
 
     def find_damping(self, hidden: HiddenColumns) -> FloatArray:
         """Return what is left of each output's log odds; (n_outputs,).

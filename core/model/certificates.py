@@ -2,9 +2,18 @@
 
 import itertools
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Interval, Len
+
+from core.model.ranges import Chance, Micros
 
 # How probable the label must be for a session to stop early: what is tried.
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
+
+# Rows and lists of a certification: far beyond what a training makes, and little enough
+# for a session that weighs every rule by them.
+MAX_ROWS, MAX_ITEMS = 2**16, 1000
 
 # Strata of spend: thirds of the budget.
 N_STRATA = 3
@@ -21,9 +30,9 @@ CHANCES = (
 class EarlyRule:
     """A session stops once its label is so probable, in strata that are open."""
 
-    threshold: float
+    threshold: Chance
     #: one per stratum of spend
-    opens: tuple[bool, ...]
+    opens: Annotated[tuple[bool, ...], Len(N_STRATA, N_STRATA)]
 
 
 EARLY_RULES = tuple(
@@ -34,29 +43,30 @@ EARLY_RULES = tuple(
 )
 
 # Of each rule: answers in each stratum, then how many of them differ.
-Counts = tuple[tuple[int, ...], ...]
+Rows = Annotated[int, Interval(ge=0, le=MAX_ROWS)]
+Counts = tuple[Annotated[tuple[Rows, ...], Len(2 * N_STRATA, 2 * N_STRATA)], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
     """Sessions under one budget; money in micro-units."""
 
-    budget: int | None
+    budget: Micros | None
     policy: str
     #: spends from which on a session is in the second and in the third stratum
-    bounds: tuple[int, ...]
+    bounds: Annotated[tuple[Micros, ...], Len(N_STRATA - 1, N_STRATA - 1)]
     #: on rows of the folds, which say what to test first
     guide: Counts
     #: by rule, on rows of the folds
-    guide_spends: tuple[int, ...]
+    guide_spends: tuple[Micros, ...]
     #: on the rows set aside
     counts: Counts
     #: by rule, on the rows set aside
-    mean_spends: tuple[int, ...]
+    mean_spends: tuple[Micros, ...]
     #: without early stops
-    mean_spend: int
+    mean_spend: Micros
     #: rows set aside whose true class had at least this chance at the end, by `chances`
-    n_covered: tuple[int, ...]
+    n_covered: tuple[Rows, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +77,10 @@ class Certification:
     """
 
     #: rows set aside
-    n_samples: int
+    n_samples: Annotated[Rows, Interval(ge=1)]
     #: rows of the folds
-    n_guide: int
-    rules: tuple[EarlyRule, ...]
-    chances: tuple[float, ...]
+    n_guide: Rows
+    rules: Annotated[tuple[EarlyRule, ...], Len(1, MAX_ITEMS)]
+    chances: Annotated[tuple[Chance, ...], Len(1, MAX_ITEMS)]
     #: by budget, ascending; None is the last
-    levels: tuple[Level, ...]
+    levels: Annotated[tuple[Level, ...], Len(1, MAX_ITEMS)]

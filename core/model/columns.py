@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval
 
 from core import arrays
 from core.arrays import Arrays, BoolArray, FloatArray, IntArray
+from core.model.ranges import Numbers, Positions
 
 # Of a column: that of a number, and of one that says whether a value is missing.
 NUMBER_CODE, MISSING_CODE = -1, -2
@@ -24,20 +27,20 @@ class Columns(Arrays):
     """
 
     #: (n_columns,), the feature that each reads
-    feature_idxs: IntArray
+    feature_idxs: Positions
     #: (n_columns,), the code whose presence it tells, -1 of a number, -2: of missing
-    codes: IntArray
+    codes: Annotated[IntArray, Interval(ge=-2, le=2**31)]
     #: (n_columns,)
-    lows: FloatArray
-    highs: FloatArray
-    means: FloatArray
+    lows: Numbers
+    highs: Numbers
+    means: Numbers
     #: what it is divided by
-    scales: FloatArray
+    scales: Annotated[FloatArray, Interval(gt=0, le=1e300)]
     #: (n_columns,), row of each in the covariance, or `ALONE`
     places: IntArray | None = None
     #: (n_covaried, n_covaried), of the rows of training, shared by all columns of a
     #: ladder; None: of a model made before it was kept
-    covariance: FloatArray | None = None
+    covariance: Numbers | None = None
 
     def take(self, feature_idxs: Sequence[int]) -> "Columns":
         """Return the columns of some features, in their order."""

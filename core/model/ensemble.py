@@ -3,8 +3,10 @@
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval, Len
 
 from core import kernels
 from core.arrays import BoolArray, Derived, FloatArray, IntArray
@@ -13,6 +15,7 @@ from core.model.certificates import Certification
 from core.model.hypotheses import Hypothesis, Stump
 from core.model.panels import PanelLadder
 from core.model.paths import lay_paths
+from core.model.ranges import Chance, Micros, Share
 from core.table.catalogue import Catalogue
 from core.table.dataset import ClassLabel, count_outputs
 from core.table.price_lists import PriceList, apply_prices
@@ -20,6 +23,9 @@ from core.table.prices import total_cost
 
 # A calibration's coefficients stand at the shares 0, 1/4, 1/2, 3/4 and 1.
 N_KNOTS = 5
+
+Offset = Annotated[float, Interval(ge=-1e6, le=1e6)]
+Slope = Annotated[float, Interval(ge=0, le=1e6)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +38,10 @@ class Calibration:
     """
 
     #: At each of the `N_KNOTS` knots one per output.
-    offsets: tuple[tuple[float, ...], ...]
+    offsets: Annotated[tuple[tuple[Offset, ...], ...], Len(N_KNOTS, N_KNOTS)]
     #: One per knot. Not negative, so that more votes for a class never lower its
     #: probability.
-    slopes: tuple[float, ...]
+    slopes: Annotated[tuple[Slope, ...], Len(N_KNOTS, N_KNOTS)]
 
     @property
     def link(self) -> FloatArray:
@@ -53,12 +59,12 @@ class Stage:
     class among all that reached it and among those rejected.
     """
 
-    length: int
-    threshold: float
-    detection: float
-    false_alarm: float
-    chance_reaching: float
-    chance_rejected: float
+    length: Annotated[int, Interval(ge=1)]
+    threshold: Annotated[float, Interval(ge=-1e12, le=1e12)]
+    detection: Share
+    false_alarm: Share
+    chance_reaching: Share
+    chance_rejected: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class Cascade:
     """Stages in order, and the chance of the second class after the last of them."""
 
     stages: tuple[Stage, ...]
-    chance_passed: float
+    chance_passed: Chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ class BudgetRange:
     """Budgets from the end of the range before, and who asks best under them."""
 
     #: in micro-units, within the range; None: the last range has no end
-    up_to: int | None
+    up_to: Micros | None
     policy: str
 
 

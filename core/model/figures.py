@@ -2,6 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Interval
+
+from core.model.ranges import Share
 
 # Of the standard normal distribution, for intervals of 95 %.
 QUANTILE = 1.959963984540054
@@ -33,15 +38,19 @@ class Estimate:
     interval: tuple[float, float] | None
 
 
+ShareEstimate = Annotated[Estimate, Interval(ge=0, le=1 + 1e-9)]
+CostEstimate = Annotated[Estimate, Interval(ge=0, le=1e18)]
+
+
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
     """Rows with chances alike: what was said of them, and what came."""
 
     #: of the rows' weight
-    share: float
-    mean_chance: float
+    share: Share
+    mean_chance: Share
     #: how often what was said came true
-    observed: Estimate
+    observed: ShareEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +63,17 @@ class Figures:
     """
 
     #: chance that a case of the class has a higher chance than one of the rest
-    auroc: Estimate | None
+    auroc: ShareEstimate | None
     #: mean -ln of the true class's chance
-    log_loss: Estimate
+    log_loss: CostEstimate
     #: half the mean squared distance of chances and truth, 0 to 1
-    brier: Estimate
+    brier: ShareEstimate
     #: mean distance of chances and observed shares over `reliability`
-    calibration_error: Estimate
+    calibration_error: ShareEstimate
     #: of cases of the class, how many are labelled so
-    sensitivity: Estimate | None
+    sensitivity: ShareEstimate | None
     #: of cases of the rest, how many are not labelled so
-    specificity: Estimate | None
+    specificity: ShareEstimate | None
     #: mean cost of the labels' errors; None without error costs
-    expected_cost: Estimate | None
+    expected_cost: CostEstimate | None
     reliability: tuple[ReliabilityBin, ...]

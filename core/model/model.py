@@ -2,9 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from annotated_types import Interval, Len
 
 from core.model.ensemble import Ensemble
 from core.model.figures import Figures, wilson_interval
+from core.model.ranges import Count, MeanCost, Micros, Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,8 +16,8 @@ class SpendSteps:
     """What a model spends under budgets between those of its curve, in micro-units."""
 
     #: ascending, as in `Curve`; one for each at which something else is bought
-    budgets: tuple[int | None, ...]
-    mean_spends: tuple[float, ...]
+    budgets: Annotated[tuple[Micros | None, ...], Len(1)]
+    mean_spends: Annotated[tuple[MeanCost, ...], Len(1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +30,27 @@ class Curve:
     fold's ensemble buys other sets of features at other prices, which nobody pays.
     """
 
-    budgets: tuple[int | None, ...]
-    errors: tuple[float, ...]
-    errors_calibrated: tuple[float, ...]
+    budgets: tuple[Micros | None, ...]
+    errors: tuple[Share, ...]
+    errors_calibrated: tuple[Share, ...]
     #: by the model itself where `n_played` says so
-    mean_spends: tuple[float, ...]
+    mean_spends: tuple[MeanCost, ...]
     #: likewise
-    max_spends: tuple[int, ...]
+    max_spends: tuple[Micros, ...]
     #: rows that errors are of
-    n_samples: int
+    n_samples: Count
     #: rows of equal weight, each on its own, that would say as much as these rows;
     #: None: all of them
-    n_effective: float | None = None
+    n_effective: Annotated[float, Interval(gt=0, le=2**53)] | None = None
     #: under each budget; None: not measured, as by versions before
     predictive: tuple[Figures, ...] | None = None
     #: under each budget the share of sessions that ask for each feature; None likewise
-    purchases: tuple[tuple[float, ...], ...] | None = None
+    purchases: tuple[tuple[Share, ...], ...] | None = None
     #: under each budget the mean number of questions, a bundle being one; None likewise
-    questions: tuple[float, ...] | None = None
+    questions: tuple[Annotated[float, Interval(ge=0, le=2**53)], ...] | None = None
     #: rows that the model itself was played on for spends, questions and purchases;
     #: None: these are of the rows that errors are of, as in versions before
-    n_played: int | None = None
+    n_played: Count | None = None
     #: mean spends under more budgets; None likewise
     steps: SpendSteps | None = None
 

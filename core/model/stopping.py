@@ -1,10 +1,13 @@
 """When a case goes on from a panel to a dearer one: the rules that training learned."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval, Len
 
-from core.arrays import Arrays, FloatArray, IntArray
+from core.arrays import Arrays, FloatArray
+from core.model.ranges import Amounts, Costs, MeanCost, Positions, Shares
 
 ErrorCosts = tuple[tuple[float, ...], ...]
 
@@ -18,19 +21,19 @@ class StoppingRule(Arrays):
     """
 
     #: error cost that a micro-unit has to save
-    rate: float
+    rate: MeanCost
     #: mean spend, in micro-units, and mean error cost on held-out rows
-    spend: float
-    error: float
+    spend: MeanCost
+    error: MeanCost
     #: (n_panels,), positions of panels; its own: no case goes on
-    targets: IntArray
+    targets: Positions
     #: (n_panels,)
-    thresholds: FloatArray
+    thresholds: Annotated[FloatArray, Interval(ge=-1, le=1e18)]
     #: (n_panels,), of going on, in micro-units
-    prices: IntArray
+    prices: Amounts
     #: (n_panels,), what share of the error cost to be expected is left at the end, of
     #: held-out rows that went on
-    left: FloatArray
+    left: Shares
 
     def scale(self, factor: float) -> "StoppingRule":
         """Return the rule where all prices are a factor times those of training."""
@@ -47,8 +50,8 @@ class Stopping(Arrays):
     """The rules of a ladder, the cheapest first; what they cost falls convexly."""
 
     #: (n_panels,), mean error cost of each panel on held-out rows
-    errors: FloatArray
-    rules: tuple[StoppingRule, ...]
+    errors: Costs
+    rules: Annotated[tuple[StoppingRule, ...], Len(1)]
 
 
 def expect_costs(chances: FloatArray, error_costs: ErrorCosts | None) -> FloatArray:

@@ -81,7 +81,7 @@ def fit_link(
     hold, is_positive = np.full(start.size, 2e-3), start > 0.0
     if n_outputs == 1:
         inputs = np.hstack((votes, np.ones_like(votes)))
-        held = kernels.Held(start, hold, is_positive)
+        held = kernels.Penalty(start, hold, is_positive)
         slope, offset = fit_two(inputs, targets, weights, held)
         return float(slope), np.array([offset])
 
@@ -111,7 +111,7 @@ def fit_weights(
     """
     if logits.shape[2] == 1:
         every = np.ones(start.size, np.bool_)
-        held = kernels.Held(start, np.full(start.size, 2.0 * hold), every)
+        held = kernels.Penalty(start, np.full(start.size, 2.0 * hold), every)
         return fit_two(logits[:, :, 0].T, targets, weights, held)
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
@@ -125,7 +125,7 @@ def fit_weights(
 
 
 def fit_two(
-    inputs: FloatArray, targets: IntArray, weights: FloatArray, held: kernels.Held
+    inputs: FloatArray, targets: IntArray, weights: FloatArray, held: kernels.Penalty
 ) -> FloatArray:
     """Return the coefficients of least log-loss of two classes; from their centres."""
     found = held.centres.copy()

@@ -9,7 +9,13 @@ import numpy as np
 
 from core import kernels
 from core.arrays import FloatArray, Floats, IntArray, round_digits
-from core.model.blends import KernelRidge, LogisticRidge, draw_waves, lay_waves
+from core.model.blends import (
+    KernelName,
+    KernelRidge,
+    LogisticRidge,
+    draw_waves,
+    lay_waves,
+)
 from core.model.columns import HiddenColumns
 from core.panels.chances import (
     descend,
@@ -47,7 +53,7 @@ class Fitted(NamedTuple):
 class Basis(NamedTuple):
     """Random features: of which kernel and distances, how many, and what is tried."""
 
-    kind: str
+    kind: KernelName
     #: (n_columns,)
     stretches: FloatArray
     n_waves: int
@@ -203,7 +209,7 @@ def solve_logistic(
             weights[left_out] = 0.0
         inputs = np.hstack((columns, np.ones((rows.n_rows, 1))))
         holds = np.append(np.full(n_columns, hold), 0.0)
-        held = kernels.Held(begin[:, 0], holds, np.zeros(n_columns + 1, np.bool_))
+        held = kernels.Penalty(begin[:, 0], holds, np.zeros(n_columns + 1, np.bool_))
         found = fit_two(inputs, rows.targets, weights, held)
         return LogisticRidge(found[:-1, None], found[-1:])
     if start is not None:

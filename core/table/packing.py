@@ -41,7 +41,7 @@ class Packing:
         """Return the same lanes of other rows, which have these codes."""
         packed = np.empty((self.codes.shape[0], codes.shape[1]), dtype=np.uint8)
         members, starts = self.members, self.starts
-        kernels.pack(codes, n_codes, has_missing, members, starts, packed)
+        kernels.pack_codes(codes, n_codes, has_missing, members, starts, packed)
         return Packing(packed, members, starts)
 
     def lanes_of(self, feature_idxs: IntArray) -> IntArray:

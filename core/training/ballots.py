@@ -59,7 +59,7 @@ def cast_stump(
     """Return the votes of a stump on every row, `votes` above its cut."""
     ballots = np.empty((votes.size, binned.n_samples), dtype=np.int8)
     feature_codes = binned.codes[stump.feature_idx]
-    kernels.cast(feature_codes, stump.is_category, code, votes, ballots)
+    kernels.write_stump_votes(feature_codes, stump.is_category, code, votes, ballots)
     return ballots
 
 

@@ -42,7 +42,7 @@ class Candidates:
 
 
 def make_sums(n_outputs: int, n_lanes: int, n_chunks: int) -> IntArray:
-    """Return sums by code, all of them 0, as `kernels.add` takes them."""
+    """Return sums by code, all of them 0, as `kernels.add_moved_rows` takes them."""
     n_turns = min(N_TURNS, max(n_chunks, 1)) if n_outputs * n_lanes < FEW_LANES else 1
     return np.zeros((n_outputs, n_turns, n_lanes, 2, 256), dtype=np.int64)
 
@@ -76,7 +76,7 @@ def accumulate(
         moved.rows.size * lanes.size >= PARALLEL_CELLS
         and count_listed(moved) * lanes.size >= PARALLEL_CELLS
     )
-    add = kernels.add_parallel if is_large else kernels.add
+    add = kernels.add_moved_rows_parallel if is_large else kernels.add_moved_rows
     add(binned.coded, lanes, moved, sums)
 
 

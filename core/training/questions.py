@@ -87,7 +87,7 @@ class ShardAnswer(NamedTuple):
     """What a shard answers; the answers of all are added up.
 
     `quanta` are those of all rows, `numbers` and `sums` what was asked for; sums by
-    code are as `kernels.add` takes them, those of a split of both sides.
+    code are as `kernels.add_moved_rows` takes them, those of a split of both sides.
     """
 
     quanta: int

@@ -132,7 +132,7 @@ class Shard:
         is_fresh = step.is_fresh or self._is_pending
         change = Change(np.array(step.factors), is_fresh, self.is_split)
         is_large = self.weights.size >= PARALLEL_ROWS
-        move = kernels.move_parallel if is_large else kernels.move
+        move = kernels.move_weights_parallel if is_large else kernels.move_weights
         move(ballots, change, self.weights, self.moved)
         if is_fresh and self._sums is not None:
             self._sums[:] = 0
@@ -218,7 +218,7 @@ class Shard:
         n_chunks = -(-rows.size // kernels.CHUNK)
         listed = MovedRows(*(array[:n_chunks] for array in self._room))
         is_large = rows.size * weights.shape[0] >= PARALLEL_ROWS
-        gather = kernels.gather_parallel if is_large else kernels.gather
+        gather = kernels.gather_rows_parallel if is_large else kernels.gather_rows
         gather(weights, rows, self.is_split, listed)
         return listed
 

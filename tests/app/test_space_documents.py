@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.documents.model import model_from_json
-from app.documents.panel_checks import MAX_COVARIANCE
+from app.documents.panel_checks import MAX_COVARIED
 from core.model.model import Model
 from core.model.routes import MAIN
 from tests.app.test_panel_documents import cut, fitted, place_of, refused, set_at
@@ -115,7 +115,7 @@ def dependent(upper: list[float]) -> list[float]:
         ("covariance", swap_diagonal, "covariance"),
         ("covariance", dependent, "covariance"),
         ("covariance", identity(40), "covariance"),
-        ("covariance", [1.0] * (MAX_COVARIANCE + 1), "covariance"),
+        ("covariance", identity(MAX_COVARIED + 1), "covariance"),
         ("covariance", None, "covariance"),
         ("covariance.0", math.nan, "covariance"),
         ("covariance.0", math.inf, "covariance"),

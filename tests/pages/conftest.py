@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
+from app.main import create_app
 from app.settings.settings import Settings
 from tests.app.conftest import (  # noqa: F401  # fixtures
     database_url,
@@ -19,7 +22,8 @@ from tests.app.conftest import (  # noqa: F401  # fixtures
     warm_kernels,
 )
 from tests.app.servers import Server
-from tests.pages.site import Site, fill
+from tests.pages.site import BROWSER, Site, fill
+from tests.pages.visitors import Visitor
 
 CHROMIUM = shutil.which("chromium")
 # Far more than anything takes: a machine that is busy fails no test.
@@ -30,6 +34,31 @@ expect.set_options(timeout=WITHIN_MS)
 @pytest.fixture
 def engine_name() -> str:
     return "sqlite"
+
+
+@pytest.fixture
+def is_local() -> bool:
+    """Whether the server asks for no keys; files about keys say no."""
+    return True
+
+
+@pytest.fixture
+def app(settings: Settings, is_local: bool) -> FastAPI:  # noqa: F811  # a fixture
+    return create_app(settings, is_local=is_local)
+
+
+@pytest.fixture
+def client(app: FastAPI, is_local: bool) -> Iterator[TestClient]:
+    """A client that follows no redirect; without keys it prefers pages."""
+    url = "http://127.0.0.1" if is_local else "http://askless.test"
+    headers = BROWSER if is_local else {}
+    with TestClient(app, url, headers=headers, follow_redirects=False) as made:
+        yield made
+
+
+@pytest.fixture
+def ours(client: TestClient) -> Visitor:
+    return Visitor(client, tenant="ours")
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,15 @@
 """The server that pages are tried on: what it holds, and how it is called."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 
+# What a browser sends, which gets pages where a program gets documents.
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 HEART = Path(__file__).parent / "heart.json"
 
 
@@ -49,3 +52,10 @@ def heart() -> dict[str, Any]:
 def fill(url: str) -> Site:
     made = Site(url, "").call("POST", "/models?as_version=true", heart())
     return Site(url, made["id"])
+
+
+def token_of(page: str) -> str:
+    """Return the token that each form of a page sends back."""
+    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
+    assert found, page
+    return found[1]

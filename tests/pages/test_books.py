@@ -15,8 +15,7 @@ from app.pages.ledger import by_month
 from app.records import LedgerSum
 from tests.app.clinic import Answer, Put, Start
 from tests.app.test_doubts import ranged
-from tests.pages.site import Site
-from tests.pages.test_walls import token_of
+from tests.pages.site import Site, token_of
 
 pytest_plugins = ["tests.app.conftest_http"]
 

@@ -2,7 +2,6 @@
 
 import copy
 import re
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,18 +13,16 @@ from app.documents.files import read_model
 from app.main import create_app
 from app.pages.asking import next_best
 from app.settings.settings import Settings
-from tests.pages.site import Site, heart
+from tests.pages.site import BROWSER, Site, heart, token_of
 from tests.pages.test_sign_in import make_key, sign_in
 
-BROWSER = {"Accept": "text/html"}
 HOSTILE = "<script>alert(1)</script> \"q\" 'q' مستوى " + "x" * 100
 
 
 @pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    app = create_app(settings, is_local=True)
-    with TestClient(app, "http://127.0.0.1", headers=BROWSER) as made:
-        yield made
+def client(client: TestClient) -> TestClient:
+    client.follow_redirects = True
+    return client
 
 
 @pytest.fixture
@@ -35,11 +32,8 @@ def model_id(client: TestClient) -> str:
 
 def send(client: TestClient, address: str, **fields: Any) -> Any:
     """Send a form as a browser does, with the token of a page."""
-    token = re.search(
-        r'name="form_token" value="(\w+)"', client.get("/ui/sign-in").text
-    )
-    assert token is not None
-    return client.post(address, data={"form_token": token[1], **fields})
+    token = token_of(client.get("/ui/sign-in").text)
+    return client.post(address, data={"form_token": token, **fields})
 
 
 def start(client: TestClient, model_id: str, **more: Any) -> dict[str, Any]:

@@ -1,30 +1,13 @@
 """Two models side by side, and what keeps them apart."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
 from tests.pages.site import heart
-from tests.pages.test_models import BROWSER, bring
+from tests.pages.test_models import bring
 
 PAGE = "/ui/models/compare"
-
-
-@pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    return create_app(settings, is_local=True)
-
-
-@pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
-        made.headers["Accept"] = BROWSER["Accept"]
-        yield made
 
 
 def compare(client: TestClient, **changes: Any) -> tuple[int, str]:

@@ -1,7 +1,5 @@
 """Pages of datasets: the upload and what it refuses, the list, deletion."""
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +10,17 @@ from playwright.sync_api import Page, expect
 from app.errors import BlobGoneError
 from app.main import create_app
 from app.settings.settings import Settings
+from tests.pages.site import token_of
 from tests.pages.test_parts import HOSTILE
-from tests.pages.test_walls import Visitor
+from tests.pages.visitors import Visitor
 
 # The first table that a server reads waits for its child processes to be loaded.
 READ_MS = 60_000
 TABLE = b"age,chol,disease\n63,233,1\n41,204,0\n"
 
 
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    app = create_app(settings, is_local=True)
-    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
-        made.headers["Accept"] = "text/html"
-        yield made
-
-
 def token(client: TestClient) -> dict[str, str]:
-    page = client.get("/ui/datasets").text
-    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
-    assert found
-    return {"form_token": found[1]}
+    return {"form_token": token_of(client.get("/ui/datasets").text)}
 
 
 def upload(client: TestClient, content: bytes, name: str = "heart.csv") -> Any:

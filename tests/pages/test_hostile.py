@@ -2,26 +2,16 @@
 
 import logging
 import re
-from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import pytest
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
 from tests.pages.hostile import MARKUP, hostile_model
 from tests.pages.site import heart
 from tests.pages.test_cases import answer, send, state_of
 
 ODD = {"script", "img", "b", "a", "foreignObject", "option"}
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    app = create_app(settings, is_local=True)
-    with TestClient(app, "http://127.0.0.1") as made:
-        yield made
 
 
 def test_names_in_charts_are_text_and_fit(client: TestClient) -> None:

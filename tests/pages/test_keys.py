@@ -1,26 +1,17 @@
 """Keys on pages: made once and shown once, revoked, and never more than the maker's."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
-from tests.pages.test_walls import HOSTILE, Visitor
+from tests.pages.test_walls import HOSTILE
+from tests.pages.visitors import Visitor
 
 
 @pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    app = create_app(settings)
-    with TestClient(app, "http://askless.test", follow_redirects=False) as made:
-        yield made
-
-
-@pytest.fixture
-def ours(client: TestClient) -> Visitor:
-    return Visitor(client, tenant="ours")
+def is_local() -> bool:
+    return False
 
 
 def number_in(page: str) -> str:

@@ -2,37 +2,19 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
 from app.cli import demo
 from app.documents.files import read_model
-from app.main import create_app
 from app.pages.budgets import budget_words
 from app.pages.home import said
 from app.records import DEFAULT_TENANT
 from app.settings.settings import Settings
-from tests.pages.site import Site, heart
+from tests.pages.site import Site, heart, token_of
 from tests.pages.test_parts import HOSTILE
-
-BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-
-
-@pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    return create_app(settings, is_local=True)
-
-
-@pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
-        made.headers["Accept"] = BROWSER["Accept"]
-        yield made
 
 
 def bring(client: TestClient, **changes: Any) -> str:
@@ -45,9 +27,8 @@ def bring(client: TestClient, **changes: Any) -> str:
 
 def send(client: TestClient, address: str, page: str, **fields: str) -> Any:
     """Send the form of a page."""
-    found = re.search(r'name="form_token" value="([0-9a-f]+)"', client.get(page).text)
-    assert found
-    return client.post(address, data={"form_token": found[1], **fields})
+    token = token_of(client.get(page).text)
+    return client.post(address, data={"form_token": token, **fields})
 
 
 def test_a_card_tells_what_the_model_knows(client: TestClient) -> None:

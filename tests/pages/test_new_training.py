@@ -1,15 +1,11 @@
 """The form that a training is ordered by: drafted, priced, checked, sent."""
 
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-
-from app.main import create_app
-from app.settings.settings import Settings
 
 TABLE = "age,chol,kind,ill\n" + "".join(
     f"{30 + row % 9},{200 + row % 11},{'abc'[row % 3]},{row % 2}\n" for row in range(40)
@@ -37,14 +33,6 @@ class Fields(HTMLParser):
             self.values[self.selecting] = has["value"] or ""
         elif tag == "input":
             self.values[has["name"] or ""] = has["value"] or ""
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    app = create_app(settings, is_local=True)
-    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
-        made.headers["Accept"] = "text/html"
-        yield made
 
 
 def put(client: TestClient, content: str) -> str:

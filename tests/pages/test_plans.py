@@ -1,32 +1,16 @@
 """The plan for a budget: as a drawing, as a list, as a file."""
 
 import random
-from collections.abc import Iterator
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
 from app.pages.flow_chart import GAP_Y, WIDTH, lay_out, wrap
 from app.pages.plan_words import PlanNode
-from app.settings.settings import Settings
 from tests.pages.hostile import NAMES
-from tests.pages.test_models import BROWSER, bring
-
-
-@pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    return create_app(settings, is_local=True)
-
-
-@pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
-        made.headers["Accept"] = BROWSER["Accept"]
-        yield made
+from tests.pages.test_models import bring
 
 
 def any_node(rng: random.Random, depth: int) -> PlanNode:

@@ -1,29 +1,19 @@
 """What the server says of pages to whoever asks: headers, files, problems."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
 from app.pages.errors import for_people, prefers_pages
 from app.problems import KINDS
-from app.settings.settings import Settings
-
-BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+from tests.pages.site import BROWSER
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    return create_app(settings, is_local=True)
-
-
-@pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
-        yield made
+def client(client: TestClient) -> TestClient:
+    client.headers["Accept"] = "*/*"
+    return client
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Signing in with a key: what the cookie opens, what it doesn't, and how it ends."""
 
-import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,37 +7,22 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
 from app.pages.sign_in import our_path
 from app.service import keys, sign_ins
-from app.settings.settings import Settings
 from app.store.database.engine import transaction
 from tests.app.tenants import transaction as owned
-
-BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-
-
-@pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    return create_app(settings)
+from tests.pages.site import BROWSER, token_of
 
 
 @pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, "http://askless.test", follow_redirects=False) as made:
-        yield made
+def is_local() -> bool:
+    return False
 
 
 def make_key(app: FastAPI, *scopes: str) -> keys.MadeKey:
     with owned(app.state.engine) as db:
         wish = keys.Wish("page", scopes or keys.SCOPES)
         return keys.create(db, wish, datetime.now(UTC))
-
-
-def token_of(page: str) -> str:
-    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
-    assert found, page
-    return found[1]
 
 
 def sign_in(client: TestClient, key: str, **more: str) -> int:

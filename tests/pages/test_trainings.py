@@ -1,7 +1,6 @@
 """Pages of trainings: the list, how far one is, cancelling, failures."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -9,26 +8,17 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from app.main import create_app
 from app.pages.trainings import STATES
 from app.records import TrainingState
 from app.service.jobs import queue
-from app.settings.settings import Settings
 from app.store import jobs
 from app.store.database.engine import transaction
 from core.errors import Refusal, RefusedError
 from tests.pages.hostile import MARKUP
-from tests.pages.site import Site
+from tests.pages.site import Site, token_of
 
 TABLE = "a,label\n" + "".join(f"{one},{one % 2}\n" for one in range(40))
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    app = create_app(settings, is_local=True)
-    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as made:
-        yield made
 
 
 def order(client: TestClient, name: str = MARKUP) -> str:
@@ -47,9 +37,7 @@ def read(client: TestClient, page: str) -> str:
 
 
 def cancel(client: TestClient, page: str, text: str) -> Any:
-    token = re.search(r'name="form_token" value="([0-9a-f]+)"', text)
-    assert token
-    data = {"form_token": token[1]}
+    data = {"form_token": token_of(text)}
     return client.post(f"{page}/cancel", data=data, headers={"Accept": "text/html"})
 
 

@@ -103,11 +103,11 @@ class Sample(Policy):
             numbers = generator.random(N_BLOCK)
             n_done = max(state.n_draws - start, 0)
             if first_waiting == MAX_DRAWS and (waiting >= 0).any():
-                place, _ = kernels.find_asking(
+                place, _ = kernels.find_waiting_draw(
                     numbers, n_done, ensemble.alpha_sums, waiting
                 )
                 first_waiting = MAX_DRAWS if place < 0 else start + place
-            place, h = kernels.find_asking(
+            place, h = kernels.find_waiting_draw(
                 numbers, n_done, ensemble.alpha_sums, halting
             )
             if place < 0:

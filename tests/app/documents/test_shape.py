@@ -19,6 +19,7 @@ BODIES = (PredictRequest, AnswersRequest)
 KINDS: dict[str, tuple[str, ...]] = {
     "model": ("model_type", "model_attributes_type", "missing"),
     "dict": ("dict_type",),
+    "typed-dict": ("dict_type", "missing"),
     "list": ("list_type", "too_short", "too_long"),
     "tuple": ("tuple_type", "too_short", "too_long"),
     "str": ("string_type", "string_unicode", "string_too_short", "string_too_long"),
@@ -39,7 +40,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 CONSTRAINTS = {"extra_behavior", "ge", "gt", "le", "lt", "multiple_of", "pattern"}
 UNCHECKED = {"json_schema_input_schema", "metadata", "serialization"}
 SILENT = {"any", "default", "definition-ref", "definitions", "model-field"}
-SILENT |= {"model-fields", "no-info", "nullable", "union"}
+SILENT |= {"typed-dict-field", "model-fields", "no-info", "nullable", "union"}
 
 
 def words(schema: Any) -> Iterator[str]:

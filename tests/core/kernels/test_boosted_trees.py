@@ -8,7 +8,7 @@ import pytest
 
 from core import kernels
 from core.kernels import CoarseTable, Growth
-from core.kernels.boosted_trees import draw_shares, draw_some
+from core.kernels.boosted_trees import draw_share, draw_shares
 from tests import naive_panels as naive
 
 GROWTH = Growth(
@@ -282,7 +282,7 @@ def test_same_seed_gives_the_same_trees_and_another_seed_others():
 def test_as_many_are_drawn_as_the_share_says(share, size, expected):
     is_drawn = np.zeros(size, np.bool_)
 
-    draw_some(share, np.full(1, np.uint64(3)), is_drawn)
+    draw_share(share, np.full(1, np.uint64(3)), is_drawn)
 
     assert is_drawn.sum() == expected
 
@@ -292,7 +292,7 @@ def test_everything_is_drawn_as_often():
     is_drawn = np.ones(6, np.bool_)
 
     for _ in range(1200):
-        draw_some(0.5, state, is_drawn)
+        draw_share(0.5, state, is_drawn)
         counts += is_drawn
 
     # Six standard deviations of a fair draw.
@@ -310,7 +310,7 @@ def test_draws_are_those_of_splitmix64():
 def test_no_thing_is_drawn_from_none():
     state = np.full(1, np.uint64(7))
 
-    draw_some(0.5, state, np.zeros(0, np.bool_))
+    draw_share(0.5, state, np.zeros(0, np.bool_))
 
     assert state.tolist() == [7]
 

@@ -40,7 +40,7 @@ def calling(called, other):
 def test_cache_notices_edits_of_the_kernels_that_are_called():
     compiled = Compiled("own")
 
-    found = jit.see_callees(compiled, calling(Compiled("called"), print))
+    found = jit.watch_callees(compiled, calling(Compiled("called"), print))
 
     assert found is compiled
     assert compiled._cache_file._source_stamp == ("own", "called")
@@ -51,13 +51,13 @@ def test_cache_notices_edits_of_the_kernels_that_are_called():
 def test_cache_that_names_a_lost_record_is_emptied(problem):
     compiled = Compiled("own", problem)
 
-    jit.see_callees(compiled, calling(print, print))
+    jit.watch_callees(compiled, calling(print, print))
 
     assert compiled._cache_file.is_empty
 
 
 def test_uncompiled_function_is_left_as_it_is():
-    assert jit.see_callees(print, calling(print, print)) is print
+    assert jit.watch_callees(print, calling(print, print)) is print
 
 
 def test_first_compiling_alone_is_told():

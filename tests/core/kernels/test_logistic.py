@@ -17,21 +17,23 @@ def make_rows(seed: int, n_rows: int = 30, n_columns: int = 3):
     return inputs, (noisy > 0).astype(np.int64), weights
 
 
-def hold(centres, holds, positive=()):
+def hold(centres, strengths, positive=()):
     n_columns = len(centres)
     is_positive = np.array([idx in positive for idx in range(n_columns)], np.bool_)
-    return kernels.Held(np.array(centres, float), np.array(holds, float), is_positive)
+    return kernels.Penalty(
+        np.array(centres, float), np.array(strengths, float), is_positive
+    )
 
 
-def loss_of(x, inputs, targets, weights, held):
+def loss_of(x, inputs, targets, weights, penalty):
     leads = np.where(targets == 1, 1, -1) * (inputs @ x)
-    away = x - held.centres
-    return weights @ np.logaddexp(0, -leads) + held.holds @ away**2 / 2
+    away = x - penalty.centres
+    return weights @ np.logaddexp(0, -leads) + penalty.strengths @ away**2 / 2
 
 
-def fit(inputs, targets, weights, held):
-    found = held.centres.copy()
-    kernels.fit_logits(inputs, targets, weights, held, found)
+def fit(inputs, targets, weights, penalty):
+    found = penalty.centres.copy()
+    kernels.fit_logits(inputs, targets, weights, penalty, found)
     return found
 
 
@@ -63,10 +65,10 @@ def test_what_would_be_below_0_is_0():
 
 def test_rows_without_weight_say_nothing():
     inputs, targets, weights = make_rows(1)
-    held, others = hold([0, 0, 0], [1, 1, 1]), inputs.copy()
+    penalty, others = hold([0, 0, 0], [1, 1, 1]), inputs.copy()
     others[0] = 100.0
 
-    one, other = (fit(rows, targets, weights, held) for rows in (inputs, others))
+    one, other = (fit(rows, targets, weights, penalty) for rows in (inputs, others))
 
     np.testing.assert_array_equal(one, other)
 

@@ -71,11 +71,13 @@ def test_number_draws_the_hypothesis_whose_part_begins_there(number, drawn):
         (9, [7, 8], (-1, -1)),
     ],
 )
-def test_find_asking_passes_over_draws_that_need_nothing(n_done, waiting_for, expected):
+def test_find_waiting_draw_passes_over_draws_that_need_nothing(
+    n_done, waiting_for, expected
+):
     numbers = np.array([0.1, 0.9, 0.1, 0.9])
     sums = np.array([0.0, 1.0, 2.0])
 
-    found = kernels.find_asking(numbers, n_done, sums, np.array(waiting_for))
+    found = kernels.find_waiting_draw(numbers, n_done, sums, np.array(waiting_for))
 
     assert found == expected
 

@@ -1,0 +1,228 @@
+"""Stored documents: their objects, and core's frozen dataclasses inside them.
+
+A field `Stored[Cascade]` is read as core's `Cascade`; `write` returns JSON of core's
+values. Both follow the types of the dataclass's fields: ranges stand there, names in
+`NAMES`. A field with a default in core may be absent, and is left out where it has that
+default.
+
+pydantic's own way with a dataclass (`TypeAdapter(Cascade)`) does not fit: in strict
+mode it refuses objects of JSON, it has no schema for arrays, and other names for fields
+would need pydantic in core. Shapes stay written by hand where one object holds several
+values (a model, a route), where a value is put together from several places (trees,
+panels), and where a document requires what core has a default for (features, rounds).
+"""
+
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache, partial
+from math import isqrt
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Self,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+from annotated_types import Interval, Len
+from pydantic import AfterValidator, ConfigDict, with_config
+from typing_extensions import TypedDict
+
+from app.documents.fields import Policy
+from app.documents.shape import Many, Shape
+from core.arrays import FloatArray
+from core.model.blends import LogisticRidge
+
+#: what documents call fields of core's; all others have the same name in both
+NAMES = {
+    "feature_idx": "feature",
+    "feature_idxs": "features",
+    "n_samples": "rows",
+    "n_effective": "effective_rows",
+    "n_played": "rows_played",
+    "n_guide": "guide_rows",
+    "n_covered": "covered_rows",
+    **{
+        name: f"{name}_micros"
+        for name in (
+            *("amount", "bounds", "budget", "budgets", "charged", "cost"),
+            *("error_price", "fee", "guide_spends", "least_budget", "max_spends"),
+            *("mean_budget", "mean_spend", "mean_spends", "price", "prices"),
+            *("spend", "spent", "up_to"),
+        )
+    },
+}
+#: fields of which core's type says too little
+TYPES = {"policy": Policy}
+#: arrays of two dimensions, and symmetric ones, stored as the rows of the upper half
+MATRICES, SYMMETRIC = {"coefficients"}, {"covariance"}
+#: fields that no document has: they follow from others
+DERIVED = {"places"}
+#: kinds that a document names, and core tells by the class
+TAGS: dict[type, str] = {LogisticRidge: "logistic"}
+
+Value = TypeVar("Value")
+
+
+class StoredShape(Shape):
+    """An object of a file or a database: what a later version added is ignored."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        serialize_by_alias=True,
+        alias_generator=lambda name: NAMES.get(name, name),
+    )
+
+    @classmethod
+    def of(cls, *values: Any, **more: object) -> Self:
+        """Build the shape from the fields of core's values; `more` overrides them.
+
+        Values inside them become shapes too.
+        """
+        held = {
+            one.name: getattr(value, one.name)
+            for value in values
+            for one in fields(value)
+        }
+        return cls.model_validate(
+            held | more, from_attributes=True, by_alias=False, by_name=True
+        )
+
+
+def write(value: Any) -> Any:
+    """Return a value of core's, or several by name, as JSON-able values."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple):
+        is_plain = not value or isinstance(value[0], str | int | float | None)
+        return list(value) if is_plain else [write(one) for one in value]
+    if isinstance(value, dict):
+        return {name: write(one) for name, one in value.items()}
+    if not is_dataclass(value):
+        return value
+    document = {}
+    kind: type = type(value)
+    for one in stored_fields(kind):
+        held = getattr(value, one.name)
+        if type(held) is type(one.default) and held == one.default:
+            continue
+        if one.name in SYMMETRIC:
+            held = held[np.triu_indices(len(held))]
+        document[NAMES.get(one.name, one.name)] = write(held)
+    if kind in TAGS:
+        document["kind"] = TAGS[kind]
+    return document
+
+
+@cache
+def stored_fields(kind: type) -> tuple[Field[Any], ...]:
+    """Return the fields of a dataclass that documents have."""
+    return tuple(one for one in fields(kind) if one.name not in DERIVED)
+
+
+def type_to_read(hint: Any, bounds: tuple[Interval, ...] = ()) -> Any:
+    """Return the type by which pydantic reads JSON as a type of core's.
+
+    `bounds` hold for every number in it.
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        hint, *notes = arguments
+        bounds += tuple(one for one in notes if isinstance(one, Interval))
+        read = type_to_read(hint, bounds)
+        lengths = [one for one in notes if isinstance(one, Len)]
+        return Annotated[read, *lengths] if lengths else read
+    if is_dataclass(hint):
+        return object_to_read(hint, bounds)  # type: ignore[arg-type]  # a class
+    if origin is np.ndarray:
+        return array_to_read(hint, bounds)
+    if origin is tuple:
+        items = Many[type_to_read(arguments[0], bounds)]  # type: ignore[misc, valid-type]  # at run time
+        n_items = len(arguments)
+        is_open = arguments[-1] is Ellipsis
+        return items if is_open else Annotated[items, Len(n_items, n_items)]
+    if origin in (Union, UnionType):
+        return Union[tuple(type_to_read(one, bounds) for one in arguments)]  # noqa: UP007  # at run time
+    return Annotated[hint, *bounds] if bounds and hint in (int, float) else hint
+
+
+def array_to_read(hint: Any, bounds: tuple[Interval, ...], n_dims: int = 1) -> Any:
+    """Return the type by which pydantic reads lists of numbers as an array."""
+    (dtype,) = get_args(get_args(hint)[1])
+    read = type_to_read(
+        {np.float64: float, np.int64: int, np.bool_: bool}[dtype], bounds
+    )
+    for _ in range(n_dims):
+        read = Many[read]  # type: ignore[valid-type]  # at run time
+    return Annotated[read, AfterValidator(partial(build_array, dtype))]
+
+
+def build_array(dtype: type, items: tuple[Any, ...]) -> Any:
+    """Return numbers, or rows of them, as an array."""
+    if items and isinstance(items[0], tuple) and len({*map(len, items)}) > 1:
+        raise ValueError("must be rows of one length")
+    return np.array(items, dtype)
+
+
+def build_symmetric(upper: FloatArray) -> FloatArray:
+    """Return the symmetric matrix whose upper half stands row by row in a list."""
+    size = isqrt(2 * len(upper))
+    if size * (size + 1) // 2 != len(upper):
+        raise ValueError("must be the upper half of a matrix of the first columns")
+    whole = np.zeros((size, size))
+    whole[np.triu_indices(size)] = upper
+    return whole + np.triu(whole, 1).T
+
+
+def field_to_read(name: str, hint: Any, bounds: tuple[Interval, ...]) -> Any:
+    """Return the type by which pydantic reads a field of a dataclass."""
+    if name in TYPES:
+        return TYPES[name]
+    if name in MATRICES:
+        array, *notes = get_args(hint)
+        return array_to_read(array, tuple(notes), n_dims=2)
+    if name in SYMMETRIC:
+        array, _ = get_args(hint)
+        return Annotated[type_to_read(array, bounds), AfterValidator(build_symmetric)]
+    return type_to_read(hint, bounds)
+
+
+def object_to_read(kind: type, bounds: tuple[Interval, ...]) -> Any:
+    """Return the type by which pydantic reads an object of JSON as a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    names = {NAMES.get(one.name, one.name): one for one in stored_fields(kind)}
+    types: dict[str, Any] = {}
+    for name, one in names.items():
+        read = field_to_read(one.name, hints[one.name], bounds)
+        types[name] = read if one.default is MISSING else NotRequired[read]
+    if kind in TAGS:
+        types["kind"] = Literal[TAGS[kind]]
+
+    def build(read: dict[str, Any]) -> Any:
+        if kind in TAGS:
+            del read["kind"]
+        return kind(
+            **{one.name: read[name] for name, one in names.items() if name in read}
+        )
+
+    shape = with_config(StoredShape.model_config)(TypedDict(kind.__name__, types))  # type: ignore[operator]  # at run time
+    return Annotated[shape, AfterValidator(build)]
+
+
+if TYPE_CHECKING:
+    Stored = Annotated[Value, "read as core's type"]
+else:
+
+    class Stored:
+        """A type of core's as a field of a shape: `Stored[Cascade]`."""
+
+        def __class_getitem__(cls, hint: Any) -> Any:
+            """Return the type by which pydantic reads it."""
+            return type_to_read(hint)

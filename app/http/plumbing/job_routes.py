@@ -49,6 +49,16 @@ def add_job_routes(
     def show(id: str, db: ReadDb, now: Now) -> Any:
         return noun.show(db, id, now)
 
+    add_cancelling(router, path, noun, item)
+    add_stream(router, path, noun)
+
+
+def add_cancelling(
+    router: APIRouter, path: str, noun: JobNoun[Any], item: type[Answer]
+) -> None:
+    """Add the route that cancels one job of a noun."""
+    one = noun.rows.noun
+
     @router.post(
         f"{path}/{{id}}/cancel",
         response_model=item,
@@ -59,8 +69,6 @@ def add_job_routes(
     )
     def cancel(id: str, db: Db, now: Now) -> Answer:
         return item.model_validate(noun.cancel(db, id, now))
-
-    add_stream(router, path, noun)
 
 
 def add_stream(router: APIRouter, path: str, noun: JobNoun[Any]) -> None:

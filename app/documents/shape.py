@@ -5,6 +5,7 @@ Every broken rule is named at once, by its path, in the words of the document.
 
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from annotated_types import Interval
@@ -29,6 +30,8 @@ from core.table.prices import from_micros
 EXAMPLE_TIME = "2026-11-20T09:30:00Z"
 
 Place = tuple[int | str, ...]
+# The position of an object, and what it calls a field.
+Holder = tuple[int, str]
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -103,17 +106,40 @@ class Answer(BaseModel):
 
     @classmethod
     def of(cls, *values: object, **more: object) -> Self:
-        """Return a body whose fields are of the first value that has them, or of more.
+        """Build the body from attributes of the given objects, and from `more`.
 
-        Values inside them become bodies too.
+        A field that several objects have must stand in `more`. Values of fields become
+        bodies too.
         """
         held = dict(more)
-        for value in values:
-            for name, field in cls.model_fields.items():
-                word: Any = field.validation_alias or name
-                if name not in held and hasattr(value, word):
-                    held[name] = getattr(value, word)
+        for name, holders in find_holders(cls, *map(type, values)).items():
+            if name not in held and holders:
+                assert len(holders) == 1, f"{name} stands in several objects"
+                ((place, word),) = holders
+                held[name] = getattr(values[place], word)
         return cls.model_validate(held, by_alias=True, by_name=True)
+
+
+@cache
+def find_holders(body: type[BaseModel], *kinds: type) -> dict[str, list[Holder]]:
+    """Return, for each field of a body, which kinds of objects have it, and as what."""
+    words: dict[str, Any] = {
+        name: field.validation_alias or name
+        for name, field in body.model_fields.items()
+    }
+    return {
+        name: [(at, word) for at, kind in enumerate(kinds) if has_field(kind, word)]
+        for name, word in words.items()
+    }
+
+
+def has_field(kind: Any, name: str) -> bool:
+    """Return whether objects of a class have an attribute."""
+    declared = (
+        *getattr(kind, "__dataclass_fields__", ()),
+        *getattr(kind, "model_fields", ()),
+    )
+    return name in declared or hasattr(kind, name)
 
 
 def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:

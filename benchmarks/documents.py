@@ -5,6 +5,7 @@ table's heading. The prose around it never states a figure that a new measuremen
 change.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from benchmarks.intervals import Interval
 
+ROOT = Path(__file__).resolve().parents[1]
 REGION = re.compile(
     r"<!-- table: ([\w-]+) -->\n\n(\|.*\n\|.*\n)(?:\|.*\n)*\n<!-- end -->"
 )
@@ -48,6 +50,20 @@ def fill(text: str, tables: Mapping[str, Rows]) -> str:
         return f"<!-- table: {name} -->\n\n{body}\n<!-- end -->"
 
     return REGION.sub(replace, text)
+
+
+def keep_rows(document: str, name: str, rows: Rows, n_keys: int) -> None:
+    """Store rows as JSON, and fill a region of a document with all that are stored.
+
+    A row replaces the one with the same first cells; a new one goes to the end.
+    """
+    results = ROOT / "benchmarks" / "results" / f"{name}.json"
+    stored = json.loads(results.read_text()) if results.is_file() else []
+    by_key = {tuple(row[:n_keys]): row for row in (*stored, *map(list, rows))}
+    lines = ",\n".join(json.dumps(row) for row in by_key.values())
+    results.write_text(f"[\n{lines}\n]\n")
+    path = ROOT / "docs" / f"{document}.md"
+    path.write_text(fill(path.read_text(), {name: by_key.values()}))
 
 
 def percent(value: float, digits: int = 2) -> str:

@@ -74,6 +74,7 @@ def curve_json(
     told |= {"aims": aims} if aims else {}
     if early is not None:
         told["early"] = [
-            bodies.EarlyPoint.of(one, one.certificate).model_dump() for one in early
+            bodies.EarlyPoint.of(one, threshold=one.certificate.threshold).model_dump()
+            for one in early
         ]
     return told

@@ -1,5 +1,4 @@
-"""The JSON shapes, each once: spec, model file, session state, checkpoint.
+"""JSON documents: spec, model file, session state, checkpoint.
 
-What comes in is trusted with nothing: ranges stand at the fields, every index is
-checked.
+Nothing in a document is trusted: every range and every index is checked.
 """

@@ -1,6 +1,6 @@
-"""The part of a model's card that describes its sessions, read from a document.
+"""Reads the part of a model's card that describes its sessions.
 
-A card may come from anywhere: what is not as expected is not told.
+An imported card may hold anything: a part with an unexpected shape is ignored.
 """
 
 from typing import Annotated
@@ -47,13 +47,13 @@ class SessionsShape(CardShape):
 
 
 def read_sessions(model: Model) -> SessionsShape | None:
-    """Return what a card tells of sessions; None where it doesn't, or not as it should.
+    """Return what a card says about sessions; None if it is missing or malformed.
 
-    Cards of versions before tell nothing.
+    Cards of older versions have no such part.
     """
     try:
-        told = SessionsShape.model_validate(model.card.get("sessions"))
+        sessions = SessionsShape.model_validate(model.card.get("sessions"))
     except ValidationError:
         return None
-    lengths = {len(one) for _, one in told if isinstance(one, tuple)}
-    return told if len(lengths) == 1 else None
+    lengths = {len(one) for _, one in sessions if isinstance(one, tuple)}
+    return sessions if len(lengths) == 1 else None

@@ -25,12 +25,12 @@ VALUE_RULE = (
 
 
 def is_storable(text: str) -> bool:
-    """Whether every database and file can hold a text."""
+    """Return whether every database and file can store a text."""
     return "\0" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def is_name(text: str, least: int = 1) -> bool:
-    """Whether a text can name a model, a feature or a group, wherever it is shown."""
+    """Return whether a text may name a model, a feature or a group."""
     return least <= len(text) <= MAX_NAME and text.isprintable()
 
 
@@ -43,21 +43,21 @@ def check_text(raw: Any, least: int = 1) -> str:
 
 
 def read_name(raw: Any, least: int = 1) -> str:
-    """Return a text that can be shown wherever names are."""
+    """Return a text that may be a name."""
     if not is_name(check_text(raw, least), least):
         raise ValueError(NAME_RULE)
     return str(raw)
 
 
 def read_reason(raw: Any) -> str:
-    """Return a text that says something, wherever it is shown."""
+    """Return a printable text that is not only white space."""
     if not is_name(check_text(raw)) or not raw.strip():
         raise ValueError(f"{NAME_RULE}, not only white space")
     return str(raw)
 
 
 def read_label(raw: Any) -> str:
-    """Return the text of a class, for which a number or boolean may stand."""
+    """Return the label of a class as text; it may be a number or a boolean."""
     if isinstance(raw, bool):
         return str(raw).lower()
     return str(raw) if isinstance(raw, int | Decimal) else check_text(raw)
@@ -87,7 +87,7 @@ def read_policy(raw: Any) -> str:
 
 
 def read_value(raw: Any) -> bool | int | float | str:
-    """Let through what could be a feature's value; its feature decides later."""
+    """Return what may be some feature's value; its own feature is checked later."""
     if isinstance(raw, str):
         if 1 <= len(raw) <= MAX_VALUE and is_storable(raw):
             return raw
@@ -96,7 +96,7 @@ def read_value(raw: Any) -> bool | int | float | str:
     raise ValueError(VALUE_RULE)
 
 
-# What their schemas say of them.
+# The same rules for the OpenAPI document.
 _TEXT = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 _VALUE = Annotated[str, Field(min_length=1, max_length=MAX_VALUE)]
 _UNIT = Annotated[str, Field(max_length=MAX_NAME)]
@@ -130,9 +130,7 @@ Value = Annotated[
 ErrorCost = Annotated[
     float, BeforeValidator(read_error_cost, json_schema_input_type=_ERROR_COST)
 ]
-# A name that a request gives to find something: neither NUL nor half a character.
+# A name that a request looks something up by, without NUL or half characters.
 Key = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")]
-# What a caller knows a case by; shown to nobody else.
+# The caller's own name of a case; only the caller sees it.
 ClientRef = Annotated[str, BeforeValidator(read_name, json_schema_input_type=_TEXT)]
-# Of the whole; one that was summed up may exceed 1 by rounding.
-Share = Annotated[float, Field(ge=0, le=1 + 1e-9)]

@@ -1,4 +1,4 @@
-"""JSON documents on disk: specs and models, read whole and written whole."""
+"""Reads and writes JSON files: specs, models, prices."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def load_spec(path: Path) -> TrainingSpec:
 
 
 def load_raw_spec(path: Path) -> dict[str, Any]:
-    """Read a spec's JSON, for its rules to be checked with those of a table."""
+    """Parse a spec; its rules are checked later, together with the table."""
     return parse_spec(read_text(path), str(path))
 
 
@@ -55,23 +55,23 @@ def read_model(raw: object) -> Model:
 
 
 def model_text(model: Model) -> str:
-    """Write a model's document, refusing one that could not be read again."""
+    """Return a model's document as text; refuse one that could not be read again."""
     try:
         raw = model_to_json(model)
         read_model(raw)
     except (ValidationError, RefusedError) as error:
-        broken = (
+        refusal = (
             refused(error, "model") if isinstance(error, ValidationError) else error
         )
         raise RefusedError(
             Refusal(one.field, f"{one.rule}; such a model is not kept", one.found)
-            for one in broken.refusals
+            for one in refusal.refusals
         ) from None
     return json.dumps(raw, ensure_ascii=False, indent=1) + "\n"
 
 
 def check_writable(path: Path, where: str) -> None:
-    """Refuse, before anything is computed, a file that could not be written."""
+    """Refuse a file that could not be written, before anything is computed."""
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         rule = "its folder must exist, and be writable"
         raise RefusedError([Refusal(where, rule, str(path.parent))])
@@ -80,7 +80,7 @@ def check_writable(path: Path, where: str) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that it is either the old one or the new one, never half."""
+    """Replace a file atomically."""
     raw = content.encode() if isinstance(content, str) else content
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:

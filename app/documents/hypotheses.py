@@ -1,4 +1,4 @@
-"""Weak hypotheses of a stored document; children as positions or null."""
+"""Weak hypotheses in stored documents; children are positions or null."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
@@ -50,7 +50,7 @@ HypothesisShape = Annotated[
 
 
 def hypothesis_shape(one: Hypothesis, alpha: float | None = None) -> HypothesisShape:
-    """Return a hypothesis as its document has it, in a model with its alpha."""
+    """Return the shape of a hypothesis; a model stores its alpha there too."""
     if isinstance(one, Stump):
         return StumpShape.of(one, alpha=alpha)
     if isinstance(one, Product):
@@ -114,7 +114,7 @@ def is_cut(cut: float, feature: Feature) -> bool:
 
 
 def build_hypothesis(shape: HypothesisShape, features: Sequence[Feature]) -> Hypothesis:
-    """Return a hypothesis that keeps the rules above."""
+    """Return a hypothesis; `check_hypothesis` holds the rules that it keeps."""
     if isinstance(shape, StumpShape):
         return build_stump(shape, features)
     stumps = tuple(build_stump(one, features) for one in shape.stumps)

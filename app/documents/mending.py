@@ -1,6 +1,6 @@
-"""A document that breaks rules: what it breaks, and what is right of it.
+"""Removes wrong fields from a document, so that the rest can be checked too.
 
-So that one wrong field doesn't hide the rules that others break together.
+One wrong field then doesn't hide other broken rules.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from app.documents.shape import KEY, Place, path_of, rule_of
 from core.errors import Refusal, describe
 
-# Begins names that nothing has.
+# The first character of names that nothing has.
 FRESH = "\N{SYMBOL FOR NULL}"
 
 
@@ -35,13 +35,13 @@ def refusals_of(
 
 
 def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
-    """Return a document without what is wrong in it, to look for other broken rules.
+    """Return a copy of a document without its wrong fields.
 
-    What is wrong is left out; a name that is needed becomes one that nothing has.
+    A required name that is wrong becomes one that nothing has.
     """
     mended = deepcopy(raw)
     errors = enumerate(error.errors(include_url=False))
-    # From the last one on: what is left out of a list moves only what follows it.
+    # From the last error on: removing an item of a list moves only later ones.
     for position, one in reversed(list(errors)):
         place = tuple(part for part in one["loc"] if part != KEY)
         holder: Any = mended
@@ -61,7 +61,7 @@ def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
 
 
 def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
-    """Return the fields of the object at a place, none where it has no shape."""
+    """Return the fields of the object at a path, none if it has no shape."""
     found: type[BaseModel] | None = shape
     for part in place:
         if isinstance(part, str) and found is not None:
@@ -71,7 +71,7 @@ def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
 
 
 def shape_in(kind: Any) -> type[BaseModel] | None:
-    """Return the shape that a type of a field speaks of."""
+    """Return the shape that the type of a field contains, or None."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return kind
     found = (shape_in(one) for one in get_args(kind))

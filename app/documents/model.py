@@ -1,4 +1,4 @@
-"""MODEL.json: the shape of a model's document, and how it becomes core's.
+"""Reads and writes MODEL.json, the document of a model.
 
 Versions 2 and 3 are read, 3 is written. Amounts of money in micro-units.
 """
@@ -38,7 +38,7 @@ from core.table.dataset import ClassLabel, count_outputs
 
 
 def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
-    """Refuse numbers that no JSON holds, however deep they stand."""
+    """Refuse NaN and infinity at any depth."""
     try:
         json.dumps(raw, allow_nan=False)
     except ValueError:
@@ -142,8 +142,8 @@ def model_from_json(raw: object) -> Model:
 def without_calibrations(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return a model of version 2 as one of version 3.
 
-    Its calibrations were fitted on margins, from which F can't be recovered; with them
-    goes what was measured by them.
+    Its calibrations were fitted on margins, from which F can't be recovered. They are
+    dropped, and so is what was measured with them.
     """
     changed: dict[str, Any] = {"version": 3, "calibrations": {}}
     card, curve = raw.get("card"), raw.get("curve")
@@ -155,14 +155,14 @@ def without_calibrations(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_all(*checks: Iterator[Refusal]) -> None:
-    """Refuse a model with the first of the rules that it breaks."""
+    """Raise RefusedError with the first `MAX_REFUSALS` refusals, if there are any."""
     refusals = [*islice(chain(*checks), MAX_REFUSALS)]
     if refusals:
         raise RefusedError(refusals)
 
 
 def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
-    """Return the ensemble, whose fields stand among those of its model."""
+    """Return the ensemble of a document whose checks have passed."""
     return document.to(
         Ensemble,
         catalogue=catalogue,
@@ -182,7 +182,7 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
 
 
 def check_parts(document: ModelDocument) -> Iterator[Refusal]:
-    """Yield what is wrong with parts of a model that must fit one another."""
+    """Yield refusals of parts that don't fit one another."""
     n_classes, n_outputs = len(document.classes), document.n_outputs
     is_whole = document.is_multilabel or math.isclose(
         sum(document.priors), 1, abs_tol=1e-6

@@ -179,10 +179,10 @@ def count_draws(n_columns: int, ridge: KernelRidge | LogisticRidge) -> int:
 def check_trees(
     trees: TreesShape, idxs: set[int], n_outputs: int, where: str
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with trees: a child comes after its node, so all end.
+    """Yield what is wrong with trees.
 
-    And after one node only: trees that share nodes would make a short document one of
-    endless work.
+    A child comes after its node, so every path ends. No two nodes share a child: a
+    short document could otherwise ask for endless work.
     """
     n_nodes, n_steps = len(trees.features), len(trees.steps)
     if trees.shares is not None and len(trees.shares) != n_nodes:

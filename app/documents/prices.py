@@ -1,4 +1,4 @@
-"""Price lists: as a caller gives one, and as the database stores it."""
+"""Price lists in requests and in the database."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -63,7 +63,7 @@ class StoredPrices(StoredShape):
 
 
 def write_prices(catalogue: Catalogue) -> str:
-    """Return all prices of a catalogue as text; the same prices, the same text."""
+    """Return all prices of a catalogue as text; equal prices give equal texts."""
     document = StoredPrices(
         format="askless-prices",
         version=1,
@@ -79,7 +79,7 @@ def write_prices(catalogue: Catalogue) -> str:
 
 
 def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
-    """Return stored prices; the catalogue knows which groups are bundles."""
+    """Read stored prices; the catalogue says which groups are bundles."""
     document = read_shape(StoredPrices, json.loads(text), "prices")
     groups = (
         Group(one.name, price=document.dues[one.name])
@@ -91,7 +91,7 @@ def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
 
 
 def reprice_spec(spec: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
-    """Return a stored spec at the prices of a catalogue, all else as it was."""
+    """Return a copy of a stored spec with the prices of a catalogue."""
     costs = {
         feature.name: from_micros(feature.cost)
         for feature, is_bundled in zip(

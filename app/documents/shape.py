@@ -1,10 +1,11 @@
-"""What shapes of documents have in common: strictness, and how they refuse.
+"""The base classes of documents, and refusals made of pydantic's errors.
 
-Every broken rule is named at once, by its path, in the words of the document.
+All broken rules are refused at once, each by its path in the document.
 """
 
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from annotated_types import Interval
@@ -29,16 +30,18 @@ from core.table.prices import from_micros
 EXAMPLE_TIME = "2026-11-20T09:30:00Z"
 
 Place = tuple[int | str, ...]
+# The position of an object, and what it calls a field.
+Holder = tuple[int, str]
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-# Of a stored document, whose writer was no person.
+# Refusals of a stored document; a program wrote it, so the first ones say enough.
 MAX_REFUSALS = 20
-# What pydantic puts into a place, and that stands nowhere in the document: the kind of
-# a hypothesis or ridge in stored ones, and that a name is wrong, not what it names.
+# Steps that pydantic adds to a path though the document has none: the kind of a
+# hypothesis or ridge, and that a key is wrong rather than its value.
 KINDS = ("stump", "tree", "product", "laplace", "gauss", "logistic")
 KEY = "[key]"
-# By pydantic's kinds of error, whose own messages may repeat what was found.
+# Rules by pydantic's kinds of error, whose own messages may repeat the input.
 RULES = {
     **dict.fromkeys(("missing", "union_tag_not_found"), "is required"),
     **dict.fromkeys(
@@ -70,12 +73,12 @@ RULES = {
 
 
 class Shape(BaseModel):
-    """An object of a document: nothing is converted, nothing unknown passed over."""
+    """An object of a document: no value is converted, no unknown field allowed."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
     def to(self, kind: type[Value], **more: object) -> Value:
-        """Return core's value of a kind: the shape's fields, and what more there is."""
+        """Build core's dataclass from the shape's fields; `more` overrides them."""
         names = {one.name for one in fields(kind)} - more.keys()  # type: ignore[arg-type]  # core's values are dataclasses
         return kind(**{name: getattr(self, name) for name in names}, **more)
 
@@ -85,7 +88,7 @@ Units = Annotated[float, BeforeValidator(from_micros)]
 
 
 class Answer(BaseModel):
-    """A body that is sent back.
+    """A body of a response.
 
     Where core or a record has another word for a field, that is its validation alias.
     """
@@ -96,30 +99,53 @@ class Answer(BaseModel):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Leave out that there are no other fields: later versions may have more."""
+        """Allow other fields in the schema: later versions may have more."""
         made = handler.resolve_ref_schema(handler(schema))
         made.pop("additionalProperties", None)
         return made
 
     @classmethod
     def of(cls, *values: object, **more: object) -> Self:
-        """Return a body whose fields are of the first value that has them, or of more.
+        """Build the body from attributes of the given objects, and from `more`.
 
-        Values inside them become bodies too.
+        A field that several objects have must stand in `more`. Values of fields become
+        bodies too.
         """
         held = dict(more)
-        for value in values:
-            for name, field in cls.model_fields.items():
-                word: Any = field.validation_alias or name
-                if name not in held and hasattr(value, word):
-                    held[name] = getattr(value, word)
+        for name, holders in find_holders(cls, *map(type, values)).items():
+            if name not in held and holders:
+                assert len(holders) == 1, f"{name} stands in several objects"
+                ((place, word),) = holders
+                held[name] = getattr(values[place], word)
         return cls.model_validate(held, by_alias=True, by_name=True)
 
 
-def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Read a list that fails at its first wrong item, or name the first few of them.
+@cache
+def find_holders(body: type[BaseModel], *kinds: type) -> dict[str, list[Holder]]:
+    """Return, for each field of a body, which kinds of objects have it, and as what."""
+    words: dict[str, Any] = {
+        name: field.validation_alias or name
+        for name, field in body.model_fields.items()
+    }
+    return {
+        name: [(at, word) for at, kind in enumerate(kinds) if has_field(kind, word)]
+        for name, word in words.items()
+    }
 
-    Not all: of a file with millions of wrong items their errors would take gigabytes.
+
+def has_field(kind: Any, name: str) -> bool:
+    """Return whether objects of a class have an attribute."""
+    declared = (
+        *getattr(kind, "__dataclass_fields__", ()),
+        *getattr(kind, "model_fields", ()),
+    )
+    return name in declared or hasattr(kind, name)
+
+
+def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Read a list, or refuse its first `MAX_REFUSALS` wrong items.
+
+    The errors of millions of wrong items would take gigabytes.
     """
     errors: list[Any] = []
     start = 0
@@ -149,7 +175,7 @@ Many = Annotated[
 
 
 def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
-    """Return a document of a shape, or refuse it; `root` begins every path."""
+    """Read a document, or raise RefusedError; `root` begins every path."""
     try:
         return shape.model_validate(raw)
     except ValidationError as error:
@@ -157,7 +183,7 @@ def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
 
 
 def refused(error: ValidationError, root: str) -> RefusedError:
-    """Return the first of pydantic's errors as refusals."""
+    """Return the first of pydantic's errors as one exception with refusals."""
     refusals = []
     for one in error.errors(include_url=False)[:MAX_REFUSALS]:
         context = one.get("ctx", {})
@@ -214,7 +240,7 @@ def field_info(one: Parameter) -> Any:
 
 
 def rule_of(kind: str, context: dict[str, Any]) -> str:
-    """Put the rule that was broken as a refusal says it; never what was found."""
+    """Return the text of a broken rule, without the input."""
     words = {name: str(one) for name, one in context.items()}
     for choices in words.keys() & {"expected", "expected_tags"}:
         words[choices] = words[choices].replace("'", "").replace(" or ", ", ")
@@ -222,7 +248,7 @@ def rule_of(kind: str, context: dict[str, Any]) -> str:
 
 
 def path_of(place: Place) -> str:
-    """Write a place in a document as people do: answers[0].value."""
+    """Write a path in a document as people do: answers[0].value."""
     text = ""
     for part in place:
         if isinstance(part, int):

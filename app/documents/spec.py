@@ -1,4 +1,4 @@
-"""The training spec: its shape, and how it becomes core's."""
+"""The training spec: its document, and the `TrainingSpec` made of it."""
 
 from typing import Annotated, Any
 
@@ -178,9 +178,9 @@ def read_spec(raw: object) -> TrainingSpec:
 
 
 def mend_spec(raw: object) -> tuple[TrainingSpec | None, list[Refusal]]:
-    """Return what is right of a spec, None where nothing is, and the broken rules.
+    """Return a spec without its wrong fields, None if nothing is left, and refusals.
 
-    Names that stand for broken ones begin with `FRESH`.
+    Names that replace wrong ones begin with `FRESH`.
     """
     refusals: list[Refusal] = []
     try:
@@ -192,18 +192,18 @@ def mend_spec(raw: object) -> tuple[TrainingSpec | None, list[Refusal]]:
             return None, refusals
         document = mended
     spec, broken = build_spec(document)
-    # What is wrong with a part already says why its whole does not fit; and a rule may
-    # not hold of names that stand for broken ones.
-    told = {one.field for one in refusals}
-    told |= {field.rpartition(".")[0] for field in told}
+    # A refused part explains why its whole does not fit, and replaced names may break
+    # rules of their own.
+    refused = {one.field for one in refusals}
+    refused |= {field.rpartition(".")[0] for field in refused}
     refusals += (
-        one for one in broken if FRESH not in str(one) and one.field not in told
+        one for one in broken if FRESH not in str(one) and one.field not in refused
     )
     return spec, refusals
 
 
 def mended_document(raw: object, error: ValidationError) -> SpecDocument | None:
-    """Return what is right of a document; None where nothing is."""
+    """Return a document without its wrong fields; None if nothing is left."""
     if not isinstance(raw, dict):
         return None
     try:
@@ -213,7 +213,7 @@ def mended_document(raw: object, error: ValidationError) -> SpecDocument | None:
 
 
 def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
-    """Return what a document asks for, and the rules that its fields break together."""
+    """Return a document's spec, and refusals of fields that don't fit together."""
     table = build_table(document)
     given = {} if document.params is None else dict(document.params)
     fixed, auto, broken = part_auto(document.algorithm, given)
@@ -248,7 +248,7 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
 
 
 def build_table(document: SpecDocument) -> TableSpec:
-    """Return what a document asks of its table."""
+    """Return the part of a spec that describes its table."""
     features, groups = document.features, document.groups or []
     return document.to(
         TableSpec,

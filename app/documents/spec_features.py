@@ -59,7 +59,7 @@ class SpecGroup(Shape):
 
 
 def name_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
-    """Return the group that each name or pattern of a member list stands in."""
+    """Return the group of each name or pattern in the member lists."""
     members: dict[str, str] = {}
     for group in groups:
         for member in group.members or []:
@@ -70,7 +70,7 @@ def name_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
 def build_features(
     features: Sequence[SpecFeature], groups: Sequence[SpecGroup]
 ) -> tuple[Feature, ...]:
-    """Return features, in the groups that they or the groups name."""
+    """Return features; a feature may name its group, or a group its members."""
     members = by_name(name_members(groups), (one.name for one in features))
     bundles = {group.name for group in groups if group.price is not None}
     return tuple(build_feature(one, members, bundles) for one in features)

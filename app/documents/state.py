@@ -1,4 +1,4 @@
-"""A session's state as it is stored: only the features with an answer, by name."""
+"""Reads and writes session states; features are stored by name."""
 
 import json
 import math
@@ -24,7 +24,7 @@ from core.session.state import (
 )
 from core.table.catalogue import Catalogue
 
-# Categories that training did not see have no code: their texts stand beside the state.
+# Categories that training did not see have no code: their texts are stored too.
 Texts = dict[str, str]
 Key = Annotated[int, Field(ge=0, le=2**64 - 1)]
 
@@ -34,7 +34,7 @@ class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # 
     def without_certificate(
         self, write: SerializerFunctionWrapHandler
     ) -> dict[str, Any]:
-        """A rule that asks for no certificate is written as before there were any."""
+        """Leave out the certificate where none is asked for, as older versions did."""
         told: dict[str, Any] = write(self)
         if told["disagreement"] is None:
             del told["disagreement"], told["delta"]
@@ -42,7 +42,7 @@ class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # 
 
 
 class AimShape(StoredShape):
-    """Of an aim one of three; amounts in micro-units."""
+    """An aim: one of three fields is set."""
 
     mean_budget: Micros | None = None
     wanted_error: float | None = Field(default=None, ge=0, le=1e12)
@@ -95,7 +95,7 @@ class StateDocument(StoredShape):
 def state_to_json(
     state: State, catalogue: Catalogue, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """Return a state as JSON-able values, with texts that have no code."""
+    """Return a state, and texts that have no code, as JSON-able values."""
     names = [feature.name for feature in catalogue.features]
     next_idx = state.next_feature_idx
     document = StateDocument.of(
@@ -132,12 +132,12 @@ def or_null(value: float) -> float | None:
 
 
 def state_from_json(raw: object, catalogue: Catalogue) -> State:
-    """Read a session's state over a catalogue; raise RefusedError if it is wrong."""
+    """Read a session's state; raise RefusedError if it does not fit the catalogue."""
     return build_state(read_shape(StateDocument, raw, "state"), catalogue)
 
 
 def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Refusal]:
-    """Yield each place that names a feature which is not in the catalogue."""
+    """Yield refusals of features that are not in the catalogue."""
     rule = "must be in the catalogue"
     named = {
         "known": document.known,
@@ -198,6 +198,6 @@ def parse_state(text: str, catalogue: Catalogue) -> tuple[State, Texts]:
 
 
 def has_pending(text: str) -> bool:
-    """Whether a result is still to come; needs no catalogue."""
+    """Return whether some result is still pending; needs no catalogue."""
     features = json.loads(text)["features"].values()
     return any(feature["outcome"] == "ordered" for feature in features)

@@ -1,4 +1,4 @@
-"""The one parser of JSON: no field twice, finite numbers only, not too deep."""
+"""Parses JSON: no duplicate fields, finite numbers only, limited depth."""
 
 import json
 import math
@@ -45,7 +45,7 @@ def finite(text: str) -> float:
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its fields, refusing those that stand twice."""
+    """Return an object; refuse duplicate fields."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         counts = Counter(name for name, _ in pairs)
@@ -62,7 +62,7 @@ def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_spec(text: str | bytes, where: str = "spec") -> dict[str, Any]:
-    """Parse a spec with exact decimals, refusing texts that can't be stored."""
+    """Parse a spec with exact decimals; refuse texts that can't be stored."""
     raw = parse_json(text, where, exact=True)
     if not isinstance(raw, dict):
         raise RefusedError([Refusal(where, "must be an object")])

@@ -1,4 +1,4 @@
-"""What the words of enumerations mean, as the OpenAPI document says it: each once."""
+"""The meanings of enumerated values, for the OpenAPI document."""
 
 from typing import Annotated, Any, Literal, get_args
 
@@ -76,21 +76,27 @@ MEANINGS: dict[Any, dict[str, str]] = {
 }
 
 
-def told(kind: Any) -> Any:
-    """Return a field's description that has all words of an enumeration."""
+def explain_values(kind: Any) -> Any:
+    """Return a field whose description explains each value of an enumeration."""
     words = (f"`{one}`: {MEANINGS[kind][one]}" for one in get_args(kind))
     return Field(description=f"{'; '.join(words)}.")
 
 
 # Each has a schema of its own, and so one name in every client that is generated.
 TrainingState = TypeAliasType(
-    "TrainingState", Annotated[records.TrainingState, told(records.TrainingState)]
+    "TrainingState",
+    Annotated[records.TrainingState, explain_values(records.TrainingState)],
 )
-JobKind = TypeAliasType("JobKind", Annotated[records.JobKind, told(records.JobKind)])
+JobKind = TypeAliasType(
+    "JobKind", Annotated[records.JobKind, explain_values(records.JobKind)]
+)
 SessionState = TypeAliasType(
-    "SessionState", Annotated[records.SessionState, told(records.SessionState)]
+    "SessionState",
+    Annotated[records.SessionState, explain_values(records.SessionState)],
 )
-Outcome = TypeAliasType("Outcome", Annotated[state.Outcome, told(state.Outcome)])
+Outcome = TypeAliasType(
+    "Outcome", Annotated[state.Outcome, explain_values(state.Outcome)]
+)
 TakenOutcome = TypeAliasType(
     "TakenOutcome",
     Annotated[
@@ -99,15 +105,16 @@ TakenOutcome = TypeAliasType(
     ],
 )
 StopReason = TypeAliasType(
-    "StopReason", Annotated[state.StopReason, told(state.StopReason)]
+    "StopReason", Annotated[state.StopReason, explain_values(state.StopReason)]
 )
-Refit = TypeAliasType("Refit", Annotated[records.Refit, told(records.Refit)])
+Refit = TypeAliasType("Refit", Annotated[records.Refit, explain_values(records.Refit)])
 EntryKind = TypeAliasType(
-    "EntryKind", Annotated[records.EntryKind, told(records.EntryKind)]
+    "EntryKind", Annotated[records.EntryKind, explain_values(records.EntryKind)]
 )
 DoubtKind = TypeAliasType(
-    "DoubtKind", Annotated[records.DoubtKind, told(records.DoubtKind)]
+    "DoubtKind", Annotated[records.DoubtKind, explain_values(records.DoubtKind)]
 )
 FeatureType = TypeAliasType(
-    "FeatureType", Annotated[catalogue.FeatureType, told(catalogue.FeatureType)]
+    "FeatureType",
+    Annotated[catalogue.FeatureType, explain_values(catalogue.FeatureType)],
 )

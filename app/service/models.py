@@ -43,6 +43,7 @@ def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
         model,
         ensemble,
         catalogue,
+        name=head.name,
         features=[
             bodies.ModelFeature.of(feature, used=bool(is_used))
             for feature, is_used in zip(

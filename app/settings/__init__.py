@@ -1,1 +1,1 @@
-"""What the service is told at its start: settings, and what follows from them."""
+"""The settings of the service, and what follows from them."""

@@ -1,4 +1,4 @@
-"""Reads the settings from the environment, and refuses by name what makes no sense."""
+"""Reads the settings from the environment; refuses wrong ones by name."""
 
 import os
 import re
@@ -19,9 +19,9 @@ from app.settings.settings import Settings
 from core.errors import Refusal, RefusedError, describe
 
 PREFIX = "ASKLESS_"
-#: What our own tests read.
+#: Variables that our own tests read.
 OF_TESTS = frozenset(("ASKLESS_DATA", "ASKLESS_TEST_POSTGRES_URL"))
-# What Kubernetes sets in every container beside a service called askless.
+# Variables that Kubernetes sets beside a service called askless.
 OF_KUBERNETES = re.compile(r"ASKLESS_(\w+_)?(SERVICE_(HOST|PORT)\w*|PORT(_\d+_\w+)?)")
 # Their values are or hold secrets.
 SECRET = frozenset(("blobs", "database_url", "scrape_token"))
@@ -32,10 +32,10 @@ TELEMETRY_ENDPOINTS = (
 )
 DATABASE = "must be a URL of postgresql:// or sqlite:///"
 HOSTS = "must be names or addresses without a port, such as api.example.org"
-# Never * or null: any page may be called so.
+# Never * or null: any page may send these.
 ORIGINS = "must be as a browser sends them, such as https://app.example.org"
 DATASET_PLACES = "must be addresses such as s3://bucket/folder or file:///folder"
-# A bucket at least, or a folder that is not the root.
+# A bucket, or a folder that is not the root.
 DATASET_PLACE = re.compile(
     r"((s3|gs|gcs)://|file:///)(?!(.*/)?\.\.?(/|$))[^/*?#@%\\\s]+(/[^/*?#@%\\\s]+)*/?"
 )
@@ -62,7 +62,7 @@ def read_settings() -> Settings:
 
 
 def unknown_names() -> Iterator[Refusal]:
-    """Yield what looks like a setting and is none, so that no slip goes unnoticed."""
+    """Yield refusals of misspelt settings: variables with our prefix and no setting."""
     known = [PREFIX + name.upper() for name in Settings.model_fields]
     for name in sorted(os.environ):
         word = name.upper()
@@ -75,7 +75,7 @@ def unknown_names() -> Iterator[Refusal]:
 
 
 def refuse_value(error: dict[str, object]) -> Refusal:
-    """Put one of pydantic's errors as a variable, its rule and what it is set to."""
+    """Return the refusal of a variable for an error of pydantic."""
     place, kind, context = error["loc"], str(error["type"]), error.get("ctx", {})
     assert isinstance(place, tuple)
     assert isinstance(context, dict)
@@ -85,7 +85,7 @@ def refuse_value(error: dict[str, object]) -> Refusal:
 
 
 def wrong_places(settings: Settings) -> Iterator[Refusal]:
-    """Yield where a place that is named can't be one."""
+    """Yield refusals of URLs and places that can't be used."""
     try:
         dialect = sa.make_url(settings.url).get_backend_name()
     except ArgumentError:
@@ -105,7 +105,7 @@ def wrong_places(settings: Settings) -> Iterator[Refusal]:
 
 
 def wrong_callers(settings: Settings) -> Iterator[Refusal]:
-    """Yield names that no request has, and origins that are no page's alone."""
+    """Yield refusals of hosts and origins that are none."""
     for host in settings.hosts:
         name = f"[{host}]" if ":" in host else host
         if "*" in host or host_of(name) != host.lower():
@@ -119,7 +119,7 @@ def wrong_callers(settings: Settings) -> Iterator[Refusal]:
 
 
 def wrong_cluster(settings: Settings) -> Iterator[Refusal]:
-    """Yield what keeps us from the cluster that is named."""
+    """Yield refusals of the settings of the cluster."""
     place = place_of(settings)
     if place is not None:
         try:
@@ -129,7 +129,7 @@ def wrong_cluster(settings: Settings) -> Iterator[Refusal]:
 
 
 def missing_telemetry(settings: Settings) -> Iterator[Refusal]:
-    """Yield what telemetry needs and does not have: it would send nothing."""
+    """Yield refusals of telemetry without an endpoint or its package."""
     if not settings.telemetry:
         return
     if find_spec("opentelemetry.exporter") is None:

@@ -1,4 +1,4 @@
-"""The folder of the service: its files are for the user alone that runs it."""
+"""The folder of the service; only the user who runs it may read its files."""
 
 import os
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from app.settings.settings import Settings
 from core.errors import Refusal, RefusedError
 
 UPLOADS = "uploads"
-#: The key of the demo, in the clear: it is for this machine alone.
+#: The file with the key of the demo in plain text, for this machine alone.
 DEMO_KEY = "demo-key"
 FOLDER, FILE, OTHERS = 0o700, 0o600, 0o077
 
 
 @contextmanager
 def private_files(settings: Settings) -> Iterator[None]:
-    """Keep what is there, and what the block writes, from other users."""
+    """Deny other users access to the files, also to those that the block writes."""
     before = os.umask(OTHERS)
     try:
         prepare(settings)
@@ -28,7 +28,7 @@ def private_files(settings: Settings) -> Iterator[None]:
 
 
 def prepare(settings: Settings) -> None:
-    """Make the folder; take other users' rights from the files of before."""
+    """Create the folder; deny other users access to files that exist."""
     home = settings.home_dir
     if not settings.is_embedded and settings.blobs is not None:
         return
@@ -39,7 +39,7 @@ def prepare(settings: Settings) -> None:
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         raise unusable(home, "Permission denied")
     ours = [*files_of(settings)]
-    # A folder that holds more than ours is not ours to close.
+    # Another program may use a folder that holds other files.
     if set(home.iterdir()) <= {*ours, home / UPLOADS}:
         ours.append(home)
     for path in ours:
@@ -47,7 +47,7 @@ def prepare(settings: Settings) -> None:
 
 
 def local_folders(settings: Settings) -> list[Path]:
-    """Return the folders on this machine that the service must be able to grow in."""
+    """Return the local folders that the service writes to."""
     url = sa.make_url(settings.url)
     found = [Path(url.database).parent] if settings.is_embedded and url.database else []
     uploads = settings.blobs_url.removeprefix("file://")
@@ -55,7 +55,7 @@ def local_folders(settings: Settings) -> list[Path]:
 
 
 def files_of(settings: Settings) -> Iterator[Path]:
-    """Yield the database's files and the uploads with their folder, where they are."""
+    """Yield the files of the database, the folder of uploads and the files in it."""
     database = sa.make_url(settings.url).database
     if settings.is_embedded and database:
         for tail in ("", "-wal", "-shm", "-journal"):
@@ -68,7 +68,7 @@ def files_of(settings: Settings) -> Iterator[Path]:
 
 
 def close(path: Path) -> None:
-    """Take the rights of others; files come and go, and may be another user's."""
+    """Deny other users access; the file may be gone, or another user's."""
     with suppress(FileNotFoundError, PermissionError):
         mode = path.stat().st_mode
         if mode & OTHERS:

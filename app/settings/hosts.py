@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name, without its port, is one of loopback."""
+    """Return whether a host name, without its port, is a loopback name."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:
@@ -15,7 +15,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_of(text: str) -> str | None:
-    """Return the name in a Host header, without the port; None where it has none."""
+    """Return the host name in a Host header, without the port, or None."""
     try:
         return urlsplit(f"//{text}").hostname
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where a cluster is, and by what certificates it and we know each other."""
+"""The address of a cluster, and the certificates of both sides."""
 
 import ssl
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ FILES = {
     "key": "ASKLESS_CLUSTER_KEY",
 }
 ENGINE = "needs the engine: pip install 'askless[server,cluster]'"
-# How long a worker is waited for that is to take a shard.
+# How long to wait for a worker that can take a shard.
 PATIENCE_S = 60.0
 
 
 class ClusterError(CoreError):
-    """The cluster can't take a shard, or is away."""
+    """The cluster can't take a shard, or can't be reached."""
 
 
 @dataclass(frozen=True)
 class ClusterPlace:
-    """A cluster's scheduler, and the files that let us in: authority, own, its key."""
+    """A cluster's scheduler, and our files: authority, certificate, key."""
 
     address: str
     ca: Path | None = None
@@ -38,7 +38,7 @@ class ClusterPlace:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether all that goes over the wire is encrypted, by certificates."""
+        """Whether the connection is encrypted."""
         return self.address.startswith("tls://")
 
     @property
@@ -47,7 +47,7 @@ class ClusterPlace:
         return urlsplit(self.address).hostname or ""
 
     def check(self) -> None:
-        """Refuse what is not safe to go to, files that don't fit, a lack of engine."""
+        """Refuse an unsafe address, wrong certificate files, a missing package."""
         refusals = [*self._refuse_address()]
         if find_spec("distributed") is None:
             refusals.append(Refusal(ADDRESS, ENGINE))

@@ -1,4 +1,4 @@
-"""Files to columns: CSV (also compressed) and Parquet, through pyarrow."""
+"""Reads CSV (also compressed) and Parquet files as columns, by pyarrow."""
 
 import csv
 from collections.abc import Collection
@@ -63,7 +63,7 @@ def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
 
 
 def refuse_long_cells(table: Any, most: int | None) -> None:
-    """Refuse texts that are longer than a cell may be, naming the first of a column."""
+    """Refuse texts that are too long for a cell, naming the first two of a column."""
     if most is None:
         return
     refusals = []
@@ -80,7 +80,7 @@ def refuse_long_cells(table: Any, most: int | None) -> None:
 
 
 def find_long(cells: Any, most: int) -> list[int]:
-    """Return the rows, from 0, of at most two texts of more bytes than may be."""
+    """Return the rows, from 0, of the first two texts with more than `most` bytes."""
     found: list[int] = []
     start = 0
     for chunk in cells.chunks:
@@ -98,7 +98,7 @@ def find_long(cells: Any, most: int) -> list[int]:
 
 
 def is_measured(kind: Any) -> bool:
-    """Whether the cells of a type have a length in bytes of their own."""
+    """Return whether cells of a type vary in length."""
     tests = (
         *(pa.types.is_string, pa.types.is_large_string),
         *(pa.types.is_binary, pa.types.is_large_binary),

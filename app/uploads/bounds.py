@@ -1,4 +1,4 @@
-"""What a table that comes from outside may have at most, and refusals of more."""
+"""Limits on uploaded tables: rows, columns, cells, memory."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ def refuse_more(count: int, most: int | None, noun: str) -> None:
 
 
 def refuse_unfit(needed: int, memory: int | None) -> None:
-    """Refuse a table of which already the reading would take more than there is."""
+    """Refuse a table that needs more memory to read than there is."""
     refusals = refuse_size("reading", needed, memory)
     if refusals:
         raise RefusedError(refusals)

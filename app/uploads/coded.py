@@ -1,4 +1,4 @@
-"""Texts of a stream as codes and words, so that no cell is an object before the end."""
+"""Encodes streamed texts as codes and words, so that few Python objects are made."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""pyarrow tables to columns: float64 with NaN, or str and None."""
+"""Converts pyarrow tables to columns: float64 with NaN, or str and None."""
 
 from collections.abc import Collection
 from contextlib import suppress
@@ -60,7 +60,7 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
 
 
 def is_numeric_type(kind: Any) -> bool:
-    """Whether cells of a type are numbers, or missing all of them."""
+    """Return whether a type is numeric, or null: all cells missing."""
     tests = (
         *(pa.types.is_integer, pa.types.is_floating),
         *(pa.types.is_decimal, pa.types.is_null),
@@ -108,13 +108,13 @@ def as_numbers(cells: Any) -> Any:
     with suppress(pa.ArrowInvalid):
         known.cast(pa.float64())
         kept = pc.if_else(is_gap, pa.scalar(None, pa.string()), trimmed)
-        # A column of gaps alone says nothing of numbers.
+        # A column of gaps alone is not numeric.
         return kept.cast(pa.float64()) if len(known) else None
     return None
 
 
 def find_gaps(trimmed: Any) -> Any:
-    """Return which texts, without white space around them, are words for missing."""
+    """Return which texts, white space stripped, stand for a missing value."""
     words = pa.array([*MISSING_WORDS, *GAP_WORDS])
     return pc.or_(
         pc.is_in(trimmed, value_set=words),

@@ -1,4 +1,4 @@
-"""CSV to pyarrow tables: how a file writes its cells, and its rows read as text."""
+"""Reads CSV as pyarrow tables of text, after finding the separator."""
 
 import csv
 import io
@@ -20,21 +20,21 @@ COMMA = ","
 SEPARATORS = (COMMA, ";", "\t", "|")
 # Excel's own first line, which names the separator.
 NAMED_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?\r?\n')
-# Rows that tell what separates cells.
+# Rows that decide which character separates cells.
 SAMPLE_ROWS = 20
 MAX_EXAMPLES = 5
-# After so many rows of another length the rest is not looked at.
+# Rows of a wrong length after which reading ends.
 MAX_RAGGED = 1000
-# No line of a CSV may be longer.
+# Most bytes in a line.
 MAX_BLOCK = 2**28
-# Of the header, for each column that there may be.
+# Most bytes of the header for each column.
 MAX_NAME_BYTES = 1024
-# What reading takes at least, per column: 4.7 to 4.9 kB were measured.
+# Least memory that reading takes per column; 4.7 to 4.9 kB were measured.
 BYTES_PER_COLUMN = 4096
 
 
 class Dialect(NamedTuple):
-    """How a CSV writes its cells: the separator, and where its header begins."""
+    """The separator of a CSV, and where its header begins."""
 
     separator: str
     start: int
@@ -72,7 +72,7 @@ def parse(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
 
 
 def options(dialect: Dialect, block_size: int, keep_ragged: Any) -> dict[str, Any]:
-    """Return how pyarrow is to read a CSV, with every cell as text."""
+    """Return the options by which pyarrow reads every cell as text."""
     return {
         # One thread, so that a refused row still has its number.
         "read_options": pyarrow.csv.ReadOptions(

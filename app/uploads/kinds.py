@@ -1,4 +1,4 @@
-"""Whether a column holds numbers, found without having all of it in memory."""
+"""Decides whether a column holds numbers, without loading all of it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from app.uploads.columns import find_gaps, is_numeric_type
 
 
 def holds_numbers(kind: Any, groups: Iterable[Any], *, keep_text: bool) -> bool:
-    """Whether `app.uploads.columns.to_column` makes numbers of a column.
+    """Return whether `app.uploads.columns.to_column` would make numbers of a column.
 
     `groups` are its cells, some at a time; they are looked at only where its type does
     not tell.
@@ -29,7 +29,7 @@ def holds_numbers(kind: Any, groups: Iterable[Any], *, keep_text: bool) -> bool:
 
 
 def all_numbers(groups: Iterable[Any]) -> bool:
-    """Whether all cells are numbers, or some are and the rest gaps."""
+    """Return whether some cells are numbers and all others are gaps."""
     is_plain, has_number = True, False
     for cells in groups:
         distinct = pc.unique(cells.cast(pa.string()))
@@ -46,7 +46,7 @@ def all_numbers(groups: Iterable[Any]) -> bool:
 
 
 def is_castable(words: Any) -> bool:
-    """Whether texts are numbers."""
+    """Return whether all texts can be read as numbers."""
     try:
         words.cast(pa.float64())
     except pa.ArrowInvalid:

@@ -1,4 +1,4 @@
-"""The names of a table's columns."""
+"""Checks the names of a table's columns."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from core.table.cells import UNNAMED
 
 
 def tidy_names(given: Sequence[str]) -> list[str]:
-    """Return names without white space around them, refusing those that stand twice.
+    """Strip white space from names; refuse duplicates.
 
     Columns without a name are called as pandas calls them, "Unnamed: 0".
     """

@@ -1,4 +1,4 @@
-"""Parquet to pyarrow tables; what the footer promises is judged first."""
+"""Reads Parquet as pyarrow tables, after checking the sizes in the footer."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ import pyarrow.parquet
 from app.uploads.bounds import Bounds, refuse_more, refuse_unfit
 
 MAGIC = b"PAR1"
-# What a cell becomes at least: a float64 or a pointer.
+# Least bytes of a cell in memory: a float64 or a pointer.
 BYTES_PER_CELL = 8
 
 
 def read_parquet(content: bytes, bounds: Bounds) -> Any:
-    """Read a Parquet file whose footer promises no more than may be.
+    """Read a Parquet file whose footer keeps the bounds.
 
     Texts stay in their dictionaries: a long one that each row repeats is held once.
     """
@@ -34,7 +34,7 @@ def read_parquet(content: bytes, bounds: Bounds) -> Any:
 
 
 def unpacked_bytes(metadata: Any) -> int:
-    """Return the least that a file takes in memory, as its footer says."""
+    """Return the least memory that a file takes, by its footer."""
     n_bytes = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)

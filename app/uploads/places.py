@@ -1,4 +1,4 @@
-"""Where tables lie: files, folders, and places in object stores, by pyarrow."""
+"""Finds the files of a table: on disk, in folders, in object stores, by pyarrow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ SUFFIXES = (".parquet", ".pq")
 SCHEMES = ("s3://", "gs://", "gcs://", "file://")
 # Of pyarrow's file systems, those whose files have a version, and what they call it.
 VERSIONS = {"s3": "ETag", "gcs": "generation"}
-# Of text; what is smaller is read whole. Compressed, it is so many times smaller.
+# Bytes of text below which a CSV is read whole; compressed it is so many times smaller.
 LARGE_CSV = 100_000_000
 PACKED = 5
 # Names that other programs give to what is no part of a table.
@@ -38,7 +38,7 @@ class TableFile:
 
     @property
     def name(self) -> str:
-        """What it is called in refusals."""
+        """The name in refusals."""
         return self.path.rsplit("/", 1)[-1]
 
     def open(self, footer: Any = None, texts: Sequence[str] = ()) -> Any:
@@ -58,7 +58,7 @@ class TableFile:
             raise refuse_file(self.name, error) from None
 
     def refuse_changed(self) -> None:
-        """Refuse the file where it is not what it was."""
+        """Refuse the file if it has changed since the table was opened."""
         found = find_file(self.system, self.path)
         was = (self.size, self.modified, self.version or found.version)
         if (found.size, found.modified, found.version) != was:
@@ -71,7 +71,7 @@ class TableFile:
 
 
 def refuse_file(name: str, error: Exception) -> Exception:
-    """Return what is raised of a file that can't be read as Parquet."""
+    """Return the exception for a file that can't be read as Parquet."""
     if isinstance(error, MemoryError):
         return error
     line = (str(error).splitlines() or [type(error).__name__])[0][:200]
@@ -81,14 +81,14 @@ def refuse_file(name: str, error: Exception) -> Exception:
 
 
 def is_streamed(source: Path | str) -> bool:
-    """Whether a table is read piece by piece: Parquet, in a file or many; large CSV."""
+    """Return whether a table is read in pieces: Parquet, or a large CSV."""
     if isinstance(source, str) or source.is_dir():
         return True
     return is_large_csv(source) or begins_as_parquet(source)
 
 
 def is_large_csv(source: Path) -> bool:
-    """Whether a file is no Parquet, and larger than what is read whole."""
+    """Return whether a file is a CSV too large to be read whole."""
     try:
         with source.open("rb") as file:
             is_packed = file.read(10).startswith(tuple(COMPRESSIONS))
@@ -107,14 +107,14 @@ def begins_as_parquet(source: Path) -> bool:
 
 
 def is_parquet(file: IO[bytes]) -> bool:
-    """Whether a file begins as Parquet does; it is left at its beginning."""
+    """Return whether a file begins as Parquet does; rewind it."""
     is_its = file.read(len(MAGIC)) == MAGIC
     file.seek(0)
     return is_its
 
 
 def as_source(text: str) -> Path | str:
-    """Return what a text names: a file or folder, or an address."""
+    """Return the path or the address that a text names."""
     return text if "://" in text else Path(text)
 
 
@@ -148,7 +148,7 @@ def find_table_files(source: Path | str) -> list[TableFile]:
 
 
 def is_part(path: str, pattern: str | None) -> bool:
-    """Whether a file below a folder is part of its table."""
+    """Return whether a file below a folder is part of its table."""
     if pattern is not None:
         return Path(path).match(pattern)
     is_hidden = any(part.startswith(HIDDEN) for part in path.split("/"))
@@ -172,7 +172,7 @@ def as_arrow(system: Any) -> Any:
 
 
 def find_file(system: Any, path: str) -> TableFile:
-    """Return a file as it is now; of size -1 where none is there."""
+    """Return a file as it is now; its size is -1 if there is none."""
     try:
         info = system.get_file_info(path)
         if not info.is_file:
@@ -183,7 +183,7 @@ def find_file(system: Any, path: str) -> TableFile:
 
 
 def version_of(system: Any, path: str) -> str:
-    """Return what an object store calls a file's bytes, which times don't tell."""
+    """Return the version of a file in an object store; times are too coarse."""
     name = VERSIONS.get(system.type_name)
     if name is None:
         return ""
@@ -197,7 +197,7 @@ def to_file(system: Any, info: Any) -> TableFile:
 
 
 def refuse_place(where: str, error: Exception) -> RefusedError:
-    """Return what is raised of a place that can't be read."""
+    """Return the exception for a place that can't be read."""
     line = (str(error).splitlines() or [type(error).__name__])[0][:200]
     rule = "must be a place that can be read"
     return RefusedError([Refusal("table", rule, f"{where!r}: {line}")])

@@ -1,4 +1,4 @@
-"""Prices of features as a CSV table: feature, cost, group, and what a group costs."""
+"""Reads a CSV table of prices: feature, cost, group, fee or price of the group."""
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -86,7 +86,7 @@ def read_row(
 def read_cost(
     cell: str | None, word: str, where: str, refusals: list[Refusal]
 ) -> float | None:
-    """Return an amount in units, None where there is none; note what is wrong."""
+    """Return an amount in units, None for an empty cell; add refusals to the list."""
     try:
         return None if cell is None else from_micros(to_micros(cell))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Tables that stay where they are: places allowed, and files as they were noted."""
+"""Tables outside the database: which places are allowed, and whether files changed."""
 
 import os
 from collections.abc import Collection, Iterable, Sequence
@@ -17,7 +17,7 @@ from app.uploads.places import (
 from app.uploads.streams import StreamedTable
 from core.errors import Refusal, RefusedError
 
-# Of one table; each is noted, and its footer read.
+# Most files of a table: each is recorded, and its footer read.
 MAX_FILES = 10_000
 MAX_LETTERS = 1_000
 LOCAL = "file://"
@@ -47,7 +47,7 @@ class TableReference:
 def note_table(
     url: str, places: Sequence[str], bounds: Bounds
 ) -> tuple[TableReference, StreamedTable]:
-    """Find a table by its footers; RefusedError where it is none, or not allowed."""
+    """Record the files of a table; raise RefusedError where a place is not allowed."""
     refuse_elsewhere(url, places)
     found = find_table_files(url)
     refuse_more(len(found), MAX_FILES, "files")
@@ -68,19 +68,19 @@ def open_reference(
     text: Collection[str],
     bounds: Bounds,
 ) -> StreamedTable:
-    """Open the files of a table, which must be what they were when it was stored."""
+    """Open the files of a table; refuse those that changed since it was stored."""
     refuse_elsewhere(reference.url, places)
     try:
         system, _ = open_place(reference.url)
     except (OSError, ValueError) as error:
         raise refuse_place(reference.url, error) from None
-    files = [unchanged(system, noted) for noted in reference.files]
+    files = [find_unchanged(system, noted) for noted in reference.files]
     refuse_links(files, reference.url, places)
     return StreamedTable(files, text, bounds)
 
 
-def unchanged(system: Any, noted: NotedFile) -> TableFile:
-    """Return a file that is what it was; else raise RefusedError."""
+def find_unchanged(system: Any, noted: NotedFile) -> TableFile:
+    """Return a file that has not changed; else raise RefusedError."""
     found = find_file(system, noted.path)
     if note_file(found) == noted:
         return found
@@ -92,7 +92,7 @@ def unchanged(system: Any, noted: NotedFile) -> TableFile:
 
 
 def refuse_elsewhere(url: str, places: Sequence[str]) -> None:
-    """Refuse an address that is below no place where tables may lie."""
+    """Refuse an address outside the places that are allowed."""
     where = url.partition("://")[2]
     parts = where.split("/")[where.startswith("/") :]
     is_plain = url.isprintable() and not STRANGE & {*url} and len(url) <= MAX_LETTERS
@@ -106,17 +106,17 @@ def refuse_elsewhere(url: str, places: Sequence[str]) -> None:
 
 
 def without_end(parts: list[str]) -> list[str]:
-    """Leave out what is behind the last slash, where nothing is: a folder's mark."""
+    """Drop the empty part behind a trailing slash."""
     return parts[:-1] if len(parts) > 1 and parts[-1] == "" else parts
 
 
 def is_below(url: str, places: Iterable[str]) -> bool:
-    """Whether an address begins with the parts of a place."""
+    """Return whether an address lies below one of the places."""
     return any(f"{url}/".startswith(f"{place.rstrip('/')}/") for place in places)
 
 
 def refuse_links(files: Iterable[TableFile], url: str, places: Sequence[str]) -> None:
-    """Refuse files on this machine that links put below a place."""
+    """Refuse local files that only a symbolic link puts below a place."""
     if not url.startswith(LOCAL):
         return
     folders = [
@@ -132,7 +132,7 @@ def refuse_links(files: Iterable[TableFile], url: str, places: Sequence[str]) ->
 
 
 def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:
-    """Return rows of the first, the last and some more row groups, at most so many."""
+    """Return up to `n_rows` rows of the first, the last and some other row groups."""
     spans = [span for span in table.spans if span.stop > span.start]
     n_groups = min(4, len(spans))
     chosen = {
@@ -146,5 +146,5 @@ def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:
 
 
 def unlimited_rows(bounds: Bounds) -> Bounds:
-    """Return the bounds of a table of which no process holds all rows."""
+    """Return the bounds without those on rows: no process holds all of them."""
     return replace(bounds, rows=None, memory=None)

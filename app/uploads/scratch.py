@@ -1,4 +1,4 @@
-"""Large CSV as Parquet in a scratch file, block by block."""
+"""Converts large CSV files to Parquet in a scratch file, block by block."""
 
 import csv
 import os
@@ -31,7 +31,7 @@ from app.uploads.places import TableFile, find_file
 from app.uploads.unpacking import BYTE_ORDER_MARKS, COMPRESSIONS, HEAD, guess_utf16
 from core.errors import Refusal, RefusedError
 
-# So much of a text is looked at for what separates its cells.
+# Bytes at the start of a text in which the separator is looked for.
 LOOK = 1 << 23
 # Of these pyarrow reads 32 ahead.
 BLOCK = 1 << 22
@@ -40,13 +40,13 @@ DESCRIPTORS = Path("/proc/self/fd")
 
 
 class NoBlocksError(Exception):
-    """A CSV that is read whole or not at all."""
+    """The CSV can't be read block by block."""
 
 
 def write_scratch(
     source: Path, bounds: Bounds, block: int = BLOCK
 ) -> tuple[TableFile, Callable[[], None]]:
-    """Write a CSV, also compressed, as Parquet; return the file, and what removes it.
+    """Write a CSV as Parquet; return the file, and a function that removes it.
 
     Where the system can, the file has no name: it is gone with this process, however
     that ends. Cells are texts, as `app.uploads.read_table` reads them, and what that
@@ -59,7 +59,7 @@ def write_scratch(
         try:
             write_blocks(source, scratch, bounds, block)
         except (NoBlocksError, pa.ArrowException, csv.Error, UnicodeError):
-            # By its own rules the whole is read after all, or refused.
+            # The reader of whole files accepts it or says why not.
             scratch.seek(0)
             scratch.truncate()
             pyarrow.parquet.write_table(read_table(source, bounds), scratch)
@@ -76,7 +76,7 @@ def write_scratch(
 
 
 def hide(scratch: IO[bytes], path: Path) -> tuple[TableFile, Callable[[], None]]:
-    """Take a file's name away where it is found without one."""
+    """Unlink the scratch file where the system can open it without a name."""
     if DESCRIPTORS.is_dir():
         path.unlink()
         # Of this process, so that those it starts find the file too.
@@ -145,7 +145,7 @@ def gather(batches: Any) -> Iterator[Any]:
 
 
 def find_early(head: bytes, bounds: Bounds) -> Dialect:
-    """Return how a CSV writes its cells, by its beginning.
+    """Return the dialect of a CSV, judged by its beginning.
 
     Raises NoBlocksError where that is not what the whole would tell.
     """

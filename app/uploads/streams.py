@@ -1,4 +1,4 @@
-"""Tables that are read piece by piece: a column, or some rows, at a time."""
+"""Reads tables in pieces: one column, or some rows, at a time."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -25,7 +25,7 @@ from app.uploads.scratch import write_scratch
 from core.errors import Refusal, RefusedError
 from core.table.columns import Column
 
-# Of a row group so many are unpacked at a time.
+# Rows of a row group that are unpacked at a time.
 ROWS = 1 << 20
 
 
@@ -97,14 +97,14 @@ class StreamedTable(Mapping[str, Column]):
         except pa.ArrowException:
             kind = str(self._fields[name].type)
             raise RefusedError([Refusal(f"column {name}", TYPE_RULE, kind)]) from None
-        # What was read is let go of, also by the library.
+        # The library frees what it has read only when told to.
         pa.default_memory_pool().release_unused()
         return column
 
     def read_rows(
         self, start: int, stop: int, names: Collection[str]
     ) -> dict[str, Column]:
-        """Return some rows of some columns, of the kind that the whole columns are."""
+        """Return some rows of some columns, with the types of the whole columns."""
         self.decide(names)
         columns: dict[str, Column] = {}
         refusals = []
@@ -119,7 +119,7 @@ class StreamedTable(Mapping[str, Column]):
         return columns
 
     def read_cells(self, start: int, stop: int, name: str) -> Any:
-        """Return some rows of a column as the file has them, an arrow column."""
+        """Return some rows of a column as an arrow column, not converted."""
         parts = [
             cells.slice(max(0, start - first), stop - max(start, first))
             for first, cells in self._read_cells(name, start, stop)
@@ -127,7 +127,7 @@ class StreamedTable(Mapping[str, Column]):
         return pa.chunked_array(parts, None if parts else self._fields[name].type)
 
     def decide(self, names: Collection[str]) -> None:
-        """Find of which kind some columns are, by their row groups one by one.
+        """Decide which columns hold numbers, reading one row group at a time.
 
         Done where rows are read, once; beforehand it saves others the same, to whom
         the table is sent.
@@ -162,7 +162,7 @@ class StreamedTable(Mapping[str, Column]):
     def _read_cells(
         self, name: str, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[int, Any]]:
-        """Yield cells of a column, with their first row, that have all of some rows."""
+        """Yield cells of the row groups with some rows, each with its first row."""
         field, last = self._fields[name], self.n_rows if stop is None else stop
         is_coded = self._is_coded and is_texts(field.type)
         wanted = [one for one in self.spans if one.start < last and start < one.stop]
@@ -183,7 +183,7 @@ class StreamedTable(Mapping[str, Column]):
 def open_table(
     source: Path | str, text: Collection[str] = (), bounds: Bounds = UNBOUNDED
 ) -> StreamedTable:
-    """Open a table of one Parquet file or of many: see `find_table_files`.
+    """Open a table in one Parquet file or several: see `find_table_files`.
 
     `text` and `bounds` are as in `app.uploads.read_columns`; only footers are read. A
     large CSV is copied into a file of Parquet first, which goes with the table.
@@ -199,7 +199,7 @@ def open_table(
 def read_groups(
     opened: Any, groups: Sequence[RowGroup], name: str
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the cells of a column in row groups of an open file, with their first row.
+    """Yield the cells of a column by row group, each with its first row.
 
     Of a large row group they come some at a time.
     """
@@ -218,7 +218,7 @@ def read_groups(
 def refuse_schema(
     file: TableFile, schema: Any, first: TableFile, expected: Any
 ) -> None:
-    """Refuse a file whose columns are not those of the first one."""
+    """Refuse a file whose columns differ from those of the first file."""
     where = f"table {file.name}"
     if schema.names != expected.names:
         odd = sorted(set(schema.names) ^ set(expected.names)) or ["their order"]
@@ -236,7 +236,7 @@ def refuse_schema(
 
 
 def is_texts(kind: Any) -> bool:
-    """Whether cells are words, which stay in their dictionaries."""
+    """Return whether cells are texts, which stay in their dictionaries."""
     if pa.types.is_dictionary(kind):
         return is_texts(kind.value_type)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -1,4 +1,4 @@
-"""Files to bytes: read, unpacked and put into UTF-8, never more than may be."""
+"""Reads files as UTF-8, unpacked, within the bounds."""
 
 import codecs
 from pathlib import Path
@@ -11,7 +11,7 @@ from core.errors import Refusal, RefusedError
 
 Source = Path | IO[bytes]
 CHUNK = 1 << 20
-# First bytes, and what they are the first bytes of.
+# Compressions by the first bytes of a file.
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -30,9 +30,9 @@ STRANGERS = {
     b"\x89HDF": "an HDF5 file",
 }
 BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-# What is unpacked is copied once, and a table of it is made.
+# Unpacked bytes are copied once, and a table is made of them.
 COPIES = 3
-# So much of a text tells its encoding where it has no byte order mark.
+# Bytes that decide the encoding of a text without a byte order mark.
 HEAD = 1024
 
 
@@ -58,7 +58,7 @@ def read_content(source: Source, bounds: Bounds) -> bytes:
 
 
 def unpack(content: bytes, compression: str, bounds: Bounds) -> bytes:
-    """Unpack a compressed file, until it is more than it may be."""
+    """Unpack a compressed file; refuse one that exceeds the bounds."""
     limits = [] if bounds.unpacked_bytes is None else [bounds.unpacked_bytes]
     limits += [] if bounds.memory is None else [bounds.memory // COPIES]
     most = min(limits, default=None)
@@ -73,13 +73,13 @@ def unpack(content: bytes, compression: str, bounds: Bounds) -> bytes:
 
 
 def to_utf8(content: bytes) -> bytes:
-    """Return a text in UTF-8, which it is in, or in UTF-16."""
+    """Return a text in UTF-8; it may be in UTF-16."""
     encoding = BYTE_ORDER_MARKS.get(content[:2]) or guess_utf16(content[:HEAD])
     return content if encoding is None else content.decode(encoding).encode()
 
 
 def guess_utf16(head: bytes) -> str | None:
-    """Return which UTF-16 a text is in: every other byte of most texts is 0 then."""
+    """Return the byte order of UTF-16, in which every other byte of most texts is 0."""
     if head[1::2].count(0) > len(head) / 4:
         return "utf-16-le"
     return "utf-16-be" if head[::2].count(0) > len(head) / 4 else None

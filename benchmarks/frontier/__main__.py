@@ -28,8 +28,8 @@ QUICK_NOTE = (
 
 QUICK_SETS = ("ecoli", "heart_cleveland", "bupa")
 N_DRAWS, N_QUICK_DRAWS = 6, 2
-# Filled in by commands of their own: `refusals` and `times`.
-APART = (*refusal_tables.TABLES, "training-times")
+# Filled in by commands of their own: `refusals`, `generated` and `mean`.
+APART = (*refusal_tables.TABLES, "generated", "mean-budgets")
 NAMES = ("runs", "aaco", *tables.TABLES, *APART)
 
 
@@ -78,16 +78,12 @@ def main() -> int:
 
 
 def play_missing(arguments: argparse.Namespace, lines: Lines, kept: Path) -> None:
-    """Play what is asked for and not kept, or kept of less than is measured now.
-
-    What is wanted anew is played where it is of another core/.
-    """
+    """Play what is not kept, and what `--again` names and is of another core/."""
     core, again = jobs.find_core(), arguments.again
     valid = {
         key: line
         for key, line in lines.items()
-        if jobs.is_current(line)
-        and (line["party"] not in again or line["core"] == core)
+        if line["party"] not in again or line["core"] == core
     }
     titles = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
     found, lacking = data.read_each(titles, load)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 
 import numpy as np
 
@@ -31,21 +30,6 @@ class SetFound:
                 found = [line["methods"][method][figure] for line in lines]
                 return np.array(found, np.float64)
         raise KeyError(method)
-
-    def keep(self, methods: Iterable[str], figure: str) -> "SetFound":
-        """Return the draws that say a figure of all methods; older lines may not."""
-        said = [
-            {
-                name
-                for line in of_draw
-                for name, method in line["methods"].items()
-                if figure in method
-            }
-            for of_draw in zip(*self.lines.values(), strict=True)
-        ]
-        is_kept = [said_here.issuperset(methods) for said_here in said]
-        kept = {name: list(compress(its, is_kept)) for name, its in self.lines.items()}
-        return SetFound(self.title, kept)
 
     def errors(self, method: str) -> FloatArray:
         """Return mean errors over the budgets; (n_draws,)."""
@@ -98,14 +82,6 @@ class SetFound:
         """Rows to train on, rows to test on, features."""
         line = self.lines["panels"][0]
         return line["n_train"], line["n_test"], line["n_features"]
-
-
-def keep(
-    found: Iterable[SetFound], methods: Sequence[str], figure: str
-) -> list[SetFound]:
-    """Return the sets with the draws that say a figure of all methods, if any."""
-    kept = [one.keep(methods, figure) for one in found]
-    return [one for one in kept if one.n_draws > 0]
 
 
 def gather(

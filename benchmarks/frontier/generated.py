@@ -7,7 +7,6 @@ of the whole ladder, and of who knows how the table was made. Every offer costs 
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.data import MICROS
+from benchmarks.documents import keep_rows
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
 from core.model.panels import PanelLadder
@@ -193,32 +193,37 @@ def find_errors(
     return np.column_stack((is_wrong.mean(axis=0), walks.spent.mean(axis=0) / MICROS))
 
 
-def main() -> int:
-    """Print a table of errors by number of questions."""
-    parser = argparse.ArgumentParser(prog="benchmarks.frontier.generated")
-    parser.add_argument("name", choices=MAKERS)
-    parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--effort", choices=EFFORTS, default="standard")
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    name, random = arguments.name, np.random.default_rng(arguments.seed)
-    training, _ = MAKERS[name](arguments.rows, random)
+def find_rows(name: str, n_rows: int, effort: str, seed: int) -> list[list[object]]:
+    """Return errors and questions asked by budget, without a route and with it."""
+    random = np.random.default_rng(seed)
+    training, _ = MAKERS[name](n_rows, random)
     testing, reference = MAKERS[name](N_TEST, random)
-    start = time.process_time()
-    ladder = end_of(fit_ladder(training, effort=arguments.effort))
-    seconds = time.process_time() - start
+    ladder = end_of(fit_ladder(training, effort=effort))
     main_ones = ladder.panels[: int(ladder.is_for(MAIN).sum())]
     plain = replace(ladder, panels=main_ones, route=None)
     ensemble = make_ensemble(training, BoostParams("panels"), ())
     questions = QUESTIONS[name]
     before = find_errors(ensemble, plain, testing, questions)
     after = find_errors(ensemble, ladder, testing, questions)
-    kept = "none" if ladder.route is None else ladder.route.least_budget // MICROS
-    print(f"{seconds:.0f} s of processor time; route from budget: {kept}")
-    for place, n_questions in enumerate(questions):
-        told = f"{before[place, 0]:.3f} | {after[place, 0]:.3f} | {after[place, 1]:.1f}"
-        said = f"| {name} | {arguments.rows} | {n_questions} | {told} |"
-        print(f"{said} {reference(n_questions):.3f} |", flush=True)
+    rows = []
+    for place, count in enumerate(questions):
+        errors = (before[place, 0], after[place, 0], reference(count))
+        fixed, routed, least = (f"{one:.3f}" if one == one else "" for one in errors)
+        asked = f"{after[place, 1]:.1f}"
+        rows.append([name, n_rows, count, fixed, routed, asked, least])
+    return rows
+
+
+def main() -> int:
+    """Fill in errors by number of questions."""
+    parser = argparse.ArgumentParser(prog="benchmarks.frontier.generated")
+    parser.add_argument("name", choices=MAKERS)
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--effort", choices=EFFORTS, default="standard")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    rows = find_rows(given.name, given.rows, given.effort, given.seed)
+    keep_rows("frontier", "generated", rows, n_keys=3)
     return 0
 
 

@@ -23,9 +23,6 @@ from benchmarks.papers.runs import Job, Measurement, play_all, start_worker
 ROOT = Path(__file__).resolve().parents[2]
 # Raise it when a protocol or a method has changed its meaning.
 VERSION = 1
-# Raise that of a party when it measures more: its lines are played anew, and stand in
-# the tables until then. Of other parties it is 1.
-REVISIONS = {"papers": 2, "panels": 2}
 KEY = ("draw", "set", "protocol", "party")
 Line = dict[str, Any]
 Lines = dict[tuple[Any, ...], Line]
@@ -56,11 +53,6 @@ def find_core() -> str:
     commit = git(["git", "log", "-1", "--format=%h", "--", "core"]).stdout.strip()
     changed = git(["git", "status", "--porcelain", "--", "core"]).stdout
     return f"{commit or 'unknown'}{'+' if changed else ''}"
-
-
-def is_current(line: Line) -> bool:
-    """Return whether a line says all that its party measures by now."""
-    return line.get("revision", 1) == REVISIONS.get(line["party"], 1)
 
 
 def find_jobs(titles: Iterable[str], n_draws: int, lines: Lines) -> list[Job]:
@@ -101,9 +93,7 @@ def run(
                 key = dict(
                     zip(KEY, (job.number, job.title, protocol, party), strict=True)
                 )
-                head = {**key, "version": VERSION, "core": core}
-                head["revision"] = REVISIONS.get(party, 1)
-                line = {**head, **record}
+                line = {**key, "version": VERSION, "core": core, **record}
                 with path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(line) + "\n")
                 told = f"{number}/{len(jobs)} {job.part} {job.title} {job.number}"

@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks import data
 from benchmarks.data import MICROS, Table
+from benchmarks.documents import keep_rows
 from core.model.ensemble import Ensemble
 from core.panels.ladders import fit_ladder
 from core.session.state import Aim
@@ -94,7 +95,7 @@ def play(ensemble: Ensemble, testing: Dataset, level: float) -> Iterator[list[fl
 
 
 def main() -> int:
-    """Print mean spend, accuracy and AUROC; the mean over the folds."""
+    """Fill in mean spend, accuracy and AUROC, each the mean over the folds."""
     parser = argparse.ArgumentParser(prog="benchmarks.frontier.mean")
     parser.add_argument("name", choices=LEVELS)
     parser.add_argument("--times", type=int, default=10)
@@ -109,13 +110,13 @@ def main() -> int:
         for level in LEVELS[arguments.name]:
             figures.setdefault(level, []).append([*play(ensemble, testing, level)])
         print(f"{number + 1} done", file=sys.stderr, flush=True)
-    print("| mean budget | asked by | mean spend | accuracy | AUROC |")
-    print("|--:|---|--:|--:|--:|")
-    for level, rows in figures.items():
+    rows = []
+    for level, played in figures.items():
         for place, who in enumerate(("adaptive", "panels")):
-            spend, accuracy, auroc = np.mean(rows, axis=0)[place]
-            told = f"{spend:.2f} | {accuracy:.4f} | {auroc:.4f}"
-            print(f"| {level} | {who} | {told} |")
+            spend, accuracy, auroc = np.mean(played, axis=0)[place]
+            shown = (f"{spend:.2f}", f"{accuracy:.4f}", f"{auroc:.4f}")
+            rows.append([arguments.name, level, who, *shown])
+    keep_rows("frontier", "mean-budgets", rows, n_keys=3)
     return 0
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.documents import Rows, minus, percent, signed
 from benchmarks.frontier.draws import BUDGETS, DEVELOPMENT, SHARES
-from benchmarks.frontier.found import SetFound, gather, geometric, keep
+from benchmarks.frontier.found import SetFound, gather, geometric
 from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.parties import BAR_RULES, PARTIES, RULES
 
@@ -125,23 +125,21 @@ def first_of(one: SetFound) -> dict[str, object]:
 def write_answers(sets: Sets) -> Rows:
     """Log-loss after each answer, the mean over the answers of a session."""
     for protocol, found in sets.items():
-        whole = keep(found, ASKING, AFTER_ANSWERS)
-        for name in ASKING if whole else ():
-            losses = [one.figures(name, AFTER_ANSWERS).mean() for one in whole]
-            counts = [one.figures(name, "n_answers").mean() for one in whole]
-            ends = [one.figures(name, "log_losses")[:, -1].mean() for one in whole]
+        for name in ASKING if found else ():
+            losses = [one.figures(name, AFTER_ANSWERS).mean() for one in found]
+            counts = [one.figures(name, "n_answers").mean() for one in found]
+            ends = [one.figures(name, "log_losses")[:, -1].mean() for one in found]
             means = (f"{np.mean(one):.3f}" for one in (losses, ends))
-            yield protocol, name, len(whole), f"{np.mean(counts):.1f}", *means
+            yield protocol, name, len(found), f"{np.mean(counts):.1f}", *means
 
 
 def write_hindsight(sets: Sets) -> Rows:
     """What the best panel of each row would come to: nobody can reach it."""
     for protocol, found in sets.items():
-        known = keep(found, ("panels", "hindsight"), "errors")
-        for name in ("panels", "hindsight") if known else ():
-            errors = np.mean([one.errors(name).mean() for one in known])
-            losses = np.mean([one.figures(name, "log_losses").mean() for one in known])
-            yield protocol, name, len(known), percent(errors), f"{losses:.3f}"
+        for name in ("panels", "hindsight") if found else ():
+            errors = np.mean([one.errors(name).mean() for one in found])
+            losses = np.mean([one.figures(name, "log_losses").mean() for one in found])
+            yield protocol, name, len(found), percent(errors), f"{losses:.3f}"
 
 
 def write_aaco(sets: Sets) -> Rows:

@@ -136,18 +136,9 @@ def find_marks(found: SetResults) -> list[int]:
     return list(MARKS[: found.column("all", "errors").shape[1]])
 
 
-def difference(
-    found: SetResults, first: str, second: str, mark: int | None = None
-) -> Interval | None:
-    """Error of one search above another's, paired; at a mark or at the end.
-
-    None where the run was shorter than the mark.
-    """
-    marks = find_marks(found)
-    if mark is not None and mark not in marks:
-        return None
-    place = -1 if mark is None else marks.index(mark)
-    ours, theirs = (found.column(one, "errors")[:, place] for one in (first, second))
+def difference(found: SetResults, first: str, second: str) -> Interval:
+    """Error of one search above another's at the end, paired."""
+    ours, theirs = (found.column(one, "errors")[:, -1] for one in (first, second))
     return interval(ours - theirs)
 
 
@@ -193,16 +184,7 @@ def write_searches(sets: Sets) -> Rows:
             )
 
 
-def write_blind(sets: Sets) -> Rows:
-    for title, found in sets.items():
-        for search in ("ucb", "ucb_unscaled"):
-            gaps = [difference(found, search, "lazy", one) for one in (*SHOWN, None)]
-            cells = [signed(one) if one else "" for one in gaps]
-            yield title if search == "ucb" else "", f"{search} − lazy", *cells
-
-
 TABLES = {
     "search-sizes": write_sizes,
     "search-errors": write_searches,
-    "search-blind": write_blind,
 }

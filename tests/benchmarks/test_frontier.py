@@ -1,6 +1,5 @@
 """The frontier's protocols, played by every party on a small made table."""
 
-import copy
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +19,7 @@ from benchmarks.frontier.answers import (
     measure_panels,
 )
 from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
-from benchmarks.frontier.jobs import REVISIONS, Lines, find_jobs, is_current
+from benchmarks.frontier.jobs import Lines, find_jobs
 from benchmarks.frontier.parties import PARTIES
 from core.panels.ladders import fit_ladder
 from core.session.policies import POLICIES
@@ -153,40 +152,6 @@ def test_hindsight_errs_no_more_than_panels(lines: Lines) -> None:
                 methods["hindsight"][figure], methods["panels"][figure], strict=True
             )
             assert all(least <= one for least, one in ends)
-
-
-def test_lines_without_the_newer_figures_leave_their_tables_empty(
-    lines: Lines,
-) -> None:
-    older = copy.deepcopy(lines)
-    for line in older.values():
-        line["methods"].pop("hindsight", None)
-        for method in line["methods"].values():
-            method.pop("answer_log_loss", None)
-
-    filled = tables.write_all(older)
-
-    assert not filled["answers"]
-    assert not filled["hindsight"]
-
-
-def test_a_line_that_says_less_than_its_party_measures_now_is_not_current() -> None:
-    before = {"party": "papers"}
-    now = before | {"revision": REVISIONS["papers"]}
-
-    assert [is_current(line) for line in (before, now)] == [False, True]
-    assert is_current({"party": "rivals"})
-
-
-def test_draws_without_a_newer_figure_are_left_out_of_its_table(lines: Lines) -> None:
-    older = {(1, *key[1:]): copy.deepcopy(line) for key, line in lines.items()}
-    for line in older.values():
-        line["draw"] = 1
-        line["methods"].pop("hindsight", None)
-
-    filled = tables.write_all({**lines, **older})
-
-    assert filled["hindsight"] == tables.write_all(lines)["hindsight"]
 
 
 def test_the_oracle_looks_at_the_rows_nearest_by_what_is_known() -> None:

@@ -59,18 +59,14 @@ def test_labels_of_syn_follow_their_chances(number):
     assert math.isnan(reference(4))
 
 
-def test_command_tells_errors_before_and_after(monkeypatch, capsys):
+def test_rows_have_errors_without_a_route_and_with_it(monkeypatch):
     def fit(*_, **__):
         yield 1.0
         return PanelLadder((Panel((), 0.7, frozenset()),), np.full(1, 9.0))
 
     monkeypatch.setattr(generated, "fit_ladder", fit)
-    monkeypatch.setattr("sys.argv", ["generated", "indicator", "--rows", "200"])
 
-    assert generated.main() == 0
+    rows = generated.find_rows("indicator", 200, "fast", 0)
 
-    first, *lines = capsys.readouterr().out.splitlines()
-    assert first.endswith("route from budget: none")
-    assert len(lines) == 4
-    assert lines[0].startswith("| indicator | 200 | 2 | 0.")
-    assert lines[0].endswith(" | 0.0 | 0.000 |")
+    assert [row[2] for row in rows] == [2, 3, 6, 11]
+    assert {(row[3] == row[4], *row[5:]) for row in rows} == {(True, "0.0", "0.000")}

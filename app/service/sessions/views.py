@@ -124,9 +124,11 @@ def prediction_of(ensemble: Ensemble, state: State) -> bodies.Prediction:
     label_set = forecast.label_set and [
         classes[idx].label for idx in forecast.label_set
     ]
+    predicted = classes[forecast.label]
     return bodies.Prediction.of(
-        classes[forecast.label],
+        predicted,
         forecast,
+        label=predicted.label,
         classes=shown,
         label_set=label_set,
         steps=steps_of(ensemble, state, forecast),

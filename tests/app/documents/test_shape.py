@@ -1,15 +1,16 @@
 """Every refusal is in words of ours: pydantic's may repeat what was found."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from app.documents.checkpoint import Checkpoint
 from app.documents.http.sessions import AnswersRequest, PredictRequest
 from app.documents.model import ModelDocument
-from app.documents.shape import RULES, rule_of
+from app.documents.shape import RULES, Answer, rule_of
 from app.documents.spec import SpecDocument
 from app.documents.state import StateDocument
 
@@ -71,3 +72,25 @@ def test_each_kind_of_error_that_a_shape_can_raise_has_its_rule(
 
 def test_another_kind_of_error_repeats_nothing() -> None:
     assert rule_of("date_parsing", {"error": "SECRET"}) == "is not valid here"
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    n_rows: int = 3
+
+
+class Body(Answer):
+    name: str
+    rows: int = Field(validation_alias="n_rows")
+
+
+def test_body_has_the_fields_of_its_objects() -> None:
+    assert Body.of(Row("a")) == Body(name="a", n_rows=3)
+
+
+def test_field_of_several_objects_must_be_named() -> None:
+    with pytest.raises(AssertionError, match="name stands in several objects"):
+        Body.of(Row("a"), Body(name="b", n_rows=3))
+
+    assert Body.of(Row("a"), Body(name="b", n_rows=3), name="c").name == "c"

@@ -13,10 +13,38 @@ import sqlalchemy as sa
 
 from app.records import JobEvent, StoredJob, TrainingState
 from app.store.database.clock import clock
+from app.store.database.kinds import Id, UtcDateTime
 from app.store.database.rows import StoredRows
-from app.store.database.tables import checkpoints, training_events, trainings
+from app.store.database.tables import metadata, trainings
 from app.store.database.tenancy import owned, run
 from app.store.database.transactions import Transaction
+
+
+def training_key() -> sa.Column[str]:
+    """Make the first column of what belongs to a training, and goes with it."""
+    key = sa.ForeignKey("trainings.id", ondelete="CASCADE")
+    return sa.Column("training_id", Id, key, primary_key=True)
+
+
+# The rounds of a training so far: one row for each part and each checkpoint of it.
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    training_key(),
+    sa.Column("part", sa.Integer, primary_key=True),
+    sa.Column("first_round", sa.Integer, primary_key=True),
+    sa.Column("rounds", sa.Text, nullable=False),
+)
+
+training_events = sa.Table(
+    "training_events",
+    metadata,
+    training_key(),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Column("type", sa.String(40), nullable=False),
+    sa.Column("data", sa.JSON, nullable=False),
+)
 
 ROWS = StoredRows("training", trainings, StoredJob)
 change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked

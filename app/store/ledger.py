@@ -6,10 +6,48 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.errors import NotFoundError
-from app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
-from app.store.database.tables import ledger, sessions
+from app.records import DEFAULT_TENANT, LedgerEntry, LedgerFilter, LedgerSum, Page
+from app.store.database.kinds import Counter, StrictUtc, strict_text
+from app.store.database.tables import metadata, sessions
 from app.store.database.tenancy import made_by, owned, run
 from app.store.database.transactions import Transaction
+
+# Append-only: triggers refuse whatever changes, replaces or removes an entry. Of the
+# charges of a feature in a session, numbered from 1, at most the last one stands.
+ledger = sa.Table(
+    "ledger",
+    metadata,
+    sa.Column("id", Counter, primary_key=True, autoincrement=True),
+    # No reference, which every charge would have to check: its session has one.
+    sa.Column(
+        "tenant_id", strict_text(40), nullable=False, server_default=DEFAULT_TENANT
+    ),
+    sa.Column("key_id", strict_text(40)),
+    sa.Column("at", StrictUtc, nullable=False),
+    sa.Column(
+        "session_id", strict_text(40), sa.ForeignKey("sessions.id"), nullable=False
+    ),
+    sa.Column("feature", strict_text(200), nullable=False),
+    sa.Column("group", strict_text(200)),
+    sa.Column("kind", strict_text(20), nullable=False),
+    sa.Column("amount", Counter, nullable=False),
+    sa.Column("unit", strict_text(200), nullable=False),
+    # Of a reversal that of its charge.
+    sa.Column("number", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("reverses", Counter, sa.ForeignKey("ledger.id"), unique=True),
+    sa.Column("reason", sa.Text),
+    sa.CheckConstraint("kind IN ('charge', 'reversal')", name="kind"),
+    sa.CheckConstraint("amount >= 0", name="amount_not_negative"),
+    sa.CheckConstraint("number >= 1", name="number_positive"),
+    sa.CheckConstraint(
+        "(kind = 'reversal') = (reverses IS NOT NULL) "
+        "AND (kind = 'reversal') = (reason IS NOT NULL)",
+        name="reversal_is_explained",
+    ),
+    sa.UniqueConstraint("session_id", "feature", "kind", "number"),
+    sa.Index(None, "tenant_id", "id"),
+    sqlite_autoincrement=True,
+)
 
 FIELDS = [name for name in LedgerEntry.__slots__ if name != "model_id"]
 WRITTEN = [name for name in FIELDS if name != "id"]

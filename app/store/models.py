@@ -1,16 +1,25 @@
 """Stored models: rows in and out. A deleted one keeps its row, unseen by name."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from zlib import crc32
 
 import sqlalchemy as sa
 
-from app.records import ModelHead, StoredModel
+from app.records import ModelHead
 from app.store.database.rows import StoredRows
 from app.store.database.tables import keys, models, trainings
 from app.store.database.tenancy import owned, run, tenant_of
 from app.store.database.transactions import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModel(ModelHead):
+    """A stored, versioned model; `document` is its MODEL.json."""
+
+    document: str
+
 
 IS_PRESENT = models.c.deleted_at.is_(None)
 # Deleted ones too, for the sessions that they have.

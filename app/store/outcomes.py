@@ -1,14 +1,30 @@
 """Outcomes: rows in and out, one for a session; and with them what is monitored."""
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.records import PredictSession, StoredOutcome
+from app.records import PredictSession
 from app.store.database.tables import outcomes, sessions
 from app.store.database.tenancy import made_by, owned, run
 from app.store.database.transactions import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOutcome:
+    """The true label of a case, and what its session said when that was told.
+
+    `chances` are of the model's classes, in their order; `version` is the session's.
+    """
+
+    session_id: str
+    label: str
+    predicted: str
+    chances: tuple[float, ...]
+    version: int
+    at: datetime
+
 
 COLUMNS = [outcomes.c[one.name] for one in fields(StoredOutcome)]
 SESSION = [sessions.c[one.name] for one in fields(PredictSession)]

@@ -1,23 +1,55 @@
 """Price lists of models: rows in and out. The prices in one never change."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from app.records import Excuse, StoredPriceList
+from app.records import Excuse
+from app.store.database.kinds import Id, UtcDateTime
 from app.store.database.rows import StoredRows
-from app.store.database.tables import price_lists
+from app.store.database.tables import metadata, tenant_key
 from app.store.database.tenancy import made_by, owned, run
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("price list", price_lists, StoredPriceList)
-make_id, get, get_locked, change = (
-    ROWS.make_id,
-    ROWS.get,
-    ROWS.get_locked,
-    ROWS.change,
+# Once written, their amounts never change: sessions go on at them.
+price_lists = sa.Table(
+    "price_lists",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_key(),
+    sa.Column("model_id", Id, sa.ForeignKey("models.id"), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("training_id", Id, unique=True),
+    # Why there is no training.
+    sa.Column("excuse", sa.String(20)),
+    sa.UniqueConstraint("model_id", "digest"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPriceList:
+    """Other prices for a model's catalogue; sessions that name the same share one.
+
+    `document` is as `app.documents.prices` writes it, `digest` its SHA-256. Either
+    there is a training of the model at these prices, or an excuse.
+    """
+
+    id: str
+    model_id: str
+    digest: str
+    document: str
+    created_at: datetime
+    training_id: str | None = None
+    excuse: Excuse | None = None
+
+
+ROWS = StoredRows("price list", price_lists, StoredPriceList)
+make_id, get = ROWS.make_id, ROWS.get
+get_locked, change = ROWS.get_locked, ROWS.change
 HAS_TRAINING = price_lists.c.training_id.is_not(None)
 
 

@@ -8,9 +8,25 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.records import StoredAnswer
-from app.store.database.tables import idempotency_keys
+from app.store.database.kinds import Id, UtcDateTime
+from app.store.database.tables import metadata
 from app.store.database.tenancy import made_by, owned, run, tenant_of
 from app.store.database.transactions import Transaction
+
+# Answers to requests with an idempotency key. `digest` is what was asked, `session_id`
+# the session that the answer tells of.
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("tenant_id", Id, sa.ForeignKey("tenants.id"), primary_key=True),
+    sa.Column("key", sa.String(255), primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("session_id", Id, index=True),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("headers", sa.JSON, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+)
 
 COLUMNS = [idempotency_keys.c[one.name] for one in fields(StoredAnswer)]
 IS_KEY = sa.and_(

@@ -4,8 +4,19 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.store.database.service_tables import sign_ins
+from app.store.database.kinds import Id, UtcDateTime
+from app.store.database.tables import metadata
 from app.store.database.transactions import Transaction
+
+# Browsers that are signed in: of a cookie only the SHA-256. A key has a tenant.
+sign_ins = sa.Table(
+    "sign_ins",
+    metadata,
+    sa.Column("digest", sa.String(64), primary_key=True),
+    sa.Column("key_id", Id, sa.ForeignKey("keys.id"), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False, index=True),
+)
 
 FIND = sa.select(sign_ins.c.key_id).where(
     sign_ins.c.digest == sa.bindparam("of"), sign_ins.c.expires_at > sa.bindparam("now")

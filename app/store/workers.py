@@ -3,8 +3,18 @@
 import sqlalchemy as sa
 
 from app.store.database.clock import clock
-from app.store.database.service_tables import workers
+from app.store.database.kinds import UtcDateTime
+from app.store.database.tables import metadata
 from app.store.database.transactions import Transaction
+
+# Each worker process with its last sign of life, by the database's clock.
+workers = sa.Table(
+    "workers",
+    metadata,
+    sa.Column("id", sa.String(80), primary_key=True),
+    sa.Column("started_at", UtcDateTime, nullable=False),
+    sa.Column("seen_at", UtcDateTime, nullable=False),
+)
 
 # Rows of workers that were killed go after so many times the silence allowed.
 FORGOTTEN_AFTER = 100

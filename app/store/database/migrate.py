@@ -9,7 +9,14 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from app.store.database.service_tables import schema_state
+from app.store.database.tables import metadata
+
+# One row, beside Alembic's: the oldest schema whose code can work on this one.
+schema_state = sa.Table(
+    "schema_state",
+    metadata,
+    sa.Column("oldest_code", sa.String(32), primary_key=True),
+)
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "migrations"
 

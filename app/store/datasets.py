@@ -11,7 +11,7 @@ from app.store.database.tables import datasets, trainings
 from app.store.database.tenancy import owned, run
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("dataset", datasets, StoredDataset)
+ROWS = StoredRows("dataset", "dat", datasets, StoredDataset)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
 

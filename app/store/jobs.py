@@ -46,11 +46,13 @@ training_events = sa.Table(
     sa.Column("data", sa.JSON, nullable=False),
 )
 
-ROWS = StoredRows("training", trainings, StoredJob)
+ROWS = StoredRows("training", "trn", trainings, StoredJob)
 change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked
 #: As users see them: what makes a model is no job that applies one.
-TRAININGS = StoredRows("training", trainings, StoredJob, trainings.c.kind == "train")
-JOBS = StoredRows("job", trainings, StoredJob, trainings.c.kind != "train")
+TRAININGS = StoredRows(
+    "training", "trn", trainings, StoredJob, trainings.c.kind == "train"
+)
+JOBS = StoredRows("job", "job", trainings, StoredJob, trainings.c.kind != "train")
 # Trainings whose events one query reads; SQLite takes no more than 1,000.
 AT_A_TIME = 500
 IS_QUEUED = trainings.c.state == "queued"

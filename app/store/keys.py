@@ -9,7 +9,7 @@ from app.store.database.rows import StoredRows
 from app.store.database.tables import keys, tenants
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("key", keys, StoredKey)
+ROWS = StoredRows("key", "key", keys, StoredKey)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 find, get = ROWS.find, ROWS.get
 get_locked, change = ROWS.get_locked, ROWS.change

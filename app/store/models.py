@@ -23,12 +23,14 @@ class StoredModel(ModelHead):
 
 IS_PRESENT = models.c.deleted_at.is_(None)
 # Deleted ones too, for the sessions that they have.
-ALL = StoredRows("model", models, StoredModel)
-WHOLE = StoredRows("model", models, StoredModel, IS_PRESENT)
-HEADS = StoredRows("model", models, ModelHead, IS_PRESENT)
+ALL = StoredRows("model", "mdl", models, StoredModel)
+WHOLE = StoredRows("model", "mdl", models, StoredModel, IS_PRESENT)
+HEADS = StoredRows("model", "mdl", models, ModelHead, IS_PRESENT)
 get, get_deleted_too = WHOLE.get, ALL.get
 # Without those at the prices of a list, which belong to another model.
-LISTED = StoredRows("model", models, ModelHead, IS_PRESENT, models.c.refit_of.is_(None))
+LISTED = StoredRows(
+    "model", "mdl", models, ModelHead, IS_PRESENT, models.c.refit_of.is_(None)
+)
 find_head, get_head, page = HEADS.find, HEADS.get, LISTED.page
 KEPT = sa.select(models.c.id).where(
     models.c.id == sa.bindparam("key"), IS_PRESENT, owned(models)

@@ -47,7 +47,7 @@ class StoredPriceList:
     excuse: Excuse | None = None
 
 
-ROWS = StoredRows("price list", price_lists, StoredPriceList)
+ROWS = StoredRows("price list", "prl", price_lists, StoredPriceList)
 make_id, get = ROWS.make_id, ROWS.get
 get_locked, change = ROWS.get_locked, ROWS.change
 HAS_TRAINING = price_lists.c.training_id.is_not(None)

@@ -11,7 +11,7 @@ from app.store.database.tables import models, outcomes, sessions
 from app.store.database.tenancy import owned, run
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("session", sessions, PredictSession)
+ROWS = StoredRows("session", "ses", sessions, PredictSession)
 make_id, insert = ROWS.make_id, ROWS.insert
 get, get_locked = ROWS.get, ROWS.get_locked
 

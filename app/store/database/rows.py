@@ -15,33 +15,25 @@ from app.store.database.transactions import Transaction
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-#: How the ids of things begin, by what a user calls one.
-ID_PREFIXES = {
-    "dataset": "dat",
-    "training": "trn",
-    "job": "job",
-    "model": "mdl",
-    "price list": "prl",
-    "session": "ses",
-    "key": "key",
-}
-
 
 class StoredRows(Generic[T]):
     """The rows of a table as records, those alone for which all conditions hold.
 
     Only those of the transaction's tenant: statements go through `run`.
-    A record has the columns that its fields name. `noun` is what a user calls one.
+    A record has the columns that its fields name. `noun` is what a user calls one, and
+    ids begin with `prefix`.
     """
 
     def __init__(
         self,
         noun: str,
+        prefix: str,
         table: sa.Table,
         record: type[T],
         *conditions: sa.ColumnElement[bool],
     ) -> None:
         self.noun = noun
+        self.prefix = prefix
         self.table = table
         self.record = record
         self.columns = [table.c[one.name] for one in fields(record)]  # type: ignore[arg-type]  # records are dataclasses
@@ -53,7 +45,7 @@ class StoredRows(Generic[T]):
         self.order = [table.c[k] for k in ("created_at", "id") if k in table.c]
 
     def make_id(self) -> str:
-        return f"{ID_PREFIXES[self.noun]}_{secrets.token_hex(12)}"
+        return f"{self.prefix}_{secrets.token_hex(12)}"
 
     def insert(self, db: Transaction, made: T) -> None:
         values = {column.name: getattr(made, column.name) for column in self.columns}

@@ -1,4 +1,4 @@
-"""Answers that may be given again: rows in and out, and who is the first to answer."""
+"""Answers kept under idempotency keys, to be given again to the same request."""
 
 from dataclasses import asdict, fields
 from datetime import datetime
@@ -13,8 +13,8 @@ from app.store.database.tables import metadata
 from app.store.database.tenancy import made_by, owned, run, tenant_of
 from app.store.database.transactions import Transaction
 
-# Answers to requests with an idempotency key. `digest` is what was asked, `session_id`
-# the session that the answer tells of.
+# Answers to requests with an idempotency key. `digest` is the request's; `session_id`
+# is the session that the answer shows.
 idempotency_keys = sa.Table(
     "idempotency_keys",
     metadata,
@@ -50,9 +50,9 @@ LOCK = sa.text("SELECT pg_try_advisory_xact_lock(:lock)")
 
 
 def lock(db: Transaction, key: str) -> bool:
-    """Be the only one to answer a key until the transaction ends; False: another is.
+    """Lock a key until the transaction ends; False: another request has locked it.
 
-    On SQLite whoever writes is alone.
+    SQLite needs no lock, since it has one writer at a time.
     """
     if db.dialect != "postgresql":
         return True
@@ -74,12 +74,12 @@ def insert(db: Transaction, answer: StoredAnswer) -> bool:
 
 
 def remove_of_session(db: Transaction, session_id: str) -> None:
-    """Remove the answers that tell of a session, which is locked."""
+    """Remove the answers that show a session, which is locked."""
     run(db, REMOVE, {"whose": session_id})
 
 
 def remove_before(db: Transaction, time: datetime) -> int:
-    """Remove what was answered before a time, of all tenants; return how many."""
+    """Remove answers given before a time, of all tenants; return how many."""
     is_old = idempotency_keys.c.created_at < time
     done = db.execute(idempotency_keys.delete().where(is_old))
     return int(done.rowcount)

@@ -1,4 +1,4 @@
-"""Browsers that are signed in: rows in and out. They say which key a page has."""
+"""Signed-in browsers. Each has the key that its pages act with."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from app.store.database.kinds import Id, UtcDateTime
 from app.store.database.tables import metadata
 from app.store.database.transactions import Transaction
 
-# Browsers that are signed in: of a cookie only the SHA-256. A key has a tenant.
+# `digest` is the SHA-256 of the browser's cookie, which is stored nowhere.
 sign_ins = sa.Table(
     "sign_ins",
     metadata,
@@ -41,5 +41,5 @@ def remove(db: Transaction, digest: str) -> None:
 
 
 def remove_before(db: Transaction, time: datetime) -> None:
-    """Remove those that ended before a time."""
+    """Remove sign-ins that ended before a time."""
     db.execute(sign_ins.delete().where(sign_ins.c.expires_at <= time))

@@ -32,9 +32,9 @@ tenants = sa.Table(
 
 
 def tenant_key() -> sa.Column[str]:
-    """Make the column that says whose a row is; `app.store.database.tenancy` fills it.
+    """Make the column of a row's tenant, which `app.store.database.tenancy` fills.
 
-    The default is for processes of before there were tenants, while they are replaced.
+    The default serves processes of older code, while they are being replaced.
     """
     owner = sa.ForeignKey("tenants.id")
     return sa.Column(

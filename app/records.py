@@ -104,30 +104,6 @@ class ModelHead:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredModel(ModelHead):
-    """A stored, versioned model; `document` is its MODEL.json."""
-
-    document: str
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPriceList:
-    """Other prices for a model's catalogue; sessions that name the same share one.
-
-    `document` is as `app.documents.prices` writes it, `digest` its SHA-256. Either
-    there is a training of the model at these prices, or an excuse.
-    """
-
-    id: str
-    model_id: str
-    digest: str
-    document: str
-    created_at: datetime
-    training_id: str | None = None
-    excuse: Excuse | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class PredictSession:
     """One interactive prediction; money in micro-units.
 
@@ -192,21 +168,6 @@ class LedgerEntry:
     key_id: str | None = None
     #: that of the session
     model_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredOutcome:
-    """The true label of a case, and what its session said when that was told.
-
-    `chances` are of the model's classes, in their order; `version` is the session's.
-    """
-
-    session_id: str
-    label: str
-    predicted: str
-    chances: tuple[float, ...]
-    version: int
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

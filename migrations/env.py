@@ -7,9 +7,8 @@ from alembic import context
 from sqlalchemy import event, pool
 
 from app.settings.environment import read_settings
-from app.store.database.migrate import oldest_code
-from app.store.database.service_tables import schema_state
-from app.store.database.tables import metadata
+from app.store.database.migrate import oldest_code, schema_state
+from app.store.schema import all_tables
 
 ADVISORY_LOCK = 830_411
 
@@ -49,7 +48,7 @@ def run() -> None:
     with engine.connect() as connection:
         context.configure(
             connection=connection,
-            target_metadata=metadata,
+            target_metadata=all_tables(),
             render_as_batch=is_sqlite,
             transactional_ddl=True,
         )

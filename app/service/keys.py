@@ -11,7 +11,6 @@ from typing import NamedTuple
 from app.errors import ForbiddenError, UnknownKeyError
 from app.records import Caller, Limits, StoredKey
 from app.store import keys
-from app.store.database.rows import ID_PREFIXES
 from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
 
@@ -151,7 +150,7 @@ def identify(db: Transaction, token: str) -> StoredKey:
     number, _, secret = rest.partition("_")
     if mark != MARK or not number.isalnum() or not number.isascii():
         raise UnknownKeyError
-    found = keys.identify(db, f"{ID_PREFIXES['key']}_{number[:32]}")
+    found = keys.identify(db, f"{keys.ROWS.prefix}_{number[:32]}")
     if found is None or not compare_digest(found.digest, digest_of(secret)):
         raise UnknownKeyError
     return found

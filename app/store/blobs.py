@@ -1,4 +1,4 @@
-"""Uploads as blobs: a folder, or an object store, through fsspec."""
+"""Stores uploads as blobs in a folder or an object store, through fsspec."""
 
 import secrets
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ class Blobs:
         self.system.makedirs(self.root, exist_ok=True)
 
     def write(self, name: str, source: IO[bytes]) -> int:
-        """Copy a stream into a blob, whole or not at all; returns its size.
+        """Copy a stream into a blob, whole or not at all; return its size in bytes.
 
-        Two that write one blob at a time don't meet: the last to end has written it.
+        Where two write one blob at a time, the one that ends last wins.
         """
         partial = f".{name}.{secrets.token_hex(4)}.partial"
         size = 0
@@ -33,28 +33,28 @@ class Blobs:
                     target.write(chunk)
                     size += len(chunk)
         except BaseException:
-            # On a full disk it would keep out whatever comes next.
+            # On a full disk the rest would leave no room for anything else.
             self.remove(partial)
             raise
         self.system.mv(f"{self.root}/{partial}", f"{self.root}/{name}")
         return size
 
     def open(self, name: str) -> Any:
-        """Open a blob for reading, which must be there."""
+        """Open a blob for reading. Raises BlobGoneError."""
         try:
             return self.system.open(f"{self.root}/{name}", "rb")
         except FileNotFoundError:
             raise BlobGoneError(name) from None
 
     def remove(self, name: str) -> None:
-        """Delete a blob; one that is gone already is no error."""
+        """Delete a blob, if it is there."""
         with suppress(FileNotFoundError):
             self.system.rm_file(f"{self.root}/{name}")
 
     def names(self, before: datetime) -> Iterator[str]:
-        """Yield the blobs, half written ones too, last written before a time."""
+        """Yield names of blobs last written before a time, unfinished ones too."""
         for path in self.system.ls(self.root, detail=False):
-            # Others write, move and remove meanwhile.
+            # Other processes write, move and remove blobs meanwhile.
             with suppress(FileNotFoundError):
                 written = self.system.modified(path)
                 if written.tzinfo is None:

@@ -1,4 +1,4 @@
-"""Datasets: rows in and out; their bytes are blobs, or files that stay elsewhere."""
+"""Datasets. Their bytes are in blobs, or in files that stay elsewhere."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from app.store.database.tables import datasets, trainings
 from app.store.database.tenancy import owned, run
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("dataset", datasets, StoredDataset)
+ROWS = StoredRows("dataset", "dat", datasets, StoredDataset)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
 
@@ -19,27 +19,27 @@ find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
 def insert_reference(
     db: Transaction, made: StoredDataset, files: Iterable[Sequence[Any]]
 ) -> None:
-    """Insert a table that stays where it is, with its files as they are noted."""
+    """Insert a table that stays where it is, with facts about its files."""
     insert(db, made)
     ROWS.change(db, made.id, files=[list(one) for one in files])
 
 
 def get_files(db: Transaction, dataset_id: str) -> list[list[Any]]:
-    """Return the files of a table that stays where it is, as they were noted."""
-    wanted = sa.select(datasets.c.files).where(
+    """Return the facts about the files of a table that stays where it is."""
+    query = sa.select(datasets.c.files).where(
         owned(datasets), datasets.c.id == dataset_id
     )
-    return list(run(db, wanted).scalar_one() or [])
+    return list(run(db, query).scalar_one() or [])
 
 
 def is_in_use(db: Transaction, dataset_id: str) -> bool:
-    """Whether a training that has not ended uses a dataset."""
-    wanted = sa.select(trainings.c.id).where(
+    """Whether a job that has not ended uses a dataset."""
+    query = sa.select(trainings.c.id).where(
         owned(trainings),
         trainings.c.dataset_id == dataset_id,
         trainings.c.state.not_in(FINAL_STATES),
     )
-    return run(db, wanted.limit(1)).first() is not None
+    return run(db, query.limit(1)).first() is not None
 
 
 def delete(db: Transaction, dataset_id: str) -> None:
@@ -47,6 +47,6 @@ def delete(db: Transaction, dataset_id: str) -> None:
 
 
 def named_blobs(db: Transaction, names: list[str]) -> set[str]:
-    """Return those of some blobs that a row names, of whatever tenant."""
-    wanted = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
-    return set(db.scalars(wanted))
+    """Return the blobs among these that a dataset of any tenant names."""
+    query = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
+    return set(db.scalars(query))

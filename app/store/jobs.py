@@ -1,8 +1,8 @@
-"""Trainings, their events and checkpoints: rows in and out; the rows are the queue.
+"""Jobs, their events and checkpoints. The rows of jobs are the queue.
 
-A training's row is the only truth about its state. Whoever writes events or
-checkpoints has changed or locked that row before, in the same transaction. Heartbeats
-are written and judged by the database's clock, which all workers share.
+A job's row alone says its state. A transaction changes or locks it before it writes
+events or checkpoints. Heartbeats are written and compared by the database's clock,
+which all workers share.
 """
 
 from collections.abc import Collection, Mapping
@@ -13,30 +13,60 @@ import sqlalchemy as sa
 
 from app.records import JobEvent, StoredJob, TrainingState
 from app.store.database.clock import clock
+from app.store.database.kinds import Id, UtcDateTime
 from app.store.database.rows import StoredRows
-from app.store.database.tables import checkpoints, training_events, trainings
+from app.store.database.tables import metadata, trainings
 from app.store.database.tenancy import owned, run
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("training", trainings, StoredJob)
+
+def training_key() -> sa.Column[str]:
+    """Make the first column of rows that belong to a job and are deleted with it."""
+    key = sa.ForeignKey("trainings.id", ondelete="CASCADE")
+    return sa.Column("training_id", Id, key, primary_key=True)
+
+
+# The rounds of a training so far: a row for each checkpoint of each part.
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    training_key(),
+    sa.Column("part", sa.Integer, primary_key=True),
+    sa.Column("first_round", sa.Integer, primary_key=True),
+    sa.Column("rounds", sa.Text, nullable=False),
+)
+
+training_events = sa.Table(
+    "training_events",
+    metadata,
+    training_key(),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Column("type", sa.String(40), nullable=False),
+    sa.Column("data", sa.JSON, nullable=False),
+)
+
+ROWS = StoredRows("training", "trn", trainings, StoredJob)
 change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked
-#: As users see them: what makes a model is no job that applies one.
-TRAININGS = StoredRows("training", trainings, StoredJob, trainings.c.kind == "train")
-JOBS = StoredRows("job", trainings, StoredJob, trainings.c.kind != "train")
-# Trainings whose events one query reads; SQLite takes no more than 1,000.
+#: The two nouns that users know: a training makes a model, a job applies one.
+TRAININGS = StoredRows(
+    "training", "trn", trainings, StoredJob, trainings.c.kind == "train"
+)
+JOBS = StoredRows("job", "job", trainings, StoredJob, trainings.c.kind != "train")
+# Jobs whose events one query reads; SQLite takes no more than 1,000 conditions.
 AT_A_TIME = 500
 IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
 
 def enqueue(db: Transaction, made: StoredJob, now: datetime) -> None:
-    """Store a training; one that is stored is in the queue."""
+    """Store a job, which puts it into the queue."""
     ROWS.insert(db, made)
     add_event(db, made.id, "queued", now, made.share)
 
 
 def is_any_queued(db: Transaction) -> bool:
-    """Whether there is anything to claim, of whatever tenant."""
+    """Whether a job of any tenant is queued."""
     return (
         db.execute(sa.select(trainings.c.id).where(IS_QUEUED).limit(1)).first()
         is not None
@@ -44,31 +74,30 @@ def is_any_queued(db: Transaction) -> bool:
 
 
 def is_begun(db: Transaction, name: str) -> bool:
-    """Whether there is a training of a name that has not failed."""
-    is_it = trainings.c.name == name, trainings.c.state != "failed"
-    return TRAININGS.has_any(db, *is_it)
+    """Whether a training of this name was started and has not failed."""
+    conditions = trainings.c.name == name, trainings.c.state != "failed"
+    return TRAININGS.has_any(db, *conditions)
 
 
-def count_ahead(db: Transaction, training: StoredJob) -> int:
-    """Return how many, of whatever tenant, are claimed before one that is queued."""
+def count_ahead(db: Transaction, job: StoredJob) -> int:
+    """Count the jobs of all tenants that are claimed before a queued one."""
     is_refit = trainings.c.refit_of.is_not(None)
-    mine = (sa.literal(training.created_at, trainings.c.created_at.type), training.id)
+    mine = (sa.literal(job.created_at, trainings.c.created_at.type), job.id)
     is_older = sa.tuple_(trainings.c.created_at, trainings.c.id) < sa.tuple_(*mine)
-    if training.refit_of is None:
+    if job.refit_of is None:
         is_ahead = sa.and_(sa.not_(is_refit), is_older)
     else:
         is_ahead = sa.or_(sa.not_(is_refit), is_older)
-    wanted = sa.select(sa.func.count()).select_from(trainings)
-    return db.scalar(wanted.where(IS_QUEUED, is_ahead)) or 0
+    query = sa.select(sa.func.count()).select_from(trainings)
+    return db.scalar(query.where(IS_QUEUED, is_ahead)) or 0
 
 
 def claim(db: Transaction, holder: str) -> StoredJob | None:
-    """Take the oldest queued training for a worker, as its next attempt; one statement.
+    """Claim the oldest queued job for a worker, as its next attempt, in one statement.
 
-    The queue is one for all tenants.
-    What nobody has asked for by name, a training at other prices, comes last.
-    Two that claim at once get two trainings: PostgreSQL skips the rows that another
-    one holds, and SQLite lets one transaction at a time write.
+    All tenants share the queue. Trainings at the prices of a list come last, since
+    nobody waits for them. Two workers that claim at once get two jobs: PostgreSQL skips
+    locked rows, and SQLite lets one transaction write at a time.
     """
     oldest = (
         sa.select(trainings.c.id)
@@ -95,7 +124,7 @@ def claim(db: Transaction, holder: str) -> StoredJob | None:
 
 
 def beat(db: Transaction, claimed: StoredJob) -> bool:
-    """Write that an attempt is alive; False where it is no longer the present one."""
+    """Write a heartbeat of an attempt; False: it is no longer the present one."""
     change = trainings.update().where(
         owned(trainings),
         trainings.c.id == claimed.id,
@@ -107,21 +136,21 @@ def beat(db: Transaction, claimed: StoredJob) -> bool:
 
 
 def silent_tenants(db: Transaction, timeout_s: float) -> list[str]:
-    """Return the tenants that have trainings whose worker is silent."""
-    wanted = sa.select(trainings.c.tenant_id).where(is_silent(db, timeout_s))
-    return list(db.scalars(wanted.distinct()))
+    """Return the tenants that have jobs of silent workers."""
+    query = sa.select(trainings.c.tenant_id).where(is_silent(db, timeout_s))
+    return list(db.scalars(query.distinct()))
 
 
 def is_overdue(db: Transaction, claimed: StoredJob, most_s: float) -> bool:
-    """Whether a training has been under way for longer than it may."""
-    is_it = trainings.c.id == claimed.id
-    return ROWS.has_any(db, is_it, trainings.c.started_at < clock(db, most_s))
+    """Whether a job was first started longer ago than it may take."""
+    is_job = trainings.c.id == claimed.id
+    return ROWS.has_any(db, is_job, trainings.c.started_at < clock(db, most_s))
 
 
 def lock_silent(db: Transaction, timeout_s: float) -> list[StoredJob]:
-    """Lock a tenant's trainings of silent workers, but for those others lock."""
-    wanted = ROWS.wanted.where(is_silent(db, timeout_s))
-    rows = run(db, wanted.with_for_update(skip_locked=True))
+    """Lock and return a tenant's jobs of silent workers; skip those locked already."""
+    query = ROWS.query.where(is_silent(db, timeout_s))
+    rows = run(db, query.with_for_update(skip_locked=True))
     return [ROWS.read(row) for row in rows]
 
 
@@ -129,59 +158,59 @@ def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
     return sa.and_(IS_HELD, trainings.c.heartbeat_at < clock(db, timeout_s))
 
 
-def requeue(db: Transaction, training: StoredJob, kind: str, now: datetime) -> None:
-    """Put a locked training back into the queue, where it keeps its place."""
-    change(db, training.id, state="queued", holder=None, heartbeat_at=None)
-    more = {"state": "queued", "attempt": training.attempt}
-    add_event(db, training.id, kind, now, training.share, **more)
+def requeue(db: Transaction, job: StoredJob, kind: str, now: datetime) -> None:
+    """Put a locked job back into the queue, at its old place."""
+    change(db, job.id, state="queued", holder=None, heartbeat_at=None)
+    more = {"state": "queued", "attempt": job.attempt}
+    add_event(db, job.id, kind, now, job.share, **more)
 
 
 def end(
     db: Transaction,
-    training: StoredJob,
+    job: StoredJob,
     state: TrainingState,
     now: datetime,
     **values: Any,
 ) -> None:
-    """Bring a locked training to its final state, which nothing changes any more."""
-    change(db, training.id, state=state, finished_at=now, **values)
-    gone = checkpoints.c.training_id == training.id
+    """Give a locked job its final state, and delete its checkpoints."""
+    change(db, job.id, state=state, finished_at=now, **values)
+    gone = checkpoints.c.training_id == job.id
     db.execute(checkpoints.delete().where(gone))
-    share = values.get("share", training.share)
+    share = values.get("share", job.share)
     shown = {key: values[key] for key in ("model_id", "error") if key in values}
-    add_event(db, training.id, state, now, share, **shown)
+    add_event(db, job.id, state, now, share, **shown)
 
 
-def cancel(db: Transaction, training: StoredJob, now: datetime) -> None:
-    """Cancel a locked training: at once where it waits, else the worker is asked to."""
-    if training.state == "queued":
-        end(db, training, "cancelled", now)
-    elif training.state == "running":
-        change(db, training.id, state="cancelling")
-        add_event(db, training.id, "cancelling", now, training.share)
+def cancel(db: Transaction, job: StoredJob, now: datetime) -> None:
+    """Cancel a locked job: at once if queued; if running, its worker is to stop."""
+    if job.state == "queued":
+        end(db, job, "cancelled", now)
+    elif job.state == "running":
+        change(db, job.id, state="cancelling")
+        add_event(db, job.id, "cancelling", now, job.share)
 
 
 def is_cancelling(db: Transaction, claimed: StoredJob) -> bool:
-    is_it = trainings.c.id == claimed.id
-    return ROWS.has_any(db, is_it, trainings.c.state == "cancelling")
+    is_job = trainings.c.id == claimed.id
+    return ROWS.has_any(db, is_job, trainings.c.state == "cancelling")
 
 
-def delete(db: Transaction, training: StoredJob) -> None:
-    """Delete a row with its events."""
-    is_it = sa.and_(trainings.c.id == training.id, owned(trainings))
-    run(db, trainings.delete().where(is_it))
+def delete(db: Transaction, job: StoredJob) -> None:
+    """Delete a job with its events."""
+    is_job = sa.and_(trainings.c.id == job.id, owned(trainings))
+    run(db, trainings.delete().where(is_job))
 
 
 def finished_jobs(db: Transaction, ids: Collection[str]) -> set[str]:
-    """Return those of some ids that are jobs with a result, of whatever tenant."""
+    """Return the ids among these of jobs that have succeeded, of any tenant."""
     has_result = sa.and_(trainings.c.id.in_(ids), trainings.c.state == "succeeded")
     return set(db.scalars(sa.select(trainings.c.id).where(has_result)))
 
 
 def lock_refits(db: Transaction, model_id: str) -> list[StoredJob]:
     """Lock and return the trainings of a model at the prices of lists."""
-    wanted = ROWS.wanted.where(trainings.c.refit_of == model_id)
-    return [ROWS.read(row) for row in run(db, wanted.with_for_update())]
+    query = ROWS.query.where(trainings.c.refit_of == model_id)
+    return [ROWS.read(row) for row in run(db, query.with_for_update())]
 
 
 def add_event(
@@ -192,7 +221,7 @@ def add_event(
     share: float,
     **more: Any,
 ) -> None:
-    """Write an event of a state, which is the kind's name unless `more` has another."""
+    """Write an event. Its state is `kind`, unless `more` has another."""
     last = sa.select(sa.func.max(training_events.c.number)).where(
         training_events.c.training_id == training_id
     )
@@ -206,16 +235,16 @@ def add_event(
 
 
 def count_events(db: Transaction, training_id: str, kind: str) -> int:
-    wanted = sa.select(sa.func.count()).where(
+    query = sa.select(sa.func.count()).where(
         training_events.c.training_id == training_id, training_events.c.type == kind
     )
-    return db.scalar(wanted) or 0
+    return db.scalar(query) or 0
 
 
 def events(
     db: Transaction, numbers: Mapping[str, int]
 ) -> dict[str, tuple[JobEvent, ...]]:
-    """Return the events of several trainings, each after its own number, in order."""
+    """Return events of several jobs, in order, after the `numbers` seen of each."""
     columns = training_events.c
     is_new = [
         sa.and_(columns.training_id == training_id, columns.number > number)
@@ -224,18 +253,18 @@ def events(
     found: dict[str, list[JobEvent]] = {key: [] for key in numbers}
     for start in range(0, len(is_new), AT_A_TIME):
         some = sa.or_(*is_new[start : start + AT_A_TIME])
-        wanted = sa.select(training_events).where(some)
-        for training_id, *rest in db.execute(wanted.order_by(columns.number)):
+        query = sa.select(training_events).where(some)
+        for training_id, *rest in db.execute(query.order_by(columns.number)):
             found[training_id].append(JobEvent(*rest))
     return {key: tuple(items) for key, items in found.items()}
 
 
 def last_step(db: Transaction, training_id: str) -> dict[str, Any]:
-    """Return what the last event of progress tells; nothing where there is none."""
+    """Return the data of the last event of progress; {} without one."""
     columns = training_events.c
     is_step = sa.and_(columns.training_id == training_id, columns.type == "progress")
-    wanted = sa.select(columns.data).where(is_step)
-    return dict(db.scalar(wanted.order_by(columns.number.desc()).limit(1)) or {})
+    query = sa.select(columns.data).where(is_step)
+    return dict(db.scalar(query.order_by(columns.number.desc()).limit(1)) or {})
 
 
 def add_checkpoint(
@@ -249,10 +278,10 @@ def add_checkpoint(
 
 
 def get_checkpoints(db: Transaction, training_id: str) -> list[tuple[int, str]]:
-    """Return the parts and rounds of a training so far, in order."""
+    """Return part and rounds of each checkpoint of a training, in order."""
     columns = checkpoints.c
-    wanted = sa.select(columns.part, columns.rounds).where(
+    query = sa.select(columns.part, columns.rounds).where(
         columns.training_id == training_id
     )
-    rows = db.execute(wanted.order_by(columns.part, columns.first_round))
+    rows = db.execute(query.order_by(columns.part, columns.first_round))
     return [(part, text) for part, text in rows]

@@ -1,4 +1,4 @@
-"""Keys and tenants: rows in and out."""
+"""Keys and tenants."""
 
 from datetime import datetime
 
@@ -9,20 +9,20 @@ from app.store.database.rows import StoredRows
 from app.store.database.tables import keys, tenants
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("key", keys, StoredKey)
+ROWS = StoredRows("key", "key", keys, StoredKey)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 find, get = ROWS.find, ROWS.get
 get_locked, change = ROWS.get_locked, ROWS.change
 
 
 def identify(db: Transaction, key_id: str) -> StoredKey | None:
-    """Find a key of whatever tenant: it says which tenant a request belongs to."""
-    found = db.execute(sa.select(*ROWS.columns).where(keys.c.id == key_id)).first()
-    return None if found is None else ROWS.read(found)
+    """Return a key of any tenant; the key says whose request it is."""
+    row = db.execute(sa.select(*ROWS.columns).where(keys.c.id == key_id)).first()
+    return None if row is None else ROWS.read(row)
 
 
 def touch(db: Transaction, key_id: str, now: datetime) -> None:
-    """Write that a key was used."""
+    """Write when a key was last used."""
     db.execute(keys.update().where(keys.c.id == key_id).values(last_used_at=now))
 
 
@@ -37,7 +37,7 @@ def insert_tenant(db: Transaction, tenant_id: str, name: str, now: datetime) -> 
 
 
 def begin(db: Transaction) -> bool:
-    """Take note that the first key is being made; False where it was before."""
+    """Mark that the first key is being made; False if keys were made before."""
     is_new = sa.and_(tenants.c.id == DEFAULT_TENANT, sa.not_(tenants.c.is_bootstrapped))
     change = tenants.update().where(is_new).values(is_bootstrapped=True)
     if db.execute(change.returning(tenants.c.id)).first() is None:
@@ -46,16 +46,16 @@ def begin(db: Transaction) -> bool:
 
 
 def retentions(db: Transaction) -> dict[str, int]:
-    """Return the days after which tenants' closed sessions are erased."""
-    wanted = sa.select(tenants.c.id, tenants.c.retention_days)
-    found = db.execute(wanted.where(tenants.c.retention_days.is_not(None)))
+    """Return by tenant the days after which closed sessions are erased."""
+    query = sa.select(tenants.c.id, tenants.c.retention_days)
+    found = db.execute(query.where(tenants.c.retention_days.is_not(None)))
     return {row.id: row.retention_days for row in found}
 
 
 def all_tenants(db: Transaction) -> list[tuple[str, str, int | None]]:
     """Return id, name and days of retention of each tenant, by name."""
-    wanted = sa.select(tenants.c.id, tenants.c.name, tenants.c.retention_days)
-    return [tuple(row) for row in db.execute(wanted.order_by(tenants.c.name))]
+    query = sa.select(tenants.c.id, tenants.c.name, tenants.c.retention_days)
+    return [tuple(row) for row in db.execute(query.order_by(tenants.c.name))]
 
 
 def set_retention(db: Transaction, tenant_id: str, days: int | None) -> None:

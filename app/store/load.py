@@ -1,4 +1,4 @@
-"""What waits and runs in the whole installation, whoever owns it: counts alone."""
+"""Counts jobs and sessions of all tenants."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ QUEUED = trainings.c.state == "queued"
 
 
 def count_trainings(db: Transaction) -> tuple[int, datetime | None, int]:
-    """Return how many are queued, since when the oldest, and how many are held."""
+    """Return the number of queued jobs, the oldest one's time, and those running."""
     queued = sa.select(sa.func.count(), sa.func.min(trainings.c.created_at))
     n_queued, since = db.execute(queued.where(QUEUED)).one()
     is_held = trainings.c.state.in_(("running", "cancelling"))
@@ -20,6 +20,6 @@ def count_trainings(db: Transaction) -> tuple[int, datetime | None, int]:
 
 
 def count_sessions(db: Transaction, idle_since: datetime) -> int:
-    """Count the sessions with a question that have not expired."""
+    """Count the open sessions that have not expired."""
     is_open = sa.and_(sessions.c.state == "open", sessions.c.updated_at > idle_since)
     return db.scalar(sa.select(sa.func.count()).where(is_open)) or 0

@@ -1,31 +1,42 @@
-"""Stored models: rows in and out. A deleted one keeps its row, unseen by name."""
+"""Stored models. A deleted model keeps its row, but no name leads to it."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from zlib import crc32
 
 import sqlalchemy as sa
 
-from app.records import ModelHead, StoredModel
+from app.records import ModelHead
 from app.store.database.rows import StoredRows
 from app.store.database.tables import keys, models, trainings
 from app.store.database.tenancy import owned, run, tenant_of
 from app.store.database.transactions import Transaction
 
+
+@dataclass(frozen=True, slots=True)
+class StoredModel(ModelHead):
+    """A stored, versioned model; `document` is its MODEL.json."""
+
+    document: str
+
+
 IS_PRESENT = models.c.deleted_at.is_(None)
-# Deleted ones too, for the sessions that they have.
-ALL = StoredRows("model", models, StoredModel)
-WHOLE = StoredRows("model", models, StoredModel, IS_PRESENT)
-HEADS = StoredRows("model", models, ModelHead, IS_PRESENT)
+# With deleted models, since their sessions stay.
+ALL = StoredRows("model", "mdl", models, StoredModel)
+WHOLE = StoredRows("model", "mdl", models, StoredModel, IS_PRESENT)
+HEADS = StoredRows("model", "mdl", models, ModelHead, IS_PRESENT)
 get, get_deleted_too = WHOLE.get, ALL.get
-# Without those at the prices of a list, which belong to another model.
-LISTED = StoredRows("model", models, ModelHead, IS_PRESENT, models.c.refit_of.is_(None))
+# Without models at the prices of a list: each belongs to another model.
+LISTED = StoredRows(
+    "model", "mdl", models, ModelHead, IS_PRESENT, models.c.refit_of.is_(None)
+)
 find_head, get_head, page = HEADS.find, HEADS.get, LISTED.page
 KEPT = sa.select(models.c.id).where(
     models.c.id == sa.bindparam("key"), IS_PRESENT, owned(models)
 )
 LOCKED, SHARED = KEPT.with_for_update(), KEPT.with_for_update(read=True)
-# Versions of one name are given out by one transaction at a time.
+# One transaction at a time gives a name its next version.
 VERSION_LOCK = 830_412
 MOST_VERSIONS = 50
 
@@ -57,7 +68,7 @@ def insert(
 
 
 def lock_name(db: Transaction, name: str) -> None:
-    """Have whoever gives out a version or the title of a name wait for this one."""
+    """Lock a name until the transaction ends: its versions and its champion."""
     if db.dialect == "postgresql":
         whose = f"{tenant_of(db)} {name}".encode()
         keys = {"one": VERSION_LOCK, "other": crc32(whose) - 2**31}
@@ -65,28 +76,28 @@ def lock_name(db: Transaction, name: str) -> None:
 
 
 def named(db: Transaction, name: str) -> ModelHead | None:
-    """Return what a bare name means: its champion, or else the newest version."""
+    """Return the model that a bare name means: the champion, else the newest."""
     order = models.c.is_champion.desc(), models.c.version.desc()
-    wanted = LISTED.wanted.where(models.c.name == name)
-    row = run(db, wanted.order_by(*order).limit(1)).first()
+    query = LISTED.query.where(models.c.name == name)
+    row = run(db, query.order_by(*order).limit(1)).first()
     return None if row is None else LISTED.read(row)
 
 
 def versions(db: Transaction, name: str) -> list[ModelHead]:
-    """Return the models of one name, newest first."""
-    wanted = LISTED.wanted.where(models.c.name == name)
-    found = run(db, wanted.order_by(models.c.version.desc()).limit(MOST_VERSIONS))
+    """Return the models of a name, newest first."""
+    query = LISTED.query.where(models.c.name == name)
+    found = run(db, query.order_by(models.c.version.desc()).limit(MOST_VERSIONS))
     return [LISTED.read(row) for row in found]
 
 
 def find_champion(db: Transaction, name: str) -> ModelHead | None:
     is_it = sa.and_(models.c.name == name, models.c.is_champion)
-    row = run(db, LISTED.wanted.where(is_it)).first()
+    row = run(db, LISTED.query.where(is_it)).first()
     return None if row is None else LISTED.read(row)
 
 
 def crown(db: Transaction, name: str, model_id: str | None) -> None:
-    """Make a model the champion of its locked name, in the place of any other."""
+    """Make a model the champion of its locked name; None: the name gets none."""
     is_other = sa.and_(models.c.name == name, models.c.is_champion, owned(models))
     run(db, models.update().where(is_other).values(is_champion=False))
     if model_id is not None:
@@ -95,38 +106,41 @@ def crown(db: Transaction, name: str, model_id: str | None) -> None:
 
 def find_version(db: Transaction, name: str, version: int) -> ModelHead | None:
     is_it = sa.and_(models.c.name == name, models.c.version == version)
-    row = run(db, LISTED.wanted.where(is_it)).first()
+    row = run(db, LISTED.query.where(is_it)).first()
     return None if row is None else LISTED.read(row)
 
 
 def lock_refits(db: Transaction, model_id: str) -> list[ModelHead]:
-    """Lock and return what a model is at the prices of lists."""
-    wanted = HEADS.wanted.where(models.c.refit_of == model_id)
-    return [HEADS.read(row) for row in run(db, wanted.with_for_update())]
+    """Lock and return the models that were trained anew at the prices of lists."""
+    query = HEADS.query.where(models.c.refit_of == model_id)
+    return [HEADS.read(row) for row in run(db, query.with_for_update())]
 
 
 def lock(db: Transaction, model_id: str, *, is_shared: bool = False) -> bool:
-    """Keep a model from being deleted, or from being used; False if it is not there."""
-    wanted = SHARED if is_shared else LOCKED
-    return run(db, wanted, {"key": model_id}).first() is not None
+    """Lock a model: shared, it can't be deleted; else it can't be used either.
+
+    False: there is no such model.
+    """
+    query = SHARED if is_shared else LOCKED
+    return run(db, query, {"key": model_id}).first() is not None
 
 
 def names(db: Transaction, model_ids: set[str]) -> dict[str, str]:
-    """Return the names of models by id; of deleted ones too."""
-    wanted = sa.select(models.c.id, models.c.name).where(
+    """Return the names of models by id, deleted ones too."""
+    query = sa.select(models.c.id, models.c.name).where(
         models.c.id.in_(model_ids), owned(models)
     )
-    return {row.id: row.name for row in run(db, wanted)}
+    return {row.id: row.name for row in run(db, query)}
 
 
 def find_maker(db: Transaction, training_id: str) -> str | None:
-    """Return the name of the key that a training was ordered with."""
-    wanted = sa.select(keys.c.name).where(
+    """Return the name of the key that started a training."""
+    query = sa.select(keys.c.name).where(
         trainings.c.id == sa.bindparam("key"),
         keys.c.id == trainings.c.key_id,
         owned(trainings),
     )
-    found: str | None = run(db, wanted, {"key": training_id}).scalar()
+    found: str | None = run(db, query, {"key": training_id}).scalar()
     return found
 
 
@@ -137,6 +151,6 @@ def delete(db: Transaction, model_id: str, now: datetime) -> None:
 
 def titles(db: Transaction, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
     """Return name and version of models by id, deleted ones too."""
-    wanted = sa.select(models.c.id, models.c.name, models.c.version)
-    found = run(db, wanted.where(owned(models), models.c.id.in_(sorted(set(ids)))))
+    query = sa.select(models.c.id, models.c.name, models.c.version)
+    found = run(db, query.where(owned(models), models.c.id.in_(sorted(set(ids)))))
     return {row.id: (row.name, row.version) for row in found}

@@ -1,4 +1,4 @@
-"""Answers that may be given again: rows in and out, and who is the first to answer."""
+"""Answers kept under idempotency keys, to be given again to the same request."""
 
 from dataclasses import asdict, fields
 from datetime import datetime
@@ -8,9 +8,25 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.records import StoredAnswer
-from app.store.database.tables import idempotency_keys
+from app.store.database.kinds import Id, UtcDateTime
+from app.store.database.tables import metadata
 from app.store.database.tenancy import made_by, owned, run, tenant_of
 from app.store.database.transactions import Transaction
+
+# Answers to requests with an idempotency key. `digest` is the request's; `session_id`
+# is the session that the answer shows.
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("tenant_id", Id, sa.ForeignKey("tenants.id"), primary_key=True),
+    sa.Column("key", sa.String(255), primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("session_id", Id, index=True),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("headers", sa.JSON, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
+)
 
 COLUMNS = [idempotency_keys.c[one.name] for one in fields(StoredAnswer)]
 IS_KEY = sa.and_(
@@ -34,9 +50,9 @@ LOCK = sa.text("SELECT pg_try_advisory_xact_lock(:lock)")
 
 
 def lock(db: Transaction, key: str) -> bool:
-    """Be the only one to answer a key until the transaction ends; False: another is.
+    """Lock a key until the transaction ends; False: another request has locked it.
 
-    On SQLite whoever writes is alone.
+    SQLite needs no lock, since it has one writer at a time.
     """
     if db.dialect != "postgresql":
         return True
@@ -58,12 +74,12 @@ def insert(db: Transaction, answer: StoredAnswer) -> bool:
 
 
 def remove_of_session(db: Transaction, session_id: str) -> None:
-    """Remove the answers that tell of a session, which is locked."""
+    """Remove the answers that show a session, which is locked."""
     run(db, REMOVE, {"whose": session_id})
 
 
 def remove_before(db: Transaction, time: datetime) -> int:
-    """Remove what was answered before a time, of all tenants; return how many."""
+    """Remove answers given before a time, of all tenants; return how many."""
     is_old = idempotency_keys.c.created_at < time
     done = db.execute(idempotency_keys.delete().where(is_old))
     return int(done.rowcount)

@@ -1,4 +1,4 @@
-"""Sessions: rows in and out; the one statement that changes them charges too."""
+"""Prediction sessions. The statement that changes one also charges it."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -11,11 +11,11 @@ from app.store.database.tables import models, outcomes, sessions
 from app.store.database.tenancy import owned, run
 from app.store.database.transactions import Transaction
 
-ROWS = StoredRows("session", sessions, PredictSession)
+ROWS = StoredRows("session", "ses", sessions, PredictSession)
 make_id, insert = ROWS.make_id, ROWS.insert
 get, get_locked = ROWS.get, ROWS.get_locked
 
-# Made once: to build a statement takes as long as to run it.
+# Built once: building a statement takes as long as running it.
 IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), owned(sessions))
 AMOUNT = sa.bindparam("amount", type_=sa.BigInteger)
 AFTER = sessions.c.spent + AMOUNT
@@ -32,7 +32,7 @@ SAVE = (
     .values(spent=AFTER, **{name: sa.bindparam(name) for name in CHANGING})
     .returning(*ROWS.columns)
 )
-# Of a session that was not locked. A version is given once, and the time says whose.
+# For a session that is not locked. No two changes have the same version and time.
 SAVE_UNCHANGED = SAVE.where(
     sessions.c.version == sa.bindparam("seen_version"),
     sessions.c.updated_at == sa.bindparam("seen_at", type_=sessions.c.updated_at.type),
@@ -40,7 +40,7 @@ SAVE_UNCHANGED = SAVE.where(
 
 
 def refund(db: Transaction, session_id: str, amount: int) -> None:
-    """Lower what a locked session has spent by a charge that is reversed."""
+    """Subtract a reversed charge from what a locked session has spent."""
     run(db, REFUND, {"session_id": session_id, "amount": amount})
 
 
@@ -52,9 +52,10 @@ def set_budget(db: Transaction, session_id: str, budget: int | None) -> None:
 def save(
     db: Transaction, made: PredictSession, amount: int = 0
 ) -> PredictSession | None:
-    """Charge a locked session, and store how far it has come, under which version.
+    """Charge a locked session and store its new state, in one statement.
 
-    One statement. None, and nothing is done, where the amount would pass the budget.
+    Returns the stored session. Returns None and changes nothing if the amount exceeds
+    what remains of the budget.
     """
     row = run(db, SAVE, values_of(made, amount)).first()
     return None if row is None else ROWS.read(row)
@@ -63,7 +64,7 @@ def save(
 def save_ahead(
     db: Transaction, before: PredictSession, made: PredictSession, amount: int
 ) -> PredictSession | None:
-    """Do as `save` with a session that is not locked; None too where it has changed."""
+    """Save a session that is not locked; None too if it has changed since `before`."""
     seen = {"seen_version": before.version, "seen_at": before.updated_at}
     row = run(db, SAVE_UNCHANGED, values_of(made, amount) | seen).first()
     return None if row is None else ROWS.read(row)
@@ -75,29 +76,29 @@ def values_of(made: PredictSession, amount: int) -> dict[str, object]:
 
 
 def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:
-    """Close a locked session and keep nothing of its case; the amounts stay."""
+    """Close a locked session and erase its case; the amounts stay."""
     session_id, version = seen.id, seen.version + 1
     closed = replace(seen, state="closed", document=None, version=version)
     save(db, replace(closed, updated_at=now))
     ROWS.change(db, session_id, client_ref=None)
-    is_its = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
-    run(db, outcomes.delete().where(is_its))
+    is_of_session = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
+    run(db, outcomes.delete().where(is_of_session))
 
 
 def unchanged_since(
     db: Transaction, before: datetime, after: PredictSession | None, limit: int
 ) -> list[PredictSession]:
-    """Lock and return some sessions that have answers, those unchanged longest first.
+    """Lock and return sessions that are not erased, the longest unchanged first.
 
-    They follow `after`. Those that others lock are left out.
+    They come after the session `after`. Sessions that others have locked are skipped.
     """
-    wanted = ROWS.wanted.where(
+    query = ROWS.query.where(
         sessions.c.document.is_not(None), sessions.c.updated_at < before
     )
     if after is not None:
-        wanted = wanted.where(IS_LATER)
+        query = query.where(IS_LATER)
     keys = {} if after is None else {"at": after.updated_at, "than": after.id}
-    order = wanted.order_by(*BY_CHANGE).limit(limit)
+    order = query.order_by(*BY_CHANGE).limit(limit)
     rows = run(db, order.with_for_update(skip_locked=True), keys)
     return [ROWS.read(row) for row in rows]
 
@@ -106,25 +107,29 @@ def page(
     db: Transaction,
     limit: int,
     after: str | None,
-    meant: SessionFilter,
+    filters: SessionFilter,
     is_due_since: datetime,
 ) -> Page[PredictSession]:
-    """Return some sessions, newest first, with those that may be due for a state."""
-    wanted = []
-    if meant.client_ref is not None:
-        wanted.append(sessions.c.client_ref == meant.client_ref)
-    if meant.model is not None:
-        is_it = sa.or_(models.c.id == meant.model, models.c.name == meant.model)
-        its = sa.select(models.c.id).where(is_it, owned(models))
-        wanted.append(sessions.c.model_id.in_(its))
-    if meant.state is not None:
+    """Return a page of sessions, newest first.
+
+    With a filter by state it also has sessions unchanged since `is_due_since`: they may
+    have expired, whatever their rows say.
+    """
+    conditions = []
+    if filters.client_ref is not None:
+        conditions.append(sessions.c.client_ref == filters.client_ref)
+    if filters.model is not None:
+        is_model = sa.or_(models.c.id == filters.model, models.c.name == filters.model)
+        models_meant = sa.select(models.c.id).where(is_model, owned(models))
+        conditions.append(sessions.c.model_id.in_(models_meant))
+    if filters.state is not None:
         may_be_due = sessions.c.updated_at < is_due_since
-        wanted.append(sa.or_(sessions.c.state == meant.state, may_be_due))
-    return ROWS.page(db, limit, after, *wanted)
+        conditions.append(sa.or_(sessions.c.state == filters.state, may_be_due))
+    return ROWS.page(db, limit, after, *conditions)
 
 
 def cursor(session: PredictSession) -> str:
-    """Return what a page that ends with a session says for the next one."""
+    """Return the `next` of a page that ends with a session."""
     return write_cursor(session.created_at, session.id)
 
 
@@ -134,11 +139,11 @@ def is_model_in_use(
     idle_since: datetime,
     waiting_since: datetime,
 ) -> bool:
-    """Whether models have sessions with a question or results to come, not expired."""
+    """Whether any of the models has a session that asks or waits and is not expired."""
     is_running = sa.and_(
         sessions.c.state == "open",
         sessions.c.updated_at > idle_since,
-        # Inside a text of the document its quotes would be escaped.
+        # In a text inside the document, the quotes would be escaped.
         sessions.c.document.not_like('%"next_feature":null%'),
     )
     is_waiting = sa.and_(

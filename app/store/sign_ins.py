@@ -1,11 +1,22 @@
-"""Browsers that are signed in: rows in and out. They say which key a page has."""
+"""Signed-in browsers. Each has the key that its pages act with."""
 
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.store.database.service_tables import sign_ins
+from app.store.database.kinds import Id, UtcDateTime
+from app.store.database.tables import metadata
 from app.store.database.transactions import Transaction
+
+# `digest` is the SHA-256 of the browser's cookie, which is stored nowhere.
+sign_ins = sa.Table(
+    "sign_ins",
+    metadata,
+    sa.Column("digest", sa.String(64), primary_key=True),
+    sa.Column("key_id", Id, sa.ForeignKey("keys.id"), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False, index=True),
+)
 
 FIND = sa.select(sign_ins.c.key_id).where(
     sign_ins.c.digest == sa.bindparam("of"), sign_ins.c.expires_at > sa.bindparam("now")
@@ -30,5 +41,5 @@ def remove(db: Transaction, digest: str) -> None:
 
 
 def remove_before(db: Transaction, time: datetime) -> None:
-    """Remove those that ended before a time."""
+    """Remove sign-ins that ended before a time."""
     db.execute(sign_ins.delete().where(sign_ins.c.expires_at <= time))

@@ -1,4 +1,4 @@
-"""What a key has: counted for its limits, in the transaction that adds to it."""
+"""Counts what a key has, for its limits, in the transaction that adds to it."""
 
 from hashlib import sha256
 
@@ -11,7 +11,7 @@ from app.store.database.transactions import Transaction
 
 KEY: sa.BindParameter[str | None] = sa.bindparam("key", type_=sa.String(40))
 BYTES = sa.select(sa.func.sum(datasets.c.n_bytes)).where(
-    # Files that stay where they are take no room here.
+    # Tables that stay where they are take no space here.
     owned(datasets),
     datasets.c.key_id == KEY,
     datasets.c.url.is_(None),
@@ -21,7 +21,7 @@ TRAININGS = sa.select(sa.func.count(trainings.c.id)).where(
     trainings.c.key_id == KEY,
     trainings.c.state.not_in(FINAL_STATES),
 )
-# Not counted: of many open ones it looks at as many as the limit has.
+# Finds whether there are MOST sessions, without counting all.
 MOST = sa.bindparam("most", type_=sa.BigInteger)
 ENOUGH = (
     sa.select(sessions.c.id)
@@ -33,14 +33,14 @@ IDLE, WAITING, BOTH = (
     sa.bindparam(name, type_=sessions.c.updated_at.type)
     for name in ("idle", "waiting", "both")
 )
-# Those that are due are another state's since, whatever their row says.
+# Rows of expired sessions may still say `open` or `waiting`.
 NOT_EXPIRED = sa.or_(
     sa.and_(sessions.c.state == "open", sessions.c.updated_at >= IDLE),
     sa.and_(sessions.c.state == "waiting", sessions.c.updated_at >= WAITING),
     sa.and_(
         sessions.c.state == "open",
         sessions.c.updated_at >= BOTH,
-        # Inside a text of the document its quotes would be escaped.
+        # In a text inside the document, the quotes would be escaped.
         sessions.c.document.like('%"outcome":"ordered"%'),
     ),
 )
@@ -49,38 +49,41 @@ TURN = sa.text("SELECT pg_advisory_xact_lock(:turn)")
 
 
 def dataset_bytes(db: Transaction) -> int:
-    """Return the size of all datasets of the transaction's key."""
+    """Return the total size of the key's uploaded datasets."""
     return int(run(db, BYTES, {"key": key_of(db)}).scalar() or 0)
 
 
 def count_trainings(db: Transaction) -> int:
-    """Count the trainings of the transaction's key that have not ended."""
+    """Count the key's jobs that have not ended."""
     return int(run(db, TRAININGS, {"key": key_of(db)}).scalar_one())
 
 
 def has_sessions(db: Transaction, most: int) -> bool:
-    """Whether the transaction's key has at least so many open or waiting sessions.
+    """Whether the key has at least `most` sessions whose rows say open or waiting.
 
-    By their rows: quick, and never too few.
+    It is quick. Expired sessions may be among them.
     """
     return run(db, ENOUGH, {"key": key_of(db), "most": most}).first() is not None
 
 
 def has_sessions_now(db: Transaction, most: int, at: Moment) -> bool:
-    """Say the same, without the sessions that have expired; looks at each row."""
+    """Whether the key has at least `most` sessions that have not expired.
+
+    It is slower than `has_sessions`, since it looks at each row.
+    """
     times = {
         "idle": at.now - at.ttl,
         "waiting": at.now - at.waiting_ttl,
         "both": at.now - at.ttl - at.waiting_ttl,
     }
-    found = run(db, ENOUGH_NOW, {"key": key_of(db), "most": most, **times})
-    return found.first() is not None
+    rows = run(db, ENOUGH_NOW, {"key": key_of(db), "most": most, **times})
+    return rows.first() is not None
 
 
 def wait_turn(db: Transaction, what: str) -> None:
-    """Be the only one to give more of something to the key, until the transaction ends.
+    """Lock one of the key's limits until the transaction ends.
 
-    On SQLite whoever writes is alone.
+    SQLite needs no lock, since it has one writer at a time.
     """
     if db.dialect == "postgresql":
         digest = sha256(f"{what} of {key_of(db)}".encode()).digest()

@@ -1,33 +1,43 @@
-"""Workers: a row for each, with its last sign of life by the database's clock."""
+"""Workers: a row each, with its last heartbeat by the database's clock."""
 
 import sqlalchemy as sa
 
 from app.store.database.clock import clock
-from app.store.database.service_tables import workers
+from app.store.database.kinds import UtcDateTime
+from app.store.database.tables import metadata
 from app.store.database.transactions import Transaction
 
-# Rows of workers that were killed go after so many times the silence allowed.
+# Each worker process with its last sign of life, by the database's clock.
+workers = sa.Table(
+    "workers",
+    metadata,
+    sa.Column("id", sa.String(80), primary_key=True),
+    sa.Column("started_at", UtcDateTime, nullable=False),
+    sa.Column("seen_at", UtcDateTime, nullable=False),
+)
+
+# Rows of killed workers are deleted after so many heartbeat timeouts.
 FORGOTTEN_AFTER = 100
 
 
 def beat(db: Transaction, holder: str, timeout_s: float) -> None:
-    """Write that a worker is alive; forget those that have been silent for long."""
+    """Write a worker's heartbeat; delete workers that have long been silent."""
     now = clock(db)
-    is_it = workers.c.id == holder
+    is_worker = workers.c.id == holder
     db.execute(workers.delete().where(is_silent(db, FORGOTTEN_AFTER * timeout_s)))
-    change = workers.update().where(is_it).values(seen_at=now)
+    change = workers.update().where(is_worker).values(seen_at=now)
     if db.execute(change.returning(workers.c.id)).first() is None:
         db.execute(workers.insert().values(id=holder, started_at=now, seen_at=now))
 
 
 def leave(db: Transaction, holder: str) -> None:
-    """Forget a worker that ends."""
+    """Delete a worker that ends."""
     db.execute(workers.delete().where(workers.c.id == holder))
 
 
 def count_alive(db: Transaction, timeout_s: float) -> int:
-    wanted = sa.select(sa.func.count()).where(~is_silent(db, timeout_s))
-    return db.scalar(wanted) or 0
+    query = sa.select(sa.func.count()).where(~is_silent(db, timeout_s))
+    return db.scalar(query) or 0
 
 
 def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:

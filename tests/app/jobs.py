@@ -21,7 +21,7 @@ from app.service.jobs import queue, training_runs, trainings
 from app.settings.settings import Settings
 from app.store import models
 from app.store.blobs import Blobs
-from app.store.database.tables import checkpoints
+from app.store.jobs import checkpoints
 from app.uploads import read_columns
 from app.uploads.parsing import reader_of
 from app.worker.computing import Computer

@@ -11,7 +11,8 @@ from app.records import DEFAULT_TENANT, StoredAnswer
 from app.service import keys, operations, retries
 from app.service.jobs import queue
 from app.store.database.engine import create_engine, transaction
-from app.store.database.tables import idempotency_keys, sessions
+from app.store.database.tables import sessions
+from app.store.retries import idempotency_keys
 from app.worker.errands import ORPHAN_AGE, Errands
 from tests.app.clinic import Start
 from tests.app.jobs import Jobs, Spec, now

@@ -14,7 +14,8 @@ import pytest
 import sqlalchemy as sa
 
 from app.store import ledger, sessions
-from app.store.database.tables import price_lists, trainings
+from app.store.database.tables import trainings
+from app.store.price_lists import price_lists
 from tests.app.clinic import Json, many, model_json, said
 from tests.app.jobs import Jobs, noisy_spec, noisy_table
 from tests.app.servers import Server, at_once

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.settings.settings import Settings
-from app.store.database.tables import price_lists
+from app.store.price_lists import price_lists
 from tests.app.clinic import Answer, Json, Put, Start, local_client
 from tests.app.tenants import transaction
 

@@ -20,7 +20,7 @@ from app.service import models
 from app.service.ledger import cell
 from app.store.database.engine import create_engine, transaction
 from app.store.database.migrate import config, migrate
-from app.store.database.tables import ledger
+from app.store.ledger import ledger
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic
 
 pytest_plugins = ["tests.app.conftest_http"]

@@ -18,8 +18,7 @@ from app.records import DEFAULT_TENANT, StoredAnswer
 from app.service import keys, retries
 from app.settings.settings import Settings
 from app.store.database.engine import transaction
-from app.store.database.tables import idempotency_keys
-from app.store.retries import lock
+from app.store.retries import idempotency_keys, lock
 from app.worker.errands import Errands
 from askless import Client
 from tests.app.clinic import Answer, Json, Put, Start, clinic, form, model_json, said

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from app.server import Server, listen, serve
 from app.settings.settings import Settings
-from app.store.database.tables import ledger
+from app.store.ledger import ledger
 from tests.app.clinic import clinic, model_json, said
 from tests.app.jobs import wait
 from tests.app.servers import CONTEXT

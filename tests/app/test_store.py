@@ -20,18 +20,18 @@ from app.store.database.migrate import (
     migrate,
     oldest_code,
     revisions,
+    schema_state,
 )
-from app.store.database.service_tables import schema_state
-from app.store.database.tables import ledger as ledger_rows
-from app.store.database.tables import metadata
 from app.store.database.tables import sessions as session_rows
 from app.store.database.tables import trainings as training_rows
 from app.store.database.transactions import Transaction
+from app.store.ledger import ledger as ledger_rows
+from app.store.schema import all_tables
 from tests.app.servers import CONTEXT
 from tests.app.tenants import transaction
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
-OURS = set(metadata.tables)
+OURS = set(all_tables().tables)
 
 
 def tables(url: str) -> set[str]:

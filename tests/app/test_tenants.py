@@ -15,13 +15,13 @@ from app.main import create_app
 from app.service import keys
 from app.settings.settings import Settings
 from app.store.database.engine import transaction
-from app.store.database.tables import metadata
+from app.store.schema import all_tables
 from tests.app.clinic import clinic, form, model_json
 from tests.app.jobs import Jobs
 
 pytest_plugins = ["tests.app.conftest_http"]
 
-OWNED = [name for name, table in metadata.tables.items() if "tenant_id" in table.c]
+OWNED = [name for name, table in all_tables().tables.items() if "tenant_id" in table.c]
 # Statements on a tenant's tables that are for all tenants, each with its reason.
 FOR_ALL = {
     r"SELECT keys\.": "A key says which tenant a request belongs to.",

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from app.documents.http.sessions import PredictRequest
 from app.documents.prices import write_prices
 from app.errors import NotFoundError
-from app.records import ModelHead, StoredPriceList
+from app.records import ModelHead
 from app.service.loaded import LoadedModels
 from app.service.sessions import refits
 from app.store import models, price_lists
 from app.store.database.transactions import Transaction
+from app.store.price_lists import StoredPriceList
 from core.table.catalogue import Catalogue
 
 CHAMPION = "champion"

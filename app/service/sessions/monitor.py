@@ -10,11 +10,12 @@ import numpy as np
 
 from app.documents.http import outcomes as bodies
 from app.documents.http.models import Estimate, Figures
-from app.records import Moment, PredictSession, StoredOutcome
+from app.records import Moment, PredictSession
 from app.service.loaded import LoadedModels
 from app.service.sessions.expiry import see
 from app.store import models, outcomes
 from app.store.database.transactions import Transaction
+from app.store.outcomes import StoredOutcome
 from core.errors import Refusal, RefusedError
 from core.model.drift import find_drift
 from core.model.ensemble import Ensemble

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from app.documents.http import outcomes as bodies
 from app.errors import NotFoundError
-from app.records import StoredOutcome
 from app.service.sessions.opened import OpenSession, SessionCall, lock_open
 from app.store import outcomes, sessions
 from app.store.database.transactions import Transaction
+from app.store.outcomes import StoredOutcome
 from core.errors import ClosedError, Refusal, RefusedError
 from core.session import machine
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from app.documents.prices import reprice_spec
 from app.errors import NotFoundError
-from app.records import ModelHead, Refit, StoredJob, StoredPriceList
+from app.records import ModelHead, Refit, StoredJob
 from app.store import datasets, jobs, price_lists
 from app.store.database.transactions import Transaction
+from app.store.price_lists import StoredPriceList
 from core.parameters import parameters
 from core.table.catalogue import Catalogue
 from core.table.price_lists import is_in_proportion

@@ -9,7 +9,7 @@ from app.store.database.transactions import Transaction
 
 
 def clock(db: Transaction, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
-    """Return the database's time, or a time before it."""
+    """Return the database's time, `ago_s` seconds ago, as an expression."""
     if db.dialect == "postgresql":
         return sa.func.clock_timestamp() - timedelta(seconds=ago_s)
     # As the driver writes a time, which has microseconds.
@@ -18,9 +18,9 @@ def clock(db: Transaction, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
 
 
 def read_clock(db: Transaction) -> datetime:
-    """Return the database's time, for what is to be compared elsewhere."""
-    found: datetime | None = db.scalar(
+    """Return the database's time as a value."""
+    time: datetime | None = db.scalar(
         sa.select(sa.type_coerce(clock(db), UtcDateTime()))
     )
-    assert found is not None, "a database knows the time"
-    return found
+    assert time is not None, "a database knows the time"
+    return time

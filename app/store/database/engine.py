@@ -15,28 +15,28 @@ from app.store.database.transactions import Transaction
 from app.store.database.turns import Turns
 
 BUSY_TIMEOUT_S = 30.0
-# A server out of reach is told as such, not waited for by every request.
+# A server out of reach is reported, instead of every request waiting for it.
 CONNECT_WITHIN_S = 5
-# Of a process that tells no other number. All stay open: to make one takes longer than
-# to answer.
+# Connections of a process, unless it says otherwise. All stay open, since opening one
+# takes longer than answering a request.
 N_CONNECTIONS = 24
-# A connection that was used just now is not asked whether it is still there.
+# A connection that was idle for longer is pinged before it is used.
 ASK_AFTER_S = 2.0
-# What is known of a connection, by the pool's words for it.
+# Keys of what we know about a connection, in the pool's dictionary for it.
 HAS_TURN, IS_READ, USED_AT = "has_turn", "is_read", "used_at"
-# What a connection is told that is to write nothing.
+# Options of a connection that only reads.
 READ_ONLY = {
     "sqlite": {IS_READ: True},
     "postgresql": {IS_READ: True, "postgresql_readonly": True},
 }
-# For readers in the way of emptying the log; writers wait as long.
+# How long emptying the log waits for readers; writers wait meanwhile.
 EMPTYING_TIMEOUT_MS = 200
 
 
 def create_engine(url: str, n_connections: int = N_CONNECTIONS) -> sa.Engine:
-    """Make an engine that loses no update, and whose errors tell no parameters.
+    """Make an engine that loses no update and opens at most `n_connections`.
 
-    These hold answers, and errors are logged. `n_connections`: the most at a time.
+    Its errors show no parameters: these hold answers, and errors are logged.
     """
     address = sa.make_url(url)
     is_sqlite = address.get_backend_name() == "sqlite"
@@ -75,10 +75,10 @@ def ask_idle(engine: sa.Engine) -> None:
 
 
 def begin_sqlite(engine: sa.Engine) -> None:
-    """Keep SQLite's driver from beginning transactions by itself.
+    """Begin SQLite's transactions ourselves, not as its driver would.
 
-    Reads begin plain and can't write; writes begin IMMEDIATE, and wait for one another:
-    for those of this process in turn, for those of others as SQLite does.
+    Readers use BEGIN and can't write. Writers use BEGIN IMMEDIATE and wait for one
+    another: in order within this process, by SQLite's polling for other processes.
     """
     turns = Turns()
 
@@ -89,7 +89,7 @@ def begin_sqlite(engine: sa.Engine) -> None:
             "journal_mode=WAL",
             "synchronous=NORMAL",
             "foreign_keys=ON",
-            # What is erased is overwritten.
+            # Erased content is overwritten with zeros.
             "secure_delete=ON",
         ):
             connection.execute(f"PRAGMA {pragma}")
@@ -110,7 +110,7 @@ def begin_sqlite(engine: sa.Engine) -> None:
 
     @event.listens_for(engine, "checkin")
     def end(_connection: object, entry: ConnectionPoolEntry) -> None:
-        # It is committed by now, or rolled back.
+        # By now the transaction is committed or rolled back.
         if entry.info.pop(HAS_TURN, False):
             turns.give()
 
@@ -122,20 +122,19 @@ def transaction(
     caller: Caller | None = None,
     is_read: bool = False,
 ) -> Transaction:
-    """Open a transaction for a block; it connects when it does something.
+    """Return a transaction for a `with` block; it connects at its first statement.
 
-    It belongs to a tenant, or to the service itself (None).
-    `caller` is in whose name its rows are made, and whose limits hold.
+    It belongs to a tenant, or to the service itself (None). New rows get the key of
+    `caller`, whose limits apply.
     """
     options = READ_ONLY[engine.dialect.name] if is_read else {}
     return Transaction(engine, tenant_id, caller, options)
 
 
 def empty_log(engine: sa.Engine) -> bool:
-    """Empty SQLite's write-ahead log, which has what was erased since; False: in use.
+    """Empty SQLite's write-ahead log, which still has erased content.
 
-    Whoever reads meanwhile still needs it; then it is to be tried again. A server's
-    log is its own affair.
+    False: a reader needs the log, so try again later. PostgreSQL manages its own log.
     """
     if engine.dialect.name != "sqlite":
         return True

@@ -1,4 +1,4 @@
-"""The kinds of columns: what both engines hold alike."""
+"""Types of columns that behave alike on SQLite and PostgreSQL."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 
 class UtcDateTime(sa.types.TypeDecorator[datetime]):
-    """Aware UTC on both engines; SQLite has no zones of its own."""
+    """An aware time in UTC. SQLite stores no time zone."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
@@ -31,7 +31,7 @@ class UtcDateTime(sa.types.TypeDecorator[datetime]):
 
 
 class StrictUtc(UtcDateTime):
-    """Text on SQLite, whose strict tables know no times."""
+    """A UTC time, stored as text on SQLite, whose strict tables have no times."""
 
     cache_ok = True
 
@@ -48,12 +48,12 @@ class StrictUtc(UtcDateTime):
     def process_result_value(
         self, value: Any | None, dialect: sa.Dialect
     ) -> datetime | None:
-        told = datetime.fromisoformat(value) if isinstance(value, str) else value
-        return super().process_result_value(told, dialect)
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return super().process_result_value(time, dialect)
 
 
 def strict_text(length: int) -> sa.types.TypeEngine[str]:
-    """Make the type of a text of SQLite's strict tables, which know no lengths."""
+    """Return a type of text; SQLite's strict tables have no lengths."""
     return sa.String(length).with_variant(sa.Text, "sqlite")
 
 

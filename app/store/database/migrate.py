@@ -9,7 +9,14 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from app.store.database.service_tables import schema_state
+from app.store.database.tables import metadata
+
+# Its only row has the oldest schema whose code can work on the present one.
+schema_state = sa.Table(
+    "schema_state",
+    metadata,
+    sa.Column("oldest_code", sa.String(32), primary_key=True),
+)
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "migrations"
 
@@ -22,10 +29,10 @@ def config(url: str, scripts: Path = SCRIPTS) -> Config:
 
 
 def migrate(url: str) -> None:
-    """Upgrade to the newest schema that this code knows.
+    """Upgrade a database to the newest schema that this code knows.
 
-    One that is there already stays as it is, and so does a later one that serves this
-    code: a process of the old code may start while the next one is rolled out.
+    A later schema that still serves this code is left alone: a process of the old code
+    may start while the next version is rolled out.
     """
     address = sa.make_url(url)
     if address.get_backend_name() == "sqlite" and address.database:
@@ -37,7 +44,7 @@ def migrate(url: str) -> None:
 
 @cache
 def revisions() -> tuple[str, ...]:
-    """Return the schemas that this code knows, newest first."""
+    """Return the revisions of the schema that this code knows, newest first."""
     scripts = ScriptDirectory.from_config(config(""))
     return tuple(one.revision for one in scripts.walk_revisions())
 
@@ -45,21 +52,21 @@ def revisions() -> tuple[str, ...]:
 def is_served(engine: sa.Engine) -> bool:
     """Whether this code can work on a database.
 
-    Its schema is the newest one that this code knows, or a later one that serves this
-    code too, and says so: this code goes on while the next one is rolled out.
+    Its schema is the newest that this code knows, or a later one that says it still
+    serves this code.
     """
     with engine.connect() as connection:
-        found = MigrationContext.configure(connection).get_current_revision()
-        if found is None or found in revisions():
-            return found == revisions()[0]
+        revision = MigrationContext.configure(connection).get_current_revision()
+        if revision is None or revision in revisions():
+            return revision == revisions()[0]
         return connection.scalar(sa.select(schema_state.c.oldest_code)) in revisions()
 
 
 def oldest_code(scripts: ScriptDirectory, revision: str | None) -> str | None:
     """Return the oldest schema whose code can work on a schema.
 
-    A migration names it as `oldest_code` where that changes, which is where something
-    that the code of before needs is gone.
+    A migration that removes something that older code needs names its own revision as
+    `oldest_code`.
     """
     for one in scripts.walk_revisions("base", revision or "base"):
         named: str | None = getattr(one.module, "oldest_code", None)

@@ -1,9 +1,12 @@
-"""The tables. Money in micro-units, times in UTC, documents as JSON text."""
+"""The tables that several nouns ask about; a noun's own are beside its queries.
+
+Money is in micro-units, times are in UTC, documents are JSON text.
+"""
 
 import sqlalchemy as sa
 
 from app.records import DEFAULT_TENANT
-from app.store.database.kinds import Counter, Id, StrictUtc, UtcDateTime, strict_text
+from app.store.database.kinds import Id, UtcDateTime
 
 metadata = sa.MetaData(
     naming_convention={
@@ -29,9 +32,9 @@ tenants = sa.Table(
 
 
 def tenant_key() -> sa.Column[str]:
-    """Make the column that says whose a row is; `app.store.database.tenancy` fills it.
+    """Make the column of a row's tenant, which `app.store.database.tenancy` fills.
 
-    The default is for processes of before there were tenants, while they are replaced.
+    The default serves processes of older code, while they are being replaced.
     """
     owner = sa.ForeignKey("tenants.id")
     return sa.Column(
@@ -113,32 +116,6 @@ trainings = sa.Table(
 )
 
 
-def training_key() -> sa.Column[str]:
-    """Make the first column of what belongs to a training, and goes with it."""
-    key = sa.ForeignKey("trainings.id", ondelete="CASCADE")
-    return sa.Column("training_id", Id, key, primary_key=True)
-
-
-# The rounds of a training so far: one row for each part and each checkpoint of it.
-checkpoints = sa.Table(
-    "checkpoints",
-    metadata,
-    training_key(),
-    sa.Column("part", sa.Integer, primary_key=True),
-    sa.Column("first_round", sa.Integer, primary_key=True),
-    sa.Column("rounds", sa.Text, nullable=False),
-)
-
-training_events = sa.Table(
-    "training_events",
-    metadata,
-    training_key(),
-    sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("at", UtcDateTime, nullable=False),
-    sa.Column("type", sa.String(40), nullable=False),
-    sa.Column("data", sa.JSON, nullable=False),
-)
-
 models = sa.Table(
     "models",
     metadata,
@@ -156,22 +133,6 @@ models = sa.Table(
     # What the bare name means; at most one of a name.
     sa.Column("is_champion", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("tenant_id", "name", "version"),
-)
-
-# Once written, their amounts never change: sessions go on at them.
-price_lists = sa.Table(
-    "price_lists",
-    metadata,
-    sa.Column("id", Id, primary_key=True),
-    tenant_key(),
-    sa.Column("model_id", Id, sa.ForeignKey("models.id"), nullable=False),
-    sa.Column("digest", sa.String(64), nullable=False),
-    sa.Column("document", sa.Text, nullable=False),
-    sa.Column("created_at", UtcDateTime, nullable=False),
-    sa.Column("training_id", Id, unique=True),
-    # Why there is no training.
-    sa.Column("excuse", sa.String(20)),
-    sa.UniqueConstraint("model_id", "digest"),
 )
 
 sessions = sa.Table(
@@ -214,58 +175,6 @@ outcomes = sa.Table(
     # Of the session.
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("at", UtcDateTime, nullable=False),
-)
-
-# Append-only: triggers refuse whatever changes, replaces or removes an entry. Of the
-# charges of a feature in a session, numbered from 1, at most the last one stands.
-ledger = sa.Table(
-    "ledger",
-    metadata,
-    sa.Column("id", Counter, primary_key=True, autoincrement=True),
-    # No reference, which every charge would have to check: its session has one.
-    sa.Column(
-        "tenant_id", strict_text(40), nullable=False, server_default=DEFAULT_TENANT
-    ),
-    sa.Column("key_id", strict_text(40)),
-    sa.Column("at", StrictUtc, nullable=False),
-    sa.Column(
-        "session_id", strict_text(40), sa.ForeignKey("sessions.id"), nullable=False
-    ),
-    sa.Column("feature", strict_text(200), nullable=False),
-    sa.Column("group", strict_text(200)),
-    sa.Column("kind", strict_text(20), nullable=False),
-    sa.Column("amount", Counter, nullable=False),
-    sa.Column("unit", strict_text(200), nullable=False),
-    # Of a reversal that of its charge.
-    sa.Column("number", sa.Integer, nullable=False, server_default="1"),
-    sa.Column("reverses", Counter, sa.ForeignKey("ledger.id"), unique=True),
-    sa.Column("reason", sa.Text),
-    sa.CheckConstraint("kind IN ('charge', 'reversal')", name="kind"),
-    sa.CheckConstraint("amount >= 0", name="amount_not_negative"),
-    sa.CheckConstraint("number >= 1", name="number_positive"),
-    sa.CheckConstraint(
-        "(kind = 'reversal') = (reverses IS NOT NULL) "
-        "AND (kind = 'reversal') = (reason IS NOT NULL)",
-        name="reversal_is_explained",
-    ),
-    sa.UniqueConstraint("session_id", "feature", "kind", "number"),
-    sa.Index(None, "tenant_id", "id"),
-    sqlite_autoincrement=True,
-)
-
-# Answers to requests with an idempotency key. `digest` is what was asked, `session_id`
-# the session that the answer tells of.
-idempotency_keys = sa.Table(
-    "idempotency_keys",
-    metadata,
-    sa.Column("tenant_id", Id, sa.ForeignKey("tenants.id"), primary_key=True),
-    sa.Column("key", sa.String(255), primary_key=True),
-    sa.Column("digest", sa.String(64), nullable=False),
-    sa.Column("session_id", Id, index=True),
-    sa.Column("status", sa.Integer, nullable=False),
-    sa.Column("headers", sa.JSON, nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.Column("created_at", UtcDateTime, nullable=False, index=True),
 )
 
 # By these a tenant's rows are listed.

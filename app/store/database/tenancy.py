@@ -1,9 +1,9 @@
-"""Tenants: every statement on users' rows gets its tenant here, and nowhere else.
+"""Adds the tenant to every statement on users' rows; nothing else does.
 
-A transaction belongs to one tenant, or to the service itself, which then can run none
-of these statements. What must see the rows of all tenants (the queue, the sweep, the
-event poller, orphaned uploads, the lookup of a key) is written as plain statements, in
-the store; `tests/app/test_tenants.py` has the whole list.
+A transaction belongs to one tenant, or to the service itself, which can't run these
+statements. Queries over all tenants (the queue, the sweep, the event poller, orphaned
+uploads, the lookup of a key) are plain statements in the store;
+`tests/app/test_tenants.py` lists them all.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ TENANT_ID, KEY_ID = "tenant_id", "key_id"
 
 def owned(table: sa.Table) -> sa.ColumnElement[bool]:
     """Whether a row belongs to the tenant of the transaction."""
-    found: sa.ColumnElement[bool] = table.c.tenant_id == TENANT
-    return found
+    is_owned: sa.ColumnElement[bool] = table.c.tenant_id == TENANT
+    return is_owned
 
 
 def tenant_of(db: Transaction) -> str:
-    """Return the tenant that a transaction belongs to."""
+    """Return the id of a transaction's tenant."""
     assert db.tenant_id is not None, "the transaction belongs to no tenant"
     return db.tenant_id
 
 
 def made_by(db: Transaction, table: sa.Table) -> dict[str, str | None]:
-    """Return the values of a new row that say whose it is, and by which key."""
+    """Return the tenant and key of a new row, by column."""
     values: dict[str, str | None] = {TENANT_ID: tenant_of(db)}
     return values | ({KEY_ID: key_of(db)} if KEY_ID in table.c else {})
 
@@ -42,6 +42,6 @@ def key_of(db: Transaction) -> str | None:
 def run(
     db: Transaction, statement: sa.Executable, params: Mapping[str, Any] | None = None
 ) -> sa.CursorResult[Any]:
-    """Execute a statement that has `owned` among its conditions."""
+    """Execute a statement with the condition `owned` for the transaction's tenant."""
     values = {**(params or {}), TENANT.key: tenant_of(db)}
     return db.execute(statement, values)

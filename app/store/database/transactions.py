@@ -1,4 +1,4 @@
-"""A transaction: statements on one connection, which is taken for the first of them."""
+"""A database transaction. It takes a connection at its first statement."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -11,10 +11,10 @@ Params = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 class Transaction:
-    """What is done together, and in whose name.
+    """Statements that take effect together, and the tenant and caller they are for.
 
-    A connection alone: SQLAlchemy's `Session` is for mapped objects, of which there are
-    none, and took a third of the time of a statement.
+    It wraps a connection. SQLAlchemy's `Session` is for mapped objects; we have none,
+    and it took a third of the time of a statement.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Transaction:
         return self.engine.dialect.name
 
     def connection(self) -> sa.Connection:
-        """Return the connection, which is taken from the pool by the first call."""
+        """Return the connection; the first call takes it from the pool."""
         if self.opened is None:
             opened = self.engine.connect()
             self.opened = (
@@ -58,17 +58,17 @@ class Transaction:
         return self.execute(statement).scalars()
 
     def rollback(self) -> None:
-        """Undo what was done so far; what follows is another transaction."""
+        """Undo all statements so far. Later statements are another transaction."""
         opened, self.opened = self.opened, None
         if opened is not None:
-            # What was not committed is undone.
+            # Closing undoes what was not committed.
             opened.close()
 
     def if_given_up(self, act: Callable[[], object]) -> None:
-        """Have `act` called where the block fails, once what it did is undone.
+        """Call `act` if the block fails, after the rollback.
 
-        For what was done outside of the database. Not where the commit itself fails, of
-        which nobody knows whether it was done.
+        It undoes what was done outside of the database. It is not called if the commit
+        itself fails, since the commit may have taken effect.
         """
         self.undoings.append(act)
 
@@ -76,7 +76,7 @@ class Transaction:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Commit what the block did, or nothing of it."""
+        """Commit, or undo everything if the block has failed."""
         try:
             if kind is None and self.opened is not None:
                 self.opened.commit()

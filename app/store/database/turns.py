@@ -1,14 +1,14 @@
-"""Turns of threads at one thing, in the order in which they came."""
+"""A lock that threads get in the order in which they asked for it."""
 
 from collections import deque
 from threading import Lock
 
 
 class Turns:
-    """A lock that is handed on to whoever waits longest.
+    """A fair lock: the thread that has waited longest gets it next.
 
-    SQLite lets one write at a time. Who finds it busy sleeps and looks again, by and by
-    more seldom, so that of many threads one may wait for seconds; here none looks.
+    SQLite lets one connection write at a time. The others poll, less and less often, so
+    that among many threads one may wait for seconds. Here no thread polls.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Turns:
             if mine in self.waiting:
                 self.waiting.remove(mine)
                 return False
-        # It came in the moment in which the wait was over.
+        # The turn came just as the wait ended.
         return True
 
     def give(self) -> None:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from psycopg.errors import DeadlockDetected
 
 from app.store.database.engine import create_engine
-from app.store.database.tables import metadata
+from app.store.schema import all_tables
 
 
 def count_rows(engine: sa.Engine) -> dict[str, int]:
@@ -15,7 +15,7 @@ def count_rows(engine: sa.Engine) -> dict[str, int]:
     with engine.connect() as connection:
         return {
             name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
-            for name, table in metadata.tables.items()
+            for name, table in all_tables().tables.items()
         }
 
 
@@ -44,7 +44,7 @@ def violations(engine: sa.Engine) -> list[tuple[object, ...]]:
 
 def lock_all(connection: sa.Connection) -> None:
     """Lock all tables, again where somebody has locked some in another order."""
-    names = ", ".join(metadata.tables)
+    names = ", ".join(all_tables().tables)
     while True:
         try:
             with connection.begin_nested():

@@ -172,7 +172,7 @@ def end(
     now: datetime,
     **values: Any,
 ) -> None:
-    """Give a locked job its final state, and delete its checkpoints."""
+    """Write the final state of a locked job, and delete its checkpoints."""
     change(db, job.id, state=state, finished_at=now, **values)
     gone = checkpoints.c.training_id == job.id
     db.execute(checkpoints.delete().where(gone))

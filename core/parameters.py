@@ -5,7 +5,7 @@ values from outside checks them by `parameters`, whatever they come from.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from functools import cache
@@ -27,18 +27,25 @@ Amount = Annotated[int, Positive()]
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """Marks a text that names an entry of a table, which may get further entries."""
+
+    table: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A field of a dataclass: what it may be, and what it says.
 
-    `choices` are those of a `Literal`. A bound that is None does not bind; `above`
-    is one that the value must exceed.
+    `choices` are those of a `Literal`, or the names in a table (`OneOf`). A bound that
+    is None does not bind; `above` is one that the value must exceed.
     """
 
     name: str
     kind: type
     default: Any
     text: str = ""
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     least: float | None = None
     above: float | None = None
     most: float | None = None
@@ -120,13 +127,14 @@ def read_field(name: str, hint: Any, default: object) -> Parameter:
             break
     interval = next((one for one in notes if isinstance(one, Interval)), Interval())
     texts = [one.documentation for one in notes if isinstance(one, doc)]
+    tables = [one.table.keys() for one in notes if isinstance(one, OneOf)]
     is_literal = get_origin(hint) is Literal
     return Parameter(
         name=name,
         kind=str if is_literal else hint,
         default=None if default is MISSING else default,
         text=" ".join(texts),
-        choices=get_args(hint) if is_literal else (),
+        choices=get_args(hint) if is_literal else next(iter(tables), ()),
         least=interval.ge,  # type: ignore[arg-type]  # ours are numbers
         above=interval.gt,  # type: ignore[arg-type]  # ours are numbers
         most=interval.le,  # type: ignore[arg-type]  # ours are numbers

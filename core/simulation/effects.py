@@ -7,8 +7,7 @@ import numpy as np
 from core import kernels
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from core.model.paths import lay_paths
+from core.model.hypotheses import lay_paths
 from core.model.values import middle_values, possible_values
 from core.model.votes import TIE
 from core.session.outline import outline
@@ -103,7 +102,7 @@ def find_points(
     """
     hypotheses = ensemble.hypotheses
     is_sum = policy == FULL_VOTE and not is_share(ensemble, policy)
-    if not is_sum or not all(isinstance(one, Stump) for one in hypotheses):
+    if not is_sum or not all(one.sole_stump for one in hypotheses):
         return None, [None] * len(asked)
     is_out = [one.feature_idxs[0] not in asked for one in hypotheses]
     length = is_out.index(True) if True in is_out else len(hypotheses)

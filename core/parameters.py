@@ -1,4 +1,4 @@
-"""Parameters as frozen dataclasses: range and sentence stand at the field, once.
+"""Parameters as frozen dataclasses whose fields carry range and description.
 
 A field is `Annotated[int, Interval(ge=1, le=9), doc("What it says.")]`; whoever reads
 values from outside checks them by `parameters`, whatever they come from.
@@ -35,7 +35,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A field of a dataclass: what it may be, and what it says.
+    """A field of a dataclass: its type, range and description.
 
     `choices` are those of a `Literal`, or the names in a table (`OneOf`). A bound that
     is None does not bind; `above` is one that the value must exceed.
@@ -54,7 +54,7 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """What a value must be, as a refusal says it."""
+        """The condition on a value, in the words of a refusal."""
         if self.choices:
             return f"must be one of {', '.join(self.choices)}"
         if self.kind is bool:
@@ -68,7 +68,7 @@ class Parameter:
         return f"must be {noun} from {least} to {most}"
 
     def check(self, raw: object) -> Any:
-        """Return a value of the field's type; raise ValueError with the rule broken."""
+        """Return a value of the field's type; raise ValueError with the broken rule."""
         if raw is None and self.is_optional:
             return None
         if self.is_amount:
@@ -99,7 +99,7 @@ def as_number(raw: object, kind: type) -> float:
     try:
         return float(raw)
     except OverflowError:
-        # An integer that no double holds is out of all bounds.
+        # An integer too large for a double is outside any bounds.
         return math.nan
 
 
@@ -114,7 +114,7 @@ def parameters(holder: type) -> dict[str, Parameter]:
 
 
 def read_field(name: str, hint: Any, default: object) -> Parameter:
-    """Return what a field's annotation says."""
+    """Return the parameter that a field's annotation describes."""
     notes: list[Any] = []
     while True:
         if get_origin(hint) is Annotated:

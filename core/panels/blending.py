@@ -17,8 +17,8 @@ from core.panels.ridges import Basis, HeldOutRidge, fit_kernel, fit_logistic
 from core.panels.rows import DIGITS, HeldOut, PanelRows
 from core.panels.trees import (
     GrownTrees,
+    fit_trees,
     grow_folds,
-    grow_trees,
     make_growth,
     serve_trees,
 )
@@ -66,7 +66,7 @@ def make_panel(
         make_growth(rows, *one)._replace(seed=rows.seed + number)
         for number, one in enumerate(recipe.ensembles)
     ]
-    grown = [grow_trees(rows, idxs, one) for one in growths]
+    grown = [fit_trees(rows, idxs, one) for one in growths]
     by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
     columns = space.take(idxs)
     ridges = list(fit_ridges(rows, columns, grown[0].gains, recipe, held_out))

@@ -12,7 +12,7 @@ from core.arrays import FloatArray
 from core.model.blends import to_chances
 from core.panels.search import SetSearch
 from core.panels.spread import spread
-from core.panels.trees import grow_trees, make_growth
+from core.panels.trees import fit_trees, make_growth
 from core.table.prices import Paid, pay
 
 # Gains are divided by the price to this power.
@@ -106,7 +106,7 @@ def drop_least(search: SetSearch, least_budget: int) -> tuple[int, ...]:
     while len(left) > 1 and shop.price(gather_offers(left)) >= least_budget:
         gains = np.sum(
             [
-                grow_trees(
+                fit_trees(
                     rows, gather_offers(left), growth._replace(seed=growth.seed + bag)
                 ).gains
                 for bag in range(N_BAGS)

@@ -101,7 +101,7 @@ class GrownTrees:
         return self.scores.T[row_idxs] + changes
 
 
-def grow_trees(
+def fit_trees(
     rows: PanelRows,
     feature_idxs: Sequence[int],
     growth: Growth,
@@ -134,7 +134,7 @@ def grow_folds(
 ) -> list[GrownTrees]:
     """Grow trees without each of the folds."""
     return [
-        grow_trees(rows, feature_idxs, growth._replace(seed=growth.seed + number), fold)
+        fit_trees(rows, feature_idxs, growth._replace(seed=growth.seed + number), fold)
         for number, fold in enumerate(held_out.folds)
     ]
 

@@ -22,8 +22,8 @@ from core.panels.ridges import (
 from core.panels.rows import PanelRows
 from core.panels.trees import (
     GrownTrees,
+    fit_trees,
     grow_folds,
-    grow_trees,
     make_growth,
     serve_trees,
 )
@@ -62,7 +62,7 @@ def serve_exactly(rows: PanelRows, grown: GrownTrees):
 @pytest.mark.parametrize("hidden", [(4,), (0, 2), IDXS, (1,)])
 def test_trees_hide_columns_as_served_ones_do(hidden, n_classes):
     rows = random_rows(1, n_classes, 40)
-    grown = grow_trees(rows, IDXS, make_growth(rows, 4, 4, 0.3))
+    grown = fit_trees(rows, IDXS, make_growth(rows, 4, 4, 0.3))
     some = np.array([7, 0, 31])
 
     told = grown.hide(hidden, some)
@@ -78,7 +78,7 @@ def test_trees_of_which_all_is_hidden_tell_the_mean_of_the_rows_they_grew_on(n_c
     left_out = np.arange(0, 40, 4)
     kept = np.setdiff1d(np.arange(40), left_out)
 
-    grown = grow_trees(rows, IDXS, make_growth(rows, 4, 4, 0.3), left_out)
+    grown = fit_trees(rows, IDXS, make_growth(rows, 4, 4, 0.3), left_out)
 
     told = grown.hide(IDXS, left_out)
     expected = grown.scores[:, kept].mean(axis=1)
@@ -89,7 +89,7 @@ def test_shares_are_of_the_rows_that_a_tree_grew_on():
     column = np.array([0.0] * 6 + [1.0] * 2)
     rows = PanelRows(table_of([column], column), 0)
 
-    grown = grow_trees(rows, (0,), make_growth(rows, 1, 2, 0.3))
+    grown = fit_trees(rows, (0,), make_growth(rows, 1, 2, 0.3))
 
     assert serve_trees(rows, (0,), [grown]).served.shares.tolist() == [0.75]
 
@@ -99,7 +99,7 @@ def test_trees_without_nodes_have_nothing_to_hide(n_classes):
     rows = PanelRows(
         table_of([[1.0] * 9], np.arange(9) % n_classes, None, n_classes), 0
     )
-    grown = grow_trees(rows, (0,), make_growth(rows, 3))
+    grown = fit_trees(rows, (0,), make_growth(rows, 3))
 
     told = grown.hide((0,), np.arange(9))
 
@@ -180,7 +180,7 @@ def brute_loss(rows, idxs, recipe, held_out, weights, hidden, its) -> float:
     ]
     by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
     columns = rows.lay_space(idxs).take(idxs)
-    gains = grow_trees(rows, idxs, growths[0]).gains
+    gains = fit_trees(rows, idxs, growths[0]).gains
     ridges = [one for _, one in fit_ridges(rows, columns, gains, recipe, held_out)]
     values = rows.dataset.values
     is_hidden = flags(*hidden, size=values.shape[1])

@@ -1,4 +1,4 @@
-"""Types of arrays, and values whose arrays follow from their fields."""
+"""Array types, and base classes for values that hold or derive arrays."""
 
 from dataclasses import fields
 from typing import Any
@@ -16,12 +16,12 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def make_finite(numbers: FloatArray) -> FloatArray:
-    """Return numbers with 0 for NaN and the largest for infinity, which are seldom."""
+    """Return numbers with NaN as 0 and infinities as the largest finite numbers."""
     return numbers if np.isfinite(numbers).all() else np.nan_to_num(numbers)
 
 
 def round_digits(numbers: FloatArray, digits: int) -> FloatArray:
-    """Return numbers with so many significant digits."""
+    """Return numbers rounded to `digits` significant digits."""
     is_zero = numbers == 0
     powers = np.floor(np.log10(np.abs(np.where(is_zero, 1.0, numbers))))
     scales = 10.0 ** (digits - 1 - powers)
@@ -30,7 +30,7 @@ def round_digits(numbers: FloatArray, digits: int) -> FloatArray:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Return whether two values are the same, arrays by what they hold."""
+    """Return whether two values are equal; arrays are compared by content."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.array_equal(one, other)
     if isinstance(one, tuple) and isinstance(other, tuple):
@@ -39,7 +39,7 @@ def is_same(one: object, other: object) -> bool:
 
 
 class Arrays:
-    """Values of a dataclass that holds arrays: the same where all its fields are."""
+    """Dataclasses that hold arrays: equal if all fields are equal."""
 
     def __eq__(self, other: object) -> bool:
         """Compare field by field."""
@@ -52,7 +52,7 @@ class Arrays:
 
 
 class Derived:
-    """Values whose arrays follow from their fields, and are not pickled with them."""
+    """Values with cached arrays that follow from their fields and are not pickled."""
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone; arrays mapped read-only would suit no kernel."""

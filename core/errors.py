@@ -1,4 +1,4 @@
-"""What core raises. Every refusal names the field, the rule and what was found."""
+"""The exceptions of core. A refusal names the field, the rule and the wrong value."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from decimal import Decimal
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One broken rule: where, what was expected, what was found instead.
+    """One broken rule: the field, what was expected, and what came instead.
 
     `rows` says in which rows of a table, where there are such.
     """
@@ -19,7 +19,7 @@ class Refusal:
 
     @property
     def told(self) -> str:
-        """Return the rule, with rows, for those who must not be told what was found."""
+        """Return the rule and its rows without the wrong value, which may be secret."""
         return f"{self.rule}; not so in {self.rows}" if self.rows else self.rule
 
     def __str__(self) -> str:
@@ -29,13 +29,13 @@ class Refusal:
 
 
 def describe(raw: object) -> str:
-    """Show a wrong value briefly."""
+    """Return a wrong value as short text."""
     text = str(raw) if isinstance(raw, Decimal) else repr(raw)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 class CoreError(Exception):
-    """Whatever core refuses to do; the children say what kind of input was wrong."""
+    """Base of all errors of core; subclasses say which kind of input was wrong."""
 
 
 class RefusedError(CoreError, ValueError):

@@ -1,11 +1,11 @@
-"""Parameters as frozen dataclasses: range and sentence stand at the field, once.
+"""Parameters as frozen dataclasses whose fields carry range and description.
 
 A field is `Annotated[int, Interval(ge=1, le=9), doc("What it says.")]`; whoever reads
 values from outside checks them by `parameters`, whatever they come from.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from functools import cache
@@ -27,18 +27,25 @@ Amount = Annotated[int, Positive()]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """A field of a dataclass: what it may be, and what it says.
+class OneOf:
+    """Marks a text that names an entry of a table, which may get further entries."""
 
-    `choices` are those of a `Literal`. A bound that is None does not bind; `above`
-    is one that the value must exceed.
+    table: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A field of a dataclass: its type, range and description.
+
+    `choices` are those of a `Literal`, or the names in a table (`OneOf`). A bound that
+    is None does not bind; `above` is one that the value must exceed.
     """
 
     name: str
     kind: type
     default: Any
     text: str = ""
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     least: float | None = None
     above: float | None = None
     most: float | None = None
@@ -47,7 +54,7 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """What a value must be, as a refusal says it."""
+        """The condition on a value, in the words of a refusal."""
         if self.choices:
             return f"must be one of {', '.join(self.choices)}"
         if self.kind is bool:
@@ -61,7 +68,7 @@ class Parameter:
         return f"must be {noun} from {least} to {most}"
 
     def check(self, raw: object) -> Any:
-        """Return a value of the field's type; raise ValueError with the rule broken."""
+        """Return a value of the field's type; raise ValueError with the broken rule."""
         if raw is None and self.is_optional:
             return None
         if self.is_amount:
@@ -92,7 +99,7 @@ def as_number(raw: object, kind: type) -> float:
     try:
         return float(raw)
     except OverflowError:
-        # An integer that no double holds is out of all bounds.
+        # An integer too large for a double is outside any bounds.
         return math.nan
 
 
@@ -107,7 +114,7 @@ def parameters(holder: type) -> dict[str, Parameter]:
 
 
 def read_field(name: str, hint: Any, default: object) -> Parameter:
-    """Return what a field's annotation says."""
+    """Return the parameter that a field's annotation describes."""
     notes: list[Any] = []
     while True:
         if get_origin(hint) is Annotated:
@@ -120,13 +127,14 @@ def read_field(name: str, hint: Any, default: object) -> Parameter:
             break
     interval = next((one for one in notes if isinstance(one, Interval)), Interval())
     texts = [one.documentation for one in notes if isinstance(one, doc)]
+    tables = [one.table.keys() for one in notes if isinstance(one, OneOf)]
     is_literal = get_origin(hint) is Literal
     return Parameter(
         name=name,
         kind=str if is_literal else hint,
         default=None if default is MISSING else default,
         text=" ".join(texts),
-        choices=get_args(hint) if is_literal else (),
+        choices=get_args(hint) if is_literal else next(iter(tables), ()),
         least=interval.ge,  # type: ignore[arg-type]  # ours are numbers
         above=interval.gt,  # type: ignore[arg-type]  # ours are numbers
         most=interval.le,  # type: ignore[arg-type]  # ours are numbers

@@ -23,7 +23,7 @@ PARAMS = (
     BoostParams(rounds=3, learner="tree", leaves=3, search="ucb", search_size=2),
 )
 
-# Of so many weights, sums by code and cells that all cores take part.
+# A table large enough that the parallel kernels run, too.
 LARGE = 1500, 70
 
 

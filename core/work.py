@@ -1,4 +1,4 @@
-"""Work that is done in steps: a generator, pulled to its end or told in other words."""
+"""Work done in steps: generators that yield progress and return a result."""
 
 from collections.abc import Callable, Generator, Iterator
 from typing import TypeVar
@@ -7,12 +7,12 @@ Step = TypeVar("Step")
 Told = TypeVar("Told")
 Found = TypeVar("Found")
 
-# Of what is left to do, by which work of unknown length seems to move on.
+# Share of the remaining way that each step of work of unknown length advances.
 STRIDE = 0.02
 
 
 def end_of(working: Generator[Step, None, Found]) -> Found:
-    """Run some work to its end; return what it came to."""
+    """Run a generator to its end; return its result."""
     while True:
         try:
             next(working)
@@ -24,7 +24,7 @@ def end_of(working: Generator[Step, None, Found]) -> Found:
 def pass_on(
     working: Generator[Step, None, Found], tell: Callable[[Step], Told]
 ) -> Generator[Told, None, Found]:
-    """Pass on the steps of some work in other words, and what it came to."""
+    """Yield the steps of a generator, each converted by `tell`; return its result."""
     while True:
         try:
             step = next(working)
@@ -35,7 +35,7 @@ def pass_on(
 
 
 def approach(share: float, end: float) -> Iterator[float]:
-    """Yield shares that come nearer to an end, of work of unknown length."""
+    """Yield shares that approach `end`, for work of unknown length."""
     while True:
         share += (end - share) * STRIDE
         yield share

@@ -115,7 +115,7 @@ ARROWS = {
         *(*LEAVES, "app.http.plumbing", "app.service", "app.documents"),
         *("app.store.database", "core.table.prices"),
     ),
-    # Nothing imports it but app.main, and the report's command its page.
+    # Nothing imports it but app.main.
     "app.pages": (
         *(*LEAVES, "app.pages", "app.http", "app.service", "app.words"),
         *("app.documents", "app.uploads", "app.store.database.transactions", "core"),
@@ -132,7 +132,6 @@ ARROWS = {
         *(*LEAVES, "app.cli", "app.terminal", "app.words", "app.documents"),
         *("app.batch", "app.uploads", "app.cluster", "app.processes", "app.settings"),
         *("app.service", "app.store", "app.server", "app.worker", "core"),
-        "app.pages.report",
     ),
     "app.server": (
         *LEAVES,
@@ -171,8 +170,21 @@ ONLY_FROM = {
         "core.training.baselines",
         "core.training.foreign",
     ),
+    # A learner is one class, its hypothesis another; trees of scikit-learn become ours.
+    "core.model.hypotheses.Tree": (
+        *("core.training.learners.tree", "core.training.foreign"),
+        "app.documents.hypotheses",
+    ),
+    "core.model.hypotheses.Product": (
+        "core.training.learners.product",
+        "app.documents.hypotheses",
+    ),
+    **{
+        f"core.training.learners.{name}": ("core.training.learners",)
+        for name in ("stump", "tree", "product")
+    },
     "narwhals": ("core.estimator.frames",),
-    "jinja2": ("app.pages.environment",),
+    "jinja2": ("app.pages.frame",),
     "scipy": ("core.pipeline.calibration", "core.panels"),
     "app.settings.settings": (
         "app.settings.environment",
@@ -273,6 +285,8 @@ FORBIDDEN = [
     ("core.training.rules", "from app.records import Page"),
     ("core.training.rules", "from ..app import records"),
     ("core.training.rules", "import numba"),
+    ("core.session.policies.sample", "from core.model.hypotheses import Product"),
+    ("core.training.boosting", "from core.training.learners.tree import TreeLearner"),
     ("core.kernelsmith", "import numba"),
     ("core.training.boosting", "def f():\n    from sklearn.base import clone"),
     ("core.kernels.scanning", "from core.kernels.bounds import bound_votes"),

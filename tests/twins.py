@@ -27,16 +27,11 @@ def rows_of(values: np.ndarray) -> list[list[float | None]]:
     return [[None if cell != cell else cell for cell in row] for row in values.tolist()]
 
 
-def stumps_of(hypothesis: Hypothesis) -> tuple[Stump, ...]:
-    """Return the stumps of a hypothesis."""
-    return (hypothesis,) if isinstance(hypothesis, Stump) else hypothesis.stumps
-
-
 def on_cuts(hypothesis: Hypothesis, cuts: list[np.ndarray]) -> Hypothesis:
     """Return the hypothesis with each stump on a cut that the binned table knows."""
     moved = tuple(
         replace(one, cut=float(its_cuts[np.argmin(np.abs(its_cuts - one.cut))]))
-        for one, its_cuts in zip(stumps_of(hypothesis), cuts, strict=True)
+        for one, its_cuts in zip(hypothesis.stumps, cuts, strict=True)
     )
     if isinstance(hypothesis, Stump):
         return moved[0]

@@ -30,7 +30,7 @@ from core.simulation.early import (
     EarlyPoint,
     plan_early,
     sum_early,
-    tell_early,
+    summarise_early,
 )
 from core.simulation.figures import ScoredRows, find_figures
 from core.simulation.row_groups import GroupSums
@@ -242,7 +242,7 @@ class WholeSums:
         early = None
         if work.early:
             pairs = zip(work.early, self.early, strict=True)
-            early = [tell_early(*pair, self.sums.weight) for pair in pairs]
+            early = [summarise_early(*pair, self.sums.weight) for pair in pairs]
         return MeasuredTable(curve, early, warn_unseen(ensemble, self.n_unseen))
 
     def score(self) -> ScoredRows | None:

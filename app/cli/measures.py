@@ -1,4 +1,4 @@
-"""Commands that measure a model: evaluate, report."""
+"""Commands that say how good a model is: evaluate, report."""
 
 import json
 import sys
@@ -43,9 +43,9 @@ from app.cli.options import (
     warn,
 )
 from app.documents import files
-from app.pages.report import report_page
 from app.processes.memory import available_bytes
 from app.terminal import figures, show
+from app.terminal.report import report_page
 from app.uploads import Bounds
 from app.uploads.places import as_source
 from app.words.charts import NamedCurve
@@ -143,7 +143,7 @@ def measure_file(
     work = plan_measuring(stored, rows, order, name_option)
     shared = rows.share(processes)
     measuring = measure_source(shared, work, order, name_option, processes)
-    measured = show.run_with_bar(measuring, "evaluation")
+    measured = show.pull(measuring, "evaluation")
     warn(measured.warnings)
     return measured
 

@@ -83,7 +83,7 @@ def compile_kernels() -> None:
 
 @contextmanager
 def opened() -> Iterator[Settings]:
-    """Open the settings; files written in the block are readable by this user only."""
+    """Read the settings; what the block writes is for this user alone."""
     settings = read_settings()
     with private_files(settings):
         yield settings
@@ -128,7 +128,7 @@ def migrate_database(settings: Settings) -> None:
 
 
 def seed_model(settings: Settings, model: Model) -> None:
-    """Store a model unless there is one of its name."""
+    """Store a model unless one of its name is there."""
     from app.service import models
     from app.store.database.engine import create_engine, transaction
 

@@ -6,9 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.documents.hypotheses import (
-    HypothesisShape,
-    build_hypothesis,
-    check_hypothesis,
+    StoredHypothesis,
     hypothesis_shape,
 )
 from app.documents.shape import Many, read_shape
@@ -21,7 +19,7 @@ from core.training.rounds import Memory, Round
 
 class RoundShape(StoredShape):
     number: Annotated[int, Field(ge=1, le=2**31)]
-    hypothesis: HypothesisShape
+    hypothesis: StoredHypothesis
     edge: Annotated[float, Field(ge=0, le=1 + 1e-9)]
     alpha: Annotated[float, Field(ge=0, le=1e6)]
     z: Annotated[float, Field(ge=0, le=1e6)]
@@ -51,14 +49,13 @@ def rounds_from_json(
     refusals: list[Refusal] = []
     for position, one in enumerate(checkpoint.rounds):
         where = f"checkpoint.rounds[{position}].hypothesis"
-        hypothesis = one.hypothesis
-        refusals += check_hypothesis(hypothesis, catalogue.features, n_outputs, where)
+        refusals += one.hypothesis.check(catalogue.features, n_outputs, where)
     if refusals:
         raise RefusedError(refusals)
     return tuple(
         one.to(
             Round,
-            hypothesis=build_hypothesis(one.hypothesis, catalogue.features),
+            hypothesis=one.hypothesis.build(catalogue.features),
             memory=one.to(Memory),
         )
         for one in checkpoint.rounds

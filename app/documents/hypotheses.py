@@ -1,7 +1,8 @@
-"""Weak hypotheses in stored documents; children are positions or null."""
+"""Weak hypotheses in stored documents: each kind is one class."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -19,114 +20,146 @@ Child = Annotated[int, Field(ge=1)] | None
 Pair = Annotated[Many[Child], Field(min_length=2, max_length=2)]
 
 
-class StumpShape(StoredShape):
+class HypothesisShape(StoredShape):
+    """A weak hypothesis, in a model with its alpha."""
+
+    #: The class of core whose values it stores.
+    holds: ClassVar[type[Hypothesis]]
+
+    @classmethod
+    def of_hypothesis(cls, one: Any, alpha: float | None) -> "HypothesisShape":
+        return cls.of(one, alpha=alpha)
+
+    @abstractmethod
+    def check(
+        self, features: Sequence[Feature], n_outputs: int, where: str
+    ) -> Iterator[Refusal]:
+        """Yield what is wrong with it; `where` begins every path."""
+
+    @abstractmethod
+    def build(self, features: Sequence[Feature]) -> Hypothesis:
+        """Return core's value of a hypothesis without refusals."""
+
+
+class StumpShape(HypothesisShape):
+    holds = Stump
+
     kind: Literal["stump"] = "stump"
     feature_idx: int = Field(ge=0)
     cut: float
     votes: Votes
     alpha: Alpha = None
 
+    def check(
+        self, features: Sequence[Feature], n_outputs: int, where: str
+    ) -> Iterator[Refusal]:
+        if self.feature_idx >= len(features):
+            yield Refusal(f"{where}.feature", f"must be from 0 to {len(features) - 1}")
+        elif not is_cut(self.cut, features[self.feature_idx]):
+            yield Refusal(f"{where}.cut", "must be a category's position")
+        if not is_votes(self.votes, n_outputs):
+            yield Refusal(f"{where}.votes", f"must be {n_outputs} of -1 or 1")
+
+    def build(self, features: Sequence[Feature]) -> Stump:
+        is_category = features[self.feature_idx].type == "category"
+        return Stump(self.feature_idx, self.cut, self.votes, is_category)
+
 
 Stumps = Annotated[Many[StumpShape], Field(min_length=1, max_length=MAX_STUMPS)]
 
 
-class TreeShape(StoredShape):
+class ProductShape(HypothesisShape):
+    holds = Product
+
+    kind: Literal["product"] = "product"
+    stumps: Stumps
+    alpha: Alpha = None
+
+    def check(
+        self, features: Sequence[Feature], n_outputs: int, where: str
+    ) -> Iterator[Refusal]:
+        for position, one in enumerate(self.stumps):
+            yield from one.check(features, n_outputs, f"{where}.stumps[{position}]")
+
+    def build(self, features: Sequence[Feature]) -> Product:
+        return Product(tuple(one.build(features) for one in self.stumps))
+
+
+class TreeShape(HypothesisShape):
+    """A tree; a child is the position of a stump, or null where a path ends."""
+
+    holds = Tree
+
     kind: Literal["tree"] = "tree"
     stumps: Stumps
     children: Many[Pair]
     below_votes: Many[Votes] | None = None
     alpha: Alpha = None
 
+    @classmethod
+    def of_hypothesis(cls, one: Any, alpha: float | None) -> "TreeShape":
+        children = [
+            [None if child == LEAF else child for child in pair]
+            for pair in one.children
+        ]
+        return cls.of(one, children=children, alpha=alpha)
 
-class ProductShape(StoredShape):
-    kind: Literal["product"] = "product"
-    stumps: Stumps
-    alpha: Alpha = None
+    def check(
+        self, features: Sequence[Feature], n_outputs: int, where: str
+    ) -> Iterator[Refusal]:
+        for position, one in enumerate(self.stumps):
+            yield from one.check(features, n_outputs, f"{where}.stumps[{position}]")
+        if not self._is_tree():
+            rule = (
+                "must give two places for each stump: null, or a later stump, each once"
+            )
+            yield Refusal(f"{where}.children", rule)
+        if self.below_votes is None:
+            return
+        if len(self.below_votes) != len(self.stumps):
+            yield Refusal(f"{where}.below_votes", "must be one for each stump")
+        for position, votes in enumerate(self.below_votes):
+            if not is_votes(votes, n_outputs):
+                place = f"{where}.below_votes[{position}]"
+                yield Refusal(place, f"must be {n_outputs} of -1 or 1")
+
+    def _is_tree(self) -> bool:
+        """Return whether each stump but the root is a child once, of an earlier one."""
+        n_stumps = len(self.stumps)
+        named = sorted(child for pair in self.children for child in pair if child)
+        is_onward = all(
+            child is None or child > position
+            for position, pair in enumerate(self.children)
+            for child in pair
+        )
+        is_complete = named == list(range(1, n_stumps))
+        return is_complete and is_onward and len(self.children) == n_stumps
+
+    def build(self, features: Sequence[Feature]) -> Tree:
+        children = tuple(
+            (LEAF if above is None else above, LEAF if below is None else below)
+            for above, below in self.children
+        )
+        stumps = tuple(one.build(features) for one in self.stumps)
+        return Tree(stumps, children, self.below_votes)
 
 
-HypothesisShape = Annotated[
-    StumpShape | TreeShape | ProductShape, Field(discriminator="kind")
-]
+Kinds = StumpShape | TreeShape | ProductShape
+StoredHypothesis = Annotated[Kinds, Field(discriminator="kind")]
+SHAPES: dict[type[Hypothesis], type[HypothesisShape]] = {
+    one.holds: one for one in get_args(Kinds)
+}
 
 
 def hypothesis_shape(one: Hypothesis, alpha: float | None = None) -> HypothesisShape:
     """Return the shape of a hypothesis; a model stores its alpha there too."""
-    if isinstance(one, Stump):
-        return StumpShape.of(one, alpha=alpha)
-    if isinstance(one, Product):
-        return ProductShape.of(one, alpha=alpha)
-    children = [
-        [None if child == LEAF else child for child in pair] for pair in one.children
-    ]
-    return TreeShape.of(one, children=children, alpha=alpha)
-
-
-def check_hypothesis(
-    shape: HypothesisShape, features: Sequence[Feature], n_outputs: int, where: str
-) -> Iterator[Refusal]:
-    """Yield what is wrong with a hypothesis; `where` begins every path."""
-    if isinstance(shape, StumpShape):
-        yield from check_stump(shape, features, n_outputs, where)
-        return
-    for position, one in enumerate(shape.stumps):
-        yield from check_stump(one, features, n_outputs, f"{where}.stumps[{position}]")
-    if isinstance(shape, TreeShape):
-        yield from check_tree(shape, n_outputs, where)
-
-
-def check_tree(shape: TreeShape, n_outputs: int, where: str) -> Iterator[Refusal]:
-    """Yield what is wrong with a tree; each stump but the root is a child, once."""
-    n_stumps = len(shape.stumps)
-    named = sorted(child for pair in shape.children for child in pair if child)
-    is_onward = all(
-        child is None or child > position
-        for position, pair in enumerate(shape.children)
-        for child in pair
-    )
-    is_tree = named == list(range(1, n_stumps)) and len(shape.children) == n_stumps
-    if not is_tree or not is_onward:
-        rule = "must give two places for each stump: null, or a later stump, each once"
-        yield Refusal(f"{where}.children", rule)
-    if shape.below_votes is None:
-        return
-    if len(shape.below_votes) != n_stumps:
-        yield Refusal(f"{where}.below_votes", "must be one for each stump")
-    for position, votes in enumerate(shape.below_votes):
-        if len(votes) != n_outputs or 0 in votes:
-            place = f"{where}.below_votes[{position}]"
-            yield Refusal(place, f"must be {n_outputs} of -1 or 1")
-
-
-def check_stump(
-    shape: StumpShape, features: Sequence[Feature], n_outputs: int, where: str
-) -> Iterator[Refusal]:
-    """Yield what is wrong with a stump: its feature, its category, its votes."""
-    if shape.feature_idx >= len(features):
-        yield Refusal(f"{where}.feature", f"must be from 0 to {len(features) - 1}")
-    elif not is_cut(shape.cut, features[shape.feature_idx]):
-        yield Refusal(f"{where}.cut", "must be a category's position")
-    if len(shape.votes) != n_outputs or 0 in shape.votes:
-        yield Refusal(f"{where}.votes", f"must be {n_outputs} of -1 or 1")
+    return SHAPES[type(one)].of_hypothesis(one, alpha)
 
 
 def is_cut(cut: float, feature: Feature) -> bool:
     return feature.type != "category" or cut in range(len(feature.categories))
 
 
-def build_hypothesis(shape: HypothesisShape, features: Sequence[Feature]) -> Hypothesis:
-    """Return a hypothesis; `check_hypothesis` holds the rules that it keeps."""
-    if isinstance(shape, StumpShape):
-        return build_stump(shape, features)
-    stumps = tuple(build_stump(one, features) for one in shape.stumps)
-    if isinstance(shape, ProductShape):
-        return Product(stumps)
-    children = tuple(
-        (LEAF if above is None else above, LEAF if below is None else below)
-        for above, below in shape.children
-    )
-    return Tree(stumps, children, shape.below_votes)
-
-
-def build_stump(shape: StumpShape, features: Sequence[Feature]) -> Stump:
-    is_category = features[shape.feature_idx].type == "category"
-    return Stump(shape.feature_idx, shape.cut, shape.votes, is_category)
+def is_votes(votes: Sequence[int], n_outputs: int) -> bool:
+    """Return whether votes are -1 or 1, one for each output."""
+    return len(votes) == n_outputs and 0 not in votes

@@ -17,9 +17,7 @@ from app.documents.catalogue import FeatureShape, GroupShape, check_catalogue
 from app.documents.certificates import check_certification
 from app.documents.fields import ErrorCost, Name, Policy, Unit
 from app.documents.hypotheses import (
-    HypothesisShape,
-    build_hypothesis,
-    check_hypothesis,
+    StoredHypothesis,
     hypothesis_shape,
 )
 from app.documents.panel_checks import check_panels
@@ -64,7 +62,7 @@ class ModelDocument(StoredShape):
     groups: Many[GroupShape]
     classes: Annotated[Stored[tuple[ClassLabel, ...]], Len(2)]
     priors: Many[Share]
-    hypotheses: Many[HypothesisShape]
+    hypotheses: Many[StoredHypothesis]
     is_multilabel: bool | None = None
     cascade: Stored[Cascade] | None = None
     calibrations: dict[Policy, Stored[Calibration] | None]
@@ -166,9 +164,7 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
     return document.to(
         Ensemble,
         catalogue=catalogue,
-        hypotheses=tuple(
-            build_hypothesis(one, catalogue.features) for one in document.hypotheses
-        ),
+        hypotheses=tuple(one.build(catalogue.features) for one in document.hypotheses),
         alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
         calibrations=tuple(
             (policy, found)
@@ -224,7 +220,7 @@ def check_hypotheses(
     n_outputs = document.n_outputs
     for position, one in enumerate(document.hypotheses):
         where = f"model.hypotheses[{position}]"
-        yield from check_hypothesis(one, catalogue.features, n_outputs, where)
+        yield from one.check(catalogue.features, n_outputs, where)
         if one.alpha is None:
             yield Refusal(f"{where}.alpha", "is required")
 

@@ -222,7 +222,7 @@ def field_type(one: Parameter, *, is_auto: bool) -> Any:
     plain: Any = one.kind
     seen: Any = one.kind
     if one.choices:
-        seen = Literal[one.choices]
+        seen = Literal[*one.choices]
     elif one.is_amount:
         seen = Annotated[float, Field(gt=0)]
     elif one.kind is not bool:

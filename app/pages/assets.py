@@ -1,18 +1,22 @@
-"""Style sheet, script and icon, under addresses that change with their content."""
+"""Our style sheet and script, each under an address that changes with its content."""
 
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
 
-from app.words.svg import COLOURS
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import Response
 
+from app.words.charts import COLOURS
+
+router = APIRouter(include_in_schema=False)
 ROOT = "/ui/static"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 class Asset(NamedTuple):
-    """A static file as it is served."""
+    """A file of ours as it is served."""
 
     address: str
     content: bytes
@@ -21,7 +25,7 @@ class Asset(NamedTuple):
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Return all static files by name; the style sheet begins with chart colours."""
+    """Return our files by name; the style sheet begins with the colours of charts."""
     found = {}
     for file in files("app.pages").joinpath("static").iterdir():
         stem, dot, ending = file.name.rpartition(".")
@@ -35,3 +39,13 @@ def assets() -> dict[str, Asset]:
 
 def address_of(name: str) -> str:
     return assets()[name].address
+
+
+@router.get(ROOT + "/{name}")
+def serve(name: str) -> Response:
+    """Return a file for good: what changes gets another address."""
+    for one in assets().values():
+        if one.address == f"{ROOT}/{name}":
+            kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+            return Response(one.content, headers=kept, media_type=one.media_type)
+    raise HTTPException(404)

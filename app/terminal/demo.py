@@ -8,11 +8,11 @@ from rich.markup import escape
 
 from app.documents.files import load_spec
 from app.terminal.show import (
-    curve_bars,
+    curve_plot,
     curve_table,
     model_summary,
     price_table,
-    run_with_bar,
+    pull,
     sessions_table,
 )
 from app.terminal.transcript import say_end, say_question, say_standing, say_value
@@ -73,7 +73,7 @@ def run_demo(console: Console) -> Model:
         console.print(told)
     if model.curve is not None:
         console.print(curve_table(model.curve, unit))
-        console.print(curve_bars(model.curve, unit))
+        console.print(curve_plot(model.curve, unit), markup=False, highlight=False)
     return model
 
 
@@ -92,11 +92,7 @@ def train_apart() -> tuple[Dataset, IntArray, Model]:
     spec, dataset = load_demo()
     every = np.arange(dataset.n_samples)
     others = dataset.take(every[:-N_PATIENTS])
-    return (
-        dataset,
-        every[-N_PATIENTS:],
-        run_with_bar(demo_training(spec, others), "training"),
-    )
+    return dataset, every[-N_PATIENTS:], pull(demo_training(spec, others), "training")
 
 
 def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:

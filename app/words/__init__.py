@@ -1,1 +1,1 @@
-"""Words and charts about models and sessions, the same in pages, terminal and API."""
+"""The words and pictures in which people are told about models and sessions."""

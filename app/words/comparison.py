@@ -1,16 +1,15 @@
-"""The table that compares models, and the reasons why two can't be compared."""
+"""Several models side by side: head, rows and notes of a table, and what forbids it."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from app.words.figures import Cells
-from app.words.wording import money, percent_range
+from app.words.wording import money
 from core.model.figures import Estimate
 from core.model.model import Curve, Model
 
 
 class Clash(NamedTuple):
-    """A property in which two models differ and must not, to be compared."""
+    """What two models must share to be compared, and what each has."""
 
     name: str
     #: the rule that is broken, in words
@@ -20,10 +19,10 @@ class Clash(NamedTuple):
 
 
 def find_clashes(first: Model, other: Model) -> Iterator[Clash]:
-    """Yield each property that two models would have to share and do not."""
-    ensembles = first.ensemble, other.ensemble
-    labels = [tuple(sorted(one.label for one in it.classes)) for it in ensembles]
-    units = [one.catalogue.cost_unit for one in ensembles]
+    """Yield what two models do not share and would have to."""
+    ours, its = first.ensemble, other.ensemble
+    labels = [tuple(sorted(one.label for one in it.classes)) for it in (ours, its)]
+    units = ours.catalogue.cost_unit, its.catalogue.cost_unit
     for clash in (
         Clash(
             "target",
@@ -38,56 +37,56 @@ def find_clashes(first: Model, other: Model) -> Iterator[Clash]:
             yield clash
 
 
-class ComparedModel(NamedTuple):
-    """A model's curve, and its error less that of the first model."""
+class Compared(NamedTuple):
+    """A model's curve, and by how much more it errs than the first on the same rows."""
 
     name: str
     curve: Curve
-    #: by budget; None for the first model, and where rows are not the same
+    #: by budget; None of the first model, and where the rows are not the same
     differences: Sequence[Estimate] | None
 
 
-def comparison_cells(
-    models: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str
-) -> Cells:
-    """Return a table with a row for each budget: error and spend of each model."""
+def lay_cells(
+    found: Sequence[Compared], budgets: Sequence[int | None], unit: str
+) -> tuple[list[str], list[list[str]]]:
+    """Return the head, and a row for each budget."""
     head = [f"budget {unit}".strip()]
-    for one in models:
+    for one in found:
         head += [f"{one.name}: error", "mean spend"]
         head += ["more than the first"] if one.differences is not None else []
     rows = []
     for position, budget in enumerate(budgets):
         cells = ["unlimited" if budget is None else money(budget)]
-        for one in models:
+        for one in found:
             place = one.curve.place_at(budget)
+            low, high = one.curve.intervals[place]
             error = 100 * one.curve.errors_calibrated[place]
-            interval = percent_range(*one.curve.intervals[place])
-            cells.append(f"{error:.1f} % ({interval})")
+            cells.append(f"{error:.1f} % ({100 * low:.0f}–{100 * high:.0f})")
             cells.append(money(round(one.curve.mean_spends[place], -4)))
             if one.differences is not None:
                 cells.append(say_difference(one.differences[position]))
-        rows.append(tuple(cells))
+        rows.append(cells)
     return head, rows
 
 
 def say_difference(difference: Estimate) -> str:
     """Return a difference in percentage points with its interval."""
-    points = f"{100 * difference.value:+.1f}"
+    told = f"{100 * difference.value:+.1f}"
     if difference.interval is None:
-        return points
+        return told
     low, high = difference.interval
-    return f"{points} ({100 * low:+.1f} to {100 * high:+.1f})"
+    return f"{told} ({100 * low:+.1f} to {100 * high:+.1f})"
 
 
-def explain_comparison(models: Sequence[ComparedModel]) -> list[str]:
-    notes = ["error: how often the label of sessions is wrong; 95 % interval."]
-    if any(one.differences is not None for one in models):
+def explain_cells(found: Sequence[Compared]) -> list[str]:
+    notes = ["error: how often the label is wrong that sessions say; 95 % interval."]
+    if any(one.differences is not None for one in found):
         notes.append(
-            "more than the first: in percentage points, on the same rows; if the "
-            "interval excludes 0, the difference is unlikely to be chance."
+            "more than the first: in points of a percent, on the same rows; where the "
+            "interval has no 0, the difference is hardly luck."
         )
     else:
-        notes.append("Each model on its own rows: small differences may be chance.")
+        notes.append("Each model on its own rows: small differences may be luck.")
         notes.append(
             "Between the budgets of a model's curve its error is the last one's."
         )

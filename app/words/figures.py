@@ -1,4 +1,4 @@
-"""Curves and predictive figures as tables: heads, rows and notes."""
+"""Curves and figures in words: heads, rows and notes of tables, wherever they stand."""
 
 from collections.abc import Sequence
 
@@ -39,12 +39,12 @@ RELIABILITY_NOTE = (
 
 
 def name_figure(name: str) -> str:
-    """Return the heading of a figure in one line."""
+    """Return what a figure is called, in one line."""
     return MEANINGS[name][0].replace("-\n", "").replace("\n", " ")
 
 
 def shown_figures(curve: Curve) -> list[str]:
-    """Return the names of the figures that a curve has at one budget or more."""
+    """Return the figures that a curve has at some budget."""
     figures = curve.predictive or ()
     return [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
 
@@ -52,7 +52,7 @@ def shown_figures(curve: Curve) -> list[str]:
 def say_estimate(
     estimate: Estimate | None, is_share: bool, layout: str = "{}\n{}"
 ) -> str:
-    """Return a figure with its interval, by default on the next line."""
+    """Return a figure and its interval, by default below it."""
     if estimate is None:
         return "-"
     told = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
@@ -63,7 +63,7 @@ def say_estimate(
 
 
 def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -> str:
-    """Return a line for each figure that says what it means."""
+    """Return what each figure means, a line each."""
     if ensemble.n_outputs == 1:
         negative, positive = (repr(one.display) for one in ensemble.classes)
         words = {"its": positive, "rest": negative, "said": "chances"}
@@ -88,7 +88,7 @@ def say_budgets(curve: Curve) -> list[str]:
 
 
 def say_betters(curve: Curve, unit: str) -> list[str]:
-    """Return a sentence for each budget at which a smaller one does as well."""
+    """Say at which budgets of a curve a smaller one does as well, a sentence each."""
 
     def name(place: int) -> str:
         budget = curve.budgets[place]
@@ -106,7 +106,7 @@ def say_betters(curve: Curve, unit: str) -> list[str]:
 
 
 def curve_cells(curve: Curve, unit: str) -> Cells:
-    """Return the table of a curve: error and spend by budget."""
+    """Return head and rows of a curve."""
     head = (f"budget {unit}".strip(), "error", "error, calibrated", "95 % interval")
     rows: list[tuple[str, ...]] = []
     for named, error, calibrated, (low, high), mean, most in zip(
@@ -126,7 +126,7 @@ def curve_cells(curve: Curve, unit: str) -> Cells:
 
 
 def figure_cells(curve: Curve, unit: str) -> Cells:
-    """Return the table of predictive figures by budget."""
+    """Return head and rows of the figures under each budget."""
     shown = shown_figures(curve)
     layout = "{} ({})"
     rows = [
@@ -140,9 +140,9 @@ def figure_cells(curve: Curve, unit: str) -> Cells:
 
 
 def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:
-    """Return shares (n_features, n_budgets), and features sorted by how often asked.
+    """Return shares (n_features, n_budgets), and features by how often they are asked.
 
-    The curve must have purchases; features that are never asked are left out.
+    Of a curve that has purchases; without those that are never asked.
     """
     shares = np.array(curve.purchases, np.float64).T
     order = np.argsort(-shares.sum(axis=1), kind="stable")
@@ -150,12 +150,12 @@ def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:
 
 
 def pick_places(curve: Curve) -> list[int]:
-    """Return the positions of some budgets, without a budget of 0 where possible."""
+    """Return the positions of some budgets: at one of 0 all have the same chance."""
     last = len(curve.budgets) - 1
     places = np.linspace(min(1, last), last, N_RELIABILITIES).round().astype(int)
     return list(dict.fromkeys(places.tolist()))
 
 
 def name_chance(ensemble: Ensemble) -> str:
-    """Return the event whose chance the figures are about."""
+    """Return what the chances are of that figures speak of."""
     return ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"

@@ -1,4 +1,4 @@
-"""Prices, reasons, questions and doubts in words."""
+"""How prices, reasons, questions and doubts are put into words; the same everywhere."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from core.session.steps import AnswerStep, Prospect
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.prices import from_micros
 
-# Why a session does not stop early by a certificate; None: it may.
+# Of a certificate: why a session never stops early by it, and where it does.
 LACKS: dict[str | None, str] = {
     None: "Shown on rows that nothing was trained on.",
     "no_rows": "The model has no rows set aside for it at these prices.",
@@ -25,28 +25,28 @@ LACKS: dict[str | None, str] = {
     "not_shown": "The rows set aside don't show it.",
 }
 
-# Shown for a model whose panels can't predict without one of their features.
+# Of a model whose panels can't predict without one of their features.
 OLDER_PANELS = (
     "This model was trained before refusals could be worked around: after a refused "
     "answer it may end early. Train it again."
 )
 
-# Shown where the rules for ending early don't hold any more.
+# Of a session whose rules for ending early don't hold any more.
 RULES_OFF = "An answer came without a value, so the rules for ending early are off."
 
-# If more features than these can't be used, only their number is shown.
+# Of more features that can't be used than these, only their number is told.
 MOST_USELESS = 6
 
 
 def money(micros: float, unit: str = "") -> str:
-    """Return an amount with two decimals, or as many as it needs, and its unit."""
+    """Two decimals, or as many as an amount needs."""
     text = f"{from_micros(round(micros)):,.6f}".rstrip("0")
     whole, _, decimals = text.partition(".")
     return f"{whole}.{decimals:0<2}" + (f" {unit}" if unit else "")
 
 
 def percent(share: float) -> str:
-    """Return a share in whole percents; 0 % and 100 % only where it is exactly that."""
+    """Whole percents, but never 0 % or 100 % for what is not exactly that."""
     if 0 < share < 0.01:
         return "< 1 %"
     if 0.99 < share < 1:
@@ -55,17 +55,17 @@ def percent(share: float) -> str:
 
 
 def number_range(low: float, high: float) -> str:
-    """Return two numbers with two decimals each, without a leading zero."""
+    """Two numbers with two decimals each, below 1 without the zero before them."""
     return "–".join(f"{one:.2f}".removeprefix("0") for one in (low, high))
 
 
 def percent_range(low: float, high: float) -> str:
-    """Return two whole percents, without the sign."""
+    """Two whole percents, without the sign."""
     return f"{100 * low:.0f}–{100 * high:.0f}"
 
 
 def list_warnings(ensemble: Ensemble) -> list[str]:
-    """Return what to know about a model before using it."""
+    """What whoever asks a model should know before."""
     panels = ensemble.panels
     return [] if panels is None or panels.can_hide else [OLDER_PANELS]
 
@@ -73,9 +73,9 @@ def list_warnings(ensemble: Ensemble) -> list[str]:
 def why(
     ensemble: Ensemble, question: Question, prospect: Prospect | None = None
 ) -> str:
-    """Return why this feature is asked next, and what its price is made of.
+    """Why this feature is asked next, and what its price is made of.
 
-    With a prospect the reason is in chances; else in what the purchase should gain.
+    In chances where there is a prospect; else in what is expected of the purchase.
     """
     share, n_hypotheses = percent(question.open_share), question.n_hypotheses
     word = "weak hypothesis" if n_hypotheses == 1 else "weak hypotheses"
@@ -96,24 +96,20 @@ def why(
 
 
 def prospect_words(ensemble: Ensemble, prospect: Prospect) -> str:
-    """Return how far the answer alone may move the chance of a class."""
+    """How far the answer alone may move the chance of a class."""
     name = ensemble.classes[prospect.class_idx].display
-    now, low, high = map(percent, (prospect.now, prospect.low, prospect.high))
-    if low == high:
-        return f"Whatever the answer, the chance of {name} goes from {now} to {high}."
-    return (
-        f"Depending on the answer, the chance of {name} goes from {now} to between "
-        f"{low} and {high}."
-    )
+    ends = span(percent(prospect.low), percent(prospect.high))
+    now = percent(prospect.now)
+    return f"The answer makes the chance of {name}, now {now}, {ends}."
 
 
 def span(low: str, high: str) -> str:
-    """Return two percents as `12 to 18 %`; only one if both are the same."""
+    """Two percents, `12 to 18 %`; one of them where they are the same."""
     return high if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
-    """Return what an answer did to the chance of a class."""
+    """What an answer did to the chance of a class."""
     name = ensemble.classes[class_idx].display
     before, after = (percent(one[class_idx]) for one in (step.before, step.after))
     if before == after:
@@ -123,20 +119,20 @@ def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
 
 
 def error_words(ensemble: Ensemble, now: float, then: float) -> str:
-    """Return what the whole plan is expected to do to the error, or to its cost."""
+    """What the features to be bought are expected to do to the error."""
     has_costs = ensemble.error_costs is not None
-    noun = "expected cost of errors" if has_costs else "risk of a wrong prediction"
+    what = "cost" if has_costs else "chance"
     before, after = (f"{one:.3g}" if has_costs else percent(one) for one in (now, then))
-    change = f"{'fall' if then <= now else 'rise'} from {before} to {after}"
+    told = f"bring the {what} of an error from {before} to {after}"
     if before == after:
-        change = f"stay at {after}"
-    return f"If you follow the whole plan, the {noun} should {change}."
+        told = f"leave the {what} of an error at {after}"
+    return f"What is to be bought is expected to {told}."
 
 
 def say_useless(features: Sequence[Feature]) -> str:
-    """Return which features are not offered because nothing depends on them.
+    """Which features are not offered because nothing depends on them; of many no name.
 
-    "" if there are none; many are only counted.
+    "" where there are none.
     """
     if not features:
         return ""
@@ -149,7 +145,7 @@ def say_useless(features: Sequence[Feature]) -> str:
 
 
 def price_words(catalogue: Catalogue, question: Question) -> str:
-    """Return what a price is made of, if a group has a share in it; else ""."""
+    """What a price is made of where a group has a part in it."""
     feature = catalogue.features[question.feature_idx]
     if feature.group is None:
         return ""
@@ -167,16 +163,16 @@ def price_words(catalogue: Catalogue, question: Question) -> str:
 
 
 def prediction_words(ensemble: Ensemble, forecast: Forecast) -> str:
-    """Return the label with its probability."""
+    """The label with its probability."""
     display = ensemble.classes[forecast.label].display
     return f"{display} ({percent(forecast.probabilities[forecast.label])})"
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What is odd about a value: a question to ask before the value is charged.
+    """What is odd about a value, which it would be a pity to pay for if it is a slip.
 
-    `nearest` is the category seen in training that is spelt most alike.
+    `nearest` is the category that training saw and that is written most alike.
     """
 
     feature: str
@@ -186,7 +182,7 @@ class Doubt:
 
 
 def find_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt | None:
-    """Return what is odd about a value, or None; `text` is a category as typed."""
+    """Return what is odd about a value; of a category also as it was written."""
     if feature.type == "category":
         is_new = value == UNSEEN if text is None else not is_known(feature, text)
         return doubt_category(feature, text or "") if is_new else None
@@ -208,12 +204,12 @@ def doubt_category(feature: Feature, text: str) -> Doubt:
 
 
 def is_known(feature: Feature, category: str) -> bool:
-    """Whether training saw a category; white space around it does not count."""
+    """Whether training saw a category; it may have had white space around it."""
     return category in (*feature.categories, *map(str.strip, feature.categories))
 
 
 def value_words(feature: Feature, value: float) -> str:
-    """Return a value as people write it."""
+    """A value as people write it."""
     if feature.type == "category":
         code = int(value)
         return feature.categories[code] if code >= 0 else "another category"

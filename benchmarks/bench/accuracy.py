@@ -22,10 +22,10 @@ from benchmarks.engine import train_ensemble
 from core.arrays import FloatArray
 from core.simulation.curves import evaluate
 from core.table.dataset import Dataset
-from core.training.params import BoostParams, LearnerName
+from core.training.params import BoostParams
 
 SETS = ("vehicle", "glass", "splice", "led")
-LEARNERS: tuple[LearnerName, ...] = ("stump", "tree", "product")
+LEARNERS = ("stump", "tree", "product")
 TEST_SHARE = 0.3
 LEAVES, FACTORS = 8, 3
 
@@ -73,9 +73,7 @@ def run_set(name: str, scale: Scale) -> dict[str, Any]:
     return result
 
 
-def our_error(
-    training: Dataset, testing: Dataset, learner: LearnerName, rounds: int
-) -> float:
+def our_error(training: Dataset, testing: Dataset, learner: str, rounds: int) -> float:
     params = BoostParams(
         "adaboost", rounds=rounds, learner=learner, leaves=LEAVES, factors=FACTORS
     )
@@ -84,7 +82,7 @@ def our_error(
 
 
 def peer_error(
-    training: Dataset, testing: Dataset, learner: LearnerName, rounds: int, seed: int
+    training: Dataset, testing: Dataset, learner: str, rounds: int, seed: int
 ) -> float:
     size = {"max_depth": 1} if learner == "stump" else {"max_leaf_nodes": LEAVES}
     model = AdaBoostClassifier(

@@ -9,7 +9,6 @@ of another commit of core/, `--document` only writes the tables.
 import argparse
 import sys
 from functools import partial
-from pathlib import Path
 
 from benchmarks import data
 from benchmarks.documents import fill
@@ -53,49 +52,39 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=N_DRAWS, help="so many")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="those of another core/")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="kept here")
     parser.add_argument("--document", action="store_true", help="write it only")
     return parser.parse_args()
 
 
-def write_document(lines: Lines) -> None:
-    """Fill in the regions of refusals, and leave the others as they are."""
-    text = DOCUMENT.read_text(encoding="utf-8")
-    ours = {name: list(rows) for name, rows in write_all(lines).items()}
-    DOCUMENT.write_text(fill(text, ours), encoding="utf-8")
+def play_missing(arguments: argparse.Namespace, lines: Lines) -> None:
+    """Play jobs that have no line, or with `--again` one of another core/."""
+    core = jobs.find_core()
+    valid = {
+        key: line
+        for key, line in lines.items()
+        if not arguments.again or line["core"] == core
+    }
+    found, lacking = data.read_each(arguments.sets, load)
+    for why in lacking.values():
+        print(f"skipped {why}", file=sys.stderr)
+    missing = find_missing(valid, list(found), arguments.draws)
+    jobs.run(missing, KEPT, arguments.workers, make_parts())
 
 
 def main() -> int:
-    """Play the missing jobs, then write results and, of our own, the document."""
+    """Play the missing jobs, then store the results and fill in the table."""
     arguments = read_arguments()
-    is_ours = arguments.results == RESULTS
-    kept = KEPT if is_ours else arguments.results.with_suffix(".part")
-    lines = jobs.read((arguments.results, kept))
     if not arguments.document:
-        core = jobs.find_core()
-        valid = {
-            key: line
-            for key, line in lines.items()
-            if not arguments.again or line["core"] == core
-        }
-        found, lacking = data.read_each(arguments.sets, load)
-        for why in lacking.values():
-            print(f"skipped {why}", file=sys.stderr)
-        missing = find_missing(valid, list(found), arguments.draws)
         try:
-            jobs.run(missing, kept, arguments.workers, make_parts())
+            play_missing(arguments, jobs.read((RESULTS, KEPT)))
         except KeyboardInterrupt:
             print("stopped; the same command goes on from here", file=sys.stderr)
             return 130
-        lines = jobs.read((arguments.results, kept))
-    jobs.write(arguments.results, lines)
-    kept.unlink(missing_ok=True)
-    if is_ours:
-        write_document(lines)
-    for name, rows in write_all(lines).items():
-        print(f"\n{name}")
-        for row in rows:
-            print(" | ".join(map(str, row)))
+    lines = jobs.read((RESULTS, KEPT))
+    jobs.write(RESULTS, lines)
+    KEPT.unlink(missing_ok=True)
+    text = DOCUMENT.read_text(encoding="utf-8")
+    DOCUMENT.write_text(fill(text, write_all(lines)), encoding="utf-8")
     return 0
 
 

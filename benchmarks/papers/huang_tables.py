@@ -8,7 +8,7 @@ from benchmarks.papers.huang import BUDGETS
 from benchmarks.papers.results import SetResults, Sets
 from benchmarks.papers.sets import SETS
 
-SHOWN = (2, 6, 12, 24, 40)
+SHOWN = (2, 6, 40)
 LOW, HIGH = (2, 4, 6), (34, 36, 38, 40)
 NAMES = {
     "rs": "RS",

@@ -98,7 +98,7 @@ def play(title: str, repetition: int, *, quick: bool) -> Record:
         params = BoostParams(
             "adaboost",
             rounds=count_rounds(title, quick),
-            learner=learner,  # type: ignore[arg-type]  # one of them
+            learner=learner,
             leaves=LEAVES,
             factors=FACTORS,
             search=search,  # type: ignore[arg-type]  # one of them

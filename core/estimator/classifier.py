@@ -47,10 +47,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     Parameters
     ----------
     algorithm : str
-        A name in `core.training.algorithms.ALGORITHMS`: `auto` is `panels` (for every
-        budget a set of features and a blend that predicts from it); boosting by any
-        rule, `cascade` (of two classes), or the baselines `decision_tree`, `bagging`
-        and `random_forest`.
+        `auto` is `panels`: for every budget a set of features and a blend that predicts
+        from it. Or boosting by a rule (`core.training.rules.RULES`), `cascade` for two
+        classes, or the baselines `decision_tree`, `bagging` and `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
         Cost of each column, by position or by name (of a data frame's column), which
         may be a pattern: "lab_*". What a mapping leaves out costs 1. None: 1 each.
@@ -58,39 +57,41 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         Each with `members` (as above) and a `fee`, or as a bundle, whose members cost
         nothing themselves, a `price`; optionally a `name` and `label`.
     rounds : int or "auto"
-        Weak hypotheses, or trees, 1 to 100,000; of a cascade the most in each stage.
+        Weak hypotheses, or trees, 1 to 100,000; in a cascade the most in each stage.
     tau, switch : float or "auto"
-        0 to 1. Of `adaboost_bt_smoothed` and `hybrid`; when `hybrid` turns smoothed.
+        0 to 1. How much `adaboost_bt_smoothed` and `hybrid` smooth costs, and when
+        `hybrid` begins to.
     learner : {"stump", "tree", "product"}
-        Of boosting and cascades, as are the next two lines.
+        Weak hypotheses of boosting and cascades.
     search : {"all", "lazy", "ucb", "ucb_unscaled"}
         Which features a round looks at.
     leaves, factors, search_size : int
-        Of a tree, 2 to 64; of a product, 1 to 8; how many features are looked at.
+        Most leaves of a tree, 2 to 64; most stumps of a product, 1 to 8; features that
+        a round looks at, 1 to 1,000,000.
     random_state : int, RandomState or None
         Seeds folds and draws. An integer is a spec's `seed`: so the model is the same.
     label_weights : {"balanced", "uniform"}
         Initial weights of several classes (`core.training.boosting.initial_weights`).
     cost_floor : float, optional
-        What a cost of 0 counts as to rules; by default the smallest positive cost.
+        Above 0: what a cost of 0 counts as to rules. None: the smallest positive cost.
     stages, detection, false_alarm : int, float and float
-        Of a cascade: the most stages, 1 to 50; on a third of the rows the share of the
-        second class that each must keep (0.5 to 1) and of the first that it may pass.
+        The most stages of a cascade, 1 to 50; the share of the second class that each
+        must keep, 0.5 to 1, and of the first that it may pass, 0 to 1 (held-out rows).
     effort : {"fast", "standard", "thorough"}
-        Of `auto` and `panels`: how long to look for better.
+        How long `auto` and `panels` search for better sets of features.
     folds : int
         0, or 2 to 50. Held-out rows give `curve_`, calibrate the probabilities, and
-        say who asks best at which budget (`auto`). 0: nothing does, in less time.
+        choose the policy at each budget (`auto`). With 0 nothing does, in less time.
     budget : float or array of float, optional
-        Of each row's session unless a method is given one. None: unlimited.
+        Budget of each row's session unless a method is given one. None: unlimited.
     policy : str, optional
-        Who asks, unless a method is told; by default the best at each budget.
+        The policy, unless a method is given one; by default the best at each budget.
     missing : sequence of str or float, optional
         Words and numbers that stand for a missing value, besides the usual words.
     rare : int
         Categories of fewer rows become one, and so do those not seen in training.
     least_missing : int
-        Of `auto` and `panels`: rows from which on missing values are information.
+        1 to 1,000,000: rows that must lack a feature for this to count as information.
 
     Attributes
     ----------
@@ -101,7 +102,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     curve_ : core.estimator.predictions.ErrorCurve or None
         Error and spend against budget, from the folds' held-out rows.
     params_ : core.training.params.BoostParams
-        What was trained with, also what "auto" has chosen.
+        Parameters that were trained with, those that "auto" chose among them.
     warnings_ : tuple of str
         What is odd about the columns although it is legal.
     n_features_in_ : int
@@ -109,18 +110,17 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
 
     Notes
     -----
-    X is an array of numbers, or of numbers and texts, or a data frame (pandas, polars,
-    pyarrow): a column of texts is a category unless all are numbers, and one of true
-    and false is boolean. Missing values (NaN, None, null) are allowed, and not charged.
+    X is an array or a data frame (pandas, polars, pyarrow): a column of texts is a
+    category unless all are numbers, one of true and false is boolean. Missing values
+    (NaN, None, null) are allowed, and not charged.
 
-    Several classes are boosted by AdaBoost.MH; y may also be an indicator matrix
-    (n_samples, n_classes) of 0 and 1, where a row may belong to several classes at once
-    (multi-label): by boosting only, without folds and without parameters "auto";
-    `auto` itself is then its first rule. A parameter "auto" is chosen on a third of the
-    rows by `core.pipeline.choosing.tune`.
+    Several classes are boosted by AdaBoost.MH. An indicator matrix y of 0 and 1,
+    (n_samples, n_classes), lets a row belong to several classes (multi-label): only by
+    boosting, without folds or parameters "auto"; `auto` is then its first rule.
 
-    The draws of `adaboost_rs` at prediction follow from `random_state` and the values
-    of a row, so that they are the same in any table.
+    A parameter "auto" is chosen on a third of the rows (`core.pipeline.choosing`).
+    At prediction `adaboost_rs` draws by `random_state` and a row's values, whatever
+    table the row is in.
     """
 
     def __init__(

@@ -12,9 +12,8 @@ from core import kernels
 from core.arrays import BoolArray, Derived, FloatArray, IntArray
 from core.kernels import Paths
 from core.model.certificates import Certification
-from core.model.hypotheses import Hypothesis, Stump
+from core.model.hypotheses import Hypothesis, lay_paths
 from core.model.panels import PanelLadder
-from core.model.paths import lay_paths
 from core.model.ranges import Chance, Micros, Share
 from core.table.catalogue import Catalogue
 from core.table.dataset import ClassLabel, count_outputs
@@ -202,9 +201,8 @@ class Ensemble(Derived):
         """
         cuts_by_feature: dict[int, list[float]] = {}
         for one in self.hypotheses:
-            stumps = (one,) if isinstance(one, Stump) else one.stumps
-            if len(stumps) == 1:
-                stump = stumps[0]
+            if len(one.stumps) == 1:
+                stump = one.stumps[0]
                 cuts_by_feature.setdefault(stump.feature_idx, []).append(stump.cut)
         segments = [np.empty(0)] * len(self.catalogue.features)
         for feature_idx, its_cuts in cuts_by_feature.items():

@@ -1,12 +1,78 @@
-"""Weak hypotheses: stumps, trees and products."""
+"""Weak hypotheses: each kind is one class, and no other file asks which kind one is."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from core import kernels
+from core.arrays import BallotArray, BoolArray
+from core.kernels import Paths
+from core.model.paths import PathBuilder
+from core.table.binning import Binned
 
 LEAF = -1
 
+FOR = np.ones(1, dtype=np.int8)
+
+
+class Hypothesis(ABC):
+    """A function h(x) made of stumps: for each output +1, -1, or 0 if it abstains."""
+
+    __slots__ = ()
+
+    #: Whether it votes only where all its features are known. Else each answer may
+    #: bring a vote.
+    needs_all_features: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def stumps(self) -> tuple["Stump", ...]:
+        """The stumps it is made of, in the order of asking."""
+
+    @property
+    def feature_idxs(self) -> tuple[int, ...]:
+        """The features it may read, each once, in the order of asking."""
+        return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
+
+    @property
+    def sole_stump(self) -> "Stump | None":
+        """The stump that it is, or None where it is more than that."""
+        return None
+
+    @abstractmethod
+    def lay(self, paths: PathBuilder) -> None:
+        """Write its nodes and votes; the first node is its root."""
+
+    @abstractmethod
+    def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
+        """Return its votes on every row of a coded table.
+
+        Parameters
+        ----------
+        binned : Binned
+        codes : tuple of int
+            The code of each stump's cut, as `find_codes` returns them.
+
+        Returns
+        -------
+        int8 array, shape (n_outputs, n_samples)
+            +1, -1 or 0 where it abstains.
+        """
+
+    def find_codes(self, binned: Binned) -> tuple[int, ...]:
+        """Return the code of each stump's cut, one of the table's cuts."""
+        return tuple(
+            int(np.searchsorted(binned.cuts[one.feature_idx], one.cut))
+            for one in self.stumps
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class Stump:
+class Stump(Hypothesis):
     """A weak hypothesis on one feature, v phi(x) (Kegl and Busa-Fekete 2009).
 
     It votes `votes` (+1 or -1 per output) where the value exceeds `cut` (numbers,
@@ -20,13 +86,71 @@ class Stump:
     is_category: bool = False
 
     @property
+    def stumps(self) -> tuple["Stump", ...]:
+        """The stump itself."""
+        return (self,)
+
+    @property
     def feature_idxs(self) -> tuple[int, ...]:
-        """Return the feature it reads."""
+        """The one feature it reads."""
         return (self.feature_idx,)
+
+    @property
+    def sole_stump(self) -> "Stump":
+        """The stump itself."""
+        return self
+
+    @property
+    def ballots(self) -> BallotArray:
+        """Its votes above the cut, int8 (n_outputs,); not to be changed."""
+        return as_ballots(self.votes)
+
+    def lay(self, paths: PathBuilder) -> None:
+        """Write one node, which ends in a vote on either side."""
+        end = paths.add_votes(self.votes)
+        self.lay_node(paths, (~end, ~(end + 1)), 0)
+
+    def lay_node(
+        self, paths: PathBuilder, ways: Sequence[int], here: int, next_factor: int = -1
+    ) -> None:
+        """Write a node of the stump, also inside another hypothesis.
+
+        Parameters
+        ----------
+        paths : PathBuilder
+            Extended by one node.
+        ways : sequence of 2 int
+            Where to go above the cut, and below.
+        here : int
+            Position of the vote that stands where the value is missing.
+        next_factor : int
+            A node of the next factor of a product; -1: none.
+        """
+        paths.nodes.append(
+            (self.feature_idx, self.is_category, *ways, here, next_factor)
+        )
+        paths.cuts.append(self.cut)
+
+    def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
+        """Return the votes on every row."""
+        return self.cast_as(self.ballots, binned, codes[0])
+
+    def cast_as(self, votes: BallotArray, binned: Binned, code: int) -> BallotArray:
+        """Return `votes` for rows above the cut, their opposite for those below."""
+        ballots = np.empty((votes.size, binned.n_samples), dtype=np.int8)
+        feature_codes = binned.codes[self.feature_idx]
+        kernels.write_stump_votes(feature_codes, self.is_category, code, votes, ballots)
+        return ballots
+
+
+@lru_cache(maxsize=256)
+def as_ballots(votes: tuple[int, ...]) -> BallotArray:
+    """Return votes as an array, the same one for the same votes; not to be changed."""
+    return np.array(votes, dtype=np.int8)
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Hypothesis):
     """Stumps asked one after the other; the last one that can be read votes.
 
     The first is the root. `children` gives, for each, the positions of the stumps
@@ -36,26 +160,92 @@ class Tree:
     gives for it (trees that were not boosted).
     """
 
-    stumps: tuple[Stump, ...]
+    # By `field`: else the inherited property would count as a default.
+    stumps: tuple[Stump, ...] = field()
     children: tuple[tuple[int, int], ...]
     below_votes: tuple[tuple[int, ...], ...] | None = None
 
-    @property
-    def feature_idxs(self) -> tuple[int, ...]:
-        """Return the features it may read, the root's first."""
-        return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
+    def lay(self, paths: PathBuilder) -> None:
+        """Write one node for each stump, in their order."""
+        first = len(paths.nodes)
+        heres = {0: 0}
+        for position, stump in enumerate(self.stumps):
+            below = self.below_votes[position] if self.below_votes else None
+            ends = paths.add_votes(stump.votes, below)
+            ways = []
+            for side, child in enumerate(self.children[position]):
+                ways.append(~(ends + side) if child == LEAF else first + child)
+                heres[child] = ends + side
+            stump.lay_node(paths, ways, heres[position])
+
+    def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
+        """Return the votes of a boosted tree: those where a row's path ends."""
+        # Each row's position among the votes: 0 none, 2 s + 1 above stump s, 2 s + 2
+        # below it.
+        ends = np.zeros(binned.n_samples, dtype=np.int64)
+        is_here: dict[int, BoolArray] = {0: np.ones(binned.n_samples, dtype=np.bool_)}
+        votes = [np.zeros(len(self.stumps[0].votes), dtype=np.int8)]
+        for position, stump in enumerate(self.stumps):
+            sides = stump.cast_as(FOR, binned, codes[position])[0]
+            reached = is_here.pop(position)
+            for side, child in zip((1, -1), self.children[position], strict=True):
+                is_side = reached & (sides == side)
+                ends[is_side] = len(votes)
+                votes.append(stump.ballots * np.int8(side))
+                if child != LEAF:
+                    is_here[child] = is_side
+        return np.take(np.array(votes).T, ends, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class Product(Hypothesis):
     """Stumps whose votes are multiplied, output by output; 0 if one abstains."""
 
-    stumps: tuple[Stump, ...]
+    needs_all_features: ClassVar[bool] = True
 
-    @property
-    def feature_idxs(self) -> tuple[int, ...]:
-        """Return the features it reads, in the order of asking."""
-        return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
+    # By `field`: else the inherited property would count as a default.
+    stumps: tuple[Stump, ...] = field()
+
+    def lay(self, paths: PathBuilder) -> None:
+        """Write, after the first stump's node, one node for each sign so far."""
+        product_votes = np.prod([stump.votes for stump in self.stumps], axis=0)
+        ends = paths.add_votes(tuple(product_votes.tolist()))
+        for position, stump in enumerate(self.stumps):
+            n_signs = min(position, 1) + 1
+            following = len(paths.nodes) + n_signs
+            is_last = position == len(self.stumps) - 1
+            for sign in range(n_signs):
+                ways = [
+                    ~(ends + other) if is_last else following + other
+                    for other in (sign, 1 - sign)
+                ]
+                stump.lay_node(paths, ways, 0, -1 if is_last else following)
+
+    def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
+        """Return the product of the stumps' votes on every row."""
+        first, *others = self.stumps
+        ballots = first.cast(binned, codes[:1])
+        for stump, code in zip(others, codes[1:], strict=True):
+            ballots *= stump.cast_as(stump.ballots, binned, code)
+        return ballots
 
 
-Hypothesis = Stump | Tree | Product
+def lay_paths(
+    hypotheses: Sequence[Hypothesis], n_outputs: int, alphas: Sequence[float] = ()
+) -> Paths:
+    """Return hypotheses as the arrays of nodes that kernels follow.
+
+    Parameters
+    ----------
+    hypotheses : sequence of Hypothesis
+    n_outputs : int
+        Numbers in a vote.
+    alphas : sequence of float, optional
+        What the vote of each hypothesis counts; by default 1.
+    """
+    paths, roots, owners = PathBuilder(n_outputs), [], [0]
+    for position, hypothesis in enumerate(hypotheses):
+        roots.append(len(paths.nodes))
+        hypothesis.lay(paths)
+        owners += [position] * (len(paths.votes) - len(owners))
+    return paths.to_paths(roots, alphas or [1.0] * len(roots), owners)

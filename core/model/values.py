@@ -9,7 +9,6 @@ import numpy as np
 from core.arrays import FloatArray
 from core.model.columns import NUMBER_CODE
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
 
 # Of a number that no cut parts, or that very many do, so many values are tried.
 N_VALUES = 9
@@ -33,7 +32,7 @@ def list_cuts(ensemble: Ensemble) -> list[list[float]]:
     """Return the cuts of each feature's hypotheses, sorted, repeated as they are."""
     cuts: list[list[float]] = [[] for _ in ensemble.catalogue.features]
     for one in ensemble.hypotheses:
-        for stump in (one,) if isinstance(one, Stump) else one.stumps:
+        for stump in one.stumps:
             cuts[stump.feature_idx].append(stump.cut)
     return [sorted(its) for its in cuts]
 

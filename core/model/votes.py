@@ -5,8 +5,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import Hypothesis
-from core.model.paths import lay_paths
+from core.model.hypotheses import Hypothesis, lay_paths
 
 TIE = 1e-12
 

@@ -1,4 +1,4 @@
-"""The blend of a panel: predictors fitted to its features, weighed on held-out rows."""
+"""Fits the blend of a panel: predictors of its features, weighted on held-out rows."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -13,27 +13,33 @@ from core.model.columns import Columns
 from core.model.panels import Panel
 from core.panels.chances import fit_weights, mean_loss, to_logits
 from core.panels.effort import Recipe
-from core.panels.ridges import Basis, Fitted, fit_kernel, fit_logistic
+from core.panels.ridges import Basis, HeldOutRidge, fit_kernel, fit_logistic
 from core.panels.rows import DIGITS, HeldOut, PanelRows
-from core.panels.trees import Grown, grow, grow_folds, make_growth, serve_trees
+from core.panels.trees import (
+    GrownTrees,
+    fit_trees,
+    grow_folds,
+    make_growth,
+    serve_trees,
+)
 
 # Columns of a table from which on a second kernel and more waves pay: on 196 pixels, of
 # which panels have few, the error was 7.0 % with them and 7.5 % without (one draw).
 WIDE_COLUMNS = 100
 
-# Rows times features by which it is told what a panel loses without a feature.
+# Rows times features that measure what a panel loses without a feature.
 RISE_ROWS = 3000
 
-# What each predictor weighs before held-out rows speak; how many rows hold it there.
+# The prior weight of each predictor, and how many rows that prior counts for.
 TREES, LAPLACE, LOGISTIC, GAUSS = 0.4, 0.4, 0.2, 0.3
 HOLD = 10.0
 
 
-class Blended(NamedTuple):
-    """Panels in the order of preference, and what they say of held-out rows."""
+class FittedPanels(NamedTuple):
+    """Panels in the order of preference, with their log odds of held-out rows."""
 
     panels: tuple[Panel, ...]
-    #: (n_panels, n_judges, n_outputs), log odds by predictors not fitted to the row
+    #: (n_panels, n_judges, n_outputs), by predictors not fitted to the row
     logits: FloatArray
     held_out: HeldOut
     #: the columns that the panels read
@@ -47,10 +53,10 @@ def make_panel(
     recipe: Recipe,
     held_out: HeldOut,
 ) -> tuple[Panel, FloatArray]:
-    """Fit the blend of a set of features, weighed on held-out rows.
+    """Fit the blend of a set of features, weighted on held-out rows.
 
-    `space` has the columns of these features and more. Returns the panel, and what its
-    predictors fitted without them say of these rows: log odds (n_judges, n_outputs).
+    `space` has the columns of these features and more. Returns the panel,
+    and log odds (n_judges, n_outputs) of these rows by predictors not fitted to them.
     """
     idxs, judges = tuple(feature_idxs), (held_out.targets, held_out.weights)
     if not idxs:
@@ -60,15 +66,15 @@ def make_panel(
         make_growth(rows, *one)._replace(seed=rows.seed + number)
         for number, one in enumerate(recipe.ensembles)
     ]
-    grown = [grow(rows, idxs, one) for one in growths]
+    grown = [fit_trees(rows, idxs, one) for one in growths]
     by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
     columns = space.take(idxs)
     ridges = list(fit_ridges(rows, columns, grown[0].gains, recipe, held_out))
-    told = [score_trees(by_fold, held_out), *(one.logits for _, one in ridges)]
+    parts = [score_trees(by_fold, held_out), *(one.logits for _, one in ridges)]
     shares = np.array([TREES, *(share for share, _ in ridges)])
-    weights = fit_weights(np.array(told), *judges, shares / shares.sum(), HOLD)
+    weights = fit_weights(np.array(parts), *judges, shares / shares.sum(), HOLD)
     weights = round_digits(weights, DIGITS)
-    logits = np.einsum("p,pnk->nk", weights, told)
+    logits = np.einsum("p,pnk->nk", weights, parts)
     loss = mean_loss(logits, *judges)
     fitted = HeldOutBlend(columns, by_fold, [one for _, one in ridges], weights)
     blend = Blend(
@@ -82,8 +88,13 @@ def make_panel(
     return Panel(idxs, loss, may_lack & frozenset(idxs), blend, rises), logits
 
 
-def score_trees(by_fold: Sequence[Sequence[Grown]], held_out: HeldOut) -> FloatArray:
-    """Log odds of held-out rows by the mean chance of ensembles without their fold."""
+def score_trees(
+    by_fold: Sequence[Sequence[GrownTrees]], held_out: HeldOut
+) -> FloatArray:
+    """Return log odds of held-out rows by ensembles trained without their fold.
+
+    The chances of the ensembles are averaged. Returns (n_judges, n_outputs).
+    """
     n_outputs, n_rows = by_fold[0][0].scores.shape
     scores = np.empty((len(by_fold), n_rows, n_outputs))
     for number, ensemble in enumerate(by_fold):
@@ -98,17 +109,17 @@ def fit_ridges(
     gains: FloatArray,
     recipe: Recipe,
     held_out: HeldOut,
-) -> Iterator[tuple[float, Fitted]]:
-    """Yield what each ridge weighs at first, and the ridge.
+) -> Iterator[tuple[float, HeldOutRidge]]:
+    """Yield each ridge with its prior weight.
 
-    `gains` (n_features,) are those of trees: what gains more is stretched, so that it
-    counts more in distances. Where a table has many columns there is a Gaussian
-    kernel, too, of plain distances. Where a class is rare there is no kernel.
+    `gains` (n_features,) are those of trees: columns that gain more are stretched and
+    so count more in distances. A table with many columns gets a Gaussian kernel of
+    plain distances, too. With a rare class there is no kernel.
     """
     laid = columns.lay(rows.dataset.values)
     if recipe.holds and not rows.has_rare:
-        its_gains = gains[columns.feature_idxs]
-        stretches = (its_gains / max(its_gains.mean(), 1e-9) + 0.1) ** 0.25
+        column_gains = gains[columns.feature_idxs]
+        stretches = (column_gains / max(column_gains.mean(), 1e-9) + 0.1) ** 0.25
         stretches = round_digits(stretches, DIGITS)
         n_columns = rows.columns.codes.size
         is_wide = recipe.n_wide_waves > 0 and n_columns >= WIDE_COLUMNS
@@ -127,19 +138,21 @@ class HeldOutBlend(NamedTuple):
 
     columns: Columns
     #: by ensemble and fold
-    trees: list[list[Grown]]
-    ridges: list[Fitted]
+    trees: list[list[GrownTrees]]
+    ridges: list[HeldOutRidge]
     weights: FloatArray
 
-    def hide(self, feature_idxs: Sequence[int], fold: int, its: IntArray) -> FloatArray:
+    def hide(
+        self, feature_idxs: Sequence[int], fold: int, row_idxs: IntArray
+    ) -> FloatArray:
         """Return the log odds of rows of a fold with features hidden together."""
         is_hidden = np.zeros(self.trees[0][fold].gains.size, np.bool_)
         is_hidden[list(feature_idxs)] = True
         hidden = self.columns.hide(is_hidden)
-        scores = [one[fold].hide(feature_idxs, its) for one in self.trees]
-        told = [to_logits(to_chances(np.array(scores)).mean(axis=0))]
-        told += [one.hide(hidden, fold, its) for one in self.ridges]
-        blended: FloatArray = np.einsum("p,pnk->nk", self.weights, np.array(told))
+        scores = [one[fold].hide(feature_idxs, row_idxs) for one in self.trees]
+        logits = [to_logits(to_chances(np.array(scores)).mean(axis=0))]
+        logits += [one.hide(hidden, fold, row_idxs) for one in self.ridges]
+        blended: FloatArray = np.einsum("p,pnk->nk", self.weights, np.array(logits))
         return blended
 
 
@@ -152,20 +165,20 @@ def find_rises(
 ) -> tuple[float, ...]:
     """Return by how much the held-out loss rises without each feature, at least 0.
 
-    The members of a bundle are hidden together, and share what the loss rises by.
+    The members of a bundle are hidden together, and share the rise of the loss.
     `logits` (n_judges, n_outputs) are those with all features known.
     """
     every = max(1, round(held_out.row_idxs.size * len(feature_idxs) / RISE_ROWS))
     is_judge = np.zeros(rows.n_rows, np.bool_)
     is_judge[held_out.row_idxs[::every]] = True
     parts = [fold[is_judge[fold]] for fold in held_out.folds]
-    its = np.concatenate(parts)
-    judges = rows.targets[its], rows.weights[its]
-    before = mean_loss(logits[np.searchsorted(held_out.row_idxs, its)], *judges)
+    row_idxs = np.concatenate(parts)
+    judges = rows.targets[row_idxs], rows.weights[row_idxs]
+    before = mean_loss(logits[np.searchsorted(held_out.row_idxs, row_idxs)], *judges)
     rises = dict.fromkeys(feature_idxs, 0.0)
     for together in gather_bundles(rows, feature_idxs):
-        told = [fitted.hide(together, fold, part) for fold, part in enumerate(parts)]
-        rise = max(mean_loss(np.concatenate(told), *judges) - before, 0.0)
+        hidden = [fitted.hide(together, fold, part) for fold, part in enumerate(parts)]
+        rise = max(mean_loss(np.concatenate(hidden), *judges) - before, 0.0)
         rises |= dict.fromkeys(together, round(rise / len(together), DIGITS))
     return tuple(rises.values())
 
@@ -173,7 +186,7 @@ def find_rises(
 def gather_bundles(
     rows: PanelRows, feature_idxs: Sequence[int]
 ) -> list[tuple[int, ...]]:
-    """Return features that are revealed together: of a bundle, or one alone."""
+    """Return features by what is revealed together: the members of a bundle, or one."""
     catalogue = rows.dataset.catalogue
     together: dict[tuple[bool, int], tuple[int, ...]] = {}
     for idx in feature_idxs:
@@ -184,10 +197,10 @@ def gather_bundles(
 
 
 def level_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Return panels that lose no more without a member than their parts do.
+    """Return panels whose loss without a feature is at most that of their subsets.
 
-    Neither than a part without it, nor than one that never had it. By few rows a panel
-    may seem to; then a refusal would end a case that could still buy it.
+    This holds for subsets that hide the feature and for those that never had it. On few
+    rows a panel may seem to lose more; then a refusal would end a case too early.
     """
     sets = [frozenset(panel.feature_idxs) for panel in panels]
     without: dict[int, dict[int, float]] = {}

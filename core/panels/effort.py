@@ -1,4 +1,4 @@
-"""How much is done for a ladder of panels: every knob that time is traded by."""
+"""How much is tried for a ladder of panels: every setting that trades time for it."""
 
 from typing import NamedTuple
 
@@ -6,13 +6,13 @@ from core.training.params import EffortName
 
 
 class Recipe(NamedTuple):
-    """What a blend is made of."""
+    """The predictors of a blend."""
 
-    #: random features of a kernel are twice as many
+    #: half the number of random features of a kernel
     n_waves: int
-    #: the same of tables with many columns, of two kernels; 0: as of few
+    #: the same for tables with many columns, of two kernels; 0: as for few columns
     n_wide_waves: int
-    #: what is tried as the hold of a kernel
+    #: ridge penalties that are tried for a kernel
     holds: tuple[float, ...]
     #: (rounds, leaves, rate, row_share, column_share) of each boosted ensemble
     ensembles: tuple[tuple[int, int, float, float, float], ...]
@@ -21,36 +21,36 @@ class Recipe(NamedTuple):
 class Effort(NamedTuple):
     """How many rows, sets and predictors are tried."""
 
-    #: held-out rows that suffice to validate a training; other folds are left undone
+    #: held-out rows that suffice to validate a training; other folds are skipped
     validation_rows: int
     #: rows that blends are fitted to, at most
     fit_rows: int
     #: rows that sets are chosen by, at most
     search_rows: int
-    #: so many held-out rows suffice to judge a set; the other folds are left undone
+    #: held-out rows that suffice to judge a set; other folds are skipped
     search_judges: int
-    #: the same of a blend
+    #: the same for a blend
     blend_judges: int
     #: sets that are chosen, at most
     max_rungs: int
-    #: of forward selection: what a gain is divided by is the price to such a power
+    #: forward selection divides gains by the price to these powers
     powers: tuple[float, ...]
-    #: whether features are dropped again and again from all of them, too
+    #: whether backward elimination is tried, too
     has_drops: bool
-    #: up to so many usual prices a budget has sets of its own made, and swaps tried
+    #: budgets up to so many usual prices get sets of their own, and swaps
     small: int
     max_swaps: int
     #: rounds of the rules whose order of purchases is a candidate
     order_rounds: int
-    #: of a set that was chosen
+    #: for a set that was chosen
     full: Recipe
-    #: of its beginnings
+    #: for its beginnings
     light: Recipe
     #: beginnings are longer by so much, and by one feature at least
     next_size: float
 
 
-# Of each round a part of the rows and of the columns is drawn.
+# Rounds, leaves, rate, and the shares of rows and columns that each round draws.
 TREES = 130, 5, 0.1, 0.75, 0.6
 FEW_TREES = 80, 4, 0.1, 1.0, 1.0
 

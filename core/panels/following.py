@@ -1,4 +1,4 @@
-"""Held-out rows that follow rules for going on feature by feature, as sessions do."""
+"""Plays stopping rules on held-out rows feature by feature, as sessions do."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,26 +11,26 @@ from core.table.catalogue import NO_GROUP, Catalogue
 
 
 class Walkers(NamedTuple):
-    """Rows, and what each panel says of them; panels in the order of preference."""
+    """Rows with each panel's risks and losses; panels in the order of preference."""
 
     catalogue: Catalogue
     panels: Sequence[Panel]
     #: (n_rows, n_features), cells without a value: asked, and not charged
     is_missing: BoolArray
-    #: (n_panels, n_rows), error cost to be expected
+    #: (n_panels, n_rows), expected error cost
     risks: FloatArray
-    #: (n_panels, n_rows), error cost that came
+    #: (n_panels, n_rows), actual error cost
     losses: FloatArray
 
 
 def follow_rule(
     walkers: Walkers, targets: IntArray, thresholds: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what each row spends, in micro-units, and its error cost at the end.
+    """Return each row's spend, in micro-units, and its error cost at the end.
 
-    A row begins with nothing known. On the way to a panel it is judged anew by each
-    panel that its features complete, and may end there: a rule that jumps from panel to
-    panel, as it is learned, spends more. `targets` and `thresholds` (n_panels,) are
+    A row begins with nothing known. On the way to a panel it is judged by each panel
+    that its features complete, and may end there; so it spends less than by jumps from
+    panel to panel, as the rule was learned. `targets` and `thresholds` (n_panels,) are
     those of a rule.
     """
     n_rows = walkers.is_missing.shape[0]
@@ -60,11 +60,11 @@ def find_predictor_of(panels: Sequence[Panel], known: frozenset[int]) -> int:
 
 
 def reveal_with(catalogue: Catalogue, asked: int, known: frozenset[int]) -> list[int]:
-    """Return a feature, of a bundle all members that are not known yet."""
+    """Return a feature, or all members of its bundle that are not known yet."""
     if not catalogue.is_bundled[asked]:
         return [asked]
-    its = np.flatnonzero(catalogue.group_idxs == catalogue.group_idxs[asked])
-    return [idx for idx in its.tolist() if idx not in known]
+    members = np.flatnonzero(catalogue.group_idxs == catalogue.group_idxs[asked])
+    return [idx for idx in members.tolist() if idx not in known]
 
 
 def price_for_rows(

@@ -12,7 +12,7 @@ from core.arrays import FloatArray
 from core.kernels import count_threads
 from core.model.panels import Panel, PanelLadder
 from core.model.stopping import ErrorCosts
-from core.panels.blending import Blended, level_rises, make_panel
+from core.panels.blending import FittedPanels, level_rises, make_panel
 from core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
 from core.panels.purchases import Shop
 from core.panels.routes import Makers, add_route
@@ -32,23 +32,23 @@ from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, EffortName
 from core.work import approach, end_of, pass_on
 
-# Rows that rules for going on are learned from, at most: every panel is compared with
-# every other on them.
+# Most rows that stopping rules are learned from: every pair of panels is compared on
+# them.
 MOST_STOPPED = 1000
 
-# Folds of the rows that blends are weighed on: of a table of so many rows fewer do.
+# Folds for the weights of blends; a table of MANY_ROWS needs fewer.
 N_FOLDS, MANY_ROWS, FEWER_FOLDS = 5, 500, 3
 
-# Below so many rows a blend has trees of several seeds: one alone is half luck.
+# Below FEW_ROWS a blend has trees of several seeds, since one alone is half luck.
 FEW_ROWS, N_SEEDS = 300, 3
 
-# Which share of the work is done when a route is sought.
+# Share of the work that is done when the search for a route begins.
 ROUTE_FROM = 0.9
 
-# Sets of a part, at most; beginnings, longer by so much, are for budgets between.
+# Most sets of a part; beginnings, each longer by this factor, serve budgets between.
 PART_RUNGS, PART_GROWTH = 4, 1.25
 
-# Rows of a part that its sets are chosen by, at most.
+# Most rows of a part that choose its sets.
 PART_ROWS = 1000
 
 Recipes = dict[frozenset[int], tuple[tuple[int, ...], Recipe]]
@@ -65,18 +65,18 @@ def fit_ladder(
     effort: EffortName = "standard",
     least_missing: int = 20,
 ) -> Generator[float, None, PanelLadder]:
-    """Choose a set of features for each of some budgets and fit what predicts from it.
+    """Choose a set of features for each of some budgets and fit its predictors.
 
-    Yields how much of it is done, 0 to 1. While it lasts BLAS has one thread, in the
-    whole process: sets and blends are spread over the cores instead, and what comes
-    out doesn't depend on how many there are.
+    Yields the share of the work done, 0 to 1, and returns the ladder. Meanwhile BLAS
+    has one thread in the whole process: sets and blends are spread over the cores
+    instead, and the number of cores changes no result.
 
     Parameters
     ----------
     dataset : Dataset
-        Of one class per row. Of very many rows some stand for all.
+        With one class per row. Of very many rows a sample stands for all.
     seed : int
-        Of folds, draws of rows and columns, and random features.
+        For folds, draws of rows and columns, and random features.
     budgets : sequence of int, optional
         In micro-units; by default a ladder from the usual price up.
     error_costs : tuple of tuples, optional
@@ -84,8 +84,8 @@ def fit_ladder(
     effort : {"fast", "standard", "thorough"}
         How many rows, sets and predictors are tried: see `EFFORTS`.
     least_missing : int
-        In how many of the rows that are fitted to a feature must be missing before
-        that counts as information: see `find_informative`. Other gaps are filled.
+        Least number of fitted rows without a value for a missing value to count as
+        information: see `find_informative`. Other gaps are filled.
     """
     knobs = EFFORTS[effort]
     dataset = thin_classes(dataset, knobs.fit_rows)
@@ -123,7 +123,7 @@ def fit_ladder(
 def find_orders(
     rows: PanelRows, budgets: Sequence[int] | None, effort: Effort
 ) -> Generator[float, None, tuple[list[int], list[tuple[int, ...]]]]:
-    """Choose a set for each budget, in the order of asking; return budgets and sets."""
+    """Choose a set for each budget; return budgets, and sets in asking order."""
     dataset = rows.dataset
     search = SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), effort)
     if not search.shop.offers:
@@ -139,10 +139,10 @@ def find_orders(
 
 def fit_part(
     effort: Effort, rows: PanelRows, root: tuple[int, ...], budgets: Sequence[int]
-) -> Blended:
+) -> FittedPanels:
     """Fit panels that all begin with a root, which is free in the rows' catalogue.
 
-    Of a part there are few rows: less is tried, and every blend is a small one.
+    A part has few rows: less is tried, and every blend is a light one.
     """
     places = np.linspace(0, len(budgets) - 1, min(len(budgets), PART_RUNGS))
     rungs = [budgets[place] for place in places.round().astype(int).tolist()]
@@ -170,7 +170,7 @@ def fit_part(
 def ladder_bytes(
     n_samples: int, n_features: int, effort: EffortName = "standard"
 ) -> int:
-    """Memory that `fit_ladder` takes at its peak; each thread has its own blend.
+    """Return the bytes that `fit_ladder` takes at its peak; each thread has a blend.
 
     As measured: 14 tables of products of waves, and 8 of all columns. Few features may
     have many columns, so that waves are those of a wide table.
@@ -184,7 +184,7 @@ def ladder_bytes(
 
 def fit_panels(
     rows: PanelRows, orders: Sequence[tuple[int, ...]], effort: Effort
-) -> Generator[float, None, Blended]:
+) -> Generator[float, None, FittedPanels]:
     """Fit the blends of sets, and of their beginnings."""
     full = effort.full
     if rows.n_rows < FEW_ROWS:
@@ -201,7 +201,7 @@ def fit_blends(
     orders: Sequence[tuple[int, ...]],
     recipes: Recipes,
     effort: Effort,
-) -> Generator[float, None, Blended]:
+) -> Generator[float, None, FittedPanels]:
     """Fit the blends of recipes, and put them in the order of preference.
 
     A dearer set is preferred to a cheaper one: it was chosen because it is better, by
@@ -209,8 +209,8 @@ def fit_blends(
     """
     n_folds = FEWER_FOLDS if rows.n_rows >= MANY_ROWS else N_FOLDS
     held_out = rows.hold_out(n_folds, effort.blend_judges)
-    wanted = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
-    space = rows.lay_space(tuple(wanted))
+    read = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
+    space = rows.lay_space(tuple(read))
 
     def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
         return make_panel(rows, space, *recipes[key], held_out)
@@ -234,12 +234,12 @@ def fit_blends(
         ranks[key] = max(panels[key].loss, least), True, 1
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
     ranked = level_rises([replace(panels[k], loss=ranks[k][0]) for k in preferred])
-    told = np.array([logits[key] for key in preferred])
-    return Blended(ranked, told, held_out, space)
+    ranked_logits = np.array([logits[key] for key in preferred])
+    return FittedPanels(ranked, ranked_logits, held_out, space)
 
 
 def find_sizes(most: int, growth: float) -> list[int]:
-    """Return how long the beginnings of a set are that have a blend, from 0 up."""
+    """Return the lengths of the beginnings of a set that get a blend, from 0 up."""
     sizes = [0]
     while sizes[-1] < most:
         sizes.append(max(sizes[-1] + 1, int(sizes[-1] * growth)))
@@ -247,12 +247,12 @@ def find_sizes(most: int, growth: float) -> list[int]:
 
 
 def pick_few(effort: Effort, rows: PanelRows) -> PanelRows:
-    """Return the rows that sets are chosen by."""
+    """Return the rows that choose sets."""
     return replace(rows, dataset=thin_rows(rows.dataset, effort.search_rows))
 
 
 def thin_rows(dataset: Dataset, most: int) -> Dataset:
-    """Take so many of the rows at most, evenly spaced."""
+    """Return at most `most` of the rows, evenly spaced."""
     n_few = min(dataset.n_samples, most)
     few = np.linspace(0, dataset.n_samples - 1, n_few).round().astype(np.int64)
     return dataset.take(few) if n_few < dataset.n_samples else dataset
@@ -272,10 +272,10 @@ def find_order(dataset: Dataset, rule: str, rounds: int) -> tuple[int, ...]:
 def order_panels(
     search: SetSearch, chosen: Sequence[tuple[int, ...]]
 ) -> list[tuple[int, ...]]:
-    """Return each set in the order of asking: what gains most per price first.
+    """Return each set in the order of asking, the most gain per price first.
 
-    It begins as the order of the set before, as far as they have features in common:
-    so sets have beginnings in common.
+    Each order begins with the features that the set shares with the one before, so
+    that sets have beginnings in common.
     """
     orders: list[tuple[int, ...]] = []
     for one in dict.fromkeys(chosen):

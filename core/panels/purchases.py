@@ -1,4 +1,4 @@
-"""What can be bought at once, and what sets of it cost."""
+"""Offers of features that are bought at once, and the prices of sets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Shop(Derived):
     """A catalogue as a buyer sees it: a bundle is bought whole, fees fall due once."""
 
     catalogue: Catalogue
-    #: which features say anything; the others are never bought
+    #: which features have two values or more; others are never bought
     is_useful: BoolArray
 
     @cached_property
@@ -34,17 +34,17 @@ class Shop(Derived):
 
     @cached_property
     def offer_of(self) -> dict[int, int]:
-        """Offer of each useful feature."""
+        """Position of the offer of each useful feature."""
         return {
             idx: number for number, offer in enumerate(self.offers) for idx in offer
         }
 
     def price(self, feature_idxs: Iterable[int], paid: Paid = NOTHING) -> int:
-        """Return what features cost, bought after others; in micro-units."""
+        """Return the price of features after those in `paid`, in micro-units."""
         return buy(self.catalogue, paid, feature_idxs)[0]
 
     def fill(self, order: Sequence[int], budget: int) -> tuple[int, ...]:
-        """Buy in an order of features whatever still fits, bundles whole."""
+        """Return the features, in an order, that a budget still pays; bundles whole."""
         taken: dict[int, None] = {}
         left, paid = budget, Paid()
         for idx in order:
@@ -60,10 +60,11 @@ class Shop(Derived):
     def starters(
         self, paid: Paid, gains: FloatArray, costs: FloatArray
     ) -> list[tuple[int, ...]]:
-        """Return what may be bought next: each offer, and openings of unpaid groups.
+        """Return what may be bought next: each offer, and starts of unpaid groups.
 
-        A fee may pay only with several members of its group: of each such group the
-        first members by gain per cost, as many as give the most gain per price.
+        A fee may pay off only with several members of its group. So each such group
+        offers its first members by gain per cost, as many as give the most gain per
+        price.
         """
         bought = [one for one in self.offers if one[0] not in paid.feature_idxs]
         groups: dict[int, list[int]] = {}

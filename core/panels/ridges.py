@@ -18,16 +18,16 @@ from core.model.blends import (
 )
 from core.model.columns import HiddenColumns
 from core.panels.chances import (
-    descend,
+    fit_binary,
     fit_link,
-    fit_two,
-    losses_and_pulls,
+    losses_and_gradients,
     mean_loss,
+    minimise_loss,
 )
 from core.panels.rows import DIGITS, HeldOut, PanelRows
 from core.panels.solving import FewRows, Lay, ManyRows
 
-# What is added to the squares of the coefficients of the logistic one.
+# Ridge penalties that are tried for the logistic regression.
 LOGISTIC_HOLDS = (3.0, 20.0)
 
 # Rows times the square of columns up to which two classes are fitted by Newton steps.
@@ -40,31 +40,32 @@ WIDTHS = {"laplace": 1.0 / 0.6, "gauss": 1.0 / np.sqrt(0.5)}
 N_DISTANCES = 500
 
 
-class Fitted(NamedTuple):
-    """A ridge, and what those fitted without a fold say of the fold's rows."""
+class HeldOutRidge(NamedTuple):
+    """A ridge, and its logits of held-out rows when fitted without their fold."""
 
     #: (n_judges, n_outputs), log odds
     logits: FloatArray
     ridge: KernelRidge | LogisticRidge
-    #: the same of some rows of a fold with columns hidden; (n_some, n_outputs)
+    #: the same for some rows of a fold with columns hidden; (n_some, n_outputs)
     hide: Callable[[HiddenColumns, int, IntArray], FloatArray]
 
 
 class Basis(NamedTuple):
-    """Random features: of which kernel and distances, how many, and what is tried."""
+    """Random features of a kernel: how distances stretch, how many, and penalties."""
 
     kind: KernelName
     #: (n_columns,)
     stretches: FloatArray
     n_waves: int
-    #: what is added to the kernel's diagonal
+    #: penalties to try, each added to the kernel's diagonal
     holds: tuple[float, ...]
 
 
 def find_median(squares: FloatArray) -> float:
-    """Median distance of rows that differ, of every other to those between; else 1.
+    """Return the median distance of rows that differ, or 1 if none do.
 
-    `squares` (n_rows, n_rows) are those of distances.
+    Even rows are compared with odd ones. `squares` (n_rows, n_rows) are squared
+    distances.
     """
     apart = squares[::2, 1::2]
     apart = apart[apart > 0]
@@ -72,7 +73,7 @@ def find_median(squares: FloatArray) -> float:
 
 
 def measure_squares(columns: FloatArray) -> FloatArray:
-    """Squared distance of each row to each; (n_rows, n_rows)."""
+    """Return the squared distance between each two rows, (n_rows, n_rows)."""
     squares = (columns**2).sum(axis=1)
     apart = squares[:, None] + squares - 2.0 * columns @ columns.T
     positive: FloatArray = np.maximum(apart, 0.0)
@@ -81,26 +82,26 @@ def measure_squares(columns: FloatArray) -> FloatArray:
 
 def fit_kernel(
     rows: PanelRows, columns: FloatArray, basis: Basis, held_out: HeldOut
-) -> Fitted:
+) -> HeldOutRidge:
     """Fit a kernel ridge to columns of rows.
 
-    The loss is the squared one on +1 and -1 for each output. The hold is the one of
-    least log-loss, after Platt's link.
+    The loss is squared error on +1 and -1 for each output. The penalty is the one of
+    least log-loss after Platt's link.
     """
     stretched = columns * basis.stretches
-    width = WIDTHS[basis.kind] * measure_width(stretched)
+    width = WIDTHS[basis.kind] * median_distance(stretched)
     waves = draw_waves(basis.kind, columns.shape[1], basis.n_waves, rows.seed) / width
-    wanted = wanted_votes(rows)
-    means = rows.weights @ wanted / rows.weights.sum()
+    targets = target_votes(rows)
+    means = rows.weights @ targets / rows.weights.sum()
     roots = np.sqrt(rows.weights)[:, None]
     solver = FewRows if rows.n_rows <= 2 * basis.n_waves else ManyRows
     lay = lay_weighed(stretched, waves, roots)
-    ridge = solver(lay, (wanted - means) * roots, held_out.folds)
+    ridge = solver(lay, (targets - means) * roots, held_out.folds)
     by_hold = [ridge.fold_coefficients(hold) for hold in basis.holds]
-    # Of all holds together: to lay the rows takes the time.
-    told = ridge.votes([np.hstack(ones) for ones in zip(*by_hold, strict=True)])
-    votes = np.hsplit((told / roots)[held_out.row_idxs], len(by_hold))
-    linked = [link(means + one, held_out) for one in votes]
+    # For all penalties together: laying the rows takes the time.
+    weighted = ridge.votes([np.hstack(ones) for ones in zip(*by_hold, strict=True)])
+    votes = np.hsplit((weighted / roots)[held_out.row_idxs], len(by_hold))
+    linked = [calibrate_votes(means + one, held_out) for one in votes]
     best = min(range(len(linked)), key=lambda idx: linked[idx].loss)
     by_fold, (_, logits, slope, start) = by_hold[best], linked[best]
     offsets = start + slope * means
@@ -117,23 +118,23 @@ def fit_kernel(
     def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
         laid = lay_waves(hidden.fill(columns[row_idxs]), found.waves)
         votes = (laid * found.find_damping(hidden)) @ by_fold[fold]
-        told: FloatArray = slope * votes + offsets
-        return told
+        logits: FloatArray = slope * votes + offsets
+        return logits
 
-    return Fitted(logits, found, hide)
+    return HeldOutRidge(logits, found, hide)
 
 
-def measure_width(columns: FloatArray) -> float:
-    """Return the median distance of some rows."""
+def median_distance(columns: FloatArray) -> float:
+    """Return the median distance of at most `N_DISTANCES` rows."""
     n_few = min(len(columns), N_DISTANCES)
     few = np.linspace(0, len(columns) - 1, n_few).round().astype(np.int64)
     return find_median(measure_squares(columns[few]))
 
 
 def lay_weighed(columns: FloatArray, waves: FloatArray, roots: FloatArray) -> Lay:
-    """Return what lays rows times the roots of their weights, (n_rows, 1).
+    """Return a function from rows to random features times the roots of their weights.
 
-    Of single precision: cosines are then a tenth of the work.
+    In single precision, where cosines take a tenth of the time. roots: (n_rows, 1).
     """
     short, short_waves = columns.astype(np.float32), waves.astype(np.float32)
     short_roots = roots.astype(np.float32)
@@ -144,8 +145,8 @@ def lay_weighed(columns: FloatArray, waves: FloatArray, roots: FloatArray) -> La
     return lay
 
 
-class Linked(NamedTuple):
-    """Votes of held-out rows as log odds, and what these lose."""
+class CalibratedVotes(NamedTuple):
+    """Votes of held-out rows as log odds, with their log-loss."""
 
     loss: float
     logits: FloatArray
@@ -153,22 +154,24 @@ class Linked(NamedTuple):
     offsets: FloatArray
 
 
-def link(votes: FloatArray, held_out: HeldOut) -> Linked:
+def calibrate_votes(votes: FloatArray, held_out: HeldOut) -> CalibratedVotes:
     """Return the log odds of held-out rows by Platt's link."""
     judges = held_out.targets, held_out.weights
     slope, offsets = fit_link(votes, *judges)
     logits = slope * votes + offsets
-    return Linked(mean_loss(logits, *judges), logits, slope, offsets)
+    return CalibratedVotes(mean_loss(logits, *judges), logits, slope, offsets)
 
 
-def wanted_votes(rows: PanelRows) -> FloatArray:
-    """+1 where a row is of the output's class, else -1; (n_rows, n_outputs)."""
+def target_votes(rows: PanelRows) -> FloatArray:
+    """Return +1 where a row has the output's class, else -1; (n_rows, n_outputs)."""
     first = 1 if rows.n_outputs == 1 else 0
     classes = np.arange(first, first + rows.n_outputs)
     return np.where(rows.targets[:, None] == classes, 1.0, -1.0)
 
 
-def fit_logistic(rows: PanelRows, columns: FloatArray, held_out: HeldOut) -> Fitted:
+def fit_logistic(
+    rows: PanelRows, columns: FloatArray, held_out: HeldOut
+) -> HeldOutRidge:
     """Fit a ridge logistic regression to columns of rows."""
     least, best, last = math.inf, None, None
     for hold in LOGISTIC_HOLDS:
@@ -177,12 +180,12 @@ def fit_logistic(rows: PanelRows, columns: FloatArray, held_out: HeldOut) -> Fit
             last = solve_logistic(rows, columns, hold, fold, last)
             logits[fold] = last.logits(columns[fold])
             by_fold.append(last)
-        told = logits[held_out.row_idxs]
-        loss = mean_loss(told, held_out.targets, held_out.weights)
+        judged = logits[held_out.row_idxs]
+        loss = mean_loss(judged, held_out.targets, held_out.weights)
         if loss < least:
-            least, best = loss, (told, hold, by_fold)
-    assert best is not None, "some hold has a finite loss"
-    told, hold, by_fold = best
+            least, best = loss, (judged, hold, by_fold)
+    assert best is not None, "some penalty has a finite loss"
+    judged, hold, by_fold = best
     whole = solve_logistic(rows, columns, hold, start=last)
     coefficients = round_digits(whole.coefficients, DIGITS)
 
@@ -190,7 +193,7 @@ def fit_logistic(rows: PanelRows, columns: FloatArray, held_out: HeldOut) -> Fit
         one, filled = by_fold[fold], hidden.fill(columns[row_idxs])
         return one.logits(filled, one.find_damping(hidden))
 
-    return Fitted(told, replace(whole, coefficients=coefficients), hide)
+    return HeldOutRidge(judged, replace(whole, coefficients=coefficients), hide)
 
 
 def solve_logistic(
@@ -210,7 +213,7 @@ def solve_logistic(
         inputs = np.hstack((columns, np.ones((rows.n_rows, 1))))
         holds = np.append(np.full(n_columns, hold), 0.0)
         held = kernels.Penalty(begin[:, 0], holds, np.zeros(n_columns + 1, np.bool_))
-        found = fit_two(inputs, rows.targets, weights, held)
+        found = fit_binary(inputs, rows.targets, weights, held)
         return LogisticRidge(found[:-1, None], found[-1:])
     if start is not None:
         begin = np.vstack((start.coefficients, start.offsets))
@@ -219,11 +222,11 @@ def solve_logistic(
 
     def lose(x: FloatArray) -> tuple[float, FloatArray]:
         grid = x.reshape(begin.shape)
-        losses, pulls = losses_and_pulls(inputs @ grid[:-1] + grid[-1], targets)
+        losses, pulls = losses_and_gradients(inputs @ grid[:-1] + grid[-1], targets)
         pulls *= weights[:, None]
         changes = np.vstack((inputs.T @ pulls + hold * grid[:-1], pulls.sum(axis=0)))
         squares = hold / 2 * (grid[:-1] ** 2).sum()
         return float(losses @ weights + squares), changes.ravel()
 
-    grid = descend(lose, begin.ravel()).reshape(begin.shape)
+    grid = minimise_loss(lose, begin.ravel()).reshape(begin.shape)
     return LogisticRidge(grid[:-1].copy(), grid[-1].copy())

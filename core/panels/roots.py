@@ -1,4 +1,4 @@
-"""Which feature says where to look: a root, found by the pairs that it makes."""
+"""Search for a root: the feature that decides which feature to ask next."""
 
 import math
 from collections.abc import Iterator
@@ -14,28 +14,28 @@ from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
 from core.table.folds import make_folds
 
-# Of each part so many rows at least.
+# Least rows of each part.
 LEAST_PART = 40
 
-# Parts at most: of more values a number is cut at its median.
+# Most parts; a number of more values is cut at its median.
 MAX_PARTS = 12
 
-# Of a table with more features the cheapest are tried as roots.
+# Most features that are tried as roots; the cheapest ones.
 MAX_ROOTS = 100
 
-# What is seen after the root: a feature in so many bins, the last for what is missing;
-# of few features pairs too, each of two in halves.
+# A look after the root sees one feature in N_BINS bins, the last for missing values. Of
+# at most MAX_PAIRED features pairs are seen too, each of the two in halves.
 N_BINS, MAX_PAIRED = 8, 32
 
-# Rows of the class shares that are added to each bin.
+# Rows with the overall class shares that are added to each bin.
 PRIOR_ROWS = 4.0
 
-# A root's gain is above 0 by so many standard errors, and as large per row.
+# A root's gain exceeds 0 by this many standard errors, and this much per row.
 N_ERRORS, LEAST_GAIN = 3.0, 0.01
 
 
 class Looks(NamedTuple):
-    """In which bin of each feature, or pair, rows are."""
+    """The bins of rows, by feature or pair of features."""
 
     #: (n_rows, n_looks)
     bins: IntArray
@@ -44,19 +44,19 @@ class Looks(NamedTuple):
 
 
 def find_root(rows: PanelRows, shop: Shop, most: int) -> Split | None:
-    """Return the root of greatest gain on held-out rows, if that is no luck.
+    """Return the root of greatest gain on held-out rows, or None if it may be luck.
 
-    Once the root is known, a case may be asked for what tells most in its part. The
-    gain is the log-likelihood of that over asking all for one and the same. What tells
-    most is chosen on one half of the rows and judged on the other, and the other way
-    around. A step ahead does not see it: the root may tell nothing of the class.
+    Once the root is known, a case may be asked for the best feature of its part. The
+    gain is in log-likelihood, over asking every case for the same feature. The best
+    features are chosen on one half of the rows and judged on the other, and vice versa.
+    A search one step ahead misses such a root, which alone may not predict the class.
 
     Parameters
     ----------
     rows : PanelRows
     shop : Shop
     most : int
-        What a root may cost, in micro-units.
+        Highest price of a root, in micro-units.
     """
     halves = make_folds(rows.dataset, 2, rows.seed)
     if len(halves) < 2:
@@ -65,18 +65,18 @@ def find_root(rows: PanelRows, shop: Shop, most: int) -> Split | None:
     best, found = LEAST_GAIN, None
     for split in list_splits(rows, shop, most):
         gains = judge_split(rows, split, looks, halves)
-        if gains.mean() > best and is_sure(gains):
+        if gains.mean() > best and is_beyond_luck(gains):
             best, found = float(gains.mean()), split
     return found
 
 
-def is_sure(gains: FloatArray) -> bool:
-    """Return whether rows gain more than luck."""
+def is_beyond_luck(gains: FloatArray) -> bool:
+    """Return whether the mean gain exceeds 0 by `N_ERRORS` standard errors."""
     return float(gains.mean()) > N_ERRORS * float(gains.std()) / math.sqrt(gains.size)
 
 
 def list_splits(rows: PanelRows, shop: Shop, most: int) -> Iterator[Split]:
-    """Yield how rows may be parted by what is bought at once, the cheapest first."""
+    """Yield a split of the rows by each offer that can make one, the cheapest first."""
     offers = sorted(shop.offers, key=shop.price)[:MAX_ROOTS]
     for offer in offers:
         split = make_split(rows, offer)
@@ -87,7 +87,7 @@ def list_splits(rows: PanelRows, shop: Shop, most: int) -> Iterator[Split]:
 
 
 def make_split(rows: PanelRows, offer: tuple[int, ...]) -> Split | None:
-    """Return how an offer parts rows, if it does."""
+    """Return how an offer splits rows into parts, or None."""
     features, cuts = rows.dataset.catalogue.features, rows.cuts[offer[0]]
     is_category = [features[idx].type == "category" for idx in offer]
     if len(offer) > 1:
@@ -140,9 +140,9 @@ def lay_looks(rows: PanelRows) -> Looks:
 def judge_split(
     rows: PanelRows, split: Split, looks: Looks, halves: list[IntArray]
 ) -> FloatArray:
-    """Return what each row gains by a look of its part over one look for all.
+    """Return each row's gain by the best look of its part over one look for all.
 
-    (n_judged,), of rows that are in parts, in log-likelihood.
+    In log-likelihood, (n_judged,), for rows that are in parts.
     """
     parts = split.find_parts(rows.dataset.values)
     kept = find_rows(rows, split)
@@ -152,15 +152,16 @@ def judge_split(
     n_classes = len(rows.dataset.classes)
     gains = []
     for learning, judging in (halves, halves[::-1]):
-        told = learn_looks(rows, looks, where, learning, len(kept), n_classes)
-        its_gains, tables = told
-        own, shared = its_gains.argmax(axis=1), int(its_gains.sum(axis=0).argmax())
+        look_gains, tables = learn_looks(
+            rows, looks, where, learning, len(kept), n_classes
+        )
+        own, shared = look_gains.argmax(axis=1), int(look_gains.sum(axis=0).argmax())
         judged = judging[where[judging] != MAIN]
-        its_parts = where[judged]
+        row_parts = where[judged]
         bins = looks.bins[judged]
         every, targets = np.arange(judged.size), rows.targets[judged]
-        likely = tables[its_parts, targets, own[its_parts], bins[every, own[its_parts]]]
-        likely_shared = tables[its_parts, targets, shared, bins[:, shared]]
+        likely = tables[row_parts, targets, own[row_parts], bins[every, own[row_parts]]]
+        likely_shared = tables[row_parts, targets, shared, bins[:, shared]]
         gains.append(likely - likely_shared)
     return np.concatenate(gains)
 
@@ -173,9 +174,9 @@ def learn_looks(
     n_parts: int,
     n_classes: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what each look gains in each part, and its log chances.
+    """Return the gain of each look in each part, and its log chances.
 
-    (n_parts, n_looks) and (n_parts, n_classes, n_looks, N_BINS).
+    Shapes (n_parts, n_looks) and (n_parts, n_classes, n_looks, N_BINS).
     """
     learning = learning[where[learning] != MAIN]
     cells = where[learning] * n_classes + rows.targets[learning]

@@ -1,4 +1,4 @@
-"""Whether cases are parted by a root feature: judged by rows that had no say in it."""
+"""Decides on held-out rows whether a root feature splits cases into parts."""
 
 import math
 from collections.abc import Callable, Generator, Sequence
@@ -10,8 +10,8 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.model.panels import Panel, PanelLadder
 from core.model.routes import MAIN, Route, Split
-from core.panels.blending import Blended
-from core.panels.chances import losses_and_pulls
+from core.panels.blending import FittedPanels
+from core.panels.chances import losses_and_gradients
 from core.panels.purchases import Shop
 from core.panels.roots import N_BINS, count_looks, find_root, find_rows
 from core.panels.rows import PanelRows
@@ -22,51 +22,51 @@ from core.table.prices import Paid, buy
 # Folds of rows by which a route is judged.
 N_JUDGED = 3
 
-# Somewhere it is better by so many standard errors, and by one wherever it is in force.
+# A route leads by N_ERRORS standard errors somewhere, and by one wherever in force.
 N_ERRORS = 2.0
 
-# Rows by which roots are sought: so many at least, and as fit into a table of cells.
+# Rows that name a root: at least LEAST_LOOKED, at most what MOST_CELLS cells hold.
 LEAST_LOOKED, MOST_CELLS = 1000, 4_000_000
 
-# What counts as a standard error at least.
+# Least standard error, against division by 0.
 LEAST_ERROR = 1e-12
 
-# A root costs such a part of the largest budget at most.
+# A root costs at most the largest budget divided by this.
 ROOT_PART = 3
 
-FitPart = Callable[[PanelRows, tuple[int, ...], Sequence[int]], Blended]
-Children = dict[int, Blended]
+FitPart = Callable[[PanelRows, tuple[int, ...], Sequence[int]], FittedPanels]
+Children = dict[int, FittedPanels]
 
 
 class Makers(NamedTuple):
-    """How a ladder is made, as far as a route needs it."""
+    """The functions and budgets of a ladder that a route needs."""
 
-    #: so many of the rows at most, evenly spaced
+    #: returns at most that many of the rows, evenly spaced
     thin: Callable[[Dataset, int], Dataset]
-    #: panels of the rows of a part, their root paid, for some budgets beyond it
+    #: fits panels to the rows of a part, its root paid, for budgets beyond it
     fit_part: FitPart
     #: budgets of the ladder, ascending
     rungs: Sequence[int]
 
 
 def add_route(
-    rows: PanelRows, ladder: PanelLadder, blended: Blended, makers: Makers
+    rows: PanelRows, ladder: PanelLadder, blended: FittedPanels, makers: Makers
 ) -> Generator[None, None, PanelLadder]:
-    """Return the ladder with panels for the parts of a root, if there is one that pays.
+    """Return the ladder with panels for the parts of a root, if a root pays.
 
-    The root is found, and its parts are fitted, anew without each of some folds. Their
-    rows say under which budgets the panels of the parts lose less than the ladder's
-    own, which were chosen with these rows and so are flattered. A fold that names
-    another root is a no. So is a first look that shows no lead: most roots are refused
-    by it, at a small part of the work.
+    Root and parts are fitted anew without each of some folds. The rows of a fold show
+    under which budgets the panels of the parts lose less than the ladder's own, which
+    were chosen with these rows and so look better than they are. A fold that finds
+    another root refuses the route. So does a first look without a lead, which refuses
+    most roots at little cost.
     """
-    split = name_root(rows, makers)
+    split = find_root_on_folds(rows, makers)
     if split is None:
         return ladder
     gains: list[FloatArray] = []
     for fold in blended.held_out.folds[:N_JUDGED]:
         others = pick_rows(rows, np.setdiff1d(np.arange(rows.n_rows), fold))
-        again = name_root(others, makers)
+        again = find_root_on_folds(others, makers)
         if again is None or again.feature_idxs != split.feature_idxs:
             return ladder
         for is_look in (False,) if gains else (True, False):
@@ -93,8 +93,8 @@ def add_route(
     )
 
 
-def name_root(rows: PanelRows, makers: Makers) -> Split | None:
-    """Return the root that rows name, and how it parts them."""
+def find_root_on_folds(rows: PanelRows, makers: Makers) -> Split | None:
+    """Return the root that some rows suggest, and how it splits them."""
     catalogue = rows.dataset.catalogue
     n_cells = N_BINS * count_looks(len(catalogue.features))
     most = max(LEAST_LOOKED, MOST_CELLS // n_cells)
@@ -113,8 +113,8 @@ def fit_children(
 ) -> Generator[None, None, Children]:
     """Fit panels to the rows of each part that has enough of them.
 
-    For a look at what they are worth, for the middle one of the budgets alone: the
-    beginnings of its panel are for smaller ones.
+    A first look (`is_look`) fits the middle one of the budgets alone; the beginnings of
+    its panel serve smaller ones.
     """
     catalogue = rows.dataset.catalogue
     price, _ = buy(catalogue, Paid(), split.feature_idxs)
@@ -132,7 +132,7 @@ def fit_children(
 
 
 def free_root(catalogue: Catalogue, root: Sequence[int]) -> Catalogue:
-    """Return what everything costs who has paid the root, its fee or bundle too."""
+    """Return the catalogue of a case that has paid a root, with its fee or bundle."""
     paid = {catalogue.features[idx].group for idx in root}
     features = tuple(
         replace(one, cost=0) if idx in root else one
@@ -152,12 +152,12 @@ def judge_fold(
     fold: IntArray,
     split: Split,
     children: Children,
-    blended: Blended,
+    blended: FittedPanels,
     rungs: Sequence[int],
 ) -> FloatArray:
-    """Return what rows gain in log-loss by the panels of their parts.
+    """Return how much lower the log-loss of rows is by the panels of their parts.
 
-    (n_rungs, n_rows); nothing of rows without a part, or where the root is too dear.
+    Shape (n_rungs, n_rows); 0 for rows without a part or where the root is too dear.
     """
     catalogue, weights = rows.dataset.catalogue, rows.weights[fold]
     values, targets = rows.dataset.values[fold], rows.targets[fold]
@@ -177,10 +177,10 @@ def judge_fold(
                 continue
             if its not in told:
                 told[its] = panels[its].logits(values[here], rows.starts)
-            before, _ = losses_and_pulls(
+            before, _ = losses_and_gradients(
                 blended.logits[main][places[here]], targets[here]
             )
-            after, _ = losses_and_pulls(told[its], targets[here])
+            after, _ = losses_and_gradients(told[its], targets[here])
             gains[rung, here] = (before - after) * weights[here]
     return gains
 
@@ -188,7 +188,7 @@ def judge_fold(
 def choose_by_budget(
     catalogue: Catalogue, panels: Sequence[Panel], budgets: Sequence[int]
 ) -> list[int | None]:
-    """Return for each budget the preferred panel that it pays, if there is one."""
+    """Return for each budget the preferred panel that it pays, or None."""
     prices = [buy(catalogue, Paid(), one.feature_idxs)[0] for one in panels]
     return [
         next((place for place, price in enumerate(prices) if price <= budget), None)
@@ -206,9 +206,9 @@ def find_leads(gains: FloatArray) -> FloatArray:
 def find_limits(
     gains: FloatArray, rungs: Sequence[int]
 ) -> tuple[int, int | None] | None:
-    """Return the budgets under which a route is in force, if there are any.
+    """Return the least and the greatest budget of a route in force, or None.
 
-    Of the runs of neighbouring rungs that gain, the one that gains most.
+    Runs of neighbouring rungs with a gain are compared; the one of most gain is taken.
     """
     leads, means = find_leads(gains), gains.mean(axis=1)
     best, limits = 0.0, None

@@ -15,41 +15,41 @@ from core.table.binning import find_middles
 from core.table.dataset import Dataset, count_outputs
 from core.table.folds import make_folds
 
-# Of a category the most frequent have a column each.
+# Most values of a category with a column each; the most frequent ones.
 MAX_CATEGORIES = 12
 
-# Code of the categories without one of their own: no node parts at it, so that they go
-# above it, as those do that training did not see.
+# Code of the categories without one of their own. No node splits at it, so they go
+# above it, as categories do that training did not see.
 OTHERS = kernels.LOST - 1
 
-# Significant digits of what panels predict by: a file has no more.
+# Significant digits of the numbers that panels predict by; files have no more.
 DIGITS = 6
 
 # A class of a smaller share is rare.
 RARE = 0.1
 
-# Columns that have a covariance: a matrix of more would fill a file. It is drawn so far
-# to no correlation.
+# Most columns with a covariance, since a larger matrix would fill a file; and how far
+# the covariance is shrunk to no correlation.
 MAX_COVARIED, SHRINKAGE = 256, 0.05
 
-# Of a class that has none, as many rows as this: no log odds are infinite.
+# Rows that a class without any counts for, so that no log odds are infinite.
 LEAST_ROWS = 1e-3
 
-# Numbers are clipped at these quantiles, against single wild values.
+# Numbers are clipped at this quantile from either end, against outliers.
 CLIP = 0.005
 
 
 class LeafLimits(NamedTuple):
-    """What a leaf of a tree keeps to."""
+    """Limits of a leaf of a tree."""
 
-    #: rows at least, fewer of a small table
+    #: least rows; fewer in a small table
     least_rows: int
     #: added to the slopes of its rows
     l2: float
 
 
-# Every table has one of these. In a fine leaf a few rows that are told for sure by now
-# still count, although their slopes are small.
+# Every table uses one of these. In a fine leaf a few rows that are predicted with near
+# certainty still count, although their slopes are small.
 PLAIN, FINE = LeafLimits(20, 1.0), LeafLimits(5, 0.1)
 
 
@@ -66,11 +66,11 @@ class HeldOut(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PanelRows(Derived):
-    """Rows to fit to, with what is computed of them once."""
+    """Rows to fit to, with cached arrays computed from them."""
 
     dataset: Dataset
     seed: int
-    #: of trees that are grown on them
+    #: for trees that are grown on them
     limits: LeafLimits = PLAIN
 
     @property
@@ -85,7 +85,7 @@ class PanelRows(Derived):
 
     @property
     def n_outputs(self) -> int:
-        """Log odds that tell of a row: 1 of two classes, else one per class."""
+        """Number of logits per row: 1 for two classes, else one per class."""
         return count_outputs(len(self.dataset.classes), is_multilabel=False)
 
     @cached_property
@@ -104,7 +104,7 @@ class PanelRows(Derived):
 
     @property
     def has_rare(self) -> bool:
-        """Whether some class is rare: what kernels say of held-out rows flatters."""
+        """Whether some class is rare; then kernels look too good on held-out rows."""
         return float(self.priors.min()) < RARE
 
     @cached_property
@@ -115,7 +115,7 @@ class PanelRows(Derived):
 
     @cached_property
     def cuts(self) -> list[FloatArray]:
-        """Per feature what parts code k from k + 1, or the category of each code."""
+        """Per feature, cuts between codes k and k + 1, or the category of each code."""
         is_rare = (self.priors < RARE)[self.targets]
         return [
             coarse_cuts(column, feature.type == "category", is_rare)
@@ -147,13 +147,13 @@ class PanelRows(Derived):
         return np.array([cuts.size for cuts in self.cuts]) > self.coarse.is_category
 
     def folds(self, n_folds: int) -> list[IntArray]:
-        """Return the rows of each fold; every other row where there can't be any."""
+        """Return the rows of each fold; where folds can't be made, every other row."""
         folds = make_folds(self.dataset, n_folds, self.seed)
         everything = np.arange(self.n_rows)
         return folds or [everything[::2], everything[1::2]]
 
     def hold_out(self, n_folds: int, n_judges: int) -> HeldOut:
-        """Return as many folds as it takes for so many rows, at most all of them."""
+        """Return as many of the folds as it takes to hold out `n_judges` rows."""
         folds = self.folds(n_folds)
         places = np.cumsum([fold.size for fold in folds])
         folds = folds[: 1 + int(np.searchsorted(places, n_judges))]
@@ -161,7 +161,7 @@ class PanelRows(Derived):
         return HeldOut(folds, row_idxs, self.targets[row_idxs], self.weights[row_idxs])
 
     def lay_columns(self, feature_idxs: Sequence[int]) -> Columns:
-        """Return how some features become columns."""
+        """Return the columns that some features become."""
         return self.columns.take(feature_idxs)
 
     def lay_space(self, feature_idxs: Sequence[int]) -> Columns:
@@ -177,12 +177,12 @@ class PanelRows(Derived):
         shrunk = (1.0 - SHRINKAGE) * products + SHRINKAGE * np.eye(len(products))
         # Columns without spread are 0 everywhere.
         np.fill_diagonal(shrunk, np.maximum(shrunk.diagonal(), SHRINKAGE))
-        # Without -0.0, which a file that has one half would lose in the other.
+        # Without -0.0: a file has one half of the matrix, and would lose the sign.
         return replace(columns, places=places, covariance=shrunk.round(4) + 0.0)
 
     @cached_property
     def columns(self) -> Columns:
-        """How every feature becomes columns."""
+        """The columns that all features become."""
         read, codes = [], []
         for idx, feature in enumerate(self.dataset.catalogue.features):
             values = self.dataset.values[:, idx]
@@ -224,7 +224,7 @@ class PanelRows(Derived):
 def coarse_cuts(
     column: FloatArray, is_category: bool, is_rare: BoolArray
 ) -> FloatArray:
-    """Cuts of a number at its quantiles, or the most frequent categories, ascending.
+    """Return cuts of a number at quantiles, or the most frequent categories, ascending.
 
     Where some rows are of a rare class half of the cuts are at quantiles of these: else
     most of them would be where such rows are not.

@@ -7,14 +7,15 @@ import numpy as np
 from core.panels.search import SetSearch
 from core.table.prices import total_cost
 
-# Budgets of the rungs, in usual prices; after the last each a quarter more. They are
-# apart by a tenth. An offer is dear from so many usual prices on.
+# Budgets of the rungs, in usual prices; beyond the last, each is a quarter above the
+# one before. Budgets less than a tenth apart are merged. An offer is dear above DEAR
+# usual prices.
 STEPS = (0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
 LAST_STEP, APART, DEAR = 1.25, 1.1, 4
 
 
 def find_budgets(search: SetSearch) -> list[int]:
-    """Return budgets of rungs: usual prices and more, what dear offers need, and all.
+    """Return the budgets of rungs: multiples of the usual price, and for dear offers.
 
     Those beyond the last step get a third of the rungs at least, if there are so many,
     dear offers and the whole before mere steps. Where there are more budgets than
@@ -48,14 +49,14 @@ def find_budgets(search: SetSearch) -> list[int]:
 
 
 def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
-    """Return so many of some budgets at most, evenly spaced, the last among them."""
+    """Return at most `most` of some budgets, evenly spaced, the last among them."""
     n_kept = min(len(budgets), most)
     places = np.linspace(len(budgets) - 1, 0, n_kept).round().astype(int)
     return [budgets[place] for place in places[::-1]]
 
 
 def space_out(budgets: Iterable[float]) -> list[int]:
-    """Return budgets in order that are apart, the smallest of those that are not."""
+    """Return budgets in order; of those too close together only the smallest."""
     kept: list[int] = []
     for one in sorted(map(int, budgets)):
         if not kept or one > APART * kept[-1]:

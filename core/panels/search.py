@@ -1,4 +1,4 @@
-"""How good sets of features are: their losses on held-out rows, each found once."""
+"""Losses of sets of features on held-out rows, each computed once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,27 +11,27 @@ from core.kernels import CoarseTable
 from core.model.blends import to_chances
 from core.panels.chances import (
     fit_link,
-    is_less,
-    losses_and_pulls,
+    is_significantly_less,
+    losses_and_gradients,
     to_logits,
 )
 from core.panels.effort import Effort
 from core.panels.purchases import Shop
-from core.panels.ridges import WIDTHS, find_median, measure_squares, wanted_votes
+from core.panels.ridges import WIDTHS, find_median, measure_squares, target_votes
 from core.panels.rows import PanelRows
 from core.panels.trees import held_out_scores, make_growth
 
 SEARCH_FOLDS = 4
 SEARCH_ROUNDS = 60
 
-# Rows that score the kernels of a set.
+# Most rows that score the kernel of a set.
 N_KERNEL_ROWS = 300
 QUICK_HOLD = 0.3
 
 
 @dataclass(eq=False)
 class SetSearch:
-    """Scores sets of features on held-out rows, each once."""
+    """Scores sets of features on held-out rows, and remembers the scores."""
 
     rows: PanelRows
     shop: Shop
@@ -44,7 +44,7 @@ class SetSearch:
         self.held_out, n_judges = held_out, held_out.row_idxs.size
         self.growth = make_growth(self.rows, SEARCH_ROUNDS)
         few = np.linspace(0, n_judges - 1, min(n_judges, N_KERNEL_ROWS))
-        #: of the held-out rows those that kernels are scored by
+        #: the held-out rows that score kernels
         self.few = few.round().astype(np.int64)
         # A kernel leaves out rows one by one, not those that belong together.
         has_groups = self.rows.dataset.row_groups is not None
@@ -52,13 +52,13 @@ class SetSearch:
         costs = [self.shop.price(offer) for offer in self.shop.offers]
         positive = [cost for cost in costs if cost > 0] or [1]
         self.usual_price = float(np.median(positive))
-        #: what a price counts as at least
+        #: least price that gains are divided by
         self.least_price = 0.02 * self.usual_price
-        #: up to this more is tried
+        #: budgets up to this are searched more thoroughly
         self.small_budget = self.effort.small * self.usual_price
 
     def tree_scores(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Log odds of held-out rows by trees on a set; (n_judges, n_outputs)."""
+        """Return log odds of held-out rows by trees on a set, (n_judges, n_outputs)."""
         key = frozenset(feature_idxs)
         if key not in self.scores:
             rows, held_out = self.rows, self.held_out
@@ -76,15 +76,15 @@ class SetSearch:
         return table._replace(codes=np.ascontiguousarray(table.codes[:, row_idxs]))
 
     def loss(self, feature_idxs: Iterable[int]) -> float:
-        """Mean log-loss of a set on the rows that judge."""
+        """Return the mean log-loss of a set on the held-out rows."""
         return float(self.row_losses(feature_idxs).mean())
 
     def is_better(self, one: Iterable[int], other: Iterable[int]) -> bool:
-        """Return whether a set loses less than another by over a standard error."""
-        return is_less(self.row_losses(one), self.row_losses(other))
+        """Return whether a set's log-loss is lower by more than one standard error."""
+        return is_significantly_less(self.row_losses(one), self.row_losses(other))
 
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Log-loss of each row that judges, by trees; (n_judges,).
+        """Return the log-loss of each held-out row by trees, (n_judges,).
 
         Of some of them by trees and a kernel, but where a class is rare or rows belong
         together. Weighted, in shares of the mean weight.
@@ -93,24 +93,24 @@ class SetSearch:
         if key not in self.losses:
             rows, logits = self.rows, self.tree_scores(key)
             targets, weights = self.held_out.targets, self.held_out.weights
-            losses, _ = losses_and_pulls(logits, targets)
+            losses, _ = losses_and_gradients(logits, targets)
             if key and self.has_kernel:
                 few = self.few
                 kernel = kernel_logits(rows, sorted(key), self.held_out.row_idxs[few])
                 both = (to_chances(logits[few]) + to_chances(kernel)) / 2
-                losses[few], _ = losses_and_pulls(to_logits(both), targets[few])
+                losses[few], _ = losses_and_gradients(to_logits(both), targets[few])
             self.losses[key] = losses * weights / weights.mean()
         return self.losses[key]
 
     def weigh_price(self, amount: int) -> float:
-        """Return a price as gains are divided by it."""
+        """Return the price that gains are divided by: `amount`, or the least price."""
         return max(float(amount), self.least_price)
 
 
 def kernel_logits(
     rows: PanelRows, feature_idxs: Sequence[int], few: IntArray
 ) -> FloatArray:
-    """Log odds of some rows by a Laplace kernel ridge, each without the row itself."""
+    """Return leave-one-out log odds of some rows by a Laplace kernel ridge."""
     # Loaded where it is needed: most commands fit nothing.
     from scipy.linalg.lapack import strtri
 
@@ -119,10 +119,10 @@ def kernel_logits(
     width = np.float32(WIDTHS["laplace"] * find_median(squares))
     held = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
-    wanted = wanted_votes(rows)[few]
+    wanted = target_votes(rows)[few]
     means = weights @ wanted / weights.sum()
     held.flat[:: few.size + 1] += QUICK_HOLD / weights
-    # Of the inverse only the diagonal is needed: half of a root of it says that.
+    # Only the diagonal of the inverse is needed, which a triangular root gives.
     half, _ = strtri(np.linalg.cholesky(held), lower=1)
     diagonal = np.einsum("ij,ij->j", half, half)[:, None]
     votes = wanted - half.T @ (half @ (wanted - means)) / diagonal

@@ -1,4 +1,4 @@
-"""Sets of features for one budget after another: made in several ways, then chosen."""
+"""Makes candidate sets of features for each budget, and chooses among them."""
 
 from collections.abc import Generator, Iterable, Sequence
 from functools import partial
@@ -12,16 +12,16 @@ from core.arrays import FloatArray
 from core.model.blends import to_chances
 from core.panels.search import SetSearch
 from core.panels.spread import spread
-from core.panels.trees import grow, make_growth
+from core.panels.trees import fit_trees, make_growth
 from core.table.prices import Paid, pay
 
-# What a gain is divided by: the price to such a power.
+# Gains are divided by the price to this power.
 FEWER_POWER = 0.6
 
-# Of a set's price what is left after dropping, and how often trees are grown for it.
+# Share of a set's price left after each drop, and the trees grown to decide on it.
 LEFT_SHARE, N_BAGS = 0.88, 2
 
-# Splits that show interactions: by the features bought last, and what one costs.
+# Features bought last whose splits show interactions, and the cost of a split.
 N_LAST, SPLIT_COST = 12, 4.0
 GAIN_L2 = 3.0
 
@@ -33,11 +33,11 @@ def forward(
     among: Iterable[int] | None = None,
     begin: Sequence[int] = (),
 ) -> tuple[int, ...]:
-    """Buy whatever gains most per price to some power; return the order.
+    """Buy the offer of most gain per price, again and again; return the order.
 
-    The gain of a feature is that of a stump on what trees on the set so far leave,
-    alone or within the halves of the rows by the chance told so far, or by one of the
-    features bought last (an interaction shows there only).
+    The gain of a feature is that of a stump on the residuals of trees on the set so
+    far. The stump is fitted to all rows, or within halves: by the predicted chance, or
+    by one of the features bought last, where interactions show.
     """
     shop = search.shop
     allowed = set(shop.offer_of if among is None else among)
@@ -69,7 +69,7 @@ def forward(
 
 
 def find_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
-    """Gain of a stump on each feature over trees on those bought; (n_features,)."""
+    """Return the gain of a stump on each feature over trees on those bought."""
     rows, judges = search.rows, search.held_out
     chances = to_chances(search.tree_scores(bought))
     first = 1 if rows.n_outputs == 1 else 0
@@ -95,9 +95,10 @@ def find_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
 
 
 def drop_least(search: SetSearch, least_budget: int) -> tuple[int, ...]:
-    """Drop the offers of least gain per price again and again; what stays comes first.
+    """Drop the offers of least gain per price, again and again; return the order.
 
-    From every feature down to a set below the least budget.
+    It goes from all features down to a set below the least budget. The order begins
+    with the features that stay longest.
     """
     rows, shop = search.rows, search.shop
     left, dropped = list(shop.offers), list[tuple[int, ...]]()
@@ -105,7 +106,7 @@ def drop_least(search: SetSearch, least_budget: int) -> tuple[int, ...]:
     while len(left) > 1 and shop.price(gather_offers(left)) >= least_budget:
         gains = np.sum(
             [
-                grow(
+                fit_trees(
                     rows, gather_offers(left), growth._replace(seed=growth.seed + bag)
                 ).gains
                 for bag in range(N_BAGS)
@@ -133,10 +134,10 @@ def gather_offers(offers: Iterable[Sequence[int]]) -> tuple[int, ...]:
 def find_pool(
     search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
 ) -> Generator[None, None, list[list[tuple[int, ...]]]]:
-    """Make candidate sets; by budget, and in the same order of makers for each.
+    """Return candidate sets by budget and maker, in the same order of makers for each.
 
-    Makers are the orders, then `forward` by each power, for the largest budget and for
-    a small one itself, then `drop_least`.
+    Makers are the given orders, then `forward` by each power, for the largest budget
+    and for each small one, then `drop_least`.
     """
     shop, most = search.shop, max(budgets)
     small = [one for one in budgets if one < most and one <= search.small_budget]
@@ -168,9 +169,9 @@ def choose_sets(
 ) -> Generator[None, None, list[tuple[int, ...]]]:
     """Choose a set for each budget by the loss on held-out rows.
 
-    What a maker is worse by than the best is evened out over neighbouring budgets, so
-    that no lucky set wins. Of small sets single swaps are tried. Where the set of the
-    budget before is better by more than luck, it stays.
+    The excess loss of each maker over the best is averaged over neighbouring budgets,
+    so that no lucky set wins. On small sets swaps are tried. If the set of the budget
+    before is better by more than a standard error, it is kept.
     """
     pool = yield from find_pool(search, budgets, orders)
     for _ in spread(search.loss, dict.fromkeys(one for made in pool for one in made)):
@@ -196,7 +197,7 @@ def choose_sets(
 def swap(
     search: SetSearch, begin: tuple[int, ...], budget: int, order: Sequence[int]
 ) -> tuple[int, ...]:
-    """Drop an offer of a small set, or none, and fill up in an order while it helps."""
+    """Swap offers of a small set while that lowers the loss; return the set."""
     shop, best = search.shop, begin
     most = search.effort.max_swaps if budget <= search.small_budget else 0
     n_tried, is_better = 0, True

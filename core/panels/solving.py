@@ -1,4 +1,4 @@
-"""Ridge regression with folds left out: of few rows by rows, of many by inputs."""
+"""Ridge regression with folds left out: by products of rows, or of inputs."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from core.arrays import FloatArray, Floats, IntArray
 
-# Rows whose inputs are laid at once, where there are many.
+# Rows whose inputs are computed at a time, where there are many.
 BLOCK = 1000
 
 # Inputs of some rows, by their positions; (n_some, n_inputs).
@@ -32,7 +32,7 @@ class FewRows:
         self.products = (self.inputs @ self.inputs.T).astype(np.float64)
 
     def fold_coefficients(self, hold: float) -> list[FloatArray]:
-        """Return the coefficients by the rows of all folds but one, for each."""
+        """Return coefficients fitted without each fold; `hold` is the ridge penalty."""
         found = []
         for fold in self.folds:
             kept = np.setdiff1d(self.every, fold)
@@ -41,20 +41,20 @@ class FewRows:
         return found
 
     def votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
-        """Return what coefficients say of their fold's rows, and 0 of others."""
+        """Return the votes of coefficients on their fold's rows, 0 on others."""
         found = np.zeros((self.every.size, by_fold[0].shape[1]))
         for fold, coefficients in zip(self.folds, by_fold, strict=True):
             found[fold] = self.inputs[fold] @ coefficients
         return found
 
     def coefficients(self, hold: float) -> FloatArray:
-        """Return the coefficients by all rows; (n_inputs, n_outputs)."""
+        """Return the coefficients fitted to all rows, (n_inputs, n_outputs)."""
         found: FloatArray = self.inputs.T @ solve(self.products, self.outputs, hold)
         return found
 
 
 class ManyRows:
-    """The same through the products of inputs, which are summed block by block."""
+    """Ridge regression through the products of inputs, summed block by block."""
 
     def __init__(self, lay: Lay, outputs: FloatArray, folds: Sequence[IntArray]):
         self.lay, self.n_rows, self.folds = lay, outputs.shape[0], folds
@@ -65,14 +65,14 @@ class ManyRows:
         self.sums = np.sum([one for _, one in parts], axis=0)
 
     def fold_coefficients(self, hold: float) -> list[FloatArray]:
-        """Return the coefficients by the rows of all folds but one, for each."""
+        """Return coefficients fitted without each fold; `hold` is the ridge penalty."""
         return [
             solve(self.products - products, self.sums - sums, hold)
             for products, sums in self.parts
         ]
 
     def votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
-        """Return what coefficients say of their fold's rows, and 0 of others."""
+        """Return the votes of coefficients on their fold's rows, 0 on others."""
         found = np.zeros((self.n_rows, by_fold[0].shape[1]))
         for fold, coefficients in zip(self.folds, by_fold, strict=True):
             for block in in_blocks(fold):
@@ -80,12 +80,12 @@ class ManyRows:
         return found
 
     def coefficients(self, hold: float) -> FloatArray:
-        """Return the coefficients by all rows; (n_inputs, n_outputs)."""
+        """Return the coefficients fitted to all rows, (n_inputs, n_outputs)."""
         return solve(self.products, self.sums, hold)
 
 
 def in_blocks(row_idxs: IntArray) -> list[IntArray]:
-    """Part some rows into blocks; no rows are one block."""
+    """Split some rows into blocks; no rows are one block."""
     starts = range(0, max(row_idxs.size, 1), BLOCK)
     return [row_idxs[start : start + BLOCK] for start in starts]
 
@@ -103,7 +103,7 @@ def sum_products(
 
 
 def load_solver() -> Callable[..., FloatArray]:
-    """Load scipy's linear algebra, and return what solves by a Cholesky root.
+    """Load scipy's linear algebra; return its solver by a Cholesky root.
 
     Where it is needed: most commands fit nothing. Whoever limits the threads of BLAS
     calls it before, since only what is loaded by then is limited.

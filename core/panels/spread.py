@@ -1,4 +1,4 @@
-"""Work on several things, done on all cores at once."""
+"""Runs a function on several things at once, on all cores."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +11,11 @@ Made = TypeVar("Made")
 
 
 def spread(work: Callable[[Thing], Made], things: Iterable[Thing]) -> Iterator[Made]:
-    """Yield what some work makes of each thing, in the order of the things.
+    """Yield the result of a function for each thing, in the order of the things.
 
     Kernels and numpy leave Python's lock while they compute, so threads suffice. Each
-    thing is worked on by one thread alone: the outcome does not depend on how many
-    there are. Who stops early waits for what is being done, and leaves the rest undone.
+    thing has one thread, so the number of threads changes no result. A caller that
+    stops early waits for the things begun and cancels the others.
     """
     with ThreadPoolExecutor(count_threads()) as pool:
         doing = [pool.submit(work, thing) for thing in things]

@@ -1,4 +1,4 @@
-"""Rules that say when a case goes on from a panel to a dearer one, learned backward."""
+"""Learns, backward, when a case goes on from a panel to a dearer one."""
 
 import itertools
 from collections.abc import Sequence
@@ -17,29 +17,29 @@ from core.panels.spread import spread
 from core.table.catalogue import Catalogue
 from core.table.prices import Paid, buy, pay
 
-# Where there is no way from a panel to another.
+# The price where no way leads from one panel to another.
 NO_WAY = -1
 
-# Rules are learned at so many prices of an error, and judged on so many folds.
+# Rules are learned at N_RATES prices of an error, and judged on N_FOLDS folds.
 N_RATES, N_FOLDS = 24, 5
 
-# A micro-unit of the whole ladder saves at least such a share of the worst error.
+# Least share of the worst error that a micro-unit of the whole ladder saves.
 LEAST_SAVED = 1e-3
 
 
-class Judged(NamedTuple):
-    """What every panel says of held-out rows; panels in the order of preference."""
+class JudgedPanels(NamedTuple):
+    """Risks and losses of every panel on held-out rows, in the order of preference."""
 
-    #: (n_panels, n_panels), in micro-units, of going on; `NO_WAY`
+    #: (n_panels, n_panels), of going on, in micro-units, or `NO_WAY`
     prices: IntArray
-    #: (n_panels, n_rows), error cost to be expected
+    #: (n_panels, n_rows), expected error cost
     risks: FloatArray
-    #: (n_panels, n_rows), error cost that came
+    #: (n_panels, n_rows), actual error cost
     losses: FloatArray
-    #: (n_rows,), of sum 1
+    #: (n_rows,), they sum to 1
     weights: FloatArray
 
-    def take(self, is_taken: BoolArray) -> "Judged":
+    def take(self, is_taken: BoolArray) -> "JudgedPanels":
         """Return some of the rows."""
         weights = self.weights[is_taken]
         return self._replace(
@@ -50,9 +50,9 @@ class Judged(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Where each panel goes on to, above which risk; (n_panels,) each."""
+    """The panel that each panel goes on to, and above which risk; (n_panels,) each."""
 
-    #: its own position: nowhere
+    #: its own position if it ends
     targets: IntArray
     thresholds: FloatArray
 
@@ -71,7 +71,7 @@ def fit_stopping(
     logits: FloatArray,
     error_costs: ErrorCosts | None = None,
 ) -> Stopping:
-    """Learn when to go on, at several prices of an error.
+    """Learn stopping rules at several prices of an error.
 
     Parameters
     ----------
@@ -79,21 +79,21 @@ def fit_stopping(
     panels : sequence of Panel
         In the order of preference.
     logits : float64 array, shape (n_panels, n_rows, n_outputs)
-        Log odds of rows that the panel's predictors were not fitted to.
+        Log odds of rows by predictors that were not fitted to them.
     error_costs : tuple of tuples, optional
         As in `Ensemble`.
 
     Notes
     -----
-    Least mean error cost + rate * mean spend, with the rate the error cost that a
-    micro-unit has to save: the Lagrangian of a bound on the mean spend (Ji and Carin
-    2007; learned from rows, backward, as by Trapeznikov and Saligrama 2013; a path of
-    panels is a cascade, Viola and Jones 2001). At each of several rates a rule is
-    learned, and judged on rows that it was not learned on. Kept are those on the lower
-    convex hull of mean spend and error cost, single panels among them where no rule is
-    better. The error of a rule is judged across folds; its spend is that of the rule
-    that is kept, on all rows, followed feature by feature (`follow_rule`), so that
-    sessions with a mean budget spend it.
+    A rule minimises mean error cost + rate * mean spend. The rate is the error cost
+    that a micro-unit has to save: the Lagrangian of a bound on the mean spend (Ji and
+    Carin 2007; learned from rows, backward, as by Trapeznikov and Saligrama 2013; a
+    path of panels is a cascade, Viola and Jones 2001). At each of several rates a rule
+    is learned, and judged on rows that it was not learned on. Rules on the lower convex
+    hull of mean spend and error cost are kept, and single panels where no rule is
+    better. The error of a rule is judged across folds. Its spend is that of the kept
+    rule on all rows, followed feature by feature (`follow_rule`), so that sessions with
+    a mean budget spend it.
     """
     judged = judge_panels(rows, panels, logits, error_costs)
     walkers = Walkers(
@@ -134,14 +134,14 @@ def judge_panels(
     panels: Sequence[Panel],
     logits: FloatArray,
     error_costs: ErrorCosts | None,
-) -> Judged:
-    """Return what panels say of held-out rows, and what that costs."""
+) -> JudgedPanels:
+    """Return risks and losses of panels on held-out rows, and prices between them."""
     chances = to_chances(logits)
     costs = 1.0 - np.eye(chances.shape[-1])
     if error_costs is not None:
         costs = np.array(error_costs)
     labels = (chances @ costs).argmin(axis=-1)
-    return Judged(
+    return JudgedPanels(
         prices=price_ways(rows.dataset.catalogue, panels),
         risks=expect_costs(chances, error_costs),
         losses=costs[rows.targets, labels],
@@ -150,10 +150,10 @@ def judge_panels(
 
 
 def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
-    """Return `Judged.prices`.
+    """Return `JudgedPanels.prices`.
 
-    There is a way to a panel if that is what predicts once its features are known
-    besides: always one that comes before.
+    A way leads to a panel that would predict once its features are known besides. It
+    always comes before in the order of preference.
     """
     sets = [frozenset(panel.feature_idxs) for panel in panels]
     prices = np.full((len(sets), len(sets)), NO_WAY, np.int64)
@@ -167,10 +167,10 @@ def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
     return prices
 
 
-def find_rates(judged: Judged, start: int) -> list[float]:
-    """Return error costs that a micro-unit has to save, at which rules are learned.
+def find_rates(judged: JudgedPanels, start: int) -> list[float]:
+    """Return the rates at which rules are learned: error cost saved per micro-unit.
 
-    From one at which no price is paid to one at which every price is.
+    They range from a rate at which no price is paid to one at which every price is.
     """
     prices = judged.prices[start][judged.prices[start] > 0]
     worst = float(judged.losses.max())
@@ -181,12 +181,12 @@ def find_rates(judged: Judged, start: int) -> list[float]:
     return rates
 
 
-def learn_steps(judged: Judged, rate: float) -> Steps:
-    """Find where each panel goes on to, above which risk, at the least total cost.
+def learn_steps(judged: JudgedPanels, rate: float) -> Steps:
+    """Learn for each panel where it goes on to, above which risk, at least total cost.
 
-    Panels in their order, so that what follows is known. The error cost of a stop is
-    the mean of the one that came and the one to be expected, which varies less. Ties
-    go to the panel that is preferred, and to fewer rows that go on.
+    Panels are taken in order, so that what follows each is known. The error cost of a
+    stop is the mean of the actual and the expected one, which varies less. Ties go to
+    the preferred panel, and to fewer rows that go on.
     """
     risks = np.ascontiguousarray(judged.risks)
     orders = np.argsort(-risks, axis=1, kind="stable")
@@ -198,10 +198,10 @@ def learn_steps(judged: Judged, rate: float) -> Steps:
     return steps
 
 
-def follow_steps(judged: Judged, steps: Steps) -> tuple[FloatArray, FloatArray]:
-    """Return what rows spend from each panel on, and their error cost at the end.
+def follow_steps(judged: JudgedPanels, steps: Steps) -> tuple[FloatArray, FloatArray]:
+    """Return the spend of rows from each panel on, and their error cost at the end.
 
-    (n_panels, n_rows) each.
+    Shapes (n_panels, n_rows).
     """
     spends, losses = np.zeros(judged.losses.shape), judged.losses.copy()
     for here, there in enumerate(steps.targets.tolist()):
@@ -220,9 +220,9 @@ def follow_all(walkers: Walkers, weights: FloatArray, steps: Steps) -> Point:
 
 
 def cross_judge(
-    judged: Judged, walkers: Walkers, rate: float, folds: Sequence[IntArray]
+    judged: JudgedPanels, walkers: Walkers, rate: float, folds: Sequence[IntArray]
 ) -> float:
-    """Return the mean error cost by rules that were learned without the fold."""
+    """Return the mean error cost of rows by rules learned without their fold."""
     error = 0.0
     for fold in folds:
         is_left_out = np.zeros(judged.weights.size, np.bool_)
@@ -259,8 +259,8 @@ def is_above(one: Point, middle: Point, other: Point) -> bool:
     return risen >= (other.error - one.error) * (middle.spend - one.spend)
 
 
-def make_rule(judged: Judged, point: Point, rate: float) -> StoppingRule:
-    """Return a rule with what it takes to follow and to explain it."""
+def make_rule(judged: JudgedPanels, point: Point, rate: float) -> StoppingRule:
+    """Return the rule of some steps, with its figures."""
     targets, thresholds = point.steps
     _, losses = follow_steps(judged, point.steps)
     heres = np.arange(targets.size)

@@ -1,4 +1,4 @@
-"""Boosted trees on some features."""
+"""Boosts trees on some features, for panels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ from core.kernels import (
     ServedTrees,
 )
 from core.model.blends import Trees
-from core.panels.chances import is_less, losses_and_pulls
+from core.panels.chances import is_significantly_less, losses_and_gradients
 from core.panels.rows import DIGITS, FINE, PLAIN, HeldOut, LeafLimits, PanelRows
 from core.panels.spread import spread
 
-# Rounds of the trees that choose.
+# Rounds of the trees that choose leaf limits.
 LEAF_ROUNDS = 60
 
-# Of more outputs than these trees take fewer rounds and longer steps, up to a rate.
+# With more outputs than these, trees take fewer rounds and longer steps, up to a rate.
 FULL_OUTPUTS, MOST_RATE = 3.0, 0.3
 
 
@@ -38,10 +38,10 @@ def make_growth(
     row_share: float = 1.0,
     column_share: float = 1.0,
 ) -> Growth:
-    """Return how trees are grown; a leaf of few rows in all has 2 at least."""
+    """Return settings of tree growth; leaves of tiny tables have 2 rows or more."""
     least_rows, l2 = rows.limits
     least_rows = max(2, min(least_rows, rows.n_rows // 50))
-    # A round of many classes has as many trees: fewer rounds of longer steps.
+    # A round has a tree for each class, so many classes take fewer rounds.
     fewer = max(1.0, rows.n_outputs / FULL_OUTPUTS)
     longer = min(fewer, MOST_RATE / rate)
     rounds, rate = max(round(rounds / longer), 1), rate * longer
@@ -51,7 +51,7 @@ def make_growth(
 
 
 def choose_limits(rows: PanelRows, held_out: HeldOut) -> LeafLimits:
-    """Return the limits by which held-out rows lose less, all useful features known.
+    """Return the leaf limits of lower held-out log-loss, all useful features known.
 
     Of two that are apart by less than a standard error `PLAIN`, but `FINE` where a
     class is rare: in leaves of many rows its cases are not alone.
@@ -63,24 +63,24 @@ def choose_limits(rows: PanelRows, held_out: HeldOut) -> LeafLimits:
     def lose(limits: LeafLimits) -> FloatArray:
         growth = make_growth(replace(rows, limits=limits), LEAF_ROUNDS)
         logits = held_out_scores(rows, idxs, growth, held_out)
-        losses, _ = losses_and_pulls(logits, held_out.targets)
+        losses, _ = losses_and_gradients(logits, held_out.targets)
         return losses * held_out.weights
 
     plain, fine = spread(lose, (PLAIN, FINE))
     if rows.has_rare:
-        return PLAIN if is_less(plain, fine) else FINE
-    return FINE if is_less(fine, plain) else PLAIN
+        return PLAIN if is_significantly_less(plain, fine) else FINE
+    return FINE if is_significantly_less(fine, plain) else PLAIN
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
-    """Trees as they were grown, with what they say of every row."""
+class GrownTrees:
+    """Trees as they were grown, with their scores of every row."""
 
     #: (n_outputs, n_rows)
     scores: FloatArray
     #: (n_features,)
     gains: FloatArray
-    #: of which (n_columns,) each is a feature
+    #: (n_columns,), the feature of each column
     feature_idxs: IntArray
     table: CoarseTable
     room: kernels.TreeRoom
@@ -101,13 +101,13 @@ class Grown:
         return self.scores.T[row_idxs] + changes
 
 
-def grow(
+def fit_trees(
     rows: PanelRows,
     feature_idxs: Sequence[int],
     growth: Growth,
     left_out: IntArray | None = None,
-) -> Grown:
-    """Boost trees on some features, with some rows left out, which are scored too."""
+) -> GrownTrees:
+    """Boost trees on some features without some rows, which are scored all the same."""
     table, idxs = rows.coarse, np.array(feature_idxs, np.int64)
     picked = CoarseTable(
         np.ascontiguousarray(table.codes[idxs]),
@@ -126,15 +126,15 @@ def grow(
     sizes = kernels.boost_trees(picked, rows.targets, weights, growth, scores, room)
     by_feature = np.zeros(table.n_codes.size)
     by_feature[idxs] = gains
-    return Grown(scores, by_feature, idxs, picked, room, sizes)
+    return GrownTrees(scores, by_feature, idxs, picked, room, sizes)
 
 
 def grow_folds(
     rows: PanelRows, feature_idxs: Sequence[int], growth: Growth, held_out: HeldOut
-) -> list[Grown]:
+) -> list[GrownTrees]:
     """Grow trees without each of the folds."""
     return [
-        grow(rows, feature_idxs, growth._replace(seed=growth.seed + number), fold)
+        fit_trees(rows, feature_idxs, growth._replace(seed=growth.seed + number), fold)
         for number, fold in enumerate(held_out.folds)
     ]
 
@@ -142,7 +142,7 @@ def grow_folds(
 def held_out_scores(
     rows: PanelRows, feature_idxs: Sequence[int], growth: Growth, held_out: HeldOut
 ) -> FloatArray:
-    """Log odds of rows by trees grown without their fold; (n_judges, n_outputs)."""
+    """Return log odds of held-out rows, (n_judges, n_outputs), by trees."""
     scores = np.empty((rows.n_rows, rows.n_outputs))
     grown = grow_folds(rows, feature_idxs, growth, held_out)
     for one, fold in zip(grown, held_out.folds, strict=True):
@@ -151,9 +151,9 @@ def held_out_scores(
 
 
 def serve_trees(
-    rows: PanelRows, feature_idxs: Sequence[int], parts: Sequence[Grown]
+    rows: PanelRows, feature_idxs: Sequence[int], parts: Sequence[GrownTrees]
 ) -> Trees:
-    """Return several boosted ensembles as one, the mean of their log odds.
+    """Return several boosted ensembles as one, whose log odds are their mean.
 
     Steps and shares have `DIGITS` and three digits: a file has no more.
     """

@@ -1,4 +1,4 @@
-"""What sessions with a mean budget spend, and how often they err."""
+"""Spend and error of sessions with a mean budget, for the card."""
 
 from collections.abc import Sequence
 
@@ -13,19 +13,19 @@ from core.simulation.curves import evaluate
 from core.table.dataset import Dataset
 from core.table.prices import MICROS_PER_UNIT, from_micros
 
-# Mean budgets, in shares of the spend that errs least.
+# Mean budgets, as shares of the spend of least error.
 SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 
-def tell_averages(
+def report_mean_budgets(
     whole: Ensemble, folds: Sequence[UnseenRows], seen: Dataset, seed: int
 ) -> dict[str, object]:
-    """Return what a card tells of mean budgets, in units; nothing where none is taken.
+    """Return the card's figures of mean budgets, in units; empty if none are served.
 
-    Errors are of the folds: their ensembles were trained without the rows that judge
-    them. Spends are of the model itself, played on rows of its training.
+    Errors come from the folds, whose ensembles never saw the rows that judge them.
+    Spends come from the model itself, played on rows of its training.
     """
-    policy, most = find_most(whole)
+    policy, most = find_greatest_spend(whole)
     budgets = sorted({round(share * most) for share in SHARES} - {0})
     if not folds or not budgets:
         return {}
@@ -51,8 +51,11 @@ def tell_averages(
     return {"mean_budgets": points}
 
 
-def find_most(whole: Ensemble) -> tuple[str, float]:
-    """Return who takes aims, and the mean spend at which that errs least; or 0."""
+def find_greatest_spend(whole: Ensemble) -> tuple[str, float]:
+    """Return the policy that serves mean budgets, and its mean spend at least error.
+
+    Without such a policy, the model's own and 0.
+    """
     for name in served_by(whole):
         outlook = POLICIES[name].look_ahead(whole, None)
         if outlook is not None:

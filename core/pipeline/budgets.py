@@ -1,4 +1,4 @@
-"""Budgets that curves are drawn at, and that calibrations are fitted on."""
+"""Chooses the budgets of curves and of calibrations."""
 
 import math
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ import numpy as np
 from core.model.ensemble import Ensemble
 from core.table.prices import Paid, buy
 
-# Of a curve, with nothing and without a limit.
+# Most points of a curve, with budgets 0 and unlimited among them.
 MAX_CURVE_POINTS = 12
 
-# Within each power of ten; the first that gives no more points than there may be.
+# Leading digits within each power of ten; the first row with few enough points is used.
 ROUND_FIGURES = (
     (10, 15, 20, 30, 40, 50, 60, 80),
     (10, 20, 30, 50),
@@ -51,7 +51,7 @@ def round_amounts(figures: tuple[int, ...], most: int) -> Iterator[int]:
 
 
 def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
-    """Return the budgets that pay one feature more, evenly thinned to `most`.
+    """Return the budgets that each pay one feature more, evenly thinned to `most`.
 
     The first is 0, the last unlimited.
     """
@@ -67,7 +67,7 @@ def thin_steps(steps: list[int], most: int) -> tuple[int | None, ...]:
 
 
 def purchase_steps(ensemble: Ensemble) -> list[int]:
-    """Return 0 and the amounts that pay one feature more, in micro-units.
+    """Return 0 and the amounts that each pay one feature more, in micro-units.
 
     In the order in which hypotheses need them: for stumps where the plan of `ordered`
     grows; a tree votes before its last feature is paid. Of panels the price of each.

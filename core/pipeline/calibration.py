@@ -9,19 +9,18 @@ from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Calibration
 from core.session.probability import PLAIN, apply_link, apply_near, near_knots, sigmoid
 
-# In rows: what it costs to move a coefficient by 1 from the plain link, times 2. Weak
-# enough not to bend a few hundred rows, strong enough that rows which a single line
-# separates don't send a slope to infinity.
+# Twice the cost, in rows, of moving a coefficient by 1 from the plain link. Weak enough
+# for a few hundred rows, strong enough to keep slopes finite on separable rows.
 PENALTY = 1.0
 
-# Of the loss, at which the solver stops.
+# Relative change of the loss at which the solver stops.
 TOLERANCE = 1e-7
 
-# Steps of the solver between two looks at whether to go on, and how often.
+# Steps of the solver between two checks whether to stop, and the most checks.
 N_STEPS, N_LOOKS = 20, 25
 
-# By how much labels may err more than votes at any budget: half of what is promised of
-# rows yet to come.
+# Most excess error of labels over votes at any budget: half of what is promised for
+# new rows.
 MAX_EXCESS = 0.0025
 
 # Logits that differ by less are a tie.
@@ -31,7 +30,7 @@ Fitting = Generator[None, None, Calibration]
 
 
 class HeldOutVotes(NamedTuple):
-    """Votes on held-out rows where their sessions ended; the first axis is theirs."""
+    """Votes on held-out rows at the ends of their sessions; one row per session."""
 
     #: F = sum(alpha h) over what is known; (n_votes, n_outputs).
     scores: FloatArray
@@ -123,7 +122,7 @@ def penalised_loss(
     observed: HeldOutVotes,
     near: FloatArray,
 ) -> tuple[float, FloatArray]:
-    """Log-loss with the penalty, and how it changes with each coefficient.
+    """Return the penalised log-loss and its gradient by the coefficients.
 
     `coefficients` are those of a link, one knot after the other; `near` are what
     `near_knots` finds of the shares, which is the same at every step.
@@ -144,7 +143,7 @@ def penalised_loss(
 def losses_of(
     logits: FloatArray, observed: HeldOutVotes
 ) -> tuple[FloatArray, FloatArray]:
-    """Log-loss of each vote, and how it changes with each logit, (n, n_outputs).
+    """Return the log-loss of each vote and its gradient by the logits, (n, n_outputs).
 
     The logits are changed.
     """
@@ -163,14 +162,14 @@ def losses_of(
 
 
 def log_loss(link: FloatArray, observed: HeldOutVotes) -> float:
-    """Log-loss over all votes, in rows."""
+    """Return the log-loss summed over all votes, in rows."""
     logits = apply_link(link, observed.scores, observed.shares)
     losses, _ = losses_of(logits, observed)
     return float((losses * observed.weights).sum())
 
 
 def excess_error(links: Sequence[FloatArray], folds: Sequence[HeldOutVotes]) -> float:
-    """By how much the most probable class errs more than the vote where it is worst."""
+    """Return by how much labels err more than votes at the worst budget."""
     n_budgets = 1 + max(int(fold.budget_idxs.max(initial=0)) for fold in folds)
     excess, sizes = np.zeros(n_budgets), np.zeros(n_budgets)
     for link, fold in zip(links, folds, strict=True):
@@ -181,7 +180,7 @@ def excess_error(links: Sequence[FloatArray], folds: Sequence[HeldOutVotes]) -> 
 
 
 def is_wrong(link: FloatArray, observed: HeldOutVotes) -> BoolArray:
-    """Where the most probable class, the first of several, isn't the target; (n,)."""
+    """Return where the most probable class isn't the target; ties to the first."""
     logits = apply_link(link, observed.scores, observed.shares)
     labels = (logits[:, 0] > 0).astype(np.int64)
     if logits.shape[1] > 1:

@@ -1,4 +1,4 @@
-"""Rows set aside before training, and what the model's sessions on them show."""
+"""Sets rows aside before training, and certifies the model by its sessions on them."""
 
 import itertools
 from collections.abc import Generator, Iterator, Sequence
@@ -25,15 +25,15 @@ from core.session.traces import Traces, find_stops
 from core.session.walks import Cases
 from core.table.dataset import Dataset, LabelledRows
 
-# Rows set aside that are played, and rows of the folds that say what to test first.
+# Most rows set aside that are played, and most rows of the folds that order the tests.
 MAX_ASIDE_ROWS = 4000
 MAX_GUIDE_ROWS = 1000
 
-# Sessions that are played on rows set aside: few rows have many budgets.
+# Most sessions on rows set aside; the fewer rows, the more budgets.
 MAX_SESSIONS = 24_000
 LEAST_LEVELS, MOST_LEVELS = 8, 24
 
-# So that rows are set aside by other draws than those of the folds.
+# A random stream of its own, so that rows aside are drawn apart from the folds.
 ASIDE_STREAM = 1
 
 
@@ -46,7 +46,7 @@ class UnseenRows:
 
 
 def set_aside(rows: LabelledRows, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """Part rows to train on from rows for certificates, by their positions.
+    """Split rows into those to train on and those for certificates, by position.
 
     They are drawn regardless of class. Row groups stay together, and of each one that
     is set aside one row is taken at random: the rows of a group are no independent
@@ -69,7 +69,7 @@ def set_aside(rows: LabelledRows, share: float, seed: int) -> tuple[IntArray, In
 def certify(
     whole: UnseenRows, folds: Sequence[UnseenRows], budgets: Sequence[int], seed: int
 ) -> Generator[float, None, Certification]:
-    """Play the model's sessions on rows set aside; count how stopping early fares.
+    """Play the model's sessions on rows set aside; count errors of early stops.
 
     Yields how much of it is done, 0 to 1. `folds` were trained on some of the rows
     that the whole was, and have the others of these. `budgets` are those to play, in
@@ -80,7 +80,7 @@ def certify(
     limits = [*sorted(set(budgets)), None] if budgets else find_levels(ensemble, most)
     guides = [
         UnseenRows(
-            # It forecasts as the whole does.
+            # Calibrated as the whole is.
             replace(one.ensemble, calibrations=ensemble.calibrations),
             thin_guide(one.rows, len(folds)),
         )
@@ -102,7 +102,7 @@ def certify(
 
 
 def add_guide(level: Level, guides: Sequence[Traces]) -> Level:
-    """Return a level with what rows of the folds say of the same rules."""
+    """Return a level with counts of the same rules on rows of the folds."""
     counts = np.zeros((len(EARLY_RULES), 2 * N_STRATA), np.int64)
     spends = np.zeros(len(EARLY_RULES), np.int64)
     for traces in guides:
@@ -118,7 +118,7 @@ def add_guide(level: Level, guides: Sequence[Traces]) -> Level:
 
 
 def thin_guide(rows: Dataset, n_folds: int) -> Dataset:
-    """Take some rows of a fold, evenly spaced."""
+    """Return some rows of a fold, evenly spaced."""
     n_few = min(rows.n_samples, max(1, MAX_GUIDE_ROWS // n_folds))
     return rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
 
@@ -160,7 +160,7 @@ def make_level(
     traces: Traces,
     rows: Dataset,
 ) -> Level:
-    """Return what the sessions of rows set aside show under one budget; no guide."""
+    """Return the counts of early stops on rows set aside under one budget."""
     stops = find_stops(traces, EARLY_RULES, bounds)
     true = traces.chances[np.arange(rows.n_samples), rows.targets]
     n_covered = (true[:, None] >= np.array(CHANCES)).sum(axis=0)

@@ -29,7 +29,7 @@ from core.training.boosting import training_bytes, values_bytes
 def check_training(
     columns: Columns, spec: TrainingSpec, memory: int | None = None
 ) -> CheckedTable:
-    """Turn a table into a dataset as a training spec wants it.
+    """Turn a table into the dataset that a training spec describes.
 
     `columns` are all of one length; `memory` is how many bytes training may take, None:
     no limit. Raises `RefusedError` with every broken rule: those of `gather_table`, a
@@ -55,7 +55,7 @@ def refuse_misfits(
     *,
     keeps_codes: bool | None = None,
 ) -> Iterator[Refusal]:
-    """Refuse more classes than an algorithm takes, and more cells than memory holds.
+    """Refuse more classes than an algorithm takes, or more cells than memory holds.
 
     `keeps_codes`: columns are coded one after the other, and never in memory together;
     whether codes stay in this process. None: the values of all rows are in memory.
@@ -79,7 +79,7 @@ def refuse_misfits(
 
 
 def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
-    """Say in which features panels take missing values for information, if they do.
+    """Return a note on features whose missing values panels use as information.
 
     Raises what `set_aside` does.
     """

@@ -1,4 +1,4 @@
-"""Parameters that nobody should have to guess, chosen on rows held out for it."""
+"""Chooses parameters on held-out rows, so that nobody has to guess them."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -23,27 +23,27 @@ from core.training.rules import RULES
 AutoName = Literal["rounds", "tau", "switch"]
 AUTO_NAMES: tuple[AutoName, ...] = get_args(AutoName)
 
-# Stands for a parameter to be chosen on held-out rows; of at most so many rounds.
+# The value of a parameter to be chosen on held-out rows; the most rounds it may choose.
 AUTO = "auto"
 AUTO_ROUNDS = 1000
 
-# What is tried, the default first: it wins a tie.
+# The values that are tried; the default comes first and wins a tie.
 TAUS = (1.0, 0.3, 0.1, 0.03, 0.0)
 SWITCHES = (0.1, 0.3, 0.03)
 N_BUDGETS = 12
 
 
-def find_users(name: AutoName) -> tuple[str, ...]:
-    """Return the algorithms that know a parameter which can be chosen."""
-    rules = {rule for rule, its in RULES.items() if name in its.parameters}
+def find_algorithms_with(name: AutoName) -> tuple[str, ...]:
+    """Return the algorithms that have a parameter which can be chosen."""
+    rules = {key for key, rule in RULES.items() if name in rule.parameters}
     return tuple(one for one in ALGORITHMS if name_rule(one) in rules)
 
 
-USERS = {name: find_users(name) for name in AUTO_NAMES}
+USERS = {name: find_algorithms_with(name) for name in AUTO_NAMES}
 
 
-class Tuned(NamedTuple):
-    """Parameters that were chosen, and the mean error of each choice over budgets."""
+class TunedParams(NamedTuple):
+    """The chosen parameters, and the mean error of each choice over budgets."""
 
     params: BoostParams
     tried: tuple[tuple[BoostParams, float], ...] = ()
@@ -51,8 +51,8 @@ class Tuned(NamedTuple):
 
 def tune(
     dataset: Dataset, params: BoostParams, auto: frozenset[AutoName]
-) -> Generator[float, None, Tuned]:
-    """Choose parameters of boosting; the generator's return value has them.
+) -> Generator[float, None, TunedParams]:
+    """Choose parameters of boosting; the generator returns them.
 
     `params` are those not chosen, `rounds` the most that are tried. `auto` names those
     chosen; of no effect where the algorithm doesn't know one. Yields how much is done,
@@ -68,12 +68,12 @@ def tune(
     up to the price of everything that the first choice reads; of equals the first
     tried.
     """
-    wanted = [name for name in auto if params.algorithm in USERS[name]]
-    if not wanted:
-        return Tuned(params)
-    choices, rule = list_choices(params, wanted), name_rule(params.algorithm)
-    training, held_out = hold_out(dataset, params, wanted)
-    # No choice touches the codes or the weights that a run begins with.
+    names = [name for name in auto if params.algorithm in USERS[name]]
+    if not names:
+        return TunedParams(params)
+    choices, rule = list_choices(params, names), name_rule(params.algorithm)
+    training, held_out = hold_out(dataset, params, names)
+    # All choices share the codes and the first weights.
     shards = [(bin_values(training), initial_weights(training, params.label_weights))]
     budgets: Sequence[int | None] = (None,)
     tried = []
@@ -84,7 +84,7 @@ def tune(
             rounds.append(added)
             share = added.number / choice.rounds
             yield (position + share) / len(choices)
-        if "rounds" in wanted:
+        if "rounds" in names:
             n_rounds = find_rounds(training, held_out, rounds)
             choice, rounds = replace(choice, rounds=n_rounds), rounds[:n_rounds]
         ensemble = make_ensemble(training, choice, rounds)
@@ -95,13 +95,13 @@ def tune(
         tried.append((choice, float(np.mean(errors))))
     least = min(error for _, error in tried)
     best = next(choice for choice, error in tried if error <= least + 1e-12)
-    return Tuned(best, tuple(tried))
+    return TunedParams(best, tuple(tried))
 
 
 def hold_out(
-    dataset: Dataset, params: BoostParams, wanted: Sequence[AutoName]
+    dataset: Dataset, params: BoostParams, names: Sequence[AutoName]
 ) -> tuple[Dataset, Dataset]:
-    """Part the rows into those trained on and a third; refuse where that can't be."""
+    """Split off a third of the rows as held out; refuse where that can't be done."""
     parts = [
         dataset.take(idxs) for idxs in part_rows(dataset, params.seed) if idxs.size
     ]
@@ -110,14 +110,14 @@ def hold_out(
             '"auto" must have two groups of rows (`group_by`), one to train on and one '
             "to hold out, also where a fold is left out"
         )
-        raise RefusedError([Refusal(f"params.{min(wanted)}", rule)])
+        raise RefusedError([Refusal(f"params.{min(names)}", rule)])
     return parts[0], parts[1]
 
 
-def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostParams]:
-    """Every combination that is tried."""
-    taus = TAUS if "tau" in wanted else (params.tau,)
-    switches = SWITCHES if "switch" in wanted else (params.switch,)
+def list_choices(params: BoostParams, names: Sequence[AutoName]) -> list[BoostParams]:
+    """Return every combination that is tried."""
+    taus = TAUS if "tau" in names else (params.tau,)
+    switches = SWITCHES if "switch" in names else (params.switch,)
     return [
         replace(params, tau=tau, switch=switch)
         for tau, switch in product(taus, switches)
@@ -125,14 +125,14 @@ def list_choices(params: BoostParams, wanted: Sequence[AutoName]) -> list[BoostP
 
 
 def find_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -> int:
-    """Fewest rounds of least error on held-out rows, at least 1."""
+    """Return the fewest rounds of least error on held-out rows, at least 1."""
     ensemble = make_ensemble(training, BoostParams(), ())
     votes: FloatArray = np.zeros((held_out.n_samples, ensemble.n_outputs))
     errors = []
     for added in rounds:
         cast = hypothesis_votes(added.hypothesis, held_out.values, ensemble.n_outputs)
         votes += added.alpha * cast
-        # What counts as a tie depends on the alphas so far.
+        # The tolerance of a tie depends on the alphas so far.
         ensemble = replace(ensemble, alphas=(*ensemble.alphas, added.alpha))
         is_wrong = raw_votes(ensemble, votes) != held_out.targets
         errors.append(float(held_out.weights @ is_wrong))

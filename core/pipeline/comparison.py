@@ -1,4 +1,4 @@
-"""Two ways of asking compared on held-out rows: where ending early pays."""
+"""Compares two policies on held-out rows: under which budgets ending early pays."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -13,47 +13,47 @@ from core.simulation.figures import LEAST_CHANCE
 from core.simulation.simulate import class_probabilities, walk
 from core.table.dataset import Dataset
 
-# Budgets are parted into so many ranges, each with the same number of them.
+# Number of budget ranges, each with the same number of budgets.
 N_RANGES = 3
 
-# The thrifty policy may err more by so many standard errors of the difference: far
-# less than rows can tell.
+# The thrifty policy may err more by this many standard errors of the difference, far
+# less than rows can show.
 ERROR_SLACK = 0.5
 
-# Its log-loss may be higher by so many: a case that ends early is less sure, and
-# beyond these it is surely worse off.
+# Its log-loss may be higher by this many: a case that ends early is less certain, but
+# beyond this it is worse off.
 LOSS_SLACK = 2.0
 
-# Share of the spend that it saves at least. Less is not worth another list.
+# Least share of the spend that it must save; less is not worth a second list.
 LEAST_SAVED = 0.1
 
 
 class PlayedRows(NamedTuple):
-    """What held-out rows come to under each policy; (n_policies, n_rows, n_budgets)."""
+    """Costs and spends of held-out rows, (n_policies, n_rows, n_budgets)."""
 
-    #: error cost of the label; without error costs 1 where it is wrong
+    #: error cost of the label; without error costs, 1 where it is wrong
     costs: FloatArray
     log_losses: FloatArray
     #: in micro-units
     spends: FloatArray
 
     def average(self, budget_idxs: IntArray) -> "PlayedRows":
-        """Return the means over some budgets; (n_policies, n_rows) each."""
+        """Return the means over some budgets, (n_policies, n_rows) each."""
         return PlayedRows(*(one[:, :, budget_idxs].mean(axis=2) for one in self))
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What each of two policies comes to under each of some budgets."""
+    """Losses and spends of two policies under each of some budgets."""
 
     #: in micro-units, ascending; None: unlimited
     budgets: tuple[int | None, ...]
-    #: by policy and budget: the share of labels that are wrong, or what they cost
+    #: by policy and budget: the share of wrong labels, or their mean error cost
     losses: tuple[tuple[str, tuple[float, ...]], ...]
     log_losses: tuple[tuple[str, tuple[float, ...]], ...]
     #: mean spend, in micro-units
     spends: tuple[tuple[str, tuple[float, ...]], ...]
-    #: who is kept for which budgets
+    #: which policy is kept for which budgets
     ranges: tuple[BudgetRange, ...]
 
 
@@ -107,7 +107,7 @@ def play_policy(
     policy: str,
     seed: int,
 ) -> PlayedRows:
-    """Play rows by one policy; (n_rows, n_budgets) each."""
+    """Return costs and spends of rows played by one policy, (n_rows, n_budgets)."""
     walks = walk(ensemble, rows.values, budgets, policy, seed)
     chances = class_probabilities(ensemble, walks)
     labels = decide(ensemble, chances)
@@ -120,7 +120,7 @@ def play_policy(
 
 
 def find_losses(ensemble: Ensemble, targets: IntArray, labels: IntArray) -> FloatArray:
-    """Return 1 for a wrong label, or what it costs; (n_rows, n_budgets)."""
+    """Return 1 for a wrong label, or its error cost; (n_rows, n_budgets)."""
     costs = 1.0 - np.eye(len(ensemble.classes))
     if ensemble.error_costs is not None:
         costs = np.array(ensemble.error_costs, np.float64)
@@ -137,7 +137,7 @@ def number_groups(parts: Sequence[Dataset]) -> IntArray:
 
 
 def find_saving(played: PlayedRows, weights: FloatArray, row_groups: IntArray) -> float:
-    """Return what the second policy saves per case where it pays, else 0.
+    """Return the mean spend per case that the second policy saves, 0 if none.
 
     It pays where it spends `LEAST_SAVED` less at least, its error cost is higher by no
     more than `ERROR_SLACK` standard errors of the paired difference, and its log-loss
@@ -157,7 +157,7 @@ def find_saving(played: PlayedRows, weights: FloatArray, row_groups: IntArray) -
 def compare_pairs(
     gaps: FloatArray, weights: FloatArray, row_groups: IntArray
 ) -> tuple[float, float]:
-    """Return the mean of differences of the same rows, and its standard error.
+    """Return the mean of paired differences and its standard error.
 
     (n_rows,) each. A row group counts as one.
     """
@@ -167,7 +167,7 @@ def compare_pairs(
 
 
 def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
-    """Return in which ranges of budgets the thrifty policy asks.
+    """Return for each range of budgets whether the thrifty policy asks.
 
     Only where it saves, and in ranges that follow one another from the first or to the
     last one, so that there is one switch at most. Of these choices it is the one that
@@ -187,7 +187,7 @@ def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
     ]
 
     def rank(one: tuple[bool, ...]) -> tuple[float, int]:
-        saved = sum(s for s, its in zip(savings, one, strict=True) if its)
+        saved = sum(s for s, asks in zip(savings, one, strict=True) if asks)
         return saved, -sum(one)
 
     return max(allowed, key=rank)
@@ -198,7 +198,7 @@ def lay_ranges(
     ends: Sequence[int | None],
     is_thrifty: Sequence[bool],
 ) -> tuple[BudgetRange, ...]:
-    """Return ranges of budgets with who asks, neighbours of one policy as one."""
+    """Return ranges of budgets with their policy, neighbours of one policy merged."""
     ranges: list[BudgetRange] = []
     for end, its in zip(ends, is_thrifty, strict=True):
         policy = policies[int(its)]

@@ -18,11 +18,11 @@ from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.work import pass_on
 
-# Of each part, or of what a selection leaves of it; guesses, for progress bars only.
+# Share of each part that selection takes; an estimate, for progress bars only.
 SELECTION_SHARE = 0.5
 TUNING_SHARE = 0.7
 
-# Of a part that has panels.
+# Share of a part with panels that its rounds take.
 ROUNDS_SHARE = 0.1
 
 
@@ -32,15 +32,15 @@ class TrainedPart(NamedTuple):
     rounds: list[Round]
     params: BoostParams
     selection: Selection | None
-    #: what it was trained on: only what was selected has values
+    #: the table it was trained on; only selected features have values
     table: BinnedTable
-    #: choices, and the mean error of each
+    #: the choices that were tried, and the mean error of each
     tried: tuple[tuple[BoostParams, float], ...] = ()
 
 
 @dataclass(frozen=True)
 class PartJob:
-    """A part with all that is needed to train it, in whatever process.
+    """A part with all that is needed to train it, in any process.
 
     `table` has weight where the part's rows are; `done` is as in `train`.
     """
@@ -53,7 +53,7 @@ class PartJob:
 
 
 class FinishedPart(NamedTuple):
-    """What came of a part."""
+    """The result of a part."""
 
     ensemble: Ensemble
     rounds: list[Round]
@@ -64,8 +64,8 @@ class FinishedPart(NamedTuple):
 
 RunningPart = Generator[Progress, None, FinishedPart]
 RunningParts = Generator[Progress, None, list[FinishedPart]]
-#: Runs jobs, and tells their progress in their order: what comes after a part that is
-#: not finished waits, so that `done` has no part before one that is.
+#: Runs jobs and yields their progress in order. Progress of later parts waits until the
+#: parts before are finished, so that `done` is always a prefix of the parts.
 RunParts = Callable[[Iterable[PartJob]], RunningParts]
 
 
@@ -76,7 +76,8 @@ def run_job(job: PartJob) -> RunningPart:
     ensemble = make_ensemble(table, spec.boost, trained.rounds, job.error_costs)
     if ALGORITHMS[spec.boost.algorithm].has_panels:
         ensemble = yield from pass_on(
-            add_panels(ensemble, trained.table.dataset, spec.boost), job.part.rounded
+            add_panels(ensemble, trained.table.dataset, spec.boost),
+            job.part.after_rounds,
         )
     rounds, params, selection, _, tried = trained
     return FinishedPart(ensemble, rounds, params, selection, tried)
@@ -107,7 +108,7 @@ def train_part(
     done: Mapping[int, Sequence[Round]],
     part: Part,
 ) -> Generator[Progress, None, TrainedPart]:
-    """Select, choose and train on the rows of one part, after the rounds that are done.
+    """Select features, choose parameters and train on one part, after its done rounds.
 
     A fold that is finished selects nothing again, but for its panels; the whole does,
     for its card.

@@ -1,4 +1,4 @@
-"""What a model spends and asks: played itself, on rows whose classes nobody needs."""
+"""Plays the model itself to measure its spends and questions; needs no classes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,21 +8,21 @@ import numpy as np
 from core.model.ensemble import Ensemble
 from core.model.model import SpendSteps
 from core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
-from core.pipeline.validation import Validated
+from core.pipeline.validation import Validation
 from core.simulation.purchases import find_purchases
 from core.simulation.simulate import walk
 from core.table.dataset import Dataset
 
-# Rows that a model is played on: a mean spend is known to 2 % of its spread.
+# Most rows that a model is played on: the mean spend is known to 2 % of its spread.
 MAX_PLAYED = 2000
 
-# Budgets at which the spend of a model is known.
+# Most budgets at which the spend of a model is measured.
 MAX_STEPS = 100
 
 
 def play_model(
-    whole: Ensemble, seen: Dataset, found: Validated, seed: int
-) -> Validated:
+    whole: Ensemble, seen: Dataset, found: Validation, seed: int
+) -> Validation:
     """Put spends and questions of the model itself into its curve.
 
     Parameters
@@ -31,7 +31,7 @@ def play_model(
         As it is written: with the ranges of budgets and whoever asks in them.
     seen : Dataset
         Rows of its training; classes are not read. Of many rows some, evenly spaced.
-    found : Validated
+    found : Validation
         The errors of its curve stay as they are.
     seed : int
         Of draws.

@@ -1,4 +1,4 @@
-"""A checked table made ready for training: rows set aside, all others as codes."""
+"""Prepares a checked table for training: sets rows aside, codes all others."""
 
 from dataclasses import dataclass, replace
 
@@ -37,7 +37,7 @@ from core.training.algorithms import ALGORITHMS
 
 @dataclass(frozen=True)
 class PreparedTable:
-    """What a training works on: coded rows, and rows set aside for certificates.
+    """The input of a training: coded rows, and rows set aside for certificates.
 
     `warnings` and `ignored` are as in `CheckedTable`. `row_idxs` are the rows of what
     was read that are trained on, ascending; None: all.
@@ -52,7 +52,7 @@ class PreparedTable:
 
 
 def count_kept(spec: TrainingSpec) -> int | None:
-    """Return of how many rows an algorithm keeps the values; None: of all."""
+    """Return the number of rows whose values an algorithm keeps; None: all."""
     is_coded = not ALGORITHMS[spec.boost.algorithm].needs_values
     return SAMPLE_ROWS if is_coded else None
 
@@ -77,7 +77,7 @@ def prepare_columns(
     *,
     keeps_codes: bool = True,
 ) -> PreparedTable:
-    """Check a table whose columns are read one after the other, and prepare it.
+    """Check and prepare a table whose columns are read one at a time.
 
     The same as `check_training` and `prepare_table` make of a table in memory, also
     what is raised. Each column is asked for once, classes and weights first, and let
@@ -93,7 +93,7 @@ def prepare_columns(
     if not refusals:
         taker = ColumnTaker(labels, spec, len(chosen), keeps_codes=keeps_codes)
     kept, error_costs = labels.kept, labels.error_costs
-    # The taker has the rows that are left, in fewer bytes.
+    # The taker holds the remaining rows in fewer bytes.
     del labels
     take = (lambda *_: None) if taker is None else taker.take
     features, warnings, wrong = read_features(columns, spec.table, chosen, take, kept)
@@ -146,7 +146,7 @@ class ColumnTaker:
         self._aside_values: list[FloatArray] = []
         weights = rows.weights
         if np.ptp(weights) == 0:
-            # Equal ones take no room.
+            # Equal weights take no memory.
             weights = np.broadcast_to(weights[0], weights.shape)
         rows = replace(rows, targets=as_small(rows.targets), weights=weights)
         self._coder = TableCoder(
@@ -155,7 +155,7 @@ class ColumnTaker:
 
     @property
     def row_idxs(self) -> IntArray | None:
-        """The rows trained on, by their numbers in the table; None: all."""
+        """Row numbers, in the table, of the rows trained on; None: all."""
         if isinstance(self._used, slice):
             return None if isinstance(self._kept, slice) else self._kept
         return self._used[self._kept]
@@ -167,7 +167,7 @@ class ColumnTaker:
         self._coder.add(feature, used[self._kept])
 
     def finish(self, catalogue: Catalogue) -> tuple[BinnedTable, Dataset | None]:
-        """Return the rows trained on, and those aside."""
+        """Return the rows trained on, and those set aside."""
         aside = self._aside
         if aside is not None:
             values = np.column_stack(self._aside_values)

@@ -1,4 +1,4 @@
-"""How much of a training is done; guesses, for progress bars only."""
+"""Estimates of how much of a training is done, for progress bars only."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import NamedTuple
 from core.model.model import Model
 from core.training.rounds import Round
 
-# Of a training that has folds.
+# Share of a training that its validation takes, where it has folds.
 VALIDATION_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One more round; `added` is None while something is chosen, or validated.
+    """A step of a training: a round (`added`), or None while choosing or validating.
 
-    `part` counts the folds from 0, the last part is the whole. `share` of the training
-    is done, 0 to 1.
+    `part` counts the folds from 0; the last part is the whole. `share`, 0 to 1, is
+    how much of the training is done.
     """
 
     part: int
@@ -33,27 +33,27 @@ class Part(NamedTuple):
 
     number: int
     n_parts: int
-    #: What all parts take of the whole training.
+    #: Share of the training that all parts together take.
     room: float
-    #: What rounds take of a part; the rest is for panels.
+    #: Share of a part that rounds take; the rest is for panels.
     rounds_room: float = 1.0
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are all rows."""
+        """Whether this part is all rows."""
         return self.number == self.n_parts - 1
 
     def progress(self, share: float, added: Round | None = None) -> Progress:
-        """Return how much of the whole is done once this much of the part is."""
+        """Return the progress once this share of the part's rounds is done."""
         done = self.room * (self.number + self.rounds_room * share) / self.n_parts
         return Progress(self.number, self.n_parts, added, done)
 
-    def rounded(self, share: float) -> Progress:
-        """Return the same once the rounds and this much of the panels are done."""
+    def after_rounds(self, share: float) -> Progress:
+        """Return the progress once all rounds and this share of the panels are done."""
         done = self.rounds_room + (1.0 - self.rounds_room) * share
         return self._replace(rounds_room=1.0).progress(done)
 
-    def validated(self, share: float) -> Progress:
-        """Return the same once this much of the validation is done."""
+    def after_validation(self, share: float) -> Progress:
+        """Return the progress once this share of the validation is done."""
         done = self.room + (1.0 - self.room) * share
         return Progress(self.number, self.n_parts, None, done)

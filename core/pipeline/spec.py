@@ -1,4 +1,4 @@
-"""A training as asked for: the table, and what is done with it."""
+"""The specification of a training: the table, and how to train on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from core.training.params import BoostParams
 
 @dataclass(frozen=True)
 class TrainingSpec:
-    """A training as asked for.
+    """The specification of a training.
 
     `auto` are parameters to be chosen on held-out rows (`core.pipeline.choosing.tune`).
     `seed` decides the folds. There are fewer of them where classes, or the row groups
@@ -57,7 +57,7 @@ def check_algorithm(name: object) -> str:
 def part_auto(
     algorithm: str, given: Mapping[str, object]
 ) -> tuple[dict[str, object], frozenset[AutoName], list[Refusal]]:
-    """Part parameters that are given from those to be chosen.
+    """Separate given parameters from those to be chosen.
 
     Returns those that are no "auto" (`rounds`, where it is, as the most that are
     tried), those that are, and refusals of what the algorithm doesn't know.

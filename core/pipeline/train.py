@@ -16,8 +16,8 @@ from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.model.values import add_ranges
 from core.panels.effort import EFFORTS
-from core.pipeline.averages import tell_averages
-from core.pipeline.card import make_card, tell_choices, tell_found
+from core.pipeline.averages import report_mean_budgets
+from core.pipeline.card import make_card, report_choices, report_validation
 from core.pipeline.certificates import UnseenRows, certify
 from core.pipeline.parts import (
     ROUNDS_SHARE,
@@ -30,7 +30,7 @@ from core.pipeline.playing import play_model
 from core.pipeline.preparing import PreparedTable, prepare_table
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
-from core.pipeline.validation import Validated, validate
+from core.pipeline.validation import Validation, validate
 from core.selection.card import describe_selection
 from core.table.binned_table import BinnedTable
 from core.table.check import CheckedTable
@@ -49,7 +49,7 @@ def train(
     done: Mapping[int, Sequence[Round]] | None = None,
     run_parts: RunParts = one_by_one,
 ) -> Training:
-    """Train on a table as a spec asks; the generator returns the `Model`.
+    """Train on a table by its specification; the generator returns the `Model`.
 
     A table is checked, and in memory, or prepared for this spec.
 
@@ -109,8 +109,8 @@ def train(
     whole, found = yield from validate_whole(whole, folds, rows, spec, parts[-1])
     whole = add_ranges(whole, table.ranges)
     card = make_card(table, whole, n_folds, seed)
-    card |= tell_trained(table.dataset, spec, finished[-1], whole)
-    card |= ({} if found is None else tell_found(found)) | tell_averages(
+    card |= report_training(table.dataset, spec, finished[-1], whole)
+    card |= ({} if found is None else report_validation(found)) | report_mean_budgets(
         whole, folds, sample, seed
     )
     params = asdict(finished[-1].params)
@@ -119,16 +119,16 @@ def train(
 
 
 class ModelRows(NamedTuple):
-    """Rows of the table beside those of the folds."""
+    """Rows for the model itself, beside those of the folds."""
 
-    #: what the whole was trained on, or a sample of it
+    #: the rows the whole was trained on, or a sample of them
     seen: Dataset
     #: for certificates
     aside: Dataset | None
 
 
 def list_parts(n_folds: int, spec: TrainingSpec) -> list[Part]:
-    """Return the folds and the whole, with what each takes of a training."""
+    """Return the folds and the whole, with the share of the training each takes."""
     room = 1.0 - VALIDATION_SHARE if n_folds else 1.0
     has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
     rounds_room = ROUNDS_SHARE if has_panels else 1.0
@@ -141,15 +141,15 @@ def validate_whole(
     rows: ModelRows,
     spec: TrainingSpec,
     part: Part,
-) -> Generator[Progress, None, tuple[Ensemble, Validated | None]]:
-    """Find what held-out rows say, and let the whole say it: calibrated, certified."""
+) -> Generator[Progress, None, tuple[Ensemble, Validation | None]]:
+    """Validate the whole on held-out rows; return it calibrated and certified."""
     found, before, aside = None, 0.0, rows.aside
     if folds:
         held_out, unseen = [one.ensemble for one in folds], [one.rows for one in folds]
         room = 1.0 if aside is None else 0.5
         found = yield from pass_on(
             validate(whole, held_out, unseen, spec.seed, spec.curve_budgets),
-            lambda share: part.validated(room * share),
+            lambda share: part.after_validation(room * share),
         )
         whole, before = replace(whole, calibrations=found.calibrations), room
         if found.comparison is not None:
@@ -158,33 +158,34 @@ def validate_whole(
     if aside is not None:
         certification = yield from pass_on(
             certify(UnseenRows(whole, aside), folds, spec.certify_budgets, spec.seed),
-            lambda share: part.validated(before + (1.0 - before) * share),
+            lambda share: part.after_validation(before + (1.0 - before) * share),
         )
         whole = replace(whole, certification=certification)
     return whole, found
 
 
-def tell_trained(
+def report_training(
     dataset: Dataset, spec: TrainingSpec, trained: FinishedPart, whole: Ensemble
 ) -> dict[str, object]:
-    """Return what the card tells of all rows: choices, selection, rows left out."""
-    told = tell_choices(spec.auto, trained.params, trained.tried)
+    """Return the card's facts about the whole: choices, selection, out-of-bag error."""
+    facts = report_choices(spec.auto, trained.params, trained.tried)
     if spec.note is not None:
-        told["note"] = spec.note
+        facts["note"] = spec.note
     if ALGORITHMS[spec.boost.algorithm].is_bagged and spec.selection is None:
         error = out_of_bag_error(dataset, whole, trained.rounds, spec.boost.seed)
-        told["out_of_bag_error"] = error
+        facts["out_of_bag_error"] = error
     if spec.selection is not None:
         assert trained.selection is not None, "made anew for the whole"
-        its = describe_selection(dataset.catalogue, spec.selection, trained.selection)
-        told["selection"] = its
-    return told
+        facts["selection"] = describe_selection(
+            dataset.catalogue, spec.selection, trained.selection
+        )
+    return facts
 
 
 def choose_folds(
     table: BinnedTable, spec: TrainingSpec
 ) -> tuple[npt.NDArray[np.int8], int]:
-    """Return the fold of each row, and on how many folds a training is validated.
+    """Return the fold of each row, and the number of folds that are validated.
 
     Of panels, which take long to fit, as many folds as together have enough rows: an
     error rate on 2,000 rows is known to a percent.
@@ -199,7 +200,7 @@ def choose_folds(
 
 
 def check_classes(dataset: Dataset, params: BoostParams) -> None:
-    """Refuse classes that no curve, or not this algorithm, is made for."""
+    """Refuse classes that the curve or the algorithm does not support."""
     if dataset.is_multilabel:
         raise RefusedError([Refusal("target", "must be one class per row")])
     if ALGORITHMS[params.algorithm].is_binary and len(dataset.classes) > 2:

@@ -1,4 +1,4 @@
-"""Honest figures: folds, and what ensembles say of rows that they never saw."""
+"""Validates a model by ensembles of folds, on rows that these never saw."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -22,20 +22,20 @@ from core.table.folds import make_folds
 from core.training.algorithms import ALGORITHMS
 from core.work import approach, pass_on
 
-# Budgets that ways of asking are compared at.
+# Most budgets at which policies are compared.
 MAX_COMPARED = 24
 
-# Budgets whose ends calibrations are fitted on.
+# Most budgets whose sessions calibrations are fitted on.
 MAX_BUDGETS = 12
 
-# Held-out rows per fold that they are fitted on: plenty for a few coefficients.
+# Most held-out rows per fold that calibrations are fitted on: enough for few numbers.
 MAX_ROWS = 2000
 
-# What is done of a validation after two of its three parts: guesses.
+# Shares of a validation done after two of its three steps; estimates.
 CALIBRATED, COMPARED = 0.5, 0.8
 
-# Numbers in the votes per fold that they are fitted on. Four times as many took 1.4
-# to 1.7 times as long, and the log-loss on other rows was the same to .001.
+# Most numbers in the votes per fold that calibrations are fitted on. Four times as many
+# took 1.4 to 1.7 times as long; the log-loss on other rows was the same to .001.
 MAX_VOTES = 1 << 14
 
 # The same for so many classes that each row is played once.
@@ -45,14 +45,14 @@ MAX_NUMBERS = 1 << 18
 Calibrations = tuple[tuple[str, Calibration], ...]
 
 
-class Validated(NamedTuple):
-    """What held-out rows say of an ensemble."""
+class Validation(NamedTuple):
+    """The figures of an ensemble on held-out rows."""
 
     curve: Curve
     calibrations: Calibrations
-    #: None where there is one policy only to ask by
+    #: None if the algorithm has a single policy
     comparison: Comparison | None
-    #: of the same rows if the first policy always asked; None: it always does
+    #: curve of the same rows if the first policy always asked; None: it always does
     fixed: Curve | None = None
     #: what held-out rows spend under each budget of the curve, in micro-units
     spends: tuple[float, ...] = ()
@@ -66,8 +66,8 @@ def validate(
     rows: Sequence[Dataset],
     seed: int,
     named: Sequence[int] = (),
-) -> Generator[float, None, Validated]:
-    """Find the curve and the calibrations from ensembles and the rows they never saw.
+) -> Generator[float, None, Validation]:
+    """Compute curve and calibrations from ensembles and rows that they never saw.
 
     Yields how much of it is done, 0 to 1; also to let itself be stopped. The purchases
     of the ensemble trained on every row give the budgets. `rows` are those that the
@@ -93,7 +93,7 @@ def validate(
         ranges = comparison.ranges
         calibrated = [(replace(one, ranges=ranges), part) for one, part in calibrated]
     curve = yield from draw_held_out(whole, calibrated, seed, named)
-    found = Validated(curve, calibrations, comparison)
+    found = Validation(curve, calibrations, comparison)
     if comparison is not None and is_mixed(comparison, whole):
         drawn = [evaluate(one, part, curve.budgets, seed=seed) for one, part in before]
         found = found._replace(fixed=pool(drawn))
@@ -118,7 +118,7 @@ def compare_policies(
 
 
 def is_mixed(comparison: Comparison, whole: Ensemble) -> bool:
-    """Return whether somebody else than the model's own policy asks somewhere."""
+    """Return whether another policy than the model's own asks under some budget."""
     return any(one.policy != whole.policy for one in comparison.ranges)
 
 
@@ -170,7 +170,7 @@ def calibrate_policies(
 
 
 def halve(rows: Dataset, seed: int) -> list[Dataset]:
-    """Part rows in two, classes and row groups as folds have them where they can."""
+    """Split rows in two, stratified by class; row groups stay whole if possible."""
     every = np.arange(rows.n_samples)
     parts = make_folds(rows, 2, seed) or [every[::2], every[1::2]]
     return [rows.take(part) for part in parts]
@@ -232,7 +232,7 @@ def collect_votes(
     policy: str,
     seed: int,
 ) -> HeldOutVotes:
-    """Votes where the sessions of a policy end under several budgets.
+    """Return the votes at the ends of a policy's sessions under several budgets.
 
     On the way to an end votes are left out: they say more than those of a smaller
     budget with the same features, and one fit to both served neither (calibration error
@@ -263,7 +263,7 @@ def collect_votes(
 
 
 def spread_rows(n_rows: int, n_budgets: int, n_outputs: int) -> list[slice]:
-    """Spread the rows over the budgets, so that there are `MAX_VOTES` at most.
+    """Spread rows over budgets, so that there are at most `MAX_VOTES` numbers.
 
     Of many classes each row is played under some budgets only, so that every class
     keeps its rows. Every part of the rows is used at least once.

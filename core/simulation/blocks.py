@@ -1,4 +1,4 @@
-"""Rows whose classes are known, played and judged; a block of a table at a time."""
+"""Plays and judges rows of known class, one block of a table at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from core.session.state import Aim
 from core.session.walks import Walks
 from core.simulation.simulate import class_probabilities, class_votes, walk
 
-# Of rows that are played at a time, and of values that draws make known: 64 MB.
+# Most margins of the rows that are played at a time: 64 MB.
 MAX_MARGINS = 1 << 23
 
-# Kept of the rows that figures are told of: 134 MB.
+# Most chances that are kept for figures: 134 MB.
 MAX_CHANCES = 1 << 24
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What rows are played under; budgets in micro-units, None: unlimited."""
+    """How rows are played; budgets in micro-units, None: unlimited."""
 
     budgets: Sequence[int | None]
     policy: str | None = None
@@ -32,7 +32,7 @@ class Conditions:
 
 
 class Block(NamedTuple):
-    """Some rows that follow one another in a table."""
+    """Consecutive rows of a table."""
 
     #: (n_rows, n_features), as in `Dataset.values`
     values: FloatArray
@@ -47,24 +47,24 @@ class Block(NamedTuple):
 class PlayedBlock(NamedTuple):
     """How the sessions of a block end; (n_rows, n_budgets)."""
 
-    #: whether the vote is wrong, of several labels the share that is
+    #: whether the vote is wrong; for several labels, the share that is wrong
     wrong_votes: FloatArray | BoolArray
-    #: the same of the label decided from the probability
+    #: the same for the label decided from the probability
     wrong_labels: FloatArray | BoolArray
     #: in micro-units
     spent: IntArray
-    #: (n_kept, n_budgets, n_classes), of the rows that figures are told of
+    #: (n_kept, n_budgets, n_classes), of the rows that figures are computed from
     chances: FloatArray
 
 
 def find_stride(ensemble: Ensemble, n_rows: int, n_budgets: int) -> int:
-    """Return each how many rows of a table figures are told of one."""
+    """Return n, where figures are computed from every n-th row of a table."""
     n_chances = n_rows * n_budgets * len(ensemble.classes)
     return max(1, -(-n_chances // MAX_CHANCES))
 
 
 def keep_rows(n_before: int, stride: int) -> slice:
-    """Return the rows of a block that figures are told of, every n-th of the table."""
+    """Return the rows of a block that figures use, every n-th of the table."""
     return slice(-n_before % stride, None, stride)
 
 
@@ -101,7 +101,7 @@ def play_block(
 def judge(
     ensemble: Ensemble, targets: IntArray, walks: Walks
 ) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, FloatArray]:
-    """Find where the rows' votes and labels are wrong, and the chances at their ends.
+    """Return where votes and labels of rows are wrong, and the chances at the end.
 
     (n_rows, n_budgets); of several labels the share that is wrong, and no chances.
     """

@@ -1,4 +1,4 @@
-"""What a curve is drawn from, summed over rows: blocks of them add up to the whole."""
+"""Exact sums over rows that a curve is drawn from; blocks add up to the whole."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from core.simulation.exact import sum_weighted
 
 @dataclass(frozen=True)
 class CurveSums:
-    """Sums over some rows, each exact; those by budget have one for each.
+    """Exact sums over some rows; tuples have one sum per budget.
 
     Weights count as they are, whatever they sum to.
     """
@@ -62,15 +62,14 @@ class CurveSums:
         )
 
     def average(self, sums: tuple[Fraction, ...]) -> tuple[float, ...]:
-        """Return the means of what was summed; 0 without any row."""
+        """Return sums divided by the total weight; 0 without any row."""
         return tuple(float(one / self.weight) if self.weight else 0.0 for one in sums)
 
     def count_effective(self, held: FloatArray | None) -> float | None:
-        """Return how many independent rows of equal weight would say as much.
+        """Return the effective sample size (Kish 1965); None: the number of rows.
 
-        1/sum(w^2) over weights that sum to 1 (Kish 1965). Rows that belong together
-        count as one row of all their weight, as if they always erred together. None:
-        all rows, where each stands for itself.
+        1/sum(w^2) over weights that sum to 1. Rows that belong together count as one
+        row of all their weight, as if they always erred together.
         """
         if held is not None:
             return float(held.sum() ** 2 / (held**2).sum())
@@ -82,7 +81,7 @@ class CurveSums:
 def add_each(
     first: tuple[Fraction, ...], other: tuple[Fraction, ...]
 ) -> tuple[Fraction, ...]:
-    """Return the sums, budget by budget."""
+    """Add two tuples of sums, budget by budget."""
     return tuple(one + more for one, more in zip(first, other, strict=True))
 
 
@@ -92,7 +91,7 @@ def sum_rows(
     wrong_labels: FloatArray | BoolArray,
     spent: IntArray,
 ) -> CurveSums:
-    """Sum up rows of some weights, (n_rows,); the rest is (n_rows, n_budgets)."""
+    """Sum rows weighted by `weights` (n_rows,); the others are (n_rows, n_budgets)."""
     counted: FloatArray = np.stack((np.ones(len(weights)), weights), axis=1)
     weight, squares = sum_weighted(weights, counted)
     return CurveSums(

@@ -19,15 +19,15 @@ from core.table.dataset import Dataset
 
 @dataclass(frozen=True)
 class Endings:
-    """How wrong the sessions of rows end, and what they spend; (n_rows, n_budgets)."""
+    """Errors and spends at the ends of rows' sessions, (n_rows, n_budgets)."""
 
-    #: whether the vote is wrong, of several labels the share that is
+    #: whether the vote is wrong; for several labels, the share that is wrong
     wrong_votes: FloatArray | BoolArray
-    #: the same of the label decided from the probability
+    #: the same for the label decided from the probability
     wrong_labels: FloatArray | BoolArray
     #: in micro-units
     spent: IntArray
-    #: what figures are told of; None where that is not asked for, or of several labels
+    #: rows that figures are computed from; None if not asked for, or for several labels
     scored: ScoredRows | None
 
 
@@ -40,7 +40,7 @@ def evaluate(
     streams: Sequence[int] | None = None,
     aims: Sequence[Aim | None] | None = None,
 ) -> Curve:
-    """Error and spend against budget over the rows of a dataset.
+    """Return error and spend against budget over the rows of a dataset.
 
     The dataset has the ensemble's catalogue and classes; all else is as in `walk`. The
     curve is weighted by the rows' weights. Its `errors` are those of the raw vote,
@@ -89,10 +89,10 @@ def draw_curve(dataset: Dataset, budgets: Sequence[int | None], ends: Endings) -
 def find_differences(
     dataset: Dataset, ends: Endings, reference: Endings
 ) -> tuple[Estimate, ...]:
-    """Return by how much more labels err than others on the same rows, by budget.
+    """Return the paired difference of two error rates on the same rows, by budget.
 
-    Both were played on these rows under the same budgets. Rows that both label alike
-    add no spread, so that small differences show on few rows.
+    Both were played on these rows under the same budgets. Rows with the same label in
+    both add no variance, so small differences show on few rows.
     """
     rows = ScoredRows(
         dataset.targets, dataset.weights, dataset.row_group_idxs, np.empty((0, 0, 0))
@@ -102,10 +102,10 @@ def find_differences(
 
 
 def find_gap(first: Curve, other: Curve, budget: int | None) -> Estimate:
-    """Return by how much more the second curve errs than the first under a budget.
+    """Return the error of the second curve minus that of the first under a budget.
 
-    Each is told of rows of its own. Where they are the same rows, which curves don't
-    know, the interval is wider than it need be: `find_differences` knows them.
+    The curves are taken as of independent rows. If the rows are the same, the interval
+    is wider than necessary; `find_differences` pairs them.
 
     Raises ValueError where a curve has no budget so small.
 
@@ -114,11 +114,11 @@ def find_gap(first: Curve, other: Curve, budget: int | None) -> Estimate:
     Newcombe (1998), method 10: the interval of 95 % of a difference of two independent
     shares, from the intervals of both.
     """
-    ours, its = first.place_at(budget), other.place_at(budget)
-    share, low, high = first.errors_calibrated[ours], *first.intervals[ours]
+    place, other_place = first.place_at(budget), other.place_at(budget)
+    share, low, high = first.errors_calibrated[place], *first.intervals[place]
     other_share, other_low, other_high = (
-        other.errors_calibrated[its],
-        *other.intervals[its],
+        other.errors_calibrated[other_place],
+        *other.intervals[other_place],
     )
     gap = other_share - share
     down = math.hypot(other_share - other_low, high - share)

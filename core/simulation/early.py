@@ -1,4 +1,4 @@
-"""What certified early stops do on rows whose classes are known."""
+"""Measures certified early stops on rows of known class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ class EarlyPoint:
 
     budget: int | None
     certificate: Certificate
-    #: of labels that aren't those of the session's end
+    #: share of labels that differ from those at the session's end
     differing: float
-    #: of labels that are wrong
+    #: share of wrong labels
     error: float
     mean_spend: float
     #: without early stops
@@ -59,12 +59,12 @@ def plan_early(
     policy: str | None = None,
     seed: int = 0,
 ) -> list[EarlyPlan]:
-    """Find the stops that a rule asks for, which has a `disagreement`."""
+    """Return the early stops of a rule with a `disagreement`, by budget."""
     plans = []
     for budget in budgets:
         state = machine.start(ensemble, budget, seed, policy=policy, stop=stop)
         found = find_certificate(ensemble, state)
-        # Without a certificate no label is probable enough.
+        # Without a certificate no probability suffices to stop.
         threshold = 2.0 if found.threshold is None else found.threshold
         opens = tuple(one.is_open for one in found.strata) or (False,)
         bounds = [one.least_spend for one in found.strata[1:]]
@@ -76,7 +76,7 @@ def plan_early(
 def sum_early(
     ensemble: Ensemble, plan: EarlyPlan, block: Block, weights: FloatArray
 ) -> tuple[Fraction, ...]:
-    """Return the sums over rows from which an `EarlyPoint` has its means, in order."""
+    """Return the sums over rows behind the means of an `EarlyPoint`, in its order."""
     limits = np.array([UNLIMITED if plan.budget is None else plan.budget], np.int64)
     cases = Cases(block.values, limits, plan.seed, block.streams)
     (traces,) = POLICIES[plan.policy].trace(ensemble, cases)
@@ -91,10 +91,10 @@ def sum_early(
     return sum_weighted(weights, summed)
 
 
-def tell_early(
+def summarise_early(
     plan: EarlyPlan, sums: Sequence[Fraction], weight: Fraction
 ) -> EarlyPoint:
-    """Return what early stops do on rows of some weight."""
+    """Return the means of sums over rows of some total weight."""
     means = (float(one / weight) for one in sums)
     return EarlyPoint(plan.budget, plan.certificate, *means)
 
@@ -107,13 +107,13 @@ def evaluate_early(
     policy: str | None = None,
     seed: int = 0,
 ) -> list[EarlyPoint]:
-    """Play the rows of a dataset with the early stops that a rule asks for.
+    """Play the rows of a dataset with the early stops of a rule.
 
     `stop` has a `disagreement`; all else is as in `evaluate`.
     """
     block = Block(dataset.values, dataset.targets, range(dataset.n_samples))
     (weight,) = sum_weighted(dataset.weights, np.ones((dataset.n_samples, 1)))
     return [
-        tell_early(plan, sum_early(ensemble, plan, block, dataset.weights), weight)
+        summarise_early(plan, sum_early(ensemble, plan, block, dataset.weights), weight)
         for plan in plan_early(ensemble, budgets, stop, policy, seed)
     ]

@@ -1,4 +1,4 @@
-"""What the values of each feature do to the prediction of a model, without its rows."""
+"""Effects of each feature's values on a model's prediction, without its rows."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,7 @@ import numpy as np
 from core import kernels
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from core.model.paths import lay_paths
+from core.model.hypotheses import lay_paths
 from core.model.values import middle_values, possible_values
 from core.model.votes import TIE
 from core.session.outline import outline
@@ -19,7 +18,7 @@ from core.simulation.simulate import class_probabilities, walk
 
 @dataclass(frozen=True, eq=False)
 class FeatureEffect:
-    """What the values of one feature do; the last value is NaN, "not available"."""
+    """Effects of the values of one feature; the last value is NaN, "not available"."""
 
     feature_idx: int
     #: (n_values,), ascending, as in `Dataset.values`
@@ -33,7 +32,7 @@ class FeatureEffect:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """What the features do that a budget buys."""
+    """Effects of the features that a budget buys."""
 
     #: (n_classes,), of the case whose answers are all middle ones
     typical: FloatArray
@@ -46,14 +45,14 @@ class Effects:
 def find_effects(
     ensemble: Ensemble, budget: int | None = None, policy: str | None = None
 ) -> Effects:
-    """Find what the values of each feature do that a budget buys.
+    """Compute the effects of the values of each feature that a budget buys.
 
     Each value of a feature is played through a whole session in which every other
     answer is a middle one (`middle_values`): a model keeps no rows, so these are the
-    effects on a typical case, not a mean over cases. Features are those that such a
-    case is asked; of trees those on its paths. Where only stumps vote, the log
+    effects on a typical case, not a mean over cases. The features are those that such a
+    case is asked; for trees, those on its paths. Where only stumps vote, the log
     odds are a sum with one term per answer (an additive scorecard): then there are
-    points, which hold of every case whose features of the plan are all answered.
+    points, valid for every case that has answered all features of the plan.
 
     Parameters
     ----------
@@ -70,10 +69,10 @@ def find_effects(
         np.append(possible_values(ensemble, idx, has_votes=has_votes), np.nan)
         for idx in asked
     ]
-    rows = np.tile(typical, (1 + sum(its.size for its in tried), 1))
-    ends = np.cumsum([1, *(its.size for its in tried)])
-    for idx, its, start in zip(asked, tried, ends, strict=False):
-        rows[start : start + its.size, idx] = its
+    rows = np.tile(typical, (1 + sum(values.size for values in tried), 1))
+    ends = np.cumsum([1, *(values.size for values in tried)])
+    for idx, values, start in zip(asked, tried, ends, strict=False):
+        rows[start : start + values.size, idx] = values
     # One stream for all: draws must not differ between rows.
     walks = walk(ensemble, rows, [budget], name, streams=[0] * rows.shape[0])
     chances = class_probabilities(ensemble, walks)[:, 0]
@@ -82,8 +81,8 @@ def find_effects(
         typical=chances[0],
         base=base,
         features=tuple(
-            FeatureEffect(idx, its, chances[start : start + its.size], its_points)
-            for idx, its, start, its_points in zip(
+            FeatureEffect(idx, values, chances[start : start + values.size], added)
+            for idx, values, start, added in zip(
                 asked, tried, ends, points, strict=False
             )
         ),
@@ -93,7 +92,7 @@ def find_effects(
 def find_points(
     ensemble: Ensemble, policy: str, asked: list[int], tried: list[FloatArray]
 ) -> tuple[FloatArray | None, list[FloatArray | None]]:
-    """Find the log odds before any answer, and what each value tried adds to them.
+    """Return the log odds before any answer, and what each tried value adds to them.
 
     Notes
     -----
@@ -103,7 +102,7 @@ def find_points(
     """
     hypotheses = ensemble.hypotheses
     is_sum = policy == FULL_VOTE and not is_share(ensemble, policy)
-    if not is_sum or not all(isinstance(one, Stump) for one in hypotheses):
+    if not is_sum or not all(one.sole_stump for one in hypotheses):
         return None, [None] * len(asked)
     is_out = [one.feature_idxs[0] not in asked for one in hypotheses]
     length = is_out.index(True) if True in is_out else len(hypotheses)
@@ -114,10 +113,10 @@ def find_points(
     factor = 2.0 * slope if ensemble.n_outputs == 1 else slope
     paths = lay_paths(hypotheses[:length], ensemble.n_outputs, ensemble.alphas[:length])
     points: list[FloatArray | None] = []
-    for idx, its in zip(asked, tried, strict=True):
-        rows = np.full((its.size, len(ensemble.catalogue.features)), np.nan)
-        rows[:, idx] = its
-        votes = np.zeros((its.size, ensemble.n_outputs))
-        kernels.add_votes(rows, paths, votes, np.zeros(its.size))
-        points.append(np.where(np.isnan(its)[:, None], np.nan, factor * votes))
+    for idx, values in zip(asked, tried, strict=True):
+        rows = np.full((values.size, len(ensemble.catalogue.features)), np.nan)
+        rows[:, idx] = values
+        votes = np.zeros((values.size, ensemble.n_outputs))
+        kernels.add_votes(rows, paths, votes, np.zeros(values.size))
+        points.append(np.where(np.isnan(values)[:, None], np.nan, factor * votes))
     return base, points

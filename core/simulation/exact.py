@@ -1,4 +1,4 @@
-"""Sums without rounding: no order and no partition of the rows changes them."""
+"""Exact sums, the same for any order and any partition of the rows."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from core.arrays import BoolArray, FloatArray, IntArray
 
-# Products of two limbs, summed over so many rows, are whole numbers that a double has.
+# Sums of products of two limbs over MAX_ROWS rows are whole numbers exact in a double.
 LIMB_BITS = 18
 MAX_ROWS = 1 << 17
-# Of a double, and of an integer.
+# Bits of a double's mantissa, and of an integer.
 MANTISSA_BITS = 53
 WORD_BITS = 63
 

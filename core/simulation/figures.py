@@ -1,4 +1,4 @@
-"""Figures of chances and labels on rows whose classes are known, with intervals.
+"""Figures of chances and labels on rows of known class, with intervals.
 
 Each is a mean over the rows, or near enough one, so that what each row adds to it also
 says how far it would move with other rows. scikit-learn has most of the figures (the
@@ -21,21 +21,21 @@ from core.model.figures import (
 )
 from core.session.probability import decide
 
-# Of a reliability diagram, each with the same weight of rows.
+# Bins of a reliability diagram, each of the same weight.
 N_BINS = 10
 
-# Least chance of the true class that a log-loss counts, as scikit-learn has it.
+# Log-loss clips the chance of the true class at this, as scikit-learn does.
 LEAST_CHANCE = float(np.finfo(np.float64).eps)
 
 # Bounds of a share.
 SHARE = (0.0, 1.0)
 
-# Spreads below it are rounding.
+# Standard errors below this are rounding.
 NO_SPREAD = 1e-12
 
 
 class ScoredRows(NamedTuple):
-    """Rows with their classes, and the chances at the end of their sessions."""
+    """Rows with their classes and the chances at the ends of their sessions."""
 
     #: (n_rows,)
     targets: IntArray
@@ -50,25 +50,25 @@ class ScoredRows(NamedTuple):
 def find_figures(
     ensemble: Ensemble, rows: ScoredRows, threshold: float | None = None
 ) -> tuple[Figures, ...]:
-    """Return the figures under each budget.
+    """Return the figures of scored rows under each budget.
 
     Parameters
     ----------
     ensemble : Ensemble
-        Of one class per row.
+        With one class per row.
     rows : ScoredRows
-        At least one row; of several folds those of each, put together.
+        At least one row; rows of several folds are put together.
     threshold : float, optional
-        The least chance of the second of two classes at which rows are labelled so;
-        by default labels are those that sessions say (`decide`).
+        Least chance of the second of two classes at which rows get its label; by
+        default labels are those of sessions (`decide`).
 
     Notes
     -----
-    Intervals of shares are Wilson's (1927), of other means normal ones of a ratio mean
-    over groups of rows (Cochran 1977, sec. 11.8), of AUROC those of DeLong, DeLong and
-    Clarke-Pearson (1988), by groups of rows as Obuchowski (1997) has them, on the
-    scale of its log odds. Of several classes, sensitivity and specificity have the
-    means of the classes' limits, which are rather wide.
+    Intervals of shares are Wilson's (1927). Other means have normal intervals of a
+    ratio mean over groups of rows (Cochran 1977, sec. 11.8). AUROC has those of DeLong,
+    DeLong and Clarke-Pearson (1988), by groups of rows (Obuchowski 1997), on the scale
+    of its log odds. For several classes, sensitivity and specificity have the means of
+    the classes' limits, which are rather wide.
     """
     found = []
     for budget_idx in range(rows.chances.shape[1]):
@@ -89,29 +89,29 @@ def figures_at(
     truth = targets[:, None] == np.arange(n_classes)
     own = np.take_along_axis(chances, targets[:, None], axis=1)[:, 0]
     if n_classes == 2:
-        said, is_so = chances[:, 1], targets == 1
+        predicted, is_so = chances[:, 1], targets == 1
     else:
-        said = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
+        predicted = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
         is_so = labels == targets
-    bin_idxs = part_evenly(said, rows.weights)
-    bins = np.bincount(bin_idxs, rows.weights * (is_so - said), N_BINS)
-    gaps = np.sign(bins)[bin_idxs] * (is_so - said)
+    bin_idxs = part_evenly(predicted, rows.weights)
+    bins = np.bincount(bin_idxs, rows.weights * (is_so - predicted), N_BINS)
+    gaps = np.sign(bins)[bin_idxs] * (is_so - predicted)
     cost = None
     if ensemble.error_costs is not None:
         costs = np.array(ensemble.error_costs, np.float64)[targets, labels]
         cost = estimate_mean(costs, rows)
     is_labelled = labels[:, None] == np.arange(n_classes)
-    # Of two classes those of the first are those of the second, the other way round.
-    its = slice(1, None) if n_classes == 2 else slice(None)
+    # For two classes the figures of the first mirror those of the second.
+    counted = slice(1, None) if n_classes == 2 else slice(None)
     return Figures(
-        auroc=estimate_auroc(truth[:, its], chances[:, its], rows),
+        auroc=estimate_auroc(truth[:, counted], chances[:, counted], rows),
         log_loss=estimate_mean(-np.log(np.maximum(own, LEAST_CHANCE)), rows),
         brier=estimate_mean(((chances - truth) ** 2).sum(axis=1) / 2.0, rows, SHARE),
         calibration_error=estimate_mean(gaps, rows, SHARE),
-        sensitivity=estimate_share(truth[:, its], is_labelled[:, its], rows),
-        specificity=estimate_share(~truth[:, its], ~is_labelled[:, its], rows),
+        sensitivity=estimate_share(truth[:, counted], is_labelled[:, counted], rows),
+        specificity=estimate_share(~truth[:, counted], ~is_labelled[:, counted], rows),
         expected_cost=cost,
-        reliability=tell_bins(said, is_so, bin_idxs, rows),
+        reliability=make_bins(predicted, is_so, bin_idxs, rows),
     )
 
 
@@ -120,14 +120,14 @@ def estimate_mean(
     rows: ScoredRows,
     bounds: tuple[float, float] = (0.0, math.inf),
 ) -> Estimate:
-    """Return the weighted mean of amounts (n_rows,), which are within the bounds."""
+    """Return the weighted mean, with interval, of amounts (n_rows,) within bounds."""
     least, most = bounds
-    # The sum is rounded, and may leave the range by a digit.
+    # By rounding, the sum may leave the range by a digit.
     mean = min(max(float(rows.weights @ amounts), least), most)
     n_groups = count_groups(rows, rows.weights > 0)
     if n_groups < 2:
         return Estimate(mean, None)
-    spread = find_spread(rows.weights * (amounts - mean), rows)
+    spread = find_standard_error(rows.weights * (amounts - mean), rows)
     reach = QUANTILE * spread * math.sqrt(n_groups / (n_groups - 1.0))
     return Estimate(mean, (max(least, mean - reach), min(most, mean + reach)))
 
@@ -135,7 +135,7 @@ def estimate_mean(
 def estimate_share(
     is_asked: BoolArray, is_right: BoolArray, rows: ScoredRows
 ) -> Estimate | None:
-    """Return the share of rows that are right among those asked about.
+    """Return the share of right rows among those asked about, with its interval.
 
     (n_rows, n_classes); the mean over the classes that have such rows.
     """
@@ -180,9 +180,9 @@ def estimate_auroc(
     area, fewest = float(np.mean(areas)), min(sizes)
     if fewest < 2.0:
         return Estimate(area, None)
-    spread = find_spread(added / len(areas), rows)
+    spread = find_standard_error(added / len(areas), rows)
     if spread <= NO_SPREAD:
-        # All cases rank right, or all wrong: so would not all others. Where all are
+        # If all cases here rank right, or all wrong, others need not. If all are
         # equal there is no order, whatever the rows.
         is_even = abs(area - 0.5) <= NO_SPREAD
         limits = (area, area) if is_even else wilson_interval(area, fewest)
@@ -194,22 +194,22 @@ def estimate_auroc(
 
 
 def weigh_below(ranks: IntArray, weights: FloatArray) -> FloatArray:
-    """Return how much weight has lower ranks than each row, ties by half."""
+    """Return the weight of rows with lower ranks than each row, ties by half."""
     held = np.bincount(ranks, weights)
     below: FloatArray = (np.cumsum(held) - held / 2.0)[ranks]
     return below
 
 
 def part_evenly(chances: FloatArray, weights: FloatArray) -> IntArray:
-    """Part rows into `N_BINS` of equal weight by their chances, ties in one."""
+    """Return each row's bin: `N_BINS` of equal weight by chance, ties in one bin."""
     middles = weigh_below(np.unique(chances, return_inverse=True)[1], weights)
     return np.minimum(N_BINS * middles, N_BINS - 1).astype(np.int64)
 
 
-def tell_bins(
-    said: FloatArray, is_so: BoolArray, bin_idxs: IntArray, rows: ScoredRows
+def make_bins(
+    predicted: FloatArray, is_so: BoolArray, bin_idxs: IntArray, rows: ScoredRows
 ) -> tuple[ReliabilityBin, ...]:
-    """Return the bins that have weight, by ascending chances."""
+    """Return the reliability bins that have weight, by ascending chance."""
     bins = []
     for bin_idx in range(N_BINS):
         weights = rows.weights * (bin_idxs == bin_idx)
@@ -217,19 +217,19 @@ def tell_bins(
         if held > 0.0:
             observed = min(float(weights @ is_so) / held, 1.0)
             limits = wilson_interval(observed, count_independent(weights, rows))
-            mean_chance = min(float(weights @ said) / held, 1.0)
+            mean_chance = min(float(weights @ predicted) / held, 1.0)
             estimate = Estimate(observed, limits)
             bins.append(ReliabilityBin(min(held, 1.0), mean_chance, estimate))
     return tuple(bins)
 
 
-def find_spread(added: FloatArray, rows: ScoredRows) -> float:
-    """Return the standard error of a figure from what each row adds to it."""
+def find_standard_error(added: FloatArray, rows: ScoredRows) -> float:
+    """Return the standard error of a figure from each row's contribution to it."""
     return float(np.sqrt((np.bincount(rows.group_idxs, added) ** 2).sum()))
 
 
 def count_independent(weights: FloatArray, rows: ScoredRows) -> float:
-    """Return how many groups of equal weight would say as much (Kish 1965)."""
+    """Return the effective number of row groups (Kish 1965)."""
     held = np.bincount(rows.group_idxs, weights)
     return float(held.sum() ** 2 / (held**2).sum())
 

@@ -1,4 +1,4 @@
-"""Rows of a table as sessions, each under its own budget: how they end."""
+"""Plays rows of a table as sessions, each under its own budget."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from core.simulation.simulate import class_probabilities, walk
 
 
 class TableRows(NamedTuple):
-    """A table's values, (n_rows, n_features), and what keys each row's draws."""
+    """A table's values, (n_rows, n_features), and the random streams of its rows."""
 
     values: FloatArray
     streams: Sequence[int]
@@ -23,9 +23,9 @@ class TableRows(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """How the rows' sessions end."""
+    """Labels, chances and spends at the ends of the rows' sessions."""
 
-    #: class positions, (n_rows,); of a multi-label ensemble 0 and 1, (n_rows, n)
+    #: class positions, (n_rows,); for a multi-label ensemble 0 or 1, (n_rows, n)
     labels: IntArray
     #: (n_rows, n_classes)
     chances: FloatArray

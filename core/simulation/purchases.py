@@ -1,4 +1,4 @@
-"""What sessions buy under each of some budgets: features, lists of them, how many."""
+"""Counts what sessions buy under each of some budgets."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,17 +14,17 @@ from core.table.dataset import Dataset
 
 
 class Purchases(NamedTuple):
-    """What the sessions of rows buy under one budget; shares of the rows' weight."""
+    """Purchases of rows' sessions under one budget; shares are of the rows' weight."""
 
     #: in micro-units
     mean_spend: float
     max_spend: int
-    #: (n_features,), of the sessions that ask for a feature
+    #: (n_features,), share of sessions that ask for each feature
     shares: FloatArray
-    #: sets of features that sessions ask for, and the share of the commonest
+    #: number of different feature sets asked for, and the share of the commonest
     n_lists: int
     commonest: float
-    #: of the sessions that end after 0, 1, 2 ... questions; a bundle is one question
+    #: share of sessions that end after 0, 1, 2 ... questions; a bundle is one question
     ended_after: tuple[float, ...]
 
 
@@ -35,10 +35,10 @@ def find_purchases(
     policy: str | None = None,
     seed: int = 0,
 ) -> list[Purchases]:
-    """Return what the sessions of rows buy under each budget, by the rows' weights.
+    """Return the purchases of rows' sessions under each budget.
 
-    Budgets are in micro-units, None is unlimited. Features that come back without a
-    value are asked too.
+    Budgets are in micro-units, None is unlimited. A feature whose value is missing
+    counts as asked.
     """
     found = []
     for budget in budgets:
@@ -68,7 +68,7 @@ def sum_lists(is_asked: BoolArray, weights: FloatArray) -> FloatArray:
 
 
 def count_times_asked(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:
-    """Return how many questions reveal some features; a bundle is one; (n_rows,)."""
+    """Return the number of questions of each row, (n_rows,); a bundle is one."""
     bundles = np.where(catalogue.is_bundled, catalogue.group_idxs, NO_GROUP)
     counts: IntArray = is_asked[:, bundles == NO_GROUP].sum(axis=1, dtype=np.int64)
     for bundle in np.unique(bundles[bundles != NO_GROUP]).tolist():
@@ -77,6 +77,6 @@ def count_times_asked(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:
 
 
 def round_shares(shares: npt.ArrayLike) -> FloatArray:
-    """Return shares without what sums of weights add: what every row has is all."""
+    """Return shares without rounding errors, so that the share of all rows is 1."""
     rounded: FloatArray = np.clip(np.asarray(shares, np.float64).round(9), 0.0, 1.0)
     return rounded

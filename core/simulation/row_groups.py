@@ -1,4 +1,4 @@
-"""Rows that belong together, met a block at a time."""
+"""Weights of row groups, summed over blocks of rows."""
 
 import numpy as np
 
@@ -17,23 +17,23 @@ class GroupSums:
         self._held = np.zeros(0)
 
     def add(self, groups: Cells, weights: FloatArray) -> IntArray:
-        """Add rows of some groups and weights; return the number of each one's."""
+        """Add rows by group and weight; return the group number of each row."""
         known = self._numbers
         by_word = [known.setdefault(word or "", len(known)) for word in groups.words]
         numbers: IntArray = np.array(by_word, np.int64)[groups.numbers]
         more = np.zeros(len(known) - len(self._held))
         self._held = np.concatenate((self._held, more))
-        # One after the other: the sum of a block would depend on where it begins.
+        # Row by row, so that sums don't depend on where blocks begin.
         np.add.at(self._held, numbers, weights)
         return numbers
 
     @property
     def held(self) -> FloatArray:
-        """Weight by group, in the order of the words."""
+        """Weight of each group, ordered by the group's word."""
         return self._held[self._order]
 
     def rank(self, numbers: IntArray) -> IntArray:
-        """Return the place of groups in the order of the words."""
+        """Return the places of groups in the order of their words."""
         ranks = np.empty(len(self._numbers), np.int64)
         ranks[self._order] = np.arange(len(self._numbers))
         return ranks[numbers]

@@ -1,4 +1,4 @@
-"""Many rows at once: each row is a session, without a Python object for each."""
+"""Plays many rows as sessions at once, without a Python object per session."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -76,12 +76,12 @@ def walk(
 
 
 def class_votes(ensemble: Ensemble, walks: Walks) -> IntArray:
-    """Class by the raw vote at the end of each walk; (n_rows, n_budgets)."""
+    """Return the class by the raw vote at the end of each walk, (n_rows, n_budgets)."""
     return by_policy(ensemble, walks, lambda policy, part: policy.votes(ensemble, part))
 
 
 def class_probabilities(ensemble: Ensemble, walks: Walks) -> FloatArray:
-    """Probability of each class at the end of each walk; (..., n_classes)."""
+    """Return class probabilities at the end of each walk, (..., n_classes)."""
     return by_policy(
         ensemble, walks, lambda policy, part: policy.chances(ensemble, part)
     )
@@ -90,7 +90,7 @@ def class_probabilities(ensemble: Ensemble, walks: Walks) -> FloatArray:
 def by_policy(
     ensemble: Ensemble, walks: Walks, find: Callable[[Policy, Walks], AnyArray]
 ) -> AnyArray:
-    """Find something of the walks of each policy; (n_rows, n_budgets, ...)."""
+    """Compute a figure by the policy of each walk, (n_rows, n_budgets, ...)."""
     parts, places = [], []
     for name in dict.fromkeys(walks.policies) or [ensemble.policy]:
         its = [place for place, one in enumerate(walks.policies) if one == name]

@@ -5,6 +5,7 @@ learner's, and which features are looked at the sampling's. To cancel, stop pull
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Protocol
 
 import numpy as np
@@ -17,10 +18,9 @@ from core.table.prices import Paid
 from core.training.buying import UNPAID, Buyer
 from core.training.feature_sampling import make_sampling
 from core.training.histograms import MOST_SUMS
-from core.training.learners.choice import MIN_EDGE, Choice, Learner, Means, find_stump
-from core.training.learners.product import find_product
-from core.training.learners.tree import find_tree
-from core.training.params import BoostParams, LabelWeights, LearnerName
+from core.training.learner import MIN_EDGE, Choice, Learner, RoundSearch
+from core.training.learners import LEARNERS
+from core.training.params import BoostParams, LabelWeights
 from core.training.rounds import Round
 from core.training.rules import MAX_EDGE
 from core.training.shards import LocalShards, Shard, Shards
@@ -124,6 +124,7 @@ def boost(
     """
     if done and is_perfect(done[-1]):
         return
+    learner = make_learner(params)
     weights = make_weights(shards, params)
     # They were copied: of many rows that is much memory.
     del shards
@@ -135,8 +136,8 @@ def boost(
         is_repeated = number <= len(done)
         found = None
         if not is_repeated or sampling.has_memory:
-            means = Means(weights, params, sampling, buyer.scorer())
-            found = find_hypothesis(means)
+            search = RoundSearch(weights, sampling, buyer.scorer())
+            found = find_hypothesis(learner, search)
             if found is None:
                 return
         if is_repeated:
@@ -159,10 +160,9 @@ def make_weights(shards: Tables | ShardSource, params: BoostParams) -> Weights:
     """Return the weights of a run; they are copied."""
     source = LocalTables(shards) if isinstance(shards, Sequence) else shards
     has_missing = bool(source.binned.has_missing.any())
+    n_places = make_learner(params).n_places
     # Unsigned sums tell the weight of missing values, and whether a cut parts a leaf.
-    is_split = has_missing or params.learner == "tree"
-    # A tree keeps the sums of each of its leaves.
-    n_places = params.leaves if params.learner == "tree" else 1
+    is_split = has_missing or n_places > 1
     n_sums = source.binned.packing.lanes.size * source.n_outputs * n_places
     is_kept = params.search == "all" and n_sums <= MOST_SUMS
     return Weights(source.begin(is_split=is_split, is_kept=is_kept))
@@ -185,20 +185,24 @@ class LocalTables:
         return LocalShards(members, is_kept=is_kept)
 
 
-LEARNERS: dict[LearnerName, Learner] = {
-    "stump": find_stump,
-    "tree": find_tree,
-    "product": find_product,
-}
+def make_learner(params: BoostParams) -> Learner:
+    """Return the learner that `params` name, with the parameters that it has."""
+    kind = LEARNERS[params.learner]
+    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    return kind(**{name: getattr(params, name) for name in names})
 
 
-def find_hypothesis(means: Means) -> Choice | None:
-    """Find what the rule buys among what the learner makes of the features picked."""
-    weights, params = means.weights, means.params
-    roots = means.look(weights.find_stumps)
-    if params.search != "all" and roots.edges.max(initial=0.0) <= MIN_EDGE:
-        roots = weights.find_stumps(np.arange(weights.binned.n_codes.size))
-    return LEARNERS[params.learner](means, roots)
+def find_hypothesis(learner: Learner, search: RoundSearch) -> Choice | None:
+    """Return the hypothesis that the rule buys in a round; None if there is none.
+
+    A search that looked at some features only looks at all before it gives up.
+    """
+    find, n_features = search.weights.find_stumps, search.weights.binned.n_codes.size
+    roots = search.look(find)
+    is_partial = roots.feature_idxs.size < n_features
+    if is_partial and roots.edges.max(initial=0.0) <= MIN_EDGE:
+        roots = find(np.arange(n_features))
+    return learner.fit(search, roots)
 
 
 def is_perfect(added: Round) -> bool:

@@ -6,7 +6,7 @@ from core.arrays import FloatArray, IntArray
 from core.model.hypotheses import Hypothesis
 from core.table.catalogue import Catalogue
 from core.table.prices import Paid, buy, rule_costs, smallest_cost
-from core.training.learners.choice import Scorer
+from core.training.learner import Scorer
 from core.training.params import BoostParams
 from core.training.rounds import Memory
 from core.training.rules import RULES, View

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval, doc
 
-from core.parameters import Amount
+from core.parameters import Amount, OneOf
 from core.training.feature_sampling import SearchName
+from core.training.learners import LEARNERS
 
-LearnerName = Literal["stump", "tree", "product"]
 LabelWeights = Literal["balanced", "uniform"]
 EffortName = Literal["fast", "standard", "thorough"]
 Share = Annotated[float, Interval(ge=0, le=1)]
@@ -44,7 +44,7 @@ class BoostParams:
         ),
     ] = None
     learner: Annotated[
-        LearnerName, doc("Of boosting and cascades: the weak hypotheses.")
+        str, OneOf(LEARNERS), doc("Of boosting and cascades: the weak hypotheses.")
     ] = "stump"
     leaves: Annotated[int, Interval(ge=2, le=64), doc("Of a tree, at most.")] = 8
     factors: Annotated[

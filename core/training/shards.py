@@ -14,7 +14,6 @@ from core.arrays import BallotArray, CodeArray, FloatArray, IntArray
 from core.kernels import Change, MovedRows
 from core.model.hypotheses import Hypothesis
 from core.table.binning import Binned
-from core.training.ballots import cast_ballots
 from core.training.histograms import accumulate, make_moved, make_sums, merge
 from core.training.questions import (
     NO_NUMBERS,
@@ -143,7 +142,7 @@ class Shard:
         """Return the votes of a hypothesis on every row; the last are remembered."""
         key = hypothesis, codes
         if self._cast is None or self._cast[0] != key:
-            self._cast = key, cast_ballots(self.binned, hypothesis, codes)
+            self._cast = key, hypothesis.cast(self.binned, codes)
         return self._cast[1]
 
     def count_sides(self, ballots: BallotArray) -> IntArray:

@@ -13,7 +13,6 @@ from core import kernels
 from core.arrays import IntArray
 from core.kernels import Cut, Look
 from core.model.hypotheses import Hypothesis, Stump
-from core.training.ballots import find_codes, votes_of
 from core.training.histograms import MOST_SUMS, Candidates, make_best, pick, scan
 from core.training.questions import (
     Ask,
@@ -178,7 +177,7 @@ class Weights:
 
         `codes` are those of the cuts of its stumps; looked up where unknown.
         """
-        codes = codes or find_codes(self.binned, hypothesis)
+        codes = codes or hypothesis.find_codes(self.binned)
         counts, sides = self._find_sides(hypothesis, codes)
         # Of equal sides the weights that are right.
         kept = max(reversed(range(3)), key=counts.__getitem__)
@@ -194,8 +193,9 @@ class Weights:
 
     def _find_sides(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> Triples:
         """Return rows and quanta that are wrong, abstained on and right."""
-        if isinstance(hypothesis, Stump):
-            n_wrong, n_right, wrong, right = self._weigh(hypothesis, codes)
+        stump = hypothesis.sole_stump
+        if stump is not None:
+            n_wrong, n_right, wrong, right = self._weigh(stump, codes)
         else:
             asked = self._ask(Sides(hypothesis, codes))
             n_wrong, n_right, wrong, right = asked.numbers.tolist()
@@ -214,7 +214,7 @@ class Weights:
         form = known.n_present, known.stride, known.radix
         cut = Cut(codes[0], stump.is_category, max(place, 0), *form)
         sides = np.empty(4, dtype=np.int64)
-        sums, votes = self._seen.sums, votes_of(stump)
+        sums, votes = self._seen.sums, stump.ballots
         kernels.find_sides(sums, known.counts, cut, votes, sides)
         n_wrong, n_right, edge, gone = sides.tolist()
         if place < 0:

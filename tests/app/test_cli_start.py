@@ -10,7 +10,7 @@ from numba.core import event
 from app.cli import COMMANDS, load_command, options
 
 # What takes long to import.
-DEAR = {"numpy", "numba", "pydantic", "pyarrow", "sqlalchemy", "fastapi"}
+DEAR = {"numpy", "numba", "pydantic", "pyarrow", "sqlalchemy", "fastapi", "plotext"}
 
 
 def modules_of(code):

@@ -19,7 +19,7 @@ from core.table.binning import Binned, bin_values
 from core.table.dataset import Dataset
 from core.training.boosting import boost, initial_weights
 from core.training.feature_sampling import SearchName
-from core.training.params import BoostParams, LearnerName
+from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.training.rules import RULES
 from tests.app.jobs import is_alive, wait
@@ -98,7 +98,7 @@ def test_processes_make_the_same_rounds_to_the_bit(
 @pytest.mark.parametrize("search", ["all", "lazy", "ucb"])
 @pytest.mark.parametrize("learner", ["stump", "tree", "product"])
 def test_processes_make_the_same_rounds_whatever_the_learner(
-    groups: tuple[int, ShardProcesses], learner: LearnerName, search: SearchName
+    groups: tuple[int, ShardProcesses], learner: str, search: SearchName
 ) -> None:
     n_classes, shards = groups
     params = BoostParams(

@@ -21,7 +21,8 @@ from core.training.baselines import BASELINES
 from core.training.boosting import boost, initial_weights, make_weights
 from core.training.feature_sampling import SearchName
 from core.training.histograms import PARALLEL_SUMS
-from core.training.params import BoostParams, LearnerName
+from core.training.learners import LEARNERS
+from core.training.params import BoostParams
 from core.training.shards import PARALLEL_ROWS
 from core.warm import warm_up
 from tests.conftest import IS_COMPILED
@@ -29,7 +30,6 @@ from tests.panels import shorten
 from tests.sessions import observe
 from tests.small import finish, train
 
-LEARNERS = get_args(LearnerName)
 SEARCHES = get_args(SearchName)
 STAGES = [
     import_module(f"{kernels.__name__}.{found.name}")

@@ -11,7 +11,6 @@ from numpy.random.bit_generator import ISeedSequence
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import Product
 from core.model.votes import divide, full_votes
 from core.session.policies.ordered import Ordered
 from core.session.policy import Policy, Step
@@ -188,7 +187,7 @@ class Sample(Policy):
 def count_walked(ensemble: Ensemble, cases: Cases) -> int:
     """Return under how many budgets the draws must be followed, the smallest first."""
     is_free = cases.budgets >= total_cost(ensemble.catalogue)
-    is_free &= not any(isinstance(one, Product) for one in ensemble.hypotheses)
+    is_free &= not any(one.needs_all_features for one in ensemble.hypotheses)
     return is_free.size if cases.needs_ranks else int((~is_free).sum())
 
 

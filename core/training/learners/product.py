@@ -1,14 +1,17 @@
-"""Products of stumps, improved one factor at a time."""
+"""The learner `product`: stumps whose votes are multiplied, improved one at a time."""
 
+from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from core.model.hypotheses import Product, Stump
+from core.table.binning import Binned
 from core.training.histograms import Candidates
-from core.training.learners.choice import (
+from core.training.learner import (
     Choice,
-    Means,
+    Learner,
+    RoundSearch,
     choose,
-    find_stump,
     is_better,
     make_stump,
 )
@@ -16,8 +19,9 @@ from core.training.learners.choice import (
 MAX_SWEEPS = 20
 
 
-def find_product(means: Means, roots: Candidates) -> Choice | None:
-    """Find a product of at most `params.factors` stumps by what the rule makes of it.
+@dataclass(frozen=True)
+class ProductLearner(Learner):
+    """Improves a product of at most `factors` stumps, one factor at a time.
 
     Notes
     -----
@@ -27,29 +31,54 @@ def find_product(means: Means, roots: Candidates) -> Choice | None:
     can be bettered by the rule, with the edge and the costs of the whole product,
     or for `MAX_SWEEPS` turns. Ties go to the lowest feature.
     """
-    weights, n_factors = means.weights, means.params.factors
-    found = find_stump(means, roots)
-    if found is None:
-        return None
-    assert isinstance(found.hypothesis, Stump), "a product begins with one"
-    score = choose(roots, means.scorer)[1]
-    factors = {0: (found.hypothesis, found.codes[0])}
-    n_idle, turn = 1, 1
-    while n_idle < n_factors and turn < MAX_SWEEPS * n_factors:
-        place = turn % n_factors
-        rest = [factors[idx] for idx in sorted(factors) if idx != place]
-        stumps, codes = zip(*rest, strict=True)
-        others = Product(stumps)
-        candidates = means.look(partial(weights.find_factors, others, codes))
-        already = others.feature_idxs
-        position, best = choose(candidates, means.scorer, already=already)
-        n_idle += 1
-        turn += 1
-        if is_better(best, score):
-            n_idle, score = 1, best
-            stump = make_stump(weights.binned, candidates, position)
-            factors[place] = stump, int(candidates.cuts[position])
-            edge, present = candidates.edges[position], candidates.presents[position]
-            stumps, codes = zip(*(factors[idx] for idx in sorted(factors)), strict=True)
-            found = Choice(Product(stumps), float(edge), float(present), codes)
-    return found
+
+    name: ClassVar[str] = "product"
+
+    factors: int
+
+    def fit(self, search: RoundSearch, roots: Candidates) -> Choice | None:
+        """Return the product; a stump where no second factor improves it."""
+        weights = search.weights
+        position, score = choose(roots, search.scorer)
+        if position < 0:
+            return None
+        # Each stump with the code of its cut, by its place.
+        factors = {0: make_factor(weights.binned, roots, position)}
+        chosen = join_factors(factors, roots, position)
+        n_idle, turn = 1, 1
+        while n_idle < self.factors and turn < MAX_SWEEPS * self.factors:
+            place = turn % self.factors
+            rest = [factors[idx] for idx in sorted(factors) if idx != place]
+            stumps, codes = zip(*rest, strict=True)
+            others = Product(stumps)
+            candidates = search.look(partial(weights.find_factors, others, codes))
+            already = others.feature_idxs
+            position, best = choose(candidates, search.scorer, already=already)
+            n_idle += 1
+            turn += 1
+            if is_better(best, score):
+                n_idle, score = 1, best
+                factors[place] = make_factor(weights.binned, candidates, position)
+                chosen = join_factors(factors, candidates, position)
+        return chosen
+
+
+def make_factor(
+    binned: Binned, candidates: Candidates, position: int
+) -> tuple[Stump, int]:
+    """Return a candidate as a stump, with the code of its cut."""
+    code = int(candidates.cuts[position])
+    return make_stump(binned, candidates, position), code
+
+
+def join_factors(
+    factors: dict[int, tuple[Stump, int]], candidates: Candidates, position: int
+) -> Choice:
+    """Return the product of some stumps, in the order of their places.
+
+    Its edge and presence are those of the candidate that was added last.
+    """
+    stumps, codes = zip(*(factors[place] for place in sorted(factors)), strict=True)
+    hypothesis = stumps[0] if len(stumps) == 1 else Product(stumps)
+    edge, present = candidates.edges[position], candidates.presents[position]
+    return Choice(hypothesis, float(edge), float(present), codes)

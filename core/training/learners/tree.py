@@ -1,15 +1,17 @@
-"""Trees of stumps, grown leaf by leaf."""
+"""The learner `tree`: stumps asked one after the other, grown leaf by leaf."""
 
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from core.model.hypotheses import LEAF, Stump, Tree
 from core.training.histograms import Candidates
-from core.training.learners.choice import (
+from core.training.learner import (
     Choice,
-    Means,
+    Learner,
+    RoundSearch,
     choose,
     first_best,
     is_better,
@@ -31,15 +33,15 @@ class Leaf:
 class GrowingTree:
     """A tree while it grows; `leaves` but for the two newest, below the last stump."""
 
-    def __init__(self, means: Means, roots: Candidates, position: int) -> None:
+    def __init__(self, search: RoundSearch, roots: Candidates, position: int) -> None:
         self.leaves: list[Leaf] = []
         self.edge = 0.0
         self.present = float(roots.presents[position])
         self.stumps: list[Stump] = []
         self.codes: list[int] = []
         self.children: list[list[int]] = []
-        self._means = means
-        self.add(means.weights.everything(), roots, position)
+        self._search = search
+        self.add(search.weights.everything(), roots, position)
 
     @property
     def feature_idxs(self) -> tuple[int, ...]:
@@ -50,18 +52,20 @@ class GrowingTree:
         """Add a stump in a place."""
         self.place = place
         self.edge += float(candidates.edges[position])
-        self.stumps.append(make_stump(self._means.weights.binned, candidates, position))
+        self.stumps.append(
+            make_stump(self._search.weights.binned, candidates, position)
+        )
         self.codes.append(int(candidates.cuts[position]))
         self.children.append([LEAF, LEAF])
 
     def look(self) -> None:
         """Find what could split the two newest leaves."""
-        stump, weights = self.stumps[-1], self._means.weights
+        stump, weights = self.stumps[-1], self._search.weights
         places = weights.split(self.place, stump.feature_idx, self.codes[-1])
         against = tuple(-vote for vote in stump.votes)
         for side, votes in enumerate((stump.votes, against)):
             place = places[side]
-            candidates = self._means.look(partial(weights.find_in, place, votes))
+            candidates = self._search.look(partial(weights.find_in, place, votes))
             self.leaves.append(Leaf(len(self.stumps) - 1, side, place, candidates))
 
     def split(self, leaf: Leaf, position: int) -> None:
@@ -70,7 +74,7 @@ class GrowingTree:
         self.children[leaf.parent][leaf.side] = len(self.stumps)
         self.add(leaf.place, leaf.candidates, position)
 
-    def found(self) -> Choice:
+    def to_choice(self) -> Choice:
         """Return the tree; a stump where it has one only."""
         codes = tuple(self.codes)
         if len(self.stumps) == 1:
@@ -80,8 +84,9 @@ class GrowingTree:
         return Choice(tree, self.edge, self.present, codes)
 
 
-def find_tree(means: Means, roots: Candidates) -> Choice | None:
-    """Grow a tree of at most `params.leaves` leaves by what the rule makes of it.
+@dataclass(frozen=True)
+class TreeLearner(Learner):
+    """Grows a tree of at most `leaves` leaves by what the rule makes of it.
 
     Notes
     -----
@@ -93,22 +98,34 @@ def find_tree(means: Means, roots: Candidates) -> Choice | None:
     unless no split improves its edge. Ties go to the older leaf (above before
     below), then to the lowest feature.
     """
-    scorer = means.scorer
-    position, score = choose(roots, scorer)
-    if position < 0:
-        return None
-    tree = GrowingTree(means, roots, position)
-    while len(tree.stumps) + 1 < means.params.leaves:
-        tree.look()
-        already = tree.feature_idxs
-        choices = [
-            choose(leaf.candidates, scorer, tree.edge, tree.present, already)
-            for leaf in tree.leaves
-        ]
-        best = first_best(np.array([leaf_score for _, leaf_score in choices]))
-        position, best_score = choices[best]
-        if not is_better(best_score, score):
-            break
-        score = best_score
-        tree.split(tree.leaves[best], position)
-    return tree.found()
+
+    name: ClassVar[str] = "tree"
+
+    leaves: int
+
+    @property
+    def n_places(self) -> int:
+        """The sums of every leaf are kept."""
+        return self.leaves
+
+    def fit(self, search: RoundSearch, roots: Candidates) -> Choice | None:
+        """Return the tree; a stump where no split improves it."""
+        scorer = search.scorer
+        position, score = choose(roots, scorer)
+        if position < 0:
+            return None
+        tree = GrowingTree(search, roots, position)
+        while len(tree.stumps) + 1 < self.leaves:
+            tree.look()
+            already = tree.feature_idxs
+            choices = [
+                choose(leaf.candidates, scorer, tree.edge, tree.present, already)
+                for leaf in tree.leaves
+            ]
+            best = first_best(np.array([leaf_score for _, leaf_score in choices]))
+            position, best_score = choices[best]
+            if not is_better(best_score, score):
+                break
+            score = best_score
+            tree.split(tree.leaves[best], position)
+        return tree.to_choice()

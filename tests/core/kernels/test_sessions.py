@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from core import kernels
 from core.kernels.draws import draw
 from core.kernels.paths import step
-from core.model.hypotheses import Stump
-from core.model.paths import lay_paths
+from core.model.hypotheses import Stump, lay_paths
 from tests import naive_hypotheses as naive
 from tests import strategies, twins
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import kernels
-from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.model.paths import lay_paths
+from core.model.hypotheses import LEAF, Product, Stump, Tree, lay_paths
 from core.model.votes import full_votes
 from core.session import machine
 from core.simulation import simulate

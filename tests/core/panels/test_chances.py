@@ -10,7 +10,7 @@ from core.panels.chances import (
     LEAST_CHANCE,
     fit_link,
     fit_weights,
-    losses_and_pulls,
+    losses_and_gradients,
     mean_loss,
     to_logits,
 )
@@ -68,10 +68,10 @@ def test_pulls_are_how_losses_change(n_outputs):
     step = np.zeros(n_outputs)
     step[-1] = 1e-6
 
-    _, pulls = losses_and_pulls(votes, targets)
+    _, pulls = losses_and_gradients(votes, targets)
 
     before, after = (
-        losses_and_pulls(votes + side * step, targets)[0] for side in (-1, 1)
+        losses_and_gradients(votes + side * step, targets)[0] for side in (-1, 1)
     )
     np.testing.assert_allclose(pulls[:, -1], (after - before) / 2e-6, atol=1e-6)
 

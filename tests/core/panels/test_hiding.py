@@ -17,10 +17,16 @@ from core.panels.ridges import (
     fit_kernel,
     fit_logistic,
     solve_logistic,
-    wanted_votes,
+    target_votes,
 )
 from core.panels.rows import PanelRows
-from core.panels.trees import Grown, grow, grow_folds, make_growth, serve_trees
+from core.panels.trees import (
+    GrownTrees,
+    fit_trees,
+    grow_folds,
+    make_growth,
+    serve_trees,
+)
 from core.table.catalogue import Catalogue, Feature, Group
 from tests.panels import random_rows, shorten
 from tests.small import table_of
@@ -40,7 +46,7 @@ def flags(*idxs: int, size: int = N_FEATURES) -> np.ndarray:
     return found
 
 
-def serve_exactly(rows: PanelRows, grown: Grown):
+def serve_exactly(rows: PanelRows, grown: GrownTrees):
     """Trees as they are served, but with shares that were not rounded."""
     nodes = [
         grown.room.nodes[place][: grown.sizes[place]]
@@ -56,7 +62,7 @@ def serve_exactly(rows: PanelRows, grown: Grown):
 @pytest.mark.parametrize("hidden", [(4,), (0, 2), IDXS, (1,)])
 def test_trees_hide_columns_as_served_ones_do(hidden, n_classes):
     rows = random_rows(1, n_classes, 40)
-    grown = grow(rows, IDXS, make_growth(rows, 4, 4, 0.3))
+    grown = fit_trees(rows, IDXS, make_growth(rows, 4, 4, 0.3))
     some = np.array([7, 0, 31])
 
     told = grown.hide(hidden, some)
@@ -72,7 +78,7 @@ def test_trees_of_which_all_is_hidden_tell_the_mean_of_the_rows_they_grew_on(n_c
     left_out = np.arange(0, 40, 4)
     kept = np.setdiff1d(np.arange(40), left_out)
 
-    grown = grow(rows, IDXS, make_growth(rows, 4, 4, 0.3), left_out)
+    grown = fit_trees(rows, IDXS, make_growth(rows, 4, 4, 0.3), left_out)
 
     told = grown.hide(IDXS, left_out)
     expected = grown.scores[:, kept].mean(axis=1)
@@ -83,7 +89,7 @@ def test_shares_are_of_the_rows_that_a_tree_grew_on():
     column = np.array([0.0] * 6 + [1.0] * 2)
     rows = PanelRows(table_of([column], column), 0)
 
-    grown = grow(rows, (0,), make_growth(rows, 1, 2, 0.3))
+    grown = fit_trees(rows, (0,), make_growth(rows, 1, 2, 0.3))
 
     assert serve_trees(rows, (0,), [grown]).served.shares.tolist() == [0.75]
 
@@ -93,7 +99,7 @@ def test_trees_without_nodes_have_nothing_to_hide(n_classes):
     rows = PanelRows(
         table_of([[1.0] * 9], np.arange(9) % n_classes, None, n_classes), 0
     )
-    grown = grow(rows, (0,), make_growth(rows, 3))
+    grown = fit_trees(rows, (0,), make_growth(rows, 3))
 
     told = grown.hide((0,), np.arange(9))
 
@@ -126,7 +132,7 @@ def test_held_out_kernel_ridge_hides_columns_by_their_damped_means(
 
     told = fitted.hide(hidden, 1, fold[:5])
 
-    ridge, wanted = fitted.ridge, wanted_votes(rows)
+    ridge, wanted = fitted.ridge, target_votes(rows)
     assert isinstance(ridge, KernelRidge)
     roots = np.sqrt(rows.weights)[:, None]
     means = rows.weights @ wanted / rows.weights.sum()
@@ -174,7 +180,7 @@ def brute_loss(rows, idxs, recipe, held_out, weights, hidden, its) -> float:
     ]
     by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
     columns = rows.lay_space(idxs).take(idxs)
-    gains = grow(rows, idxs, growths[0]).gains
+    gains = fit_trees(rows, idxs, growths[0]).gains
     ridges = [one for _, one in fit_ridges(rows, columns, gains, recipe, held_out)]
     values = rows.dataset.values
     is_hidden = flags(*hidden, size=values.shape[1])

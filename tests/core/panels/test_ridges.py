@@ -14,7 +14,7 @@ from core.panels.ridges import (
     fit_logistic,
     measure_squares,
     solve_logistic,
-    wanted_votes,
+    target_votes,
 )
 from tests.panels import random_rows
 
@@ -50,7 +50,7 @@ def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
 
     assert ridge.kind == kind
 
-    inputs, wanted = lay_waves(laid, ridge.waves), wanted_votes(rows)
+    inputs, wanted = lay_waves(laid, ridge.waves), target_votes(rows)
     roots = np.sqrt(rows.weights)[:, None]
     means = rows.weights @ wanted / rows.weights.sum()
     told = []

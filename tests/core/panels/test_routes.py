@@ -8,7 +8,7 @@ import pytest
 from core.model.panels import Panel, PanelLadder
 from core.model.routes import MAIN
 from core.panels import routes as routing
-from core.panels.blending import Blended
+from core.panels.blending import FittedPanels
 from core.panels.ladders import fit_ladder
 from core.panels.roots import make_split
 from core.panels.routes import (
@@ -32,19 +32,19 @@ RUNGS = [MICROS, 2 * MICROS, 3 * MICROS]
 EMPTY = Panel((), 0.7, frozenset())
 
 
-def blind(rows: PanelRows) -> Blended:
+def blind(rows: PanelRows) -> FittedPanels:
     """Main panels that say nothing of any row."""
     held_out = rows.hold_out(5, rows.n_rows)
     panels = (teller((0, 1, 2)), EMPTY)
-    return Blended(panels, np.zeros((2, rows.n_rows, 1)), held_out, rows.columns)
+    return FittedPanels(panels, np.zeros((2, rows.n_rows, 1)), held_out, rows.columns)
 
 
-def part_of(rows: PanelRows, *panels: Panel) -> Blended:
+def part_of(rows: PanelRows, *panels: Panel) -> FittedPanels:
     """What a part is made of, as far as routes look at it."""
     return blind(rows)._replace(panels=panels)
 
 
-def all_telling(rows: PanelRows, root, budgets) -> Blended:
+def all_telling(rows: PanelRows, root, budgets) -> FittedPanels:
     """Panels of a part: the feature that is its class, then the root alone."""
     # The first look is at one budget.
     assert budgets in ([2 * MICROS], [MICROS, 2 * MICROS])
@@ -54,7 +54,7 @@ def all_telling(rows: PanelRows, root, budgets) -> Blended:
     return part_of(rows, teller((*root, own), own), teller(tuple(root)))
 
 
-def nothing_telling(rows: PanelRows, root, budgets) -> Blended:
+def nothing_telling(rows: PanelRows, root, budgets) -> FittedPanels:
     del budgets
     return part_of(rows, teller(tuple(root)))
 

@@ -7,7 +7,7 @@ from core.model.blends import to_chances
 from core.panels.chances import fit_link, mean_loss, to_logits
 from core.panels.effort import EFFORTS
 from core.panels.purchases import Shop
-from core.panels.ridges import WIDTHS, find_median, wanted_votes
+from core.panels.ridges import WIDTHS, find_median, target_votes
 from core.panels.rows import PanelRows
 from core.panels.search import QUICK_HOLD, SetSearch, kernel_logits
 from core.panels.sets import (
@@ -127,7 +127,7 @@ def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
     laid = rows.lay_columns(idxs).lay(rows.dataset.values)
     apart = np.sqrt(((laid[:, None] - laid) ** 2).sum(axis=2))
     kernel = np.exp(-apart / (WIDTHS["laplace"] * find_median(apart**2)))
-    wanted = wanted_votes(rows)
+    wanted = target_votes(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     votes = np.empty_like(wanted)
     for row in every:

@@ -15,7 +15,7 @@ from core.panels.following import Walkers, follow_rule
 from core.panels.rows import PanelRows
 from core.panels.stopping import (
     NO_WAY,
-    Judged,
+    JudgedPanels,
     Point,
     Steps,
     cross_judge,
@@ -37,7 +37,7 @@ def panels_of(*orders: tuple[int, ...]) -> list[Panel]:
 
 
 @st.composite
-def judgements(draw) -> Judged:
+def judgements(draw) -> JudgedPanels:
     """Risks and losses of a few panels, with ties; ways to any that come before."""
     n_panels, n_rows = draw(st.integers(1, 4)), draw(st.integers(1, 8))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -48,10 +48,10 @@ def judgements(draw) -> Judged:
     weights = random.integers(1, 4, n_rows).astype(float)
     risks = random.integers(0, 6, shape) / 10
     losses = (random.random(shape) < risks).astype(float)
-    return Judged(prices, risks, losses, weights / weights.sum())
+    return JudgedPanels(prices, risks, losses, weights / weights.sum())
 
 
-def plain(judged: Judged):
+def plain(judged: JudgedPanels):
     """The same as the twin has it."""
     ways = [
         {there: price for there, price in enumerate(row) if price != NO_WAY}
@@ -179,7 +179,7 @@ def test_rules_are_judged_on_rows_that_they_were_not_learned_on():
     prices = np.array([[NO_WAY] * 3, [UNIT, NO_WAY, NO_WAY], [UNIT, UNIT, NO_WAY]])
     risks = random.random(shape) / 2
     losses = (random.random(shape) < 0.3).astype(float)
-    judged = Judged(prices, risks, losses, np.full(60, 1 / 60))
+    judged = JudgedPanels(prices, risks, losses, np.full(60, 1 / 60))
     folds = np.array_split(np.arange(60), 5)
 
     walkers = Walkers(

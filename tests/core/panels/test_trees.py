@@ -10,7 +10,7 @@ from core.panels import trees
 from core.panels.rows import FINE, PLAIN, PanelRows
 from core.panels.trees import (
     choose_limits,
-    grow,
+    fit_trees,
     held_out_scores,
     make_growth,
     serve_trees,
@@ -37,7 +37,7 @@ def growth_of(rows, rounds=3, leaves=4, row_share=1.0, column_share=1.0):
 def test_served_trees_score_rows_as_growing_did(n_classes):
     rows = random_rows(1, n_classes)
 
-    grown = grow(rows, IDXS, growth_of(rows))
+    grown = fit_trees(rows, IDXS, growth_of(rows))
 
     served = serve_trees(rows, IDXS, [grown])
     assert_close(served.logits(rows.dataset.values), grown.scores.T)
@@ -48,7 +48,7 @@ def test_rare_category_is_scored_as_growing_did():
     codes = np.append(np.arange(70.0), math.nan)
     rows = PanelRows(table_of([codes], codes % 7 == 0, types=["category"]), 0)
 
-    grown = grow(rows, (0,), growth_of(rows)._replace(least_rows=1))
+    grown = fit_trees(rows, (0,), growth_of(rows)._replace(least_rows=1))
 
     served = serve_trees(rows, (0,), [grown])
     assert_close(served.logits(rows.dataset.values), grown.scores.T)
@@ -62,7 +62,7 @@ def test_several_ensembles_are_served_as_their_mean(n_classes):
     rows = random_rows(2, n_classes)
     growths = [growth_of(rows), growth_of(rows, 2, 3, 0.7, 0.5)]
 
-    grown = [grow(rows, IDXS, one) for one in growths]
+    grown = [fit_trees(rows, IDXS, one) for one in growths]
 
     served = serve_trees(rows, IDXS, grown)
     expected = np.mean([one.scores.T for one in grown], axis=0)
@@ -72,7 +72,7 @@ def test_several_ensembles_are_served_as_their_mean(n_classes):
 def test_trees_without_a_useful_column_are_served_as_the_class_shares():
     rows = PanelRows(table_of([[1.0] * 6], [0, 0, 0, 0, 1, 1]), 0)
 
-    served = serve_trees(rows, (0,), [grow(rows, (0,), growth_of(rows))])
+    served = serve_trees(rows, (0,), [fit_trees(rows, (0,), growth_of(rows))])
 
     logits = served.logits(np.array([[math.nan], [7.0]]))
     assert logits == pytest.approx(-math.log(2))
@@ -81,7 +81,7 @@ def test_trees_without_a_useful_column_are_served_as_the_class_shares():
 def test_gains_are_of_the_features_read_alone():
     rows = random_rows(3)
 
-    gains = grow(rows, (4, 0), growth_of(rows)).gains
+    gains = fit_trees(rows, (4, 0), growth_of(rows)).gains
 
     assert set(np.flatnonzero(gains)) <= {0, 4}
     assert gains.sum() > 0

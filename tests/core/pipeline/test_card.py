@@ -4,10 +4,10 @@ import pytest
 
 from core.model.ensemble import BudgetRange
 from core.pipeline import comparison
-from core.pipeline.card import tell_found
+from core.pipeline.card import report_validation
 from core.pipeline.comparison import Comparison
 from core.pipeline.playing import play_model
-from core.pipeline.validation import Validated
+from core.pipeline.validation import Validation
 from core.training.params import BoostParams
 from tests.curves import curve_of
 from tests.panels import shorten
@@ -21,12 +21,12 @@ def found(**more):
     """A validation of two features of 1 unit, played on four rows."""
     ensemble = small_ensemble((MICROS, MICROS))
     rows = table_of(ROWS, [0, 1, 0, 1], ensemble.catalogue)
-    plain = Validated(curve_of((0.4, 0.3, 0.2, 0.1)), (), None, **more)
+    plain = Validation(curve_of((0.4, 0.3, 0.2, 0.1)), (), None, **more)
     return play_model(ensemble, rows, plain, 0)
 
 
 def test_sessions_are_told_for_each_budget_of_the_curve():
-    told = tell_found(found())
+    told = report_validation(found())
 
     assert told == {
         "sessions": {
@@ -44,7 +44,7 @@ def test_what_is_saved_is_told_where_held_out_rows_spend_otherwise():
     fixed = curve_of((0.4, 0.3, 0.2, 0.05))
     cheaper = found(fixed=fixed)._replace(spends=(0.0, 1e6, 1.5e6, 3e6))
 
-    saved = tell_found(cheaper)["sessions"]["saved"]
+    saved = report_validation(cheaper)["sessions"]["saved"]
 
     assert saved == [
         None,
@@ -60,7 +60,7 @@ def test_comparison_is_told_in_units():
     ranges = BudgetRange(MICROS, "panels"), BudgetRange(None, "adaptive")
     compared = Comparison((MICROS, None), two, two, spends, ranges)
 
-    told = tell_found(found()._replace(comparison=compared))["comparison"]
+    told = report_validation(found()._replace(comparison=compared))["comparison"]
 
     assert told == {
         "budgets": [1.0, None],

@@ -12,7 +12,7 @@ from core.model.panels import Panel, PanelLadder
 from core.pipeline import playing
 from core.pipeline.budgets import single_steps
 from core.pipeline.playing import play_model
-from core.pipeline.validation import Validated
+from core.pipeline.validation import Validation
 from core.simulation.curves import evaluate
 from core.table.catalogue import Catalogue, Feature, Group
 from core.training.params import BoostParams
@@ -87,7 +87,9 @@ def test_spend_below_any_panel_is_that_of_the_single_feature_that_helps():
     ladder = PanelLadder(panels, np.zeros(1), spaces=(space,))
     ensemble = replace(ensemble, panels=ladder, policy="panels")
     rows = table_of(np.ones((2, 4)), [0, 1, 0, 1], ensemble.catalogue)
-    found = Validated(Curve((0, None), *2 * ((0.5,) * 2,), (0, 0), (0, 0), 4), (), None)
+    found = Validation(
+        Curve((0, None), *2 * ((0.5,) * 2,), (0, 0), (0, 0), 4), (), None
+    )
 
     curve = play_model(ensemble, rows, found, 0).curve
 
@@ -123,7 +125,7 @@ def two_stumps():
     spends = 0.0, 1.0, 1.0
     limits = 0, 2 * MICROS, None
     curve = Curve(limits, half, half, spends, (0, 1, 1), 4)
-    return ensemble_of(stumps, catalogue), Validated(curve, (), None)
+    return ensemble_of(stumps, catalogue), Validation(curve, (), None)
 
 
 def test_a_bundle_is_one_question_and_two_purchases():
@@ -181,7 +183,7 @@ def test_of_many_rows_some_are_played_evenly_spaced(monkeypatch):
 def test_the_policy_that_is_kept_is_played(model):
     kept = replace(model.ensemble, ranges=(BudgetRange(None, "ordered"),))
 
-    played = play_model(kept, noisy(80, 0), Validated(model.curve, (), None), 0)
+    played = play_model(kept, noisy(80, 0), Validation(model.curve, (), None), 0)
 
     expected = evaluate(model.ensemble, noisy(80, 0), model.curve.budgets, "ordered")
     assert played.curve.mean_spends == pytest.approx(expected.mean_spends, abs=0.01)

@@ -9,11 +9,12 @@ from core.table.binning import bin_values
 from core.training.boosting import (
     find_hypothesis,
     initial_weights,
+    make_learner,
     make_weights,
 )
 from core.training.buying import Buyer
 from core.training.feature_sampling import LazySampling, UCBSampling, make_sampling
-from core.training.learners.choice import Means
+from core.training.learner import RoundSearch
 from core.training.params import BoostParams
 from tests import naive_hypotheses as naive
 from tests import twins
@@ -120,7 +121,7 @@ def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
     params = params_of("tree", "ucb")
     weights = make_weights([(binned, initial_weights(dataset))], params)
     scorer = Buyer(dataset.catalogue, params).scorer()
-    find_hypothesis(Means(weights, params, search, scorer))
+    find_hypothesis(make_learner(params), RoundSearch(weights, search, scorer))
 
     root, above, *_ = seen
     assert root == pytest.approx([0.75, 0.0])

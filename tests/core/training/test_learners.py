@@ -14,7 +14,6 @@ from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.prices import Paid, rule_costs
 from core.training.algorithms import make_ensemble
-from core.training.ballots import cast_ballots, find_codes
 from core.training.boosting import boost, initial_weights
 from core.training.buying import Buyer
 from core.training.params import BoostParams
@@ -195,8 +194,8 @@ def test_stored_edge_is_the_edge_of_the_hypothesis(learner, n_classes):
     binned = bin_values(dataset)
 
     for one in run(dataset, params_of(learner, rounds=200 if IS_COMPILED else 12)):
-        codes = find_codes(binned, one.hypothesis)
-        votes = cast_ballots(binned, one.hypothesis, codes).T
+        codes = one.hypothesis.find_codes(binned)
+        votes = one.hypothesis.cast(binned, codes).T
         assert (signed * votes).sum() == pytest.approx(one.edge, abs=CLOSE)
         signed = signed * np.exp(-one.alpha * np.sign(signed) * votes)
         signed /= np.abs(signed).sum()

@@ -12,9 +12,8 @@ from core import kernels
 from core.model.hypotheses import Stump
 from core.table.binning import bin_values
 from core.training import histograms, shards
-from core.training.ballots import cast_ballots, find_codes
 from core.training.boosting import boost, initial_weights
-from core.training.learners.choice import make_stump
+from core.training.learner import make_stump
 from core.training.params import BoostParams
 from core.training.rules import RULES
 from core.training.shards import LeafRows, LocalShards, Shard
@@ -257,14 +256,14 @@ def test_edges_are_those_of_plain_sums_from_round_to_round(
         for position in np.flatnonzero(found.cuts >= 0):
             stump = make_stump(weights.binned, found, int(position))
             code = (int(found.cuts[position]),)
-            ballots = cast_ballots(weights.binned, stump, code)
+            ballots = stump.cast(weights.binned, code)
             edge = (ballots.T * signed_of(weights)).sum()
             assert edge == pytest.approx(found.edges[position], rel=0, abs=1e-12)
         best = int(np.argmax(found.edges))
         stump = make_stump(weights.binned, found, best)
         code = (int(found.cuts[best]),)
         factors = weights.find_factors(stump, code, all_features(dataset))
-        votes = cast_ballots(weights.binned, stump, code)
+        votes = stump.cast(weights.binned, code)
         edges, presents = plain_edges(weights.binned, signed_of(weights) * votes.T)
         np.testing.assert_allclose(factors.edges, edges, rtol=0, atol=1e-12)
         np.testing.assert_allclose(factors.presents, presents, rtol=0, atol=1e-12)
@@ -302,7 +301,7 @@ def test_reweighting_is_the_naive_one(data, n_outputs, alpha):
     dataset, signed = data.draw(weighed_tables(n_outputs))
     binned = bin_values(dataset)
     hypothesis = data.draw(strategies.hypotheses(dataset.catalogue, n_outputs))
-    cuts = [binned.cuts[one.feature_idx] for one in twins.stumps_of(hypothesis)]
+    cuts = [binned.cuts[one.feature_idx] for one in hypothesis.stumps]
     if any(its_cuts.size == 0 for its_cuts in cuts):
         return
     hypothesis = twins.on_cuts(hypothesis, cuts)
@@ -322,8 +321,8 @@ def test_reweighting_is_the_naive_one(data, n_outputs, alpha):
     assert z == pytest.approx(np.abs(expected).sum())
     np.testing.assert_allclose(signed_of(weights), expected / z, atol=1e-15)
     assert signed.tolist() == before.tolist()
-    codes = find_codes(binned, hypothesis)
-    assert cast_ballots(binned, hypothesis, codes).T.tolist() == votes.tolist()
+    codes = hypothesis.find_codes(binned)
+    assert hypothesis.cast(binned, codes).T.tolist() == votes.tolist()
 
 
 @given(strategies.datasets(), st.data(), st.integers(1, 3))

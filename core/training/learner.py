@@ -1,8 +1,10 @@
-"""What learners share: how stumps are found, and what the rule makes of them."""
+"""What a learner is, what it searches with, and how learners compare candidates."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +13,6 @@ from core.model.hypotheses import Hypothesis, Stump
 from core.table.binning import Binned
 from core.training.feature_sampling import FeatureSampling
 from core.training.histograms import Candidates
-from core.training.params import BoostParams
 from core.training.weights import Weights
 
 MIN_EDGE = 1e-12
@@ -38,16 +39,15 @@ Scorer = Callable[[IntArray, FloatArray, FloatArray, tuple[int, ...]], FloatArra
 
 
 @dataclass(frozen=True)
-class Means:
-    """What a learner has to find the hypothesis of a round with."""
+class RoundSearch:
+    """What a learner searches with in one round: weights, features, the rule."""
 
     weights: Weights
-    params: BoostParams
     sampling: FeatureSampling
     scorer: Scorer
 
     def look(self, find: Callable[[IntArray], Candidates]) -> Candidates:
-        """Find the best stumps on the features picked.
+        """Return the best stumps on the features that the sampling picks.
 
         The sampling learns from every look: at the root and for a factor from edges, in
         a leaf of a tree from gains.
@@ -57,8 +57,30 @@ class Means:
         return candidates
 
 
-# Finds a hypothesis from the best stumps over all rows; None where there is no stump.
-Learner = Callable[[Means, Candidates], Choice | None]
+class Learner(ABC):
+    """Makes the weak hypothesis of a round.
+
+    Each kind is one frozen dataclass, named in `core.training.learners.LEARNERS`. Its
+    fields are the parameters of `BoostParams` that it has, under the same names.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def n_places(self) -> int:
+        """Sets of rows whose sums by code it needs at once: 1, all rows together."""
+        return 1
+
+    @abstractmethod
+    def fit(self, search: RoundSearch, roots: Candidates) -> Choice | None:
+        """Return the hypothesis that the rule buys; None where there is no stump.
+
+        Parameters
+        ----------
+        search : RoundSearch
+        roots : Candidates
+            The best stump over all rows on each feature that the round looks at.
+        """
 
 
 def choose(
@@ -68,11 +90,18 @@ def choose(
     present: float | None = None,
     already: tuple[int, ...] = (),
 ) -> tuple[int, float]:
-    """Position and score of the candidate to buy; (-1, -inf) where there is none.
+    """Return position and score of the candidate to buy; (-1, -inf) without any.
 
-    A tree that a candidate adds its gain to has the edge `edge_before`, and votes on
-    the weight `present`, by default that of the candidate. `already` are features that
-    the hypothesis reads besides.
+    Parameters
+    ----------
+    candidates : Candidates
+    scorer : Scorer
+    edge_before : float
+        Edge of the tree that a candidate adds its gain to.
+    present : float, optional
+        Weight of the rows on which that tree votes; by default the candidate's.
+    already : tuple of int
+        Features that the hypothesis reads besides the candidate's.
     """
     if candidates.edges.size == 0:
         return -1, -math.inf
@@ -89,28 +118,18 @@ def choose(
 
 
 def is_better(score: float, before: float) -> bool:
-    """Whether a score is larger by more than rounding."""
+    """Return whether a score is larger than the one before by more than rounding."""
     return score > before + SAME * abs(before)
 
 
 def first_best(scores: FloatArray) -> int:
-    """Position of the first of the largest scores; rounding doesn't break a tie."""
+    """Return the position of the first largest score; rounding breaks no tie."""
     most = float(scores.max())
     return int((scores >= most - SAME * abs(most)).argmax())
 
 
-def find_stump(means: Means, roots: Candidates) -> Choice | None:
-    """Return the stump that the rule buys."""
-    position, _ = choose(roots, means.scorer)
-    if position < 0:
-        return None
-    stump = make_stump(means.weights.binned, roots, position)
-    edge, present = roots.edges[position], roots.presents[position]
-    return Choice(stump, float(edge), float(present), (int(roots.cuts[position]),))
-
-
 def make_stump(binned: Binned, candidates: Candidates, position: int) -> Stump:
-    """Return a candidate in the units of its feature, with its best votes."""
+    """Return a candidate as a stump: its cut in the units of its feature."""
     feature_idx = int(candidates.feature_idxs[position])
     return Stump(
         feature_idx=feature_idx,

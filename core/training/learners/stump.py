@@ -1,0 +1,23 @@
+"""The learner `stump`: one feature, one cut."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.training.histograms import Candidates
+from core.training.learner import Choice, Learner, RoundSearch, choose, make_stump
+
+
+@dataclass(frozen=True)
+class StumpLearner(Learner):
+    """Buys the stump of best score."""
+
+    name: ClassVar[str] = "stump"
+
+    def fit(self, search: RoundSearch, roots: Candidates) -> Choice | None:
+        """Return the stump that the rule buys."""
+        position, _ = choose(roots, search.scorer)
+        if position < 0:
+            return None
+        stump = make_stump(search.weights.binned, roots, position)
+        edge, present = roots.edges[position], roots.presents[position]
+        return Choice(stump, float(edge), float(present), (int(roots.cuts[position]),))

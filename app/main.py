@@ -32,6 +32,7 @@ from app.http.plumbing.gate import Gate
 from app.http.plumbing.methods import Heads
 from app.http.plumbing.metrics import Metrics
 from app.pages.errors import ProblemPages
+from app.service.jobs.jobs import preload_checks
 from app.service.loaded import LoadedModels
 from app.settings.home import local_folders
 from app.settings.settings import Settings
@@ -122,6 +123,7 @@ def telemetry_of(settings: Settings) -> TelemetryConfig:
 
 def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     """Make the application; `is_local`: it is served on loopback alone."""
+    preload_checks()
     app = Askless(
         title="Askless",
         description=DESCRIPTION,

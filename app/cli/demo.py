@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from app.cli.options import output
 from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
-from app.processes.apart import Wanted
+from app.processes.limited import IsWanted
 from app.records import StoredKey
 from app.service import datasets, keys, models
 from app.service.jobs import trainings
@@ -41,7 +41,7 @@ class DemoReader(TableReader):
     """Reads tables of ours in this process; children are for those of others."""
 
     def judge(
-        self, source: TableSource, raw: Mapping[str, Any], is_wanted: Wanted
+        self, source: TableSource, raw: Mapping[str, Any], is_wanted: IsWanted
     ) -> JudgedTable:
         del is_wanted
         assert not isinstance(source, ReferredTable), "ours are read whole"

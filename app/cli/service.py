@@ -25,6 +25,7 @@ from core.warm import warm_up
 
 # Where `serve` listens unless it is told otherwise.
 ADDRESS = "http://127.0.0.1:8000"
+WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
 
 
 def show_demo(
@@ -150,7 +151,7 @@ def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -
         demo.show_demo_key(settings, address)
     sys.stdout.flush()
     logs.configure()
-    serve(settings, bound, with_worker=with_worker)
+    serve(settings, bound, worker=WORKER if with_worker else None)
 
 
 def show_first_key(settings: Settings) -> None:

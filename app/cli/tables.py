@@ -34,7 +34,7 @@ from app.cli.options import (
 from app.cluster.layout import in_processes, on_cluster
 from app.documents import files
 from app.processes.memory import available_bytes
-from app.processes.side_by_side import choose_runner
+from app.processes.parts import choose_runner
 from app.settings.places import ClusterPlace, place_of
 from app.terminal import overview, selected, show
 from app.uploads import Bounds, read_table

@@ -12,7 +12,7 @@ from multiprocessing.connection import wait
 from app.logs import configure, log
 from app.settings.settings import Settings
 from app.store.database.engine import create_engine
-from app.worker.child import Child
+from app.worker.attempts_child import AttemptsChild
 from app.worker.chores import Chore
 from app.worker.errands import ErrandsChild
 from app.worker.watching import Worker
@@ -33,7 +33,7 @@ def run(settings: Settings, parent: int | None = None) -> None:
         signal.signal(number, lambda *_: stop.set())
     engine = create_engine(settings.url, settings.worker_connections)
     # Connections are no one's to share with a child.
-    child = Child(settings, engine.dispose)
+    child = AttemptsChild(settings, engine.dispose)
     worker = Worker(settings, engine, child, stop)
     errands = ErrandsChild(settings, engine.dispose)
     chores = [

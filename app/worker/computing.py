@@ -16,6 +16,7 @@ from app.cluster.group import ShardsLostError
 from app.cluster.messages import ShardFailedError
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
+from app.processes.memory import is_memory_short, limited_memory
 from app.records import StoredTraining
 from app.service import sources
 from app.service.jobs import attempts, batches, queue
@@ -25,7 +26,6 @@ from app.store.blobs import Blobs
 from app.store.database.engine import transaction
 from app.store.database.transactions import Transaction
 from app.uploads.parsing import reader_of
-from app.worker.limits import is_memory_short, limited
 from core.errors import RefusedError
 
 # The last one says that a PostgreSQL takes no changes now.
@@ -60,7 +60,7 @@ class Computer:
 
     def attempt(self, training: StoredTraining) -> str:
         try:
-            with limited(self.settings.max_training_bytes):
+            with limited_memory(self.settings.max_training_bytes):
                 return self.compute(training)
         except (SupersededError, *AWAY):
             raise
@@ -114,13 +114,13 @@ class Computer:
         if training.kind != "train":
             with transaction(self.engine, whose, is_read=True) as db:
                 job = batches.find_source(db, training)
-            with limited(reader.limits.memory_bytes):
+            with limited_memory(reader.limits.memory_bytes):
                 return batches.read_work(reader, self.blobs, job, training)
         with transaction(self.engine, whose, is_read=True) as db:
             source = sources.find_cells(db, training.dataset_id)
         # One that stays where it is is read a column at a time, and may be large.
         is_upload = isinstance(source, str)
-        with limited(reader.limits.memory_bytes if is_upload else None):
+        with limited_memory(reader.limits.memory_bytes if is_upload else None):
             workers = attempts.Workers(place_of(self.settings), self.settings.shards)
             opening = attempts.open_work(reader, self.blobs, source, training, workers)
             work = opened.enter_context(opening)

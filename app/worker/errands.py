@@ -1,17 +1,18 @@
-"""What workers do beside trainings, in a process of its own, for it may wait long.
+"""Housekeeping of a worker, in a child process of its own, since it may wait long.
 
-What is old is so by the database's clock: those of machines may differ.
+Ages are measured by the clock of the database: those of machines may differ.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any
+from multiprocessing.connection import Connection
 
 import sqlalchemy as sa
 
 from app.logs import log
+from app.processes.child import FORK, Child
 from app.records import Moment
 from app.service import datasets, keys, operations, retries
 from app.service.jobs import jobs
@@ -19,11 +20,11 @@ from app.service.sessions import retention
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.database.engine import create_engine, empty_log, transaction
-from app.worker.child import FORK, live_as_child
+from app.worker.attempts_child import stop_on_sigterm
 from app.worker.chores import Chore
 
 TURN_S = 1.0
-# For the errand in progress, once the worker was told to end.
+# For the errand in progress, once the worker is to end.
 GRACE_S = 3.0
 ORPHANS_EVERY_S = 600.0
 RETENTION_EVERY_S = 600.0
@@ -35,9 +36,10 @@ ORPHAN_AGE = timedelta(hours=6)
 ORPHANS_AT_A_TIME = 1000
 
 
-def run_errands(settings: Settings) -> None:
-    """Be the child that runs errands, until the worker ends."""
-    stop = live_as_child()
+def run_errands(channel: Connection, settings: Settings) -> None:
+    """Be the child that runs errands, until the worker ends it."""
+    del channel
+    stop = stop_on_sigterm()
     blobs = Blobs(settings.blobs_url)
     engine = create_engine(settings.url, settings.worker_connections)
     errands = Errands(engine, blobs, settings)
@@ -60,24 +62,20 @@ class ErrandsChild:
     settings: Settings
     #: closes what must not be inherited
     prepare: Callable[[], None]
-    process: Any = None
+    child: Child | None = None
 
     def revive(self) -> None:
         """Start the process unless it lives."""
-        if self.process is None or not self.process.is_alive():
+        if self.child is None or not self.child.is_alive:
             self.prepare()
-            self.process = FORK.Process(
-                target=run_errands, args=(self.settings,), name="errands"
-            )
-            self.process.start()
+            self.child = Child.start(FORK, run_errands, self.settings)
 
     def end(self) -> None:
-        """End the process; one that waits for something, and stays, is killed."""
-        if self.process is not None:
-            self.process.terminate()
-            self.process.join(GRACE_S)
-            self.process.kill()
-            self.process.join()
+        """End the process; kill it if it does not end in time."""
+        if self.child is not None:
+            self.child.process.terminate()
+            self.child.process.join(GRACE_S)
+            self.child.end()
 
 
 @dataclass

@@ -13,12 +13,12 @@ import sqlalchemy as sa
 
 from app.errors import SupersededError
 from app.logs import log
+from app.processes.child import ChildLostError
 from app.records import StoredTraining
 from app.service import operations
 from app.service.jobs import queue
 from app.settings.settings import Settings
 from app.store.database.engine import transaction
-from app.worker.child import ChildLostError
 from app.worker.computing import INTERRUPTED, now
 
 # For the step in progress to end, once the worker was told to.

@@ -12,7 +12,7 @@ from typing import Any
 from app.documents.http import trainings as bodies
 from app.documents.http.problems import BrokenRule
 from app.errors import ConflictError
-from app.processes.apart import Wanted, is_always_wanted
+from app.processes.limited import IsWanted, is_always_wanted
 from app.records import FINAL_STATES, StoredTraining
 from app.service import limits
 from app.service.jobs.queue import stand
@@ -38,7 +38,7 @@ def check(
     reader: TableReader,
     raw: Mapping[str, Any],
     source: TableSource,
-    is_wanted: Wanted = is_always_wanted,
+    is_wanted: IsWanted = is_always_wanted,
 ) -> tuple[Order, TableFacts]:
     """Check a spec and a table."""
     judged = reader.judge(source, raw, is_wanted)

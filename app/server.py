@@ -24,15 +24,15 @@ ANSWER_WITHIN_S = 10
 
 
 class Server(uvicorn.Server):
-    """Says that it is not ready, goes on for a while, then ends its streams and itself.
+    """A server that drains: on a signal it reports unready, then serves on for a while.
 
-    A second signal ends it at once.
+    Then it ends its streams and itself. A second signal ends it at once.
     """
 
     leave_at: float | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # Not the loaded one, which is wrapped by then and has no state.
+        # `config.loaded_app` is wrapped by then and has no state.
         state = getattr(self.config.app, "state", None)
         drain_s = 0.0 if state is None else state.settings.drain_s
         if state is not None:
@@ -52,7 +52,7 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Bind before anything is started, so that a taken port is found at once."""
+    """Bind a port before anything is started: a taken one is noticed at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio sends small answers without delay.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

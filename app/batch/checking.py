@@ -1,9 +1,9 @@
-"""Orders checked with their tables in a child process, as trainings are."""
+"""Checks the order of a job with its table, in a child process."""
 
 from dataclasses import dataclass
 from typing import IO, Any
 
-from app.batch.labelled import find_words, refuse_options
+from app.batch.labelled import columns_with_text, refuse_options
 from app.batch.measuring import check_labelled, plan_measuring
 from app.batch.orders import read_evaluate, read_predict
 from app.batch.predicting import (
@@ -23,7 +23,7 @@ from core.table.columns import unknown_column
 
 @dataclass(frozen=True)
 class CheckedOrder:
-    """What is stored of an order's table, and what the caller is warned about."""
+    """Facts of the table of an order, and warnings for the caller."""
 
     facts: TableFacts
     warnings: tuple[str, ...]
@@ -42,9 +42,8 @@ def check_file(
     else:
         measure = read_evaluate(raw, model)
         table = read_bounded(file, bounds)
-        found = MemoryRows(table, find_words(model))
-        its = plan_measuring(model, found, measure, str)
-        warnings = check_labelled(found, its, str)
+        rows = MemoryRows(table, columns_with_text(model))
+        warnings = check_labelled(rows, plan_measuring(model, rows, measure, str), str)
     return CheckedOrder(facts_of(table), tuple(warnings))
 
 

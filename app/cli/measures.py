@@ -17,7 +17,7 @@ from app.batch.curves import (
     measure_rows,
     own_budgets,
 )
-from app.batch.labelled import find_words, label_table
+from app.batch.labelled import columns_with_text, label_table
 from app.batch.measuring import (
     EvaluateOrder,
     MeasuredTable,
@@ -139,7 +139,7 @@ def measure_file(
 ) -> MeasuredTable:
     """Measure the rows of a file, some at a time; warnings are printed."""
     bounds = Bounds(memory=available_bytes())
-    rows = open_rows(source, find_words(stored), bounds)
+    rows = open_rows(source, columns_with_text(stored), bounds)
     work = plan_measuring(stored, rows, order, name_option)
     shared = rows.share(processes)
     measuring = measure_source(shared, work, order, name_option, processes)

@@ -1,4 +1,4 @@
-"""Shards in processes of this machine, started here and replaced when they die."""
+"""Shards in child processes, which are replaced when they die."""
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -22,10 +22,10 @@ TIME = Struct("ll")
 
 @dataclass(frozen=True)
 class ProcessKind:
-    """How processes of shards are run.
+    """How the processes of shards run.
 
-    One that is silent for `silence_s` is killed. After `most_losses` deaths in a run
-    the next one ends it.
+    A process that is silent for `silence_s` is killed. After `most_losses` deaths in a
+    run the next one ends it.
     """
 
     n_threads: int = 1

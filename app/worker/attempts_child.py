@@ -28,11 +28,11 @@ class AttemptsChild:
     """A process that makes one attempt after another, and its successors."""
 
     settings: Settings
-    #: closes what must not be inherited
+    #: closes what the child must not inherit
     prepare: Callable[[], None]
     child: Child | None = None
     is_ready: bool = False
-    #: what the system had killed when the process began to do something
+    #: how many processes the system had killed when the attempt began
     n_kills: int | None = None
 
     def revive(self) -> bool:

@@ -1,6 +1,6 @@
-"""Attempts at trainings, made where they are called: in a worker's child.
+"""Attempts at trainings and jobs, made in the process that calls them.
 
-Each step is a transaction of its own, and none is open while it computes.
+Each step is stored in a transaction of its own; none is open while it computes.
 """
 
 import threading
@@ -28,7 +28,7 @@ from app.store.database.transactions import Transaction
 from app.uploads.parsing import reader_of
 from core.errors import RefusedError
 
-# The last one says that a PostgreSQL takes no changes now.
+# Errors of a database that is away; the last: PostgreSQL accepts no changes now.
 AWAY = (OperationalError, InternalError)
 CLUSTER = (ClusterError, ShardsLostError, ShardFailedError)
 INTERRUPTED = "interrupted"
@@ -36,19 +36,19 @@ INTERRUPTED = "interrupted"
 
 @dataclass
 class Computer:
-    """What attempts are made with; `stop` asks the one in progress to hand back."""
+    """Makes attempts; once `stop` is set, it hands back the one in progress."""
 
     settings: Settings
     engine: sa.Engine
     blobs: Blobs
     stop: threading.Event
-    #: a block in which to stop may be to end the process: it writes nothing
+    #: a block that writes nothing, in which SIGTERM may end the process at once
     expendable: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def work(self, training: StoredTraining) -> str:
         """Make an attempt at a training that is claimed; return what became of it.
 
-        What is left undone, since the database is away, is for the caller to put back.
+        If the database is away, the caller has to hand the training back.
         """
         try:
             return self.attempt(training)
@@ -64,14 +64,14 @@ class Computer:
                 return self.compute(training)
         except (SupersededError, *AWAY):
             raise
-        except Exception as error:  # Outermost: whatever went wrong ends this alone.
+        except Exception as error:  # Outermost: it ends this training alone.
             problem = self.explain(training, error)
         with transaction(self.engine, training.tenant_id) as db:
             queue.fail(db, training, problem, now())
         return "failed"
 
     def explain(self, training: StoredTraining, error: Exception) -> queue.Problem:
-        """Return what ends a training; the log has the place of a mistake of ours."""
+        """Return the problem that ends a training; log a mistake of ours."""
         if is_memory_short(error):
             return queue.out_of_memory(self.settings.max_training_bytes)
         if isinstance(error, RefusedError):
@@ -85,13 +85,13 @@ class Computer:
         return queue.internal()
 
     def compute(self, training: StoredTraining) -> str:
-        """Compute step by step, from where earlier attempts have come to.
+        """Compute step by step, after the steps that earlier attempts have stored.
 
-        It ends with the training, or hands it back.
+        Stops when the training ends, or hands it back.
         """
         with ExitStack() as opened:
             with self.expendable():
-                # Told before this block it is seen here; in it, the process ends.
+                # A SIGTERM before this block is noticed here; in it, it ends us.
                 run = None if self.stop.is_set() else self.open(training, opened)
             while run is not None and not self.stop.is_set():
                 step = run.pull(self.settings.step_s)
@@ -106,9 +106,9 @@ class Computer:
     def open(
         self, training: StoredTraining, opened: ExitStack
     ) -> attempts.Run | batches.JobRun:
-        """Read what a training or job works on, and what is done of it.
+        """Read the table of a training or job, and the steps that are stored.
 
-        `opened` ends what holds rows elsewhere.
+        `opened` closes what holds rows in other processes.
         """
         whose, reader = training.tenant_id, reader_of(self.settings)
         if training.kind != "train":
@@ -118,7 +118,7 @@ class Computer:
                 return batches.read_work(reader, self.blobs, job, training)
         with transaction(self.engine, whose, is_read=True) as db:
             source = sources.find_cells(db, training.dataset_id)
-        # One that stays where it is is read a column at a time, and may be large.
+        # A table that was not uploaded is read by columns, and may be large.
         is_upload = isinstance(source, str)
         with limited_memory(reader.limits.memory_bytes if is_upload else None):
             workers = attempts.Workers(place_of(self.settings), self.settings.shards)
@@ -133,7 +133,7 @@ class Computer:
         training: StoredTraining,
         step: attempts.TrainedStep | batches.JobStep,
     ) -> str | None:
-        """Write a step; return what became of the training, once it has ended."""
+        """Store a step; return what became of the training, once it has ended."""
         if isinstance(step, batches.JobStep):
             if step.result is None:
                 is_kept = batches.advance(db, training, step, now())

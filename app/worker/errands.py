@@ -32,7 +32,7 @@ EMPTYING_EVERY_S = 60.0
 ANSWERS_EVERY_S = 60.0
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
-# A query names each, and a database takes no more than some ten thousand names.
+# A query names each; a database accepts some ten thousand names in one query.
 ORPHANS_AT_A_TIME = 1000
 
 
@@ -57,10 +57,10 @@ def run_errands(channel: Connection, settings: Settings) -> None:
 
 @dataclass
 class ErrandsChild:
-    """The process that runs errands."""
+    """The process that runs errands, and its successors."""
 
     settings: Settings
-    #: closes what must not be inherited
+    #: closes what the child must not inherit
     prepare: Callable[[], None]
     child: Child | None = None
 
@@ -80,14 +80,14 @@ class ErrandsChild:
 
 @dataclass
 class Errands:
-    """What errands need."""
+    """The errands of a worker, each a method."""
 
     engine: sa.Engine
     blobs: Blobs
     settings: Settings
 
     def forget_answers(self) -> None:
-        """Forget the answers to requests that nobody sends again by now."""
+        """Delete stored answers to requests that are too old to be repeated."""
         kept = timedelta(seconds=self.settings.idempotency_s)
         with transaction(self.engine, None) as db:
             before = operations.read_clock(db) - kept
@@ -96,7 +96,7 @@ class Errands:
             log("answers.forgotten", count=n_forgotten)
 
     def remove_orphans(self) -> None:
-        """Remove the uploads that a crash has left without a row."""
+        """Remove uploads that a crash has left without a row in the database."""
         with transaction(self.engine, None, is_read=True) as db:
             before = operations.read_clock(db) - ORPHAN_AGE
         old = self.blobs.names(before)
@@ -109,7 +109,7 @@ class Errands:
                     log("blob.removed", blob=name)
 
     def erase_old(self) -> None:
-        """Erase the sessions that tenants keep no longer."""
+        """Erase the sessions that are older than their tenants keep them."""
         ttls = self.settings.session_ttl_s, self.settings.session_waiting_ttl_s
         with transaction(self.engine, None, is_read=True) as db:
             kept, now = keys.retentions(db), operations.read_clock(db)
@@ -121,5 +121,5 @@ class Errands:
                 log("sessions.erased", tenant_id=tenant_id, sessions=n_erased)
 
     def empty_log(self) -> None:
-        """Empty the log of what was erased while somebody read."""
+        """Empty the log of the database, so that erased values are gone."""
         empty_log(self.engine)

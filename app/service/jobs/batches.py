@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 from app.batch.curves import curve_json, list_policies
-from app.batch.labelled import find_words
+from app.batch.labelled import columns_with_text
 from app.batch.measuring import measure_source, plan_measuring
 from app.batch.orders import read_evaluate, read_predict
 from app.batch.predicting import (
@@ -163,7 +163,7 @@ def predict(stored: Model, opening: Opening, raw: dict[str, Any]) -> Computing:
 def evaluate(stored: Model, opening: Opening, raw: dict[str, Any]) -> Computing:
     order, ensemble = read_evaluate(raw, stored), stored.ensemble
     played, aims = order.played, list(order.aims)
-    source = opening(find_words(stored))
+    source = opening(columns_with_text(stored))
     work = plan_measuring(stored, source, order, str)
     found = yield from measure_source(source, work, order, str)
     asks = {"policy": list_policies(ensemble, played)}

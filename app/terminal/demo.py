@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from app.documents.files import load_spec
 from app.terminal.show import (
-    curve_plot,
+    curve_bars,
     curve_table,
     model_summary,
     price_table,
@@ -73,7 +73,7 @@ def run_demo(console: Console) -> Model:
         console.print(told)
     if model.curve is not None:
         console.print(curve_table(model.curve, unit))
-        console.print(curve_plot(model.curve, unit), markup=False, highlight=False)
+        console.print(curve_bars(model.curve, unit))
     return model
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
-import plotext
+from rich.bar import Bar
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -24,8 +24,7 @@ CURVE_FOOT = (
     "is wrong that sessions say, decided from chances (and error costs, if any)."
 )
 
-PLOT_WIDTH = 76
-PLOT_HEIGHT = 16
+BAR_WIDTH = 48
 
 
 def titled(title: str, *columns: Column) -> Table:
@@ -113,19 +112,20 @@ def early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
     return table
 
 
-def curve_plot(curve: Curve, unit: str) -> str:
-    """Error against mean spend, as text."""
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plot_size(PLOT_WIDTH, PLOT_HEIGHT)
-    plotext.title("Error in percent against mean spend per case")
-    plotext.xlabel(unit or "cost")
-    spends = [spend / 1e6 for spend in curve.mean_spends]
-    errors = [100 * error for error in curve.errors_calibrated]
-    plotext.plot(spends, errors, marker="braille")
-    plotext.scatter(spends, errors, marker="o")
-    plotext.ylim(0, max(errors) * 1.1 or 1)
-    return str(plotext.uncolorize(plotext.build()))
+def curve_bars(curve: Curve, unit: str) -> Table:
+    """Return error against mean spend as a bar for each budget."""
+    table = titled(
+        "Error against mean spend per case",
+        right(f"mean spend{f' ({unit})' if unit else ''}"),
+        Column("error"),
+        right(""),
+    )
+    table.box = None
+    most = max(curve.errors_calibrated) or 1.0
+    for spend, error in zip(curve.mean_spends, curve.errors_calibrated, strict=True):
+        bar = Bar(most, 0.0, error, width=BAR_WIDTH)
+        table.add_row(money(round(spend, -4)), bar, f"{100 * error:.1f} %")
+    return table
 
 
 def price_table(catalogue: Catalogue) -> Table:

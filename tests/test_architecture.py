@@ -115,7 +115,7 @@ ARROWS = {
         *(*LEAVES, "app.http.plumbing", "app.service", "app.documents"),
         *("app.store.database", "core.table.prices"),
     ),
-    # Nothing imports it but app.main.
+    # Nothing imports it but app.main, and the report's command its page.
     "app.pages": (
         *(*LEAVES, "app.pages", "app.http", "app.service", "app.words"),
         *("app.documents", "app.uploads", "app.store.database.transactions", "core"),
@@ -133,6 +133,7 @@ ARROWS = {
         *(*LEAVES, "app.cli", "app.terminal", "app.words", "app.documents"),
         *("app.batch", "app.uploads", "app.cluster", "app.processes", "app.settings"),
         *("app.service", "app.store", "app.server", "app.worker", "core"),
+        "app.pages.report",
     ),
     "app.server": (
         *LEAVES,
@@ -185,7 +186,7 @@ ONLY_FROM = {
         for name in ("stump", "tree", "product")
     },
     "narwhals": ("core.estimator.frames",),
-    "jinja2": ("app.pages.frame",),
+    "jinja2": ("app.pages.environment",),
     "scipy": ("core.pipeline.calibration", "core.panels"),
     "app.settings.settings": (
         "app.settings.environment",

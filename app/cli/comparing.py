@@ -15,9 +15,11 @@ from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelle
 from app.cli.options import Seed, output
 from app.documents import files
 from app.documents.http import models as bodies
-from app.terminal.compared import compared_page, compared_table
-from app.words.charts import NamedCurve, curve_chart, stand_alone
+from app.pages.report import comparison_page
+from app.terminal.compared import compared_table
+from app.words.charts import NamedCurve, curve_chart
 from app.words.comparison import Compared, find_clashes
+from app.words.svg import stand_alone
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
 from core.simulation.blocks import Conditions
@@ -56,11 +58,12 @@ def compare_models(
     unit = models[0].ensemble.catalogue.cost_unit
     where = "held-out rows of each training" if data is None else data.name
     if out is not None:
-        curves = [NamedCurve(one.name, one.curve) for one in found]
-        chart = curve_chart(curves, unit)
-        page = compared_page(found, limits, unit, where, chart)
-        is_svg = out.suffix.lower() == ".svg"
-        files.write_whole(out, stand_alone(chart) if is_svg else page)
+        if out.suffix.lower() == ".svg":
+            curves = [NamedCurve(one.name, one.curve) for one in found]
+            written = stand_alone(curve_chart(curves, unit))
+        else:
+            written = comparison_page(found, limits, unit, where)
+        files.write_whole(out, written)
     if as_json:
         sys.stdout.write(json.dumps([tell(one, unit) for one in found]) + "\n")
         return

@@ -43,9 +43,9 @@ from app.cli.options import (
     warn,
 )
 from app.documents import files
+from app.pages.report import report_page
 from app.processes.memory import available_bytes
 from app.terminal import figures, show
-from app.terminal.report import report_page
 from app.uploads import Bounds
 from app.uploads.places import as_source
 from app.words.charts import NamedCurve

@@ -7,6 +7,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
+from app.pages.assets import ROOT, assets
 from app.pages.callers import PATH
 from app.pages.errors import prefers_pages
 from app.pages.frame import render, see_other
@@ -37,6 +38,16 @@ def index(request: Request) -> Response:
         response = render(request, "index.html")
     response.headers["Vary"] = "Accept"
     return response
+
+
+@router.get(ROOT + "/{name}")
+def serve(name: str) -> Response:
+    """Return a file of ours for good: what changes gets another address."""
+    for one in assets().values():
+        if one.address == f"{ROOT}/{name}":
+            kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+            return Response(one.content, headers=kept, media_type=one.media_type)
+    raise HTTPException(404)
 
 
 @router.get("/docs", response_class=HTMLResponse)

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from app.pages.inputs import hint, options
-from app.pages.lines import Line, line_chart
 from app.service.sessions.opened import OpenSession
+from app.words.charts import Line, line_chart
 from app.words.wording import percent, price_words, say_useless
 from core.session import machine
 from core.session.answers import bundle_members, find_paid

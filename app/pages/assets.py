@@ -5,12 +5,8 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
 
-from fastapi import APIRouter, HTTPException
-from fastapi.responses import Response
+from app.words.svg import COLOURS
 
-from app.words.charts import COLOURS
-
-router = APIRouter(include_in_schema=False)
 ROOT = "/ui/static"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -39,13 +35,3 @@ def assets() -> dict[str, Asset]:
 
 def address_of(name: str) -> str:
     return assets()[name].address
-
-
-@router.get(ROOT + "/{name}")
-def serve(name: str) -> Response:
-    """Return a file for good: what changes gets another address."""
-    for one in assets().values():
-        if one.address == f"{ROOT}/{name}":
-            kept = {"Cache-Control": "public, max-age=31536000, immutable"}
-            return Response(one.content, headers=kept, media_type=one.media_type)
-    raise HTTPException(404)

@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from app.pages.lines import Line, line_chart
-from app.words.charts import in_unit
+from app.words.charts import Line, in_unit, line_chart
 from app.words.wording import money, percent
 from core.model.model import Curve, Model
 from core.table.prices import from_micros

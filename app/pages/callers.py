@@ -19,13 +19,12 @@ from starlette.responses import Response
 from app.errors import ConflictError, UnknownKeyError
 from app.http.plumbing.auth import ANYBODY, FOUND, READING, RECHECK_S, Guard, Seen, keep
 from app.http.plumbing.deps import reading
+from app.pages.environment import TOKEN
 from app.records import Caller, StoredKey
 from app.service import keys, sign_ins
 
 COOKIE = "askless_ui"
 PATH = "/ui"
-#: The field of every form that says that it is ours.
-TOKEN = "form_token"
 LABEL = b"askless form"
 # A table of a thousand columns has some fields for each.
 MAX_FIELDS = 20_000

@@ -1,19 +1,15 @@
-"""How every page is made: one environment of templates, one set of headers."""
+"""How every page of the site is answered: what it is given, its headers."""
 
 from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from app.http.plumbing.auth import FOUND
-from app.pages import assets, filters
-from app.pages.callers import COOKIE, PATH, TOKEN, cookie_of, form_token, set_cookie
+from app.pages.callers import COOKIE, PATH, cookie_of, form_token, set_cookie
+from app.pages.environment import environment
 from core.errors import RefusedError
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -37,23 +33,6 @@ NAVIGATION = (
     ("Ledger", "/ui/ledger", "ledger:read"),
     ("Keys", "/ui/keys", "keys:read"),
 )
-
-
-@cache
-def environment() -> "Environment":
-    """Return what templates are read by; Jinja2 is loaded with the first page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    made = Environment(
-        loader=PackageLoader("app.pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= filters.FILTERS
-    made.globals |= {"asset": assets.address_of, "TOKEN": TOKEN}
-    return made
 
 
 def render(

@@ -57,7 +57,7 @@ def show(
         request,
         "model.html",
         head=head,
-        view=view_of(id, models.find(db, loaded, id)),
+        view=view_of(models.find(db, loaded, id)),
         maker=head.training_id and models.find_maker(db, head.training_id),
         versions=[one for one in models.versions(db, head.name) if one.id != id],
         may_write=WRITE in caller.scopes,

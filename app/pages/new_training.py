@@ -19,7 +19,8 @@ from app.http.plumbing.deps import After, Changer, Changes, Now
 from app.http.plumbing.orders import Desk, OrderDesk, TableOrder, Wanted
 from app.http.plumbing.retries import Retry
 from app.http.plumbing.turns import in_turn
-from app.pages.callers import TOKEN, Typed
+from app.pages.callers import Typed
+from app.pages.environment import TOKEN
 from app.pages.frame import errors_of, render, see_other
 from app.pages.spec_forms import (
     begin_form,

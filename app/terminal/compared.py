@@ -1,11 +1,10 @@
-"""Several models side by side, as a table in the terminal and as a page."""
+"""Several models side by side, as a table in the terminal."""
 
 from collections.abc import Sequence
 
 from rich.markup import escape
 from rich.table import Table
 
-from app.terminal.html import html_figures, html_notes, html_page, html_table
 from app.terminal.show import right, titled
 from app.words.comparison import Compared, explain_cells, lay_cells
 
@@ -22,18 +21,3 @@ def compared_table(
         table.add_row(*(cell.replace(" (", "\n(") for cell in row))
     table.caption, table.caption_justify = "\n".join(explain_cells(found)), "left"
     return table
-
-
-def compared_page(
-    found: Sequence[Compared],
-    budgets: Sequence[int | None],
-    unit: str,
-    where: str,
-    chart: str,
-) -> str:
-    """Return a page with the chart, and the same numbers beside it."""
-    names = " and ".join(one.name for one in found)
-    head, rows = lay_cells(found, budgets, unit)
-    parts = ["<h1>Error against spend</h1>", html_notes([f"{names}: {where}."])]
-    parts += [html_figures([chart]), html_table(head, rows, names)]
-    return html_page(names, [*parts, html_notes(explain_cells(found))])

@@ -32,6 +32,13 @@ from core.model.model import Curve, Model
 
 # Features that are drawn.
 N_FEATURES = 25
+OWN_ROWS = "held-out rows of training"
+OWN_NOTE = "From {rows:,} rows that the model did not see when it was trained for them."
+CURVE_NOTE = (
+    "The band is the 95 % interval. error: how often the vote alone is wrong. error, "
+    "calibrated: how often the label that sessions report is wrong; it is decided from "
+    "chances, and from error costs if there are any."
+)
 
 
 class Shown(NamedTuple):
@@ -42,6 +49,14 @@ class Shown(NamedTuple):
     note: str
     head: Sequence[object]
     rows: Sequence[Sequence[object]]
+
+
+class ShownCurves(NamedTuple):
+    """A chart of curves, a table of each with its caption, and how they are read."""
+
+    svg: str
+    tables: Sequence[tuple[str, Cells]]
+    notes: Sequence[str]
 
 
 def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
@@ -55,24 +70,39 @@ def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
     return baselines
 
 
-def show_curve(model: Model, curve: Curve) -> Shown:
-    """Draw the curve against its baselines."""
-    unit, baselines = model.ensemble.catalogue.cost_unit, list_baselines(model, curve)
-    head, rows = curve_cells(curve, unit)
-    told = [(named, 5 * ["–"]) for named in baselines]
+def show_curves(model: Model, tested: NamedCurve | None = None) -> ShownCurves | None:
+    """Draw the model's own curve, and that of a table, against the baselines.
+
+    None: there is no curve.
+    """
+    unit, own = model.ensemble.catalogue.cost_unit, []
+    baselines: dict[str, float] = {}
+    notes: list[str] = []
+    if model.curve is not None:
+        own = [NamedCurve(model.name if tested is None else OWN_ROWS, model.curve)]
+        baselines = list_baselines(model, model.curve)
+        notes.append(OWN_NOTE.format(rows=model.curve.n_samples))
+    curves = [*own, *([] if tested is None else [tested])]
+    if not curves:
+        return None
     levels = [
-        (named, "–", f"{100 * error:.1f} %", *cells[2:])
-        for (named, cells), error in zip(told, baselines.values(), strict=True)
+        (name, "–", f"{100 * error:.1f} %", *(3 * ["–"]))
+        for name, error in baselines.items()
     ]
-    named = [NamedCurve(model.name, curve)]
-    note = (
-        f"From {curve.n_samples:,} rows that the model did not see when it was trained "
-        "for them. The band is the 95 % interval. error: how often the vote alone is "
-        "wrong. error, calibrated: how often the label is wrong that sessions say."
-    )
-    note = " ".join([note, *say_betters(curve, unit)])
-    svg = curve_chart(named, unit, baselines=baselines)
-    return Shown(svg, "Error against mean spend per case", note, head, [*rows, *levels])
+    tables = []
+    for one in curves:
+        head, rows = curve_cells(one.curve, unit)
+        is_own = one.curve is model.curve
+        caption = f"Error by budget{'' if is_own and not tested else rows_suffix(one)}"
+        tables.append((caption, (head, [*rows, *(levels if is_own else ())])))
+        notes += say_betters(one.curve, unit)
+    svg = curve_chart(curves, unit, baselines=baselines)
+    return ShownCurves(svg, tables, [*notes, CURVE_NOTE])
+
+
+def rows_suffix(curve: NamedCurve) -> str:
+    """Return which rows a curve is of, as the end of a heading."""
+    return f" ({curve.name}, {curve.curve.n_samples:,} rows)"
 
 
 def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[Shown]:
@@ -124,8 +154,8 @@ def show_margins(ensemble: Ensemble, curve: Curve) -> Shown:
     unit = ensemble.catalogue.cost_unit
     head = (f"Budget {unit}".strip(), "Least tenth", "Middle", "Surest tenth")
     note = (
-        "A margin is the chance of the label less that of the rest, in points of a "
-        "percent: 0 is a coin's, 100 is certain. Each step is a tenth of the "
+        "A margin is the chance of the label less that of the rest, in percentage "
+        "points: 0 is a coin toss, 100 is certain. Each step is a tenth of the "
         "rows, by their mean chance. A line further right is a surer model."
     )
     if ensemble.n_outputs > 1:

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app.documents.files import read_model
+from app.pages.report import report_page
 from app.settings.settings import Settings
-from app.terminal.report import report_page
 from tests.app.servers import Server
 from tests.pages.audit import audit
 from tests.pages.conftest import open_page

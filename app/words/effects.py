@@ -1,13 +1,13 @@
-"""What each answer does to a prediction, as charts and a table of a page."""
+"""What each answer does to a prediction: charts, and a table of them."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from app.terminal.html import html_figures, html_notes, html_table
-from app.terminal.transcript import say_value
 from app.words.charts import Effect, effect_chart
-from app.words.wording import percent
+from app.words.figures import Cells
+from app.words.wording import percent, value_words
 from core.model.ensemble import Ensemble
 from core.session.policies import POLICIES, default_policy
 from core.simulation.effects import FeatureEffect, find_effects
@@ -16,29 +16,33 @@ from core.simulation.effects import FeatureEffect, find_effects
 N_FEATURES, N_CLASSES, N_ANSWERS = 12, 6, 9
 
 
-def effects_part(ensemble: Ensemble) -> list[str]:
-    """Return the effects of the features that are bought first without a budget."""
-    found = find_effects(ensemble)
-    shown = [one for one in found.features if one.values.size > 1][:N_FEATURES]
-    if not shown:
-        return []
-    told = [*range(len(ensemble.classes))][:N_CLASSES]
+class ShownEffects(NamedTuple):
+    """Charts of what answers do, how they are read, and the same as a table."""
+
+    svgs: Sequence[str]
+    notes: Sequence[str]
+    cells: Cells
+
+
+def show_effects(ensemble: Ensemble) -> ShownEffects | None:
+    """Draw the features that are bought first without a budget; None: no feature is."""
+    effects = find_effects(ensemble)
+    drawn = [one for one in effects.features if one.values.size > 1][:N_FEATURES]
+    if not drawn:
+        return None
+    class_idxs = [*range(len(ensemble.classes))][:N_CLASSES]
     if ensemble.n_outputs == 1:
-        told = [1]
-    names = [ensemble.classes[idx].display for idx in told]
+        class_idxs = [1]
+    names = [ensemble.classes[idx].display for idx in class_idxs]
     has_votes = POLICIES[default_policy(ensemble, None, None)].has_votes
     charts = [
-        effect_chart(make_effect(ensemble, one, told, has_votes), names)
-        for one in shown
+        effect_chart(make_effect(ensemble, one, class_idxs, has_votes), names)
+        for one in drawn
     ]
-    rows = [row for one in shown for row in list_answers(ensemble, one, told)]
-    head = "feature", "answer", *(f"chance of {one}" for one in names)
-    return [
-        "<h2>What each answer does</h2>",
-        html_notes(explain_effects(ensemble, found.typical[told].tolist(), names)),
-        html_figures(charts),
-        html_table(head, rows, "What each answer does"),
-    ]
+    rows = [row for one in drawn for row in list_answers(ensemble, one, class_idxs)]
+    head = "Feature", "Answer", *(f"Chance of {one}" for one in names)
+    notes = explain_effects(ensemble, effects.typical[class_idxs].tolist(), names)
+    return ShownEffects(charts, notes, (head, rows))
 
 
 def explain_effects(
@@ -59,34 +63,34 @@ def explain_effects(
 
 
 def make_effect(
-    ensemble: Ensemble, one: FeatureEffect, told: Sequence[int], has_votes: bool
+    ensemble: Ensemble, one: FeatureEffect, class_idxs: Sequence[int], has_votes: bool
 ) -> Effect:
     """Return what is drawn of a feature; its last value is "not available"."""
     feature = ensemble.catalogue.features[one.feature_idx]
     values = one.values[:-1].tolist()
-    answers = [say_value(ensemble, one.feature_idx, value) for value in values]
+    answers = [value_words(feature, value) for value in values]
     unit = f" ({feature.unit})" if feature.unit else ""
     return Effect(
         title=feature.title + unit,
         answers=values if feature.type == "number" else answers,
-        chances=one.chances[:-1, told],
-        without=one.chances[-1, told],
+        chances=one.chances[:-1, class_idxs],
+        without=one.chances[-1, class_idxs],
         has_steps=has_votes,
     )
 
 
 def list_answers(
-    ensemble: Ensemble, one: FeatureEffect, told: Sequence[int]
+    ensemble: Ensemble, one: FeatureEffect, class_idxs: Sequence[int]
 ) -> list[tuple[str, ...]]:
     """Return some answers, evenly spaced, with their chances."""
     last = one.values.size - 1
     places = np.unique(np.linspace(0, last - 1, N_ANSWERS).round().astype(int))
-    title = ensemble.catalogue.features[one.feature_idx].title
+    feature = ensemble.catalogue.features[one.feature_idx]
     rows = []
     for place in [*places.tolist(), last]:
         answer = "not available"
         if place < last:
-            answer = say_value(ensemble, one.feature_idx, float(one.values[place]))
-        chances = (percent(float(one.chances[place, idx])) for idx in told)
-        rows.append((title if place == 0 else "", answer, *chances))
+            answer = value_words(feature, float(one.values[place]))
+        chances = (percent(float(one.chances[place, idx])) for idx in class_idxs)
+        rows.append((feature.title, answer, *chances))
     return rows

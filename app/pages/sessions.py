@@ -61,11 +61,14 @@ USELESS = (
 
 
 class OddError(Exception):
-    """Values that are asked about before they are charged."""
+    """Odd values: the page asks whether they are right before they are charged.
 
-    def __init__(self, doubts: list[Doubt]) -> None:
+    `signature` is that of the answers; a form that brings it back confirms them.
+    """
+
+    def __init__(self, doubts: list[Doubt], signature: str) -> None:
         super().__init__()
-        self.doubts = doubts
+        self.doubts, self.signature = doubts, signature
 
 
 @router.get("", dependencies=[needs("predict")])
@@ -142,13 +145,14 @@ async def answer(request: Request, form: Typed, changes: Changes, call: Call) ->
 
     def take(db: Any) -> object:
         answers = read_answers(form, call, db)
-        wanted = AnswersRequest(answers=answers, insist=is_insistent(form))
-        if form.get("confirmed") != signature(answers):
-            doubts = checks.check(db, call, wanted).warnings
+        body = AnswersRequest(answers=answers, insist=is_insistent(form))
+        signed = signature(answers)
+        if form.get("confirmed") != signed:
+            doubts = checks.check(db, call, body).warnings
             version = text_in(form, "version")
             if doubts and str(find(db, call).view.version) == version:
-                raise OddError(list(doubts))
-        return answering.answer(db, guarded(call, form), wanted)
+                raise OddError(list(doubts), signed)
+        return answering.answer(db, guarded(call, form), body)
 
     return await attempt(request, form, changes, call, take)
 
@@ -194,13 +198,13 @@ async def attempt(
     try:
         return await changes(act, lambda _: see_other(address))
     except (CoreError, OddError) as error:
-        found: Exception = error
+        caught: Exception = error
     except ConflictError as error:
         if error.kind != "version-mismatch":
             raise
-        found = error
+        caught = error
     tenant_id = changes.caller.tenant_id
-    return await run_in_threadpool(explain, request, tenant_id, call, form, found)
+    return await run_in_threadpool(explain, request, tenant_id, call, form, caught)
 
 
 def explain(
@@ -208,50 +212,69 @@ def explain(
     tenant_id: str,
     call: SessionCall,
     form: FormData,
-    found: Exception,
+    error: Exception,
 ) -> Response:
-    """Show a session as it is now, with why nothing was changed."""
+    """Show the session as it is now, with the reason why nothing was changed."""
     with reading(request.app.state.engine, tenant_id) as db:
         opened = find(db, call)
         if isinstance(opened, ErasedSession):
             return render(request, "erased.html", 409, view=opened.view)
-        if isinstance(found, ConflictError | ClosedError):
-            said = STALE if isinstance(found, ConflictError) else CLOSED
-            return show_case(request, opened, None, 409, said=said)
+        if isinstance(error, ConflictError | ClosedError):
+            notice = STALE if isinstance(error, ConflictError) else CLOSED
+            return show_case(request, opened, None, 409, said=notice)
         feature = first_feature(form)
-        known = opened.model.ensemble.catalogue.feature_idxs
-        more: dict[str, Any] = {"typed": form, "is_going_on": bool(text_in(form, "on"))}
-        if isinstance(found, OddError):
-            more["doubts"] = {one.feature: one for one in found.doubts}
-            more["confirmed"] = signature(read_answers(form, call, db))
-            more["insists"] = is_insistent(form)
-        else:
-            more |= say_refused(found, form, opened)
+        is_known = feature in opened.model.ensemble.catalogue.feature_idxs
         return show_case(
-            request, opened, feature if feature in known else None, 422, **more
+            request,
+            opened,
+            feature if is_known else None,
+            422,
+            typed=form,
+            is_going_on=bool(text_in(form, "on")),
+            **describe_refusal(error, form, opened),
         )
 
 
-def say_refused(
-    found: Exception, form: FormData, opened: OpenSession
+def describe_refusal(
+    error: Exception, form: FormData, opened: OpenSession
 ) -> dict[str, Any]:
-    """Return what a page is given of an answer or a budget that was refused."""
-    if isinstance(found, UselessAnswerError):
-        sure = {"confirmed": text_in(form, "confirmed")}
-        return sure | {"said": USELESS, "useless": text_in(form, "outcome")}
-    if isinstance(found, OverBudgetError):
-        amounts = found.price, found.remaining
-        price, left = (money(one, opened.session.unit) for one in amounts)
-        has_others = sort_open(opened.model.ensemble, opened.state).offered
-        said = (
-            f"This costs {price}, and {left} of the budget is left. Nothing was "
-            f"charged. Raise the budget below{OR_ANOTHER if has_others else ''}."
-        )
-        return {"said": said}
-    assert isinstance(found, RefusedError), "nothing else is caught"
-    asked = f"value.{first_feature(form)}"
-    errors = {
-        one if one in FIELDS or one.startswith("value.") else asked: rule
-        for one, rule in errors_of(found).items()
-    }
-    return {"errors": errors}
+    """Return what the template shows of an answer or a budget that was refused."""
+    if isinstance(error, OddError):
+        return {
+            "doubts": {one.feature: one for one in error.doubts},
+            "confirmed": error.signature,
+            "insists": is_insistent(form),
+        }
+    if isinstance(error, UselessAnswerError):
+        return {
+            "confirmed": text_in(form, "confirmed"),
+            "said": USELESS,
+            "useless": text_in(form, "outcome"),
+        }
+    if isinstance(error, OverBudgetError):
+        return {"said": say_over_budget(error, opened)}
+    assert isinstance(error, RefusedError), "nothing else is caught"
+    return {"errors": errors_by_field(error, form)}
+
+
+def say_over_budget(error: OverBudgetError, opened: OpenSession) -> str:
+    """Return what an answer costs, what is left, and what can be done instead."""
+    unit = opened.session.unit
+    others = sort_open(opened.model.ensemble, opened.state).offered
+    return (
+        f"This costs {money(error.price, unit)}, and {money(error.remaining, unit)} of "
+        "the budget is left. Nothing was charged. Raise the budget below"
+        f"{OR_ANOTHER if others else ''}."
+    )
+
+
+def errors_by_field(error: RefusedError, form: FormData) -> dict[str, str]:
+    """Return each broken rule by the field of the page that shows it.
+
+    A rule about something that is no field of the page is shown at the question.
+    """
+    by_field = {}
+    for name, rule in errors_of(error).items():
+        is_field = name in FIELDS or name.startswith("value.")
+        by_field[name if is_field else f"value.{first_feature(form)}"] = rule
+    return by_field

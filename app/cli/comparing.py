@@ -18,7 +18,7 @@ from app.documents.http import models as bodies
 from app.pages.report import comparison_page
 from app.terminal.compared import compared_table
 from app.words.charts import NamedCurve, curve_chart
-from app.words.comparison import Compared, find_clashes
+from app.words.comparison import ComparedModel, find_clashes
 from app.words.svg import stand_alone
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
@@ -51,7 +51,7 @@ def compare_models(
     models = name_models(paths if data is None else paths[:-1])
     limits = pick_limits(budgets, models[0])
     if data is None:
-        found = [Compared(model.name, held_out(model), None) for model in models]
+        found = [ComparedModel(model.name, held_out(model), None) for model in models]
     else:
         table = TableSpec(models[0].target, weight=weight, group_by=group_by)
         found = play_models(models, data, Conditions(limits, seed=seed), table)
@@ -73,7 +73,7 @@ def compare_models(
 
 
 def name_models(paths: list[Path]) -> list[Model]:
-    """Read models that can be compared; of one name they are called as their files."""
+    """Read models that can be compared; equal names are replaced by file names."""
     if len(paths) < 2:
         rule = f"must be two or more, each a file that ends in {MODEL_ENDING}"
         raise RefusedError([Refusal("models", rule, str(len(paths)))])
@@ -103,9 +103,9 @@ def held_out(model: Model) -> Curve:
 
 def play_models(
     models: list[Model], data: Path, played: Conditions, table: TableSpec
-) -> list[Compared]:
-    """Play the same rows with each model; the first is what the rest differ from."""
-    found: list[Compared] = []
+) -> list[ComparedModel]:
+    """Play the same rows with each model; differences are from the first."""
+    found: list[ComparedModel] = []
     first = None
     for model in models:
         most = largest_budget(played.budgets)
@@ -113,12 +113,12 @@ def play_models(
         ends = play_conditions(model.ensemble, dataset, played)
         curve = draw_curve(dataset, played.budgets, ends)
         gaps = None if first is None else find_differences(dataset, ends, first)
-        found.append(Compared(model.name, curve, gaps))
+        found.append(ComparedModel(model.name, curve, gaps))
         first = first or ends
     return found
 
 
-def tell(one: Compared, unit: str) -> dict[str, object]:
+def tell(one: ComparedModel, unit: str) -> dict[str, object]:
     """Return what a program reads of a model's curve."""
     told = bodies.Curve.of(one.curve, unit=unit).model_dump(exclude={"predictive"})
     gaps = None

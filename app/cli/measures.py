@@ -1,4 +1,4 @@
-"""Commands that say how good a model is: evaluate, report."""
+"""Commands that measure a model: evaluate, report."""
 
 import json
 import sys
@@ -143,7 +143,7 @@ def measure_file(
     work = plan_measuring(stored, rows, order, name_option)
     shared = rows.share(processes)
     measuring = measure_source(shared, work, order, name_option, processes)
-    measured = show.pull(measuring, "evaluation")
+    measured = show.run_with_bar(measuring, "evaluation")
     warn(measured.warnings)
     return measured
 

@@ -84,7 +84,7 @@ def compile_kernels() -> None:
 
 @contextmanager
 def opened() -> Iterator[Settings]:
-    """Read the settings; what the block writes is for this user alone."""
+    """Open the settings; files written in the block are readable by this user only."""
     settings = read_settings()
     with private_files(settings):
         yield settings
@@ -129,7 +129,7 @@ def migrate_database(settings: Settings) -> None:
 
 
 def seed_model(settings: Settings, model: Model) -> None:
-    """Store a model unless one of its name is there."""
+    """Store a model unless there is one of its name."""
     from app.service import models
     from app.store.database.engine import create_engine, transaction
 

@@ -24,14 +24,14 @@ POLICY = (
 
 
 def mount_assets(app: FastAPI) -> None:
-    """Serve the documentation's script and style from here: no other site is asked."""
+    """Serve the documentation's script and style, so that no other site is needed."""
     folder = str(files("fastapi_offline") / "static")
     app.mount(ASSETS, StaticFiles(directory=folder))
 
 
 @router.get("/")
 def index(request: Request) -> Response:
-    """Lead a browser to the pages; others get the addresses that there are."""
+    """Redirect a browser to the pages; other clients get the list of addresses."""
     if prefers_pages(request.headers.get("accept", "")):
         response: Response = see_other(PATH)
     else:
@@ -42,7 +42,7 @@ def index(request: Request) -> Response:
 
 @router.get(ROOT + "/{name}")
 def serve(name: str) -> Response:
-    """Return a file of ours for good: what changes gets another address."""
+    """Return a static file, cached for good: a changed file has another address."""
     for one in assets().values():
         if one.address == f"{ROOT}/{name}":
             kept = {"Cache-Control": "public, max-age=31536000, immutable"}

@@ -1,4 +1,4 @@
-"""Our style sheet and script, each under an address that changes with its content."""
+"""Style sheet, script and icon, under addresses that change with their content."""
 
 from functools import cache
 from hashlib import sha256
@@ -12,7 +12,7 @@ KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 class Asset(NamedTuple):
-    """A file of ours as it is served."""
+    """A static file as it is served."""
 
     address: str
     content: bytes
@@ -21,7 +21,7 @@ class Asset(NamedTuple):
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Return our files by name; the style sheet begins with the colours of charts."""
+    """Return all static files by name; the style sheet begins with chart colours."""
     found = {}
     for file in files("app.pages").joinpath("static").iterdir():
         stem, dot, ending = file.name.rpartition(".")

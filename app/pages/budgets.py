@@ -1,4 +1,4 @@
-"""What a budget buys of a model, in words, for who chooses one."""
+"""What each budget buys, in words and as a chart, for choosing one."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from core.table.prices import from_micros
 
 
 class BudgetWords(NamedTuple):
-    """A budget of the curve; the amount as one types it, "" where there is no limit."""
+    """A budget of the curve; the amount as it is typed, "" for no limit."""
 
     amount: str
     name: str
@@ -17,7 +17,7 @@ class BudgetWords(NamedTuple):
 
 
 def budget_words(model: Model) -> list[BudgetWords]:
-    """Return each budget of a model's curve with what it comes to on held-out rows."""
+    """Return each budget of the curve with its error and spend on held-out rows."""
     curve, unit = model.curve, model.ensemble.catalogue.cost_unit
     if curve is None:
         return []
@@ -35,7 +35,7 @@ def budget_words(model: Model) -> list[BudgetWords]:
 
 
 def count_words(curve: Curve, place: int) -> str:
-    """Return how many tests a case has; what they cost says the same without them."""
+    """Return how many tests a case has on average, if that was counted."""
     if curve.purchases is None:
         return "as many tests as it pays"
     n_tests = sum(curve.purchases[place])

@@ -1,4 +1,4 @@
-"""How templates are read, and pages that need no server: one file with its style."""
+"""The environment of templates, and pages as files that need no server."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -8,13 +8,13 @@ from app.pages import assets, filters
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: The field of every form that says that it is ours.
+#: The field with which a form proves that this site has made it.
 TOKEN = "form_token"
 
 
 @cache
 def environment() -> "Environment":
-    """Return what templates are read by; Jinja2 is loaded with the first page."""
+    """Return the environment of templates; Jinja2 is imported with the first page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -30,7 +30,7 @@ def environment() -> "Environment":
 
 
 def render_file(template: str, **context: Any) -> str:
-    """Return a page that loads nothing: the style sheet is a part of it."""
+    """Return a page as a file that loads nothing: the style sheet is inlined."""
     from markupsafe import Markup
 
     style = Markup(assets.assets()["style.css"].content.decode())

@@ -1,4 +1,4 @@
-"""A plan as a drawing: boxes from left to right, lines from each to what follows it."""
+"""A plan as a flow chart: boxes from left to right, joined by lines."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -40,7 +40,7 @@ class Text(NamedTuple):
 
 
 class Box(NamedTuple):
-    """What is drawn of a node, with its place; `parent` is the number of a box."""
+    """A node as it is drawn; `parent` is the position of its parent in the list."""
 
     x: float
     y: float
@@ -57,7 +57,7 @@ class Layout(NamedTuple):
 
 
 def lay_out(root: PlanNode) -> Layout:
-    """Place each node right of its parent, in the middle of what follows it."""
+    """Place each node right of its parent, half-way down its children."""
     boxes: list[Box] = []
     place(root, 0, 0.0, None, boxes)
     width = max(box.x for box in boxes) + WIDTH
@@ -67,7 +67,7 @@ def lay_out(root: PlanNode) -> Layout:
 def place(
     node: PlanNode, depth: int, top: float, parent: int | None, boxes: list[Box]
 ) -> None:
-    """Place a node and all below it within the height that they need, from a top on."""
+    """Place a node and its descendants below `top`, within the height they need."""
     texts = list(lines_of(node))
     height, whole = height_of(texts), tree_height(node)
     kind = "end" if node.is_end else "cut" if node.goes_on else "ask"
@@ -82,7 +82,7 @@ def place(
 
 
 def tree_height(node: PlanNode) -> float:
-    """Return the height of a node and of all below it."""
+    """Return the height that a node and its descendants need."""
     own = height_of(list(lines_of(node)))
     below = sum(tree_height(one) + GAP_Y for one in node.children) - GAP_Y
     return max(own, below)
@@ -115,7 +115,7 @@ def draw(layout: Layout, label: str) -> str:
 
 
 def draw_line(parent: Box, box: Box) -> str:
-    """Draw the way from the side of one box to that of the next."""
+    """Draw the line from one box to the next."""
     x, y = parent.x + WIDTH, parent.y + parent.height / 2
     x_end, y_end = box.x, box.y + box.height / 2
     middle = (x + x_end) / 2
@@ -127,7 +127,7 @@ def draw_line(parent: Box, box: Box) -> str:
 
 
 def draw_box(box: Box) -> str:
-    """Draw a box with its lines; an end is round, one that goes on has dashes."""
+    """Draw a box with its text; an end is round, an unfinished branch is dashed."""
     radius = min(16, box.height / 2) if box.kind == "end" else 4
     place: dict[str, object] = {
         "x": box.x,

@@ -1,4 +1,4 @@
-"""How every page of the site is answered: what it is given, its headers."""
+"""Renders every page of the site: its context, its headers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +38,7 @@ NAVIGATION = (
 def render(
     request: Request, template: str, status: int = 200, **context: Any
 ) -> HTMLResponse:
-    """Return a page; `errors` (field -> rule) and `typed` are there for every form."""
+    """Return a page; templates always have `errors` (rules by field) and `typed`."""
     is_ours = request.url.path.startswith(PATH)
     cookie = cookie_of(request) if is_ours else ""
     caller = request.scope.get(FOUND)
@@ -61,7 +61,7 @@ def render(
 
 
 def navigation(request: Request) -> list[tuple[str, str, bool]]:
-    """Return name and address of pages, and whether this one is within each."""
+    """Return the name and address of each main page, and whether it is open now."""
     here, caller = request.url.path, request.scope.get(FOUND)
     return [
         (name, address, here == address or is_below(here, address))
@@ -76,12 +76,12 @@ def is_below(here: str, address: str) -> bool:
 
 
 def see_other(address: str) -> RedirectResponse:
-    """Lead a browser on after a form, so that a reload sends nothing twice."""
+    """Redirect after a form, so that a reload sends nothing twice."""
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
 def as_file(name: str) -> dict[str, str]:
-    """Return the headers of a file of somebody's own, which is for keeping."""
+    """Return the headers of a download that no cache may keep."""
     named = f'attachment; filename="{name}"'
     return {"Content-Disposition": named} | {
         one: HEADERS[one] for one in ("Cache-Control", "X-Content-Type-Options")
@@ -89,7 +89,7 @@ def as_file(name: str) -> dict[str, str]:
 
 
 def errors_of(error: RefusedError) -> Mapping[str, str]:
-    """Return the rules that were broken, by field: of each the first."""
+    """Return the first broken rule of each field."""
     found: dict[str, str] = {}
     for one in error.refusals:
         found.setdefault(one.field, one.told)

@@ -27,7 +27,7 @@ INK = "svg { color: #444 } @media (prefers-color-scheme: dark) { svg { color: #c
 def home(
     request: Request, db: ReadDb, at: At, loaded: Loaded, caller: Called
 ) -> HTMLResponse:
-    """Show what the caller may see; where a key lacks a scope, that is said."""
+    """Show what the caller may see, and which scopes the key lacks."""
     heads: Page[ModelHead] = Page((), None)
     if MODELS in caller.scopes:
         heads = models.page(db, MOST, None)
@@ -45,7 +45,7 @@ def home(
         request,
         "home.html",
         models=heads.items,
-        curves={key: said(one) for key, one in shown.items() if one.curve},
+        curves={key: describe_curve(one) for key, one in shown.items() if one.curve},
         has_more=heads.next is not None,
         sessions=sessions,
         trainings=under_way,
@@ -53,8 +53,8 @@ def home(
     )
 
 
-def said(model: Model) -> str:
-    """Return what a model's curve shows, for who can't see it."""
+def describe_curve(model: Model) -> str:
+    """Return the curve of a model in a sentence, for those who can't see it."""
     curve = model.curve
     assert curve is not None
     first, last = (percent(curve.errors_calibrated[idx]) for idx in (0, -1))

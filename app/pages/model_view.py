@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from app.pages.filters import name
 from app.words.charts import NamedCurve
-from app.words.effects import ShownEffects
+from app.words.effects import EffectsWithTable
 from app.words.facts import list_cautions, list_facts, list_features
 from app.words.figures import Cells
 from app.words.model_charts import (
     OWN_ROWS,
-    Shown,
-    ShownCurves,
+    ChartWithTable,
+    CurvesWithTables,
     rows_suffix,
     show_curves,
     show_figures,
@@ -25,18 +25,18 @@ from core.model.model import Curve, Model
 
 
 class RowsView(NamedTuple):
-    """What rows with known classes say of a model, apart from their curve."""
+    """What was measured on some labelled rows, apart from their curve."""
 
-    #: the end of each heading: which rows; "" where there are no others
+    #: the end of each heading that names the rows; "" if there are no others
     rows: str
-    reliabilities: Sequence[Shown]
+    reliabilities: Sequence[ChartWithTable]
     #: figures by budget, and what each means
     figures: tuple[Cells, Sequence[str]] | None
-    margins: Shown | None
+    margins: ChartWithTable | None
     #: whether it was counted how often features are asked
     has_purchases: bool
     #: None: nothing is asked
-    purchases: Shown | None
+    purchases: ChartWithTable | None
 
 
 class PlannedBudget(NamedTuple):
@@ -50,7 +50,7 @@ class ModelView(NamedTuple):
     """The parts of a page that come from the model alone."""
 
     facts: Sequence[tuple[object, object]]
-    curves: ShownCurves | None
+    curves: CurvesWithTables | None
     measured: Sequence[RowsView]
     #: how cases go by budget, and on which rows that was counted
     sessions: tuple[Cells, str] | None
@@ -60,11 +60,11 @@ class ModelView(NamedTuple):
     warnings: Sequence[str]
     #: in the report alone, since they take seconds or much room
     budgets: Sequence[PlannedBudget] = ()
-    effects: ShownEffects | None = None
+    effects: EffectsWithTable | None = None
 
 
 def view_of(model: Model, tested: NamedCurve | None = None) -> ModelView:
-    """Return the view of a model; `tested` is the curve of rows that it never saw."""
+    """Return the view of a model; `tested` is the curve of a table measured apart."""
     sessions = session_cells(model)
     curves = [] if model.curve is None else [NamedCurve(OWN_ROWS, model.curve)]
     curves += [] if tested is None else [tested]
@@ -102,6 +102,6 @@ def view_rows(model: Model, curve: Curve, rows: str) -> RowsView:
 
 
 def isolate(cells: Cells) -> Cells:
-    """Return a table whose cells are names that somebody gave."""
+    """Return a table whose cells may hold names from outside."""
     head, rows = cells
     return head, [tuple(map(name, row)) for row in rows]

@@ -38,7 +38,7 @@ Typed = Annotated[str | None, Query()]
 
 
 class PlanWish(NamedTuple):
-    """What is asked for: the text as it was typed, and what it means."""
+    """The plan that is asked for: its budget, and how many questions deep."""
 
     budget: int | None
     depth: int
@@ -64,7 +64,7 @@ def show(
     budget: Typed = None,
     questions: Typed = None,
 ) -> HTMLResponse:
-    """Show the plan for a budget; without one for the middle one of the curve."""
+    """Show the plan for a budget, by default the middle one of the curve."""
     head, model = models.get_head(db, id), models.find(db, loaded, id)
     typed = fill_in(model, budget, questions)
     context: dict[str, Any] = {
@@ -94,7 +94,7 @@ def picture(
 
 
 def fill_in(model: Model, budget: str | None, questions: str | None) -> dict[str, str]:
-    """Return what was typed, and what stands in the form before anything was."""
+    """Return the fields of the form, with defaults for those not yet filled in."""
     if budget is None:
         told = [one.amount for one in budget_words(model) if one.amount]
         budget = told[len(told) // 2] if told else ""
@@ -102,7 +102,7 @@ def fill_in(model: Model, budget: str | None, questions: str | None) -> dict[str
 
 
 def read_wish(typed: dict[str, str]) -> PlanWish:
-    """Return what a form asks for, or refuse it field by field."""
+    """Return the plan that a form asks for; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
     budget = Decimal(0)
     try:
@@ -134,7 +134,7 @@ def view_of(head: ModelHead, model: Model, wish: PlanWish) -> PlanView:
 
 
 def error_at(model: Model, budget: int | None) -> str | None:
-    """Return how often held-out cases erred under the nearest smaller budget."""
+    """Return the error on held-out cases under the nearest smaller budget."""
     curve = model.curve
     if curve is None:
         return None

@@ -7,7 +7,7 @@ import numpy as np
 from app.pages.environment import render_file
 from app.pages.model_view import PlannedBudget, isolate, view_of
 from app.words.charts import NamedCurve, curve_chart
-from app.words.comparison import Compared, explain_cells, lay_cells
+from app.words.comparison import ComparedModel, comparison_cells, explain_comparison
 from app.words.effects import show_effects
 from app.words.outlines import outline_cells
 from app.words.wording import money, percent
@@ -61,7 +61,7 @@ def name_budget(model: Model, budget: int | None) -> str:
 
 
 def comparison_page(
-    found: Sequence[Compared], budgets: Sequence[int | None], unit: str, rows: str
+    found: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str, rows: str
 ) -> str:
     """Return models side by side as HTML that loads nothing; `rows` says whose."""
     return render_file(
@@ -69,6 +69,6 @@ def comparison_page(
         names=" and ".join(one.name for one in found),
         rows=rows,
         svg=curve_chart([NamedCurve(one.name, one.curve) for one in found], unit),
-        cells=lay_cells(found, budgets, unit),
-        notes=explain_cells(found),
+        cells=comparison_cells(found, budgets, unit),
+        notes=explain_comparison(found),
     )

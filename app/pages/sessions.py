@@ -73,7 +73,7 @@ class OddError(Exception):
 
 @router.get("", dependencies=[needs("predict")])
 def page(request: Request, db: ReadDb, at: At, after: After = None) -> Response:
-    """List sessions, newest first; a field that is left empty means any."""
+    """List sessions, newest first; an empty field filters nothing."""
     asked = {one: request.query_params.get(one, "").strip() for one in FILTERED}
     state = asked["state"] if asked["state"] in STATES else None
     meant = SessionFilter(state, asked["model"] or None, asked["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
@@ -99,7 +99,7 @@ Call = Annotated[SessionCall, Depends(get_page_call)]
 def show(
     request: Request, db: ReadDb, call: Call, feature: str = "", on: str = ""
 ) -> HTMLResponse:
-    """Show what is asked now; `on` goes on although it is advised to stop."""
+    """Show what is asked now; `on` goes on although stopping is suggested."""
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
         return render(request, "erased.html", view=opened.view)
@@ -141,7 +141,7 @@ def show_case(
 
 @router.post("/{id}/answers", dependencies=[needs("predict")])
 async def answer(request: Request, form: Typed, changes: Changes, call: Call) -> Any:
-    """Take what came back; what is odd is asked again before it is charged."""
+    """Take answers; an odd value must be confirmed before it is charged."""
 
     def take(db: Any) -> object:
         answers = read_answers(form, call, db)
@@ -179,7 +179,7 @@ async def change(request: Request, form: Typed, changes: Changes, call: Call) ->
 
 
 def guarded(call: SessionCall, form: FormData) -> SessionCall:
-    """Return a call that changes only what the form was made of."""
+    """Return a call that changes only the version that the form was made from."""
     text = text_in(form, "version")
     is_one = text.isascii() and text.isdecimal() and len(text) < 10
     return call._replace(versions=frozenset({int(text)} if is_one else ()))
@@ -192,7 +192,7 @@ async def attempt(
     call: SessionCall,
     act: Callable[[Any], object],
 ) -> Response:
-    """Change a session and lead to it; what is refused is said on its present page."""
+    """Change a session and redirect to it; a refusal is shown on its present page."""
     is_on = text_in(form, "on") and not request.url.path.endswith("/stop")
     address = f"/ui/sessions/{call.id}" + ("?on=1" if is_on else "")
     try:

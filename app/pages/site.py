@@ -1,4 +1,4 @@
-"""The list of all pages, and how an application is made to serve them."""
+"""The list of all pages, and how they are added to an application."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ HANDLERS: dict[int | type[Exception], Any] = {SignInError: on_sign_in}
 
 
 def add_to(app: FastAPI) -> None:
-    """Let an application serve the pages."""
+    """Add the pages to an application."""
     for page in ENTERED:
         app.include_router(
             page.router, dependencies=[Depends(enter), Depends(check_form)]

@@ -86,7 +86,7 @@ async def start(
     settings: OurSettings,
     at: At,
 ) -> Response:
-    """Start a session, or say at each field what is wrong with it."""
+    """Start a session; refusals are shown at their fields."""
     model_id = text_in(form, "model")
 
     def begin(db: Any) -> Any:
@@ -114,7 +114,7 @@ def find_again(
 
 
 def read_wish(form: FormData, model_id: str, model: Model) -> PredictRequest:
-    """Return the session that a form asks for, or refuse it field by field."""
+    """Return the session that a form asks for; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
     raw: dict[str, Any] = {"model": model_id, "budget": None, "known": {}, "stop": {}}
     if text_in(form, "limit") != "none":
@@ -145,7 +145,7 @@ def read_wish(form: FormData, model_id: str, model: Model) -> PredictRequest:
 
 
 def noted(refusals: list[Refusal], read: Any) -> Any:
-    """Return what is read; where it is refused note why, and go on."""
+    """Return what `read` returns; a refusal is noted, and None returned."""
     try:
         return read()
     except RefusedError as error:

@@ -12,7 +12,7 @@ from app.terminal.show import (
     curve_table,
     model_summary,
     price_table,
-    pull,
+    run_with_bar,
     sessions_table,
 )
 from app.terminal.transcript import say_end, say_question, say_standing, say_value
@@ -92,7 +92,11 @@ def train_apart() -> tuple[Dataset, IntArray, Model]:
     spec, dataset = load_demo()
     every = np.arange(dataset.n_samples)
     others = dataset.take(every[:-N_PATIENTS])
-    return dataset, every[-N_PATIENTS:], pull(demo_training(spec, others), "training")
+    return (
+        dataset,
+        every[-N_PATIENTS:],
+        run_with_bar(demo_training(spec, others), "training"),
+    )
 
 
 def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""A session in lines of text: the same for a person, a pipe and the demo."""
+"""Prints a session line by line: the same for a person, a pipe and the demo."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -26,7 +26,7 @@ from core.session.steps import (
     trace_answers,
 )
 
-# Of log odds: a smaller change is none.
+# A smaller change of log odds counts as none.
 LEAST_RISE = 0.005
 
 
@@ -67,7 +67,7 @@ def say_member(
 
 
 def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
-    """What the last answer did; spent, remaining and the prediction now."""
+    """Print what the last answer did; spent, remaining and the prediction now."""
     for step in trace_answers(ensemble, state)[-1:]:
         told = step_words(ensemble, step, choose_class(step.after))
         console.print(f"   {escape(told)}")
@@ -108,7 +108,7 @@ def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
 def say_steps(
     console: Console, ensemble: Ensemble, state: State, class_idx: int
 ) -> None:
-    """What spoke for a class and what against it, each answer once."""
+    """Print which answers spoke for a class and which against it."""
     steps = trace_answers(ensemble, state)
     name = escape(ensemble.classes[class_idx].display)
     parts: dict[str, list[str]] = {f"For {name}": [], f"Against {name}": []}
@@ -131,7 +131,7 @@ def say_steps(
 
 
 def say_answer(ensemble: Ensemble, step: AnswerStep) -> str:
-    """What was answered, and to which question."""
+    """Return a question with its answer."""
     title = ensemble.catalogue.features[step.feature_idx].title
     if step.value is None:
         return f"{title}, {step.outcome}"
@@ -139,7 +139,7 @@ def say_answer(ensemble: Ensemble, step: AnswerStep) -> str:
 
 
 def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
-    """When the session stops early, where it asked for a certificate."""
+    """Print when the session stops early, if it asked for a certificate."""
     if state.stop.disagreement is None:
         return
     found = find_certificate(ensemble, state)
@@ -155,5 +155,5 @@ def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
 
 
 def say_value(ensemble: Ensemble, feature_idx: int, value: float) -> str:
-    """A value as people write it."""
+    """Return a value as people write it."""
     return value_words(ensemble.catalogue.features[feature_idx], value)

@@ -1,4 +1,4 @@
-"""Charts of the books: amounts by day and by name, figures over time and by name."""
+"""Charts of ledger and monitor: amounts and figures, by day and by name."""
 
 from collections.abc import Sequence
 from datetime import date

@@ -1,4 +1,4 @@
-"""Charts of models and cases, as SVG that stands in a page and takes its colours."""
+"""Charts of models and cases, as SVG in the colours of the page around it."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
@@ -23,7 +23,7 @@ MOST_LABELS = 7
 
 
 class NamedCurve(NamedTuple):
-    """A curve, and whose it is."""
+    """A curve with the name of its model or of its rows."""
 
     name: str
     curve: Curve
@@ -37,7 +37,7 @@ def curve_chart(
 ) -> str:
     """Draw error against mean spend, each curve with the band of its intervals.
 
-    `baselines` are errors by name, to hold the curves against.
+    `baselines` are errors by name, drawn as level lines to compare the curves with.
     """
     levels = [
         LegendEntry(name, INK, dashes)
@@ -88,18 +88,18 @@ class Effect(NamedTuple):
     """What the answers to one question do to the chances of classes."""
 
     title: str
-    #: of a number the values, ascending; else how the answers are called
+    #: the values of a number, ascending; else the names of the answers
     answers: Sequence[float] | Sequence[str]
     #: (n_answers, n_classes)
     chances: FloatArray
     #: (n_classes,); without an answer
     without: FloatArray
-    #: whether the chance jumps between two values, or goes from one to the next
+    #: whether the chance jumps half-way between two values, or changes linearly
     has_steps: bool
 
 
 def effect_chart(effect: Effect, classes: Sequence[str]) -> str:
-    """Draw the chance of each class by answer; dashed what it is without one."""
+    """Draw the chance of each class by answer; dashed lines are without an answer."""
     is_number = not isinstance(effect.answers[0], str)
     values = [float(one) for one in effect.answers] if is_number else []
     names = [str(one) for one in effect.answers]
@@ -142,7 +142,7 @@ def make_steps(xs: Sequence[float], ys: Sequence[float]) -> list[tuple[float, fl
 def purchases_chart(
     features: Sequence[str], budgets: Sequence[str], shares: FloatArray, unit: str
 ) -> str:
-    """Draw how often each feature is asked under each budget, the darker the oftener.
+    """Draw how often each feature is asked under each budget; darker is more often.
 
     `shares` (n_features, n_budgets).
     """
@@ -174,19 +174,19 @@ def margin_chart(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
 
 
 class Line(NamedTuple):
-    """Shares from 0 to 1, one beside the other, with the names of their places."""
+    """Shares from 0 to 1 in a row, each with its label."""
 
     values: Sequence[float]
     labels: Sequence[str]
     description: str
     x_name: str
     y_name: str
-    #: of 95 %, of each value; () where there are none
+    #: 95 % interval of each value; () where there are none
     intervals: Sequence[tuple[float, float]] = ()
 
 
 def line_chart(line: Line, top: float = 1.0) -> str:
-    """Draw shares one beside the other; `top` is the end of their axis."""
+    """Draw shares in a row, joined by a line; `top` is the end of their axis."""
     last = max(1, len(line.values) - 1)
     every = -(-len(line.labels) // MOST_LABELS)
     labels = list(enumerate(line.labels))[::every]

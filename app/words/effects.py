@@ -1,4 +1,4 @@
-"""What each answer does to a prediction: charts, and a table of them."""
+"""Charts and a table of what each answer does to a prediction."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,16 +16,16 @@ from core.simulation.effects import FeatureEffect, find_effects
 N_FEATURES, N_CLASSES, N_ANSWERS = 12, 6, 9
 
 
-class ShownEffects(NamedTuple):
-    """Charts of what answers do, how they are read, and the same as a table."""
+class EffectsWithTable(NamedTuple):
+    """Charts of effects, their explanation, and the same numbers as a table."""
 
     svgs: Sequence[str]
     notes: Sequence[str]
     cells: Cells
 
 
-def show_effects(ensemble: Ensemble) -> ShownEffects | None:
-    """Draw the features that are bought first without a budget; None: no feature is."""
+def show_effects(ensemble: Ensemble) -> EffectsWithTable | None:
+    """Draw the effects of the features bought first; None if no feature is bought."""
     effects = find_effects(ensemble)
     drawn = [one for one in effects.features if one.values.size > 1][:N_FEATURES]
     if not drawn:
@@ -42,13 +42,13 @@ def show_effects(ensemble: Ensemble) -> ShownEffects | None:
     rows = [row for one in drawn for row in list_answers(ensemble, one, class_idxs)]
     head = "Feature", "Answer", *(f"Chance of {one}" for one in names)
     notes = explain_effects(ensemble, effects.typical[class_idxs].tolist(), names)
-    return ShownEffects(charts, notes, (head, rows))
+    return EffectsWithTable(charts, notes, (head, rows))
 
 
 def explain_effects(
     ensemble: Ensemble, typical: Sequence[float], names: Sequence[str]
 ) -> list[str]:
-    """Return how the charts are to be read."""
+    """Return sentences that explain how to read the charts."""
     chances = ", ".join(
         f"{name} {percent(chance)}" for name, chance in zip(names, typical, strict=True)
     )

@@ -1,4 +1,4 @@
-"""What was measured of a model: charts, each with its numbers as a table."""
+"""Charts of a model's measurements, each with its numbers as a table."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -41,8 +41,8 @@ CURVE_NOTE = (
 )
 
 
-class Shown(NamedTuple):
-    """A chart, what it is called, how it is read, and the same as a table."""
+class ChartWithTable(NamedTuple):
+    """A chart with its caption, its explanation, and the same numbers as a table."""
 
     svg: str
     caption: str
@@ -51,8 +51,8 @@ class Shown(NamedTuple):
     rows: Sequence[Sequence[object]]
 
 
-class ShownCurves(NamedTuple):
-    """A chart of curves, a table of each with its caption, and how they are read."""
+class CurvesWithTables(NamedTuple):
+    """A chart of curves, a table for each curve, and their explanations."""
 
     svg: str
     tables: Sequence[tuple[str, Cells]]
@@ -60,7 +60,7 @@ class ShownCurves(NamedTuple):
 
 
 def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
-    """Return what errors are held against: always the commonest class, no budget."""
+    """Return errors to compare with: always the commonest class, and no budget."""
     baselines, by_class = {}, rows_by_class(model)
     if by_class and sum(by_class.values()):
         most = max(by_class.values()) / sum(by_class.values())
@@ -70,8 +70,10 @@ def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
     return baselines
 
 
-def show_curves(model: Model, tested: NamedCurve | None = None) -> ShownCurves | None:
-    """Draw the model's own curve, and that of a table, against the baselines.
+def show_curves(
+    model: Model, tested: NamedCurve | None = None
+) -> CurvesWithTables | None:
+    """Draw the model's own curve and, if given, that of a table, with baselines.
 
     None: there is no curve.
     """
@@ -97,16 +99,16 @@ def show_curves(model: Model, tested: NamedCurve | None = None) -> ShownCurves |
         tables.append((caption, (head, [*rows, *(levels if is_own else ())])))
         notes += say_betters(one.curve, unit)
     svg = curve_chart(curves, unit, baselines=baselines)
-    return ShownCurves(svg, tables, [*notes, CURVE_NOTE])
+    return CurvesWithTables(svg, tables, [*notes, CURVE_NOTE])
 
 
 def rows_suffix(curve: NamedCurve) -> str:
-    """Return which rows a curve is of, as the end of a heading."""
+    """Return the end of a heading that names the rows of a curve."""
     return f" ({curve.name}, {curve.curve.n_samples:,} rows)"
 
 
-def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[Shown]:
-    """Draw what came against what was said, under some budgets."""
+def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[ChartWithTable]:
+    """Draw how often an event came against its predicted chance, under some budgets."""
     said, names, shown = name_chance(ensemble), say_budgets(curve), []
     head = ("Chance said", "It came", "95 % interval", "Share of rows")
     for place in pick_places(curve):
@@ -126,7 +128,7 @@ def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[Shown]:
         ]
         svg = reliability_chart(bins, said, title)
         caption = f"What was said and what came, {title}"
-        shown.append(Shown(svg, caption, RELIABILITY_NOTE, head, rows))
+        shown.append(ChartWithTable(svg, caption, RELIABILITY_NOTE, head, rows))
     return shown
 
 
@@ -135,8 +137,8 @@ def show_figures(ensemble: Ensemble, curve: Curve) -> tuple[Cells, list[str]]:
     return cells, explain(shown_figures(curve), ensemble, None).split("\n")
 
 
-def show_margins(ensemble: Ensemble, curve: Curve) -> Shown:
-    """Draw how sure labels are: by how much their chance is above that of the rest."""
+def show_margins(ensemble: Ensemble, curve: Curve) -> ChartWithTable:
+    """Draw the margin of the label: its chance less that of all other classes."""
     curves, rows, names = {}, [], say_budgets(curve)
     for place in pick_places(curve):
         assert curve.predictive is not None
@@ -160,10 +162,12 @@ def show_margins(ensemble: Ensemble, curve: Curve) -> Shown:
     )
     if ensemble.n_outputs > 1:
         note += " Of several classes the rest is all others together."
-    return Shown(margin_chart(curves), "Margins of the label", note, head, rows)
+    return ChartWithTable(
+        margin_chart(curves), "Margins of the label", note, head, rows
+    )
 
 
-def show_purchases(ensemble: Ensemble, curve: Curve) -> Shown | None:
+def show_purchases(ensemble: Ensemble, curve: Curve) -> ChartWithTable | None:
     """Draw how often each feature is bought under each budget."""
     shares, asked = rank_purchases(curve)
     if not asked:
@@ -177,4 +181,4 @@ def show_purchases(ensemble: Ensemble, curve: Curve) -> Shown | None:
     if len(asked) > len(most):
         note += f" {len(asked) - len(most)} more features are in the table alone."
     caption = f"How often each feature is asked, by budget {in_brackets(unit)}".strip()
-    return Shown(svg, caption, note, ("Feature", *names), rows)
+    return ChartWithTable(svg, caption, note, ("Feature", *names), rows)

@@ -1,4 +1,4 @@
-"""What a budget buys, in order, if every answer comes: as cells of a table."""
+"""A table of what a budget buys, in order, if every answer comes."""
 
 from app.words.figures import Cells
 from app.words.wording import money, price_words

@@ -1,4 +1,4 @@
-"""How the sessions of a model go, in words: lists, questions, what early ends save."""
+"""How the sessions of a model go, in words: question lists, lengths, savings."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ SESSIONS_NOTE = (
 
 
 def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
-    """Return head and rows of how sessions go by budget; None where that isn't told."""
+    """Return a table of how sessions go by budget; None if the card has no sessions."""
     told, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
     if told is None:
         return None
@@ -29,13 +29,13 @@ def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] |
 
 
 def say_note(model: Model) -> str:
-    """Say on which rows that was found; nothing where it isn't told."""
+    """Return on which rows sessions were played; "" if the card has no sessions."""
     told = read_sessions(model)
     return "" if told is None else SESSIONS_NOTE.format(rows=told.rows)
 
 
 def say_sessions(told: SessionsShape, place: int, unit: str) -> str:
-    """Say in two or three sentences how sessions go under one budget.
+    """Return two or three sentences on how sessions go under one budget.
 
     Where this model asks every case the same, it saves nothing, whatever folds did.
     """
@@ -47,7 +47,7 @@ def say_sessions(told: SessionsShape, place: int, unit: str) -> str:
 
 
 def say_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> str:
-    """Say how many lists there are, and how many questions cases are asked."""
+    """Return how many question lists there are, and how long they are."""
     counts = [number for number, share in enumerate(ended_after) if share > 0]
     if counts in ([], [0]):
         return "Nothing is asked."
@@ -67,12 +67,12 @@ def say_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> s
 
 
 def say_number(number: int) -> str:
-    """Return a number of questions."""
+    """Return a number of questions in words."""
     return "1 question" if number == 1 else f"{number} questions"
 
 
 def say_saved(saved: SavedShape, unit: str) -> str:
-    """Say what cases that end early save, at which errors."""
+    """Return what ending early saves, and the error with and without it."""
     spend, fixed = (name_amount(one) for one in (saved.spend, saved.fixed_spend))
     amount = f"{spend} {unit}".strip()
     return (

@@ -282,7 +282,7 @@ def result(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Record it").click()
     expect(page.get_by_role("alert")).to_be_focused()
     audit(page)
-    page.get_by_label("The truth").select_option("0")
+    page.get_by_label("Confirmed class").select_option("0")
     page.get_by_role("button", name="Record it").click()
     expect(page.get_by_role("button", name="Correct it")).to_be_visible()
 

@@ -105,7 +105,7 @@ def play_models(
     models: list[Model], data: Path, played: Conditions, table: TableSpec
 ) -> list[ComparedModel]:
     """Play the same rows with each model; differences are from the first."""
-    found: list[ComparedModel] = []
+    played_models: list[ComparedModel] = []
     first = None
     for model in models:
         most = largest_budget(played.budgets)
@@ -113,15 +113,15 @@ def play_models(
         ends = play_conditions(model.ensemble, dataset, played)
         curve = draw_curve(dataset, played.budgets, ends)
         gaps = None if first is None else find_differences(dataset, ends, first)
-        found.append(ComparedModel(model.name, curve, gaps))
+        played_models.append(ComparedModel(model.name, curve, gaps))
         first = first or ends
-    return found
+    return played_models
 
 
 def tell(one: ComparedModel, unit: str) -> dict[str, object]:
     """Return what a program reads of a model's curve."""
-    told = bodies.Curve.of(one.curve, unit=unit).model_dump(exclude={"predictive"})
+    curve = bodies.Curve.of(one.curve, unit=unit).model_dump(exclude={"predictive"})
     gaps = None
     if one.differences is not None:
         gaps = [bodies.Estimate.of(gap).model_dump() for gap in one.differences]
-    return {"name": one.name, "curve": told, "difference": gaps}
+    return {"name": one.name, "curve": curve, "difference": gaps}

@@ -122,16 +122,18 @@ def evaluate_model(
 
 
 def show_measured(
-    found: MeasuredTable, ensemble: Ensemble, order: EvaluateOrder
+    measured: MeasuredTable, ensemble: Ensemble, order: EvaluateOrder
 ) -> None:
     """Print tables of the figures."""
     unit = ensemble.catalogue.cost_unit
-    output.print(show.curve_table(found.curve, unit, order.aims))
-    if found.curve.predictive is not None:
-        its = figures.figures_table(found.curve, ensemble, order.threshold, order.aims)
+    output.print(show.curve_table(measured.curve, unit, order.aims))
+    if measured.curve.predictive is not None:
+        its = figures.figures_table(
+            measured.curve, ensemble, order.threshold, order.aims
+        )
         output.print(its)
-    if found.early is not None:
-        output.print(show.early_table(found.early, unit))
+    if measured.early is not None:
+        output.print(show.early_table(measured.early, unit))
 
 
 def measure_file(

@@ -163,15 +163,15 @@ def select_features(
     wanted = replace(wanted, selection=params)
     checked = read_checked(data, wanted)
     catalogue = checked.dataset.catalogue
-    found = show.run_with_bar(select(checked.dataset, params), "selection")
+    selection = show.run_with_bar(select(checked.dataset, params), "selection")
     if as_json:
-        told = selected.selection_json(catalogue, params, found)
+        told = selected.selection_json(catalogue, params, selection)
         sys.stdout.write(json.dumps(told) + "\n")
         return
-    output.print(selected.path_table(catalogue, found))
-    if found.feature_idxs:
-        output.print(selected.subset_table(catalogue, found))
-    output.print(escape(selected.summary(catalogue, found)))
+    output.print(selected.path_table(catalogue, selection))
+    if selection.feature_idxs:
+        output.print(selected.subset_table(catalogue, selection))
+    output.print(escape(selected.summary(catalogue, selection)))
 
 
 def parse_selection(

@@ -99,15 +99,15 @@ def path_of_chance(view: Any) -> tuple[str, str] | None:
 
 def next_best(catalogue: Catalogue, view: Any) -> list[Any]:
     """Return what would be asked instead; a bundle counts once."""
-    found: dict[object, Any] = {}
+    offers: dict[object, Any] = {}
     idx_of = catalogue.feature_idxs
     for one in (view.question, *view.question.alternatives):
         idx = idx_of[one.feature]
         is_bundled = bool(catalogue.is_bundled[idx])
-        found.setdefault(
+        offers.setdefault(
             ("bundle", catalogue.features[idx].group) if is_bundled else idx, one
         )
-    return [*found.values()][1:][:N_BEST]
+    return [*offers.values()][1:][:N_BEST]
 
 
 def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def budget_words(model: Model) -> list[BudgetWords]:
     curve, unit = model.curve, model.ensemble.catalogue.cost_unit
     if curve is None:
         return []
-    found = []
+    rows = []
     for place, budget in enumerate(curve.budgets):
         name = "no limit" if budget is None else money(budget, unit)
         amount = "" if budget is None else f"{from_micros(budget):.6f}"
@@ -30,8 +30,8 @@ def budget_words(model: Model) -> list[BudgetWords]:
         words = f"{error} error, {count_words(curve, place)} on average"
         # A mean: to the cent.
         spend = money(round(curve.mean_spends[place], -4), unit)
-        found.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
-    return found
+        rows.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
+    return rows
 
 
 def count_words(curve: Curve, place: int) -> str:

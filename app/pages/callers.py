@@ -33,10 +33,10 @@ FOREIGN = "The token in the form is not the one that this browser was given."
 
 def cookie_of(request: Request) -> str:
     """Return the cookie of the browser, or a new one for it."""
-    found = request.cookies.get(COOKIE) or request.scope.get(COOKIE)
-    if found is None:
-        found = request.scope[COOKIE] = secrets.token_urlsafe(32)
-    return str(found)
+    cookie = request.cookies.get(COOKIE) or request.scope.get(COOKIE)
+    if cookie is None:
+        cookie = request.scope[COOKIE] = secrets.token_urlsafe(32)
+    return str(cookie)
 
 
 def set_cookie(

@@ -72,13 +72,13 @@ def list_reasons(session: Session, model: Model) -> list[Reason]:
     given = {one.feature: one for one in session.answers}
     steps = session.prediction.steps
     most = max((abs(one.log_odds) for one in steps), default=0.0)
-    found = []
+    listed = []
     for one in sorted(steps, key=lambda one: -abs(one.log_odds)):
         feature = catalogue.features[catalogue.feature_idxs[one.feature]]
         width = 100 * abs(one.log_odds) / most if most else 0.0
         value = answer_words(feature, given.get(one.feature))
-        found.append(Reason(feature.title, value, one.words, one.log_odds, width))
-    return found
+        listed.append(Reason(feature.title, value, one.words, one.log_odds, width))
+    return listed
 
 
 def answer_words(feature: Feature, answer: TakenAnswer | None) -> str:
@@ -94,7 +94,7 @@ def answer_words(feature: Feature, answer: TakenAnswer | None) -> str:
 
 def list_missing(model: Model, state: State) -> list[MissingFeature]:
     """Return the features that the model reads and that have no value, with reasons."""
-    ensemble, found = model.ensemble, []
+    ensemble, missing = model.ensemble, []
     for feature_idx, feature in enumerate(ensemble.catalogue.features):
         outcome = state.outcomes[feature_idx]
         if not ensemble.is_used[feature_idx] or outcome in ("known", "value"):
@@ -103,8 +103,8 @@ def list_missing(model: Model, state: State) -> list[MissingFeature]:
             why = LACKING[outcome]
         else:
             why = why_not(ensemble, state, feature_idx)
-        found.append(MissingFeature(feature.title, why))
-    return found
+        missing.append(MissingFeature(feature.title, why))
+    return missing
 
 
 def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
@@ -145,7 +145,7 @@ def list_larger_budgets(model: Model, state: State) -> list[LargerBudget]:
     curve = model.curve
     if curve is None or state.budget is None:
         return []
-    found = [
+    budgets = [
         LargerBudget(
             None if budget is None else from_micros(budget),
             curve.errors_calibrated[place],
@@ -154,5 +154,5 @@ def list_larger_budgets(model: Model, state: State) -> list[LargerBudget]:
         for place, budget in enumerate(curve.budgets)
         if budget is None or budget > state.budget
     ]
-    step = max(1, -(-len(found) // MOST_LARGER))
-    return found[step - 1 :: step]
+    step = max(1, -(-len(budgets) // MOST_LARGER))
+    return budgets[step - 1 :: step]

@@ -96,10 +96,10 @@ def file_of(form: FormData) -> UploadFile:
 
 def words_of(refusals: Sequence[Refusal]) -> str:
     """Return why a table was refused, as sentences."""
-    told = [sentence_of(one) for one in refusals[:MOST_RULES]]
-    n_more = len(refusals) - len(told)
-    told += [f"And {n_more} more."] if n_more > 0 else []
-    return " ".join(told)
+    sentences = [sentence_of(one) for one in refusals[:MOST_RULES]]
+    n_more = len(refusals) - len(sentences)
+    sentences += [f"And {n_more} more."] if n_more > 0 else []
+    return " ".join(sentences)
 
 
 def sentence_of(refusal: Refusal) -> str:

@@ -90,7 +90,7 @@ def as_file(name: str) -> dict[str, str]:
 
 def errors_of(error: RefusedError) -> Mapping[str, str]:
     """Return the first broken rule of each field."""
-    found: dict[str, str] = {}
+    rules: dict[str, str] = {}
     for one in error.refusals:
-        found.setdefault(one.field, one.told)
-    return found
+        rules.setdefault(one.field, one.told)
+    return rules

@@ -85,13 +85,13 @@ def say_answers(feature: Feature, answers: FlowAnswers | None) -> str:
     assert answers is not None
     if is_any(feature, answers):
         return "any answer, or none" if answers.has_none else "any answer"
-    told = [say_range(feature, *one) for one in answers.ranges]
-    told += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
+    phrases = [say_range(feature, *one) for one in answers.ranges]
+    phrases += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
     if left := len(answers.codes[MOST_CODES:]):
-        told.append(f"{left} more")
+        phrases.append(f"{left} more")
     if answers.has_none:
-        told.append("no answer")
-    return " or ".join(told)
+        phrases.append("no answer")
+    return " or ".join(phrases)
 
 
 def is_any(feature: Feature, answers: FlowAnswers) -> bool:

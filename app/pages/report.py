@@ -61,14 +61,14 @@ def name_budget(model: Model, budget: int | None) -> str:
 
 
 def comparison_page(
-    found: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str, rows: str
+    models: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str, rows: str
 ) -> str:
     """Return models side by side as HTML that loads nothing; `rows` says whose."""
     return render_file(
         "comparison.html",
-        names=" and ".join(one.name for one in found),
+        names=" and ".join(one.name for one in models),
         rows=rows,
-        svg=curve_chart([NamedCurve(one.name, one.curve) for one in found], unit),
-        cells=comparison_cells(found, budgets, unit),
-        notes=explain_comparison(found),
+        svg=curve_chart([NamedCurve(one.name, one.curve) for one in models], unit),
+        cells=comparison_cells(models, budgets, unit),
+        notes=explain_comparison(models),
     )

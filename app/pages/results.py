@@ -104,15 +104,15 @@ def fees_in(bill: LedgerPage, opened: OpenSession) -> dict[int, tuple[str, float
     """
     catalogue = opened.model.ensemble.catalogue
     groups = {one.name: one for one in catalogue.groups if one.fee}
-    found = {}
+    fees = {}
     for one in bill.items:
         group = groups.get(one.group or "")
         if group is None or one.kind != "charge":
             continue
         cost = catalogue.features[catalogue.feature_idxs[one.feature]].cost
         if to_micros(one.amount) >= cost + group.fee:
-            found[one.id] = (group.label or group.name, from_micros(group.fee))
-    return found
+            fees[one.id] = (group.label or group.name, from_micros(group.fee))
+    return fees
 
 
 def find_outcome(db: Transaction, call: SessionCall) -> Any:

@@ -77,11 +77,11 @@ def page(request: Request, db: ReadDb, at: At, after: After = None) -> Response:
     asked = {one: request.query_params.get(one, "").strip() for one in FILTERED}
     state = asked["state"] if asked["state"] in STATES else None
     meant = SessionFilter(state, asked["model"] or None, asked["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
-    found = lists.page(db, MOST, after, at, meant)
+    cases = lists.page(db, MOST, after, at, meant)
     following = None
-    if found.next is not None:
-        following = str(request.url.include_query_params(after=found.next).query)
-    return render(request, "sessions.html", found=found, typed=asked, next=following)
+    if cases.next is not None:
+        following = str(request.url.include_query_params(after=cases.next).query)
+    return render(request, "sessions.html", found=cases, typed=asked, next=following)
 
 
 FILTERED = ("state", "model", "client_ref")

@@ -49,8 +49,8 @@ def choose(
     if len(heads.items) == 1 and not after:
         only = heads.items[0].id
         return show_form(request, only, models.find(db, loaded, only))
-    found = [(one, models.find(db, loaded, one.id)) for one in heads.items]
-    return render(request, "choose.html", models=found, next=heads.next)
+    chosen = [(one, models.find(db, loaded, one.id)) for one in heads.items]
+    return render(request, "choose.html", models=chosen, next=heads.next)
 
 
 def show_form(
@@ -163,10 +163,10 @@ def read_money(text: str) -> Decimal:
 
 
 def read_confidence(text: str) -> float:
-    found = parse_number(text)
-    if found is None or not 0 < found <= 100:
+    percents = parse_number(text)
+    if percents is None or not 0 < percents <= 100:
         raise RefusedError([Refusal("confidence", CONFIDENCE_RULE)])
-    return found / 100
+    return percents / 100
 
 
 def read_count(text: str) -> int:

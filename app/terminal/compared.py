@@ -10,14 +10,17 @@ from app.words.comparison import ComparedModel, comparison_cells, explain_compar
 
 
 def compared_table(
-    found: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str, where: str
+    models: Sequence[ComparedModel],
+    budgets: Sequence[int | None],
+    unit: str,
+    where: str,
 ) -> Table:
     """Return error and spend of each model under each budget."""
-    head, rows = comparison_cells(found, budgets, unit)
+    head, rows = comparison_cells(models, budgets, unit)
     table = titled_table(
         f"Error against budget: {where}", *(figure_column(escape(one)) for one in head)
     )
     for row in rows:
         table.add_row(*(cell.replace(" (", "\n(") for cell in row))
-    table.caption, table.caption_justify = "\n".join(explain_comparison(found)), "left"
+    table.caption, table.caption_justify = "\n".join(explain_comparison(models)), "left"
     return table

@@ -67,10 +67,10 @@ def run_demo(console: Console) -> Model:
         truth = dataset.classes[int(dataset.targets[row])].display
         console.print(f"The diagnosis in the data: {escape(truth)}")
     console.print()
-    told = sessions_table(model)
-    if told is not None:
+    sessions = sessions_table(model)
+    if sessions is not None:
         console.print("With a budget alone, and no mean:")
-        console.print(told)
+        console.print(sessions)
     if model.curve is not None:
         console.print(curve_table(model.curve, unit))
         console.print(curve_bars(model.curve, unit))
@@ -112,11 +112,11 @@ def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:
 def say_counts(counts: IntArray) -> str:
     """Say after how many questions how many cases end."""
     numbers, shares = np.unique(counts, return_counts=True)
-    told = [
+    phrases = [
         f"{share} after {number}"
         for number, share in zip(numbers.tolist(), shares.tolist(), strict=True)
     ]
-    return f"{', '.join(told)} questions"
+    return f"{', '.join(phrases)} questions"
 
 
 def pick_cases(counts: IntArray) -> tuple[int, int]:

@@ -56,13 +56,13 @@ class Purchase:
 
 def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
     """Return what a session buys whose answers are all middle values."""
-    found, spent = [], 0
+    purchases, spent = [], 0
     for question in outline(model.ensemble, budget):
         before, spent = error_within(model.curve, spent), spent + question.price
         after = error_within(model.curve, spent)
         pair = question.feature_idxs, question.price
-        found.append(Purchase(*pair, spent, before, after))
-    return found
+        purchases.append(Purchase(*pair, spent, before, after))
+    return purchases
 
 
 def error_within(curve: Curve | None, spent: int) -> float | None:

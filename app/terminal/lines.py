@@ -116,8 +116,8 @@ def say_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
         return None
     is_category = feature.type == "category"
     category = find_category(feature, text) if is_category else None
-    found = find_doubt(feature, answer.value, category)
-    return None if found is None else found.words
+    doubt = find_doubt(feature, answer.value, category)
+    return None if doubt is None else doubt.words
 
 
 def refuse_unseen(ensemble: Ensemble, answer: Answer) -> None:

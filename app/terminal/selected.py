@@ -60,14 +60,14 @@ def selection_json(
     catalogue: Catalogue, params: SelectionParams, selection: Selection
 ) -> dict[str, Any]:
     """Return the selection as in a model's card, with amounts in units."""
-    told = with_units(describe_selection(catalogue, params, selection))
-    return told | {
+    card = with_units(describe_selection(catalogue, params, selection))
+    return card | {
         "features": [
             {"name": name, "price": from_micros(amount)}
             for name, amount in prices(catalogue, selection)
         ],
         "unit": catalogue.cost_unit,
-        "steps": [with_units(step) for step in told["steps"]],
+        "steps": [with_units(step) for step in card["steps"]],
     }
 
 

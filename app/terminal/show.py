@@ -77,10 +77,10 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
 
 def sessions_table(model: Model) -> Table | None:
     """Return a table of how sessions go; None if the card has no sessions."""
-    told = session_cells(model)
-    if told is None:
+    cells = session_cells(model)
+    if cells is None:
         return None
-    (budget, words), rows = told
+    (budget, words), rows = cells
     table = titled_table("How cases go", figure_column(budget), Column(words))
     for amount, sentences in rows:
         table.add_row(amount, escape(sentences))

@@ -59,10 +59,10 @@ def say_member(
     number_words = "" if number is None else f"{number}. "
     charged = [one.feature_idx for one in state.charges]
     price = money(Position.of(ensemble, state).prices[feature_idx])
-    told = "paid" if feature_idx in (*charged, *state.known) else price
+    amount = "paid" if feature_idx in (*charged, *state.known) else price
     console.print(
         f"\n[bold]{number_words}{head} {escape(feature.title)}[/bold]{escape(unit)}"
-        f"   [cyan]{told}[/cyan]"
+        f"   [cyan]{amount}[/cyan]"
     )
 
 
@@ -142,15 +142,16 @@ def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
     """Print when the session stops early, if it asked for a certificate."""
     if state.stop.disagreement is None:
         return
-    found = find_certificate(ensemble, state)
-    if found.threshold is None:
-        console.print(f"No early stop: {LACKS[found.lack]}")
+    certificate = find_certificate(ensemble, state)
+    if certificate.threshold is None:
+        console.print(f"No early stop: {LACKS[certificate.lack]}")
         return
     unit = ensemble.catalogue.cost_unit
-    mean, whole = found.mean_spend or 0, found.mean_spend_whole or 0
+    mean, whole = certificate.mean_spend or 0, certificate.mean_spend_whole or 0
     console.print(
-        f"Stops early from {percent(found.threshold)} on; of {found.n_samples} rows "
-        f"that took {money(mean, unit)} of {money(whole, unit)} on average."
+        f"Stops early from {percent(certificate.threshold)} on; for "
+        f"{certificate.n_samples} rows that took {money(mean, unit)} of "
+        f"{money(whole, unit)} on average."
     )
 
 

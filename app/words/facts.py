@@ -45,10 +45,10 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
 
 def rows_by_class(model: Model) -> dict[str, int]:
     """Return the number of training rows by class; {} where the card has none."""
-    told = model.card.get("rows_by_class")
-    if not isinstance(told, dict):
+    counts = model.card.get("rows_by_class")
+    if not isinstance(counts, dict):
         return {}
-    return {str(label): n for label, n in told.items() if isinstance(n, int)}
+    return {str(label): n for label, n in counts.items() if isinstance(n, int)}
 
 
 def in_brackets(unit: str) -> str:

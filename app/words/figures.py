@@ -55,11 +55,11 @@ def say_estimate(
     """Return a figure with its interval, by default on the next line."""
     if estimate is None:
         return "-"
-    told = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
+    value = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
     if estimate.interval is None:
-        return told
+        return value
     say = percent_range if is_share else number_range
-    return layout.format(told, say(*estimate.interval))
+    return layout.format(value, say(*estimate.interval))
 
 
 def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -> str:

@@ -18,20 +18,20 @@ SESSIONS_NOTE = (
 
 def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
     """Return a table of how sessions go by budget; None if the card has no sessions."""
-    told, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
-    if told is None:
+    sessions, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
+    if sessions is None:
         return None
     rows: list[tuple[str, ...]] = [
-        (name_amount(budget), say_sessions(told, place, unit))
-        for place, budget in enumerate(told.budgets)
+        (name_amount(budget), say_sessions(sessions, place, unit))
+        for place, budget in enumerate(sessions.budgets)
     ]
     return (f"budget {unit}".strip(), "how cases go"), rows
 
 
 def say_note(model: Model) -> str:
     """Return on which rows sessions were played; "" if the card has no sessions."""
-    told = read_sessions(model)
-    return "" if told is None else SESSIONS_NOTE.format(rows=told.rows)
+    sessions = read_sessions(model)
+    return "" if sessions is None else SESSIONS_NOTE.format(rows=sessions.rows)
 
 
 def say_sessions(told: SessionsShape, place: int, unit: str) -> str:

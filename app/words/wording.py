@@ -199,8 +199,8 @@ def find_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt
 
 def doubt_category(feature: Feature, text: str) -> Doubt:
     known = {one.strip().casefold(): one for one in feature.categories}
-    found = get_close_matches(text.strip().casefold(), known, n=1)
-    nearest = known[found[0]] if found else None
+    matches = get_close_matches(text.strip().casefold(), known, n=1)
+    nearest = known[matches[0]] if matches else None
     words = "Training saw no such category."
     if nearest is not None:
         words += f" The nearest is {nearest}."

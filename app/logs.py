@@ -11,7 +11,7 @@ LOGGER = logging.getLogger("askless")
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as one line of JSON; exceptions by class and place alone."""
+    """Formats a record as one line of JSON; of exceptions only class and places."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -37,5 +37,5 @@ def configure() -> None:
 
 
 def log(event: str, level: int = logging.INFO, **fields: object) -> None:
-    """Log one event; never a feature's value."""
+    """Log one event with fields; none may hold the value of a feature."""
     LOGGER.log(level, event, extra={"fields": fields})

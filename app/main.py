@@ -12,7 +12,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from app import logs, pages
+from app import logs
 from app.http import (
     datasets,
     jobs,
@@ -31,7 +31,9 @@ from app.http.plumbing.errors import HANDLERS
 from app.http.plumbing.gate import Gate
 from app.http.plumbing.methods import Heads
 from app.http.plumbing.metrics import Metrics
+from app.pages import site
 from app.pages.errors import ProblemPages
+from app.service.jobs.table_jobs import preload_checks
 from app.service.loaded import LoadedModels
 from app.settings.home import local_folders
 from app.settings.settings import Settings
@@ -122,6 +124,7 @@ def telemetry_of(settings: Settings) -> TelemetryConfig:
 
 def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     """Make the application; `is_local`: it is served on loopback alone."""
+    preload_checks()
     app = Askless(
         title="Askless",
         description=DESCRIPTION,
@@ -129,7 +132,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=live,
-        exception_handlers=HANDLERS | pages.HANDLERS,
+        exception_handlers=HANDLERS | site.HANDLERS,
         telemetry=telemetry_of(settings),
     )
     state = app.state
@@ -149,7 +152,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         app.include_router(routes.router)
     if settings.origins:
         app.add_middleware(CORSMiddleware, **cors(settings.origins))
-    pages.add_to(app)
+    site.add_to(app)
     return app
 
 

@@ -51,7 +51,7 @@ KINDS = {
     ),
     "not-found": Kind(
         404,
-        "There is no such thing",
+        "Not found",
         "The address or the id in it names nothing, or nothing any more.",
     ),
     "method-not-allowed": Kind(

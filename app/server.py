@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import FrameType
 
@@ -21,19 +21,18 @@ from app.settings.settings import Settings
 RESTART_AFTER_S = 1.0
 STOP_WITHIN_S = 20.0
 ANSWER_WITHIN_S = 10
-WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
 
 
 class Server(uvicorn.Server):
-    """Says that it is not ready, goes on for a while, then ends its streams and itself.
+    """A server that drains: on a signal it reports unready, then serves on for a while.
 
-    A second signal ends it at once.
+    Then it ends its streams and itself. A second signal ends it at once.
     """
 
     leave_at: float | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # Not the loaded one, which is wrapped by then and has no state.
+        # `config.loaded_app` is wrapped by then and has no state.
         state = getattr(self.config.app, "state", None)
         drain_s = 0.0 if state is None else state.settings.drain_s
         if state is not None:
@@ -53,7 +52,7 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Bind before anything is started, so that a taken port is found at once."""
+    """Bind a port before anything is started: a taken one is noticed at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio sends small answers without delay.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -67,12 +66,12 @@ def serve(
     settings: Settings,
     bound: socket.socket,
     *,
-    with_worker: bool,
+    worker: Sequence[str] | None,
     grace_s: int = ANSWER_WITHIN_S,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; the worker ends with the server.
+    """Serve until SIGINT or SIGTERM; requests then have `grace_s` for their answers.
 
-    `grace_s` is what requests have then for their answers.
+    `worker` is the command of a worker that runs, and ends, with the server.
     """
     app = create_app(settings, is_local=is_loopback(bound.getsockname()[0]))
     config = uvicorn.Config(
@@ -87,19 +86,23 @@ def serve(
     # uvicorn raises a signal again once it has shut down: make that an exit.
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: sys.exit(0))
-    with supervised_worker() if with_worker else nullcontext():
+    with supervised_worker(worker) if worker else nullcontext():
         server.run(sockets=[bound])
 
 
 @contextmanager
-def supervised_worker() -> Iterator[None]:
-    """Keep one worker process running; it ends when its standard input does."""
+def supervised_worker(command: Sequence[str]) -> Iterator[None]:
+    """Keep one worker process running while the block does.
+
+    No `Child`: a worker is a command of its own, which hands back what it holds before
+    it ends. It does so on SIGTERM, and when its standard input ends with this process.
+    """
     is_stopping = threading.Event()
     current: list[subprocess.Popen[bytes]] = []
 
     def supervise() -> None:
         while not is_stopping.is_set():
-            child = subprocess.Popen(WORKER, stdin=subprocess.PIPE)
+            child = subprocess.Popen(command, stdin=subprocess.PIPE)
             current[:] = [child]
             log("worker.started", pid=child.pid)
             code = child.wait()

@@ -1,4 +1,4 @@
-"""Budgets as they are written, and how an option is called where it was given."""
+"""Budgets as users write them, and the names of options that users know."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,12 +7,12 @@ from core.table.prices import to_micros
 
 UNLIMITED = ("inf", "unlimited")
 
-#: `--budget-from` for `budget_from` where that is how it was given.
+#: Returns the name that the user knows, such as `--budget-from` for `budget_from`.
 Naming = Callable[[str], str]
 
 
 def parse_budget(text: str, where: str) -> int | None:
-    """Return an amount in micro-units; None for inf."""
+    """Return an amount in micro-units; None: no limit."""
     if text.strip().lower() in UNLIMITED:
         return None
     try:

@@ -13,7 +13,7 @@ from core.model.model import Model
 
 @dataclass(frozen=True)
 class CheckedOrder:
-    """What is stored of an order's table, and what the caller is warned about."""
+    """Facts of the table of an order, and warnings for the caller."""
 
     facts: TableFacts
     warnings: tuple[str, ...]

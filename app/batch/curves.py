@@ -1,4 +1,4 @@
-"""Curves of rows in memory, and what is told of any curve."""
+"""Error curves of rows in memory, and curves as JSON."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,13 +17,14 @@ from core.table.dataset import Dataset
 
 
 def own_budgets(stored: Model) -> list[int | None]:
-    """Return the budgets of a model's curve, or the usual ones."""
+    """Return the budgets of a model's curve; without a curve, the usual ones."""
     if stored.curve is not None:
         return list(stored.curve.budgets)
     return list(usual_budgets(stored.ensemble))
 
 
 def check_threshold(threshold: float | None, ensemble: Ensemble, where: str) -> None:
+    """Refuse a decision threshold for more than two classes."""
     if threshold is not None and ensemble.n_outputs > 1:
         rule = "must be left out: it parts two classes, and the model has more"
         raise RefusedError([Refusal(where, rule)])
@@ -39,14 +40,14 @@ def measure_rows(
     ends = play_conditions(ensemble, dataset, played)
     curve = draw_curve(dataset, played.budgets, ends)
     assert ends.scored is not None, "models of files are of one class per row"
-    found = find_figures(ensemble, ends.scored, threshold)
-    return replace(curve, predictive=found)
+    figures = find_figures(ensemble, ends.scored, threshold)
+    return replace(curve, predictive=figures)
 
 
 def play_conditions(
     ensemble: Ensemble, dataset: Dataset, played: Conditions
 ) -> Endings:
-    """Play a table's rows."""
+    """Play every row of a table as a session under each condition."""
     return play_rows(
         ensemble,
         dataset,
@@ -59,7 +60,7 @@ def play_conditions(
 
 
 def list_policies(ensemble: Ensemble, played: Conditions) -> str:
-    """Return who asks under the budgets and aims, each once."""
+    """Return the names of the policies that the conditions use, each once."""
     aims = played.aims or [None] * len(played.budgets)
     pairs = zip(played.budgets, aims, strict=True)
     asks = (played.policy or default_policy(ensemble, *pair) for pair in pairs)
@@ -69,12 +70,12 @@ def list_policies(ensemble: Ensemble, played: Conditions) -> str:
 def curve_json(
     curve: Curve, unit: str, aims: list[str], early: list[EarlyPoint] | None
 ) -> dict[str, Any]:
-    """Return what a program reads of the figures."""
-    told = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
-    told |= {"aims": aims} if aims else {}
+    """Return a curve as JSON for programs."""
+    document = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
+    document |= {"aims": aims} if aims else {}
     if early is not None:
-        told["early"] = [
+        document["early"] = [
             bodies.EarlyPoint.of(one, threshold=one.certificate.threshold).model_dump()
             for one in early
         ]
-    return told
+    return document

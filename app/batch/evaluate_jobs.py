@@ -4,7 +4,7 @@ import io
 import json
 
 from app.batch.curves import curve_json, list_policies
-from app.batch.labelled import find_words, refuse_options
+from app.batch.labelled import columns_with_text, refuse_options
 from app.batch.measuring import (
     EvaluateOrder,
     check_labelled,
@@ -56,7 +56,7 @@ def compute_measures(
 
 EVALUATE = TableKind(
     read=read_evaluate,
-    text_columns=lambda model, _: find_words(model),
+    text_columns=lambda model, _: columns_with_text(model),
     check_names=check_labelled_names,
     check_rows=check_measuring,
     compute=compute_measures,

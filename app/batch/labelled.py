@@ -1,10 +1,10 @@
-"""Rows with their classes, weights and groups: a whole table, or a part of one."""
+"""Rows with their classes, weights and groups, of a table or a part of one."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.batch.budgets import Naming
-from app.batch.sources import RowSource, TablePart, WantedColumns
+from app.batch.sources import ColumnChoice, RowSource, TablePart
 from app.batch.table_checks import WholeColumns, needed_names, refuse_rows, text_columns
 from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError
@@ -26,16 +26,16 @@ from core.table.spec import TableSpec
 
 @dataclass(frozen=True)
 class LabelledTerms:
-    """Which columns rows have their classes from, their weights and their groups."""
+    """The columns that hold the classes, weights and groups of rows."""
 
     ensemble: Ensemble
     table: TableSpec
-    #: what may be spent, in micro-units; dearer features may be absent
+    #: the largest budget, in micro-units; features that cost more may be absent
     most: int | None
 
     @property
     def named(self) -> list[str]:
-        """Return the columns beside the features."""
+        """Return the columns that are no features."""
         table = self.table
         names = (table.target, table.weight, table.group_by)
         return [name for name in names if name is not None]
@@ -47,14 +47,14 @@ class LabelledPart(NamedTuple):
     values: FloatArray
     n_unseen: IntArray
     targets: IntArray
-    #: as they are in the table
+    #: not yet scaled
     weights: FloatArray
     #: None: each row stands for itself
     groups: Cells | None
 
 
-def find_words(stored: Model) -> frozenset[str]:
-    """Return the columns whose cells are wanted as written."""
+def columns_with_text(stored: Model) -> frozenset[str]:
+    """Return the columns whose cells are read as text."""
     return frozenset([*text_columns(stored.ensemble), stored.target])
 
 
@@ -94,8 +94,8 @@ def refuse_options(columns: Columns, table: TableSpec, naming: Naming) -> list[R
 
 
 def label_part(part: TablePart, terms: LabelledTerms) -> LabelledPart:
-    """Check a part of a table whose columns are there; rows are counted from it."""
-    found = check_block(part.columns, terms.ensemble, terms.most)
+    """Check a part of a table; refusals count rows from its start."""
+    block = check_block(part.columns, terms.ensemble, terms.most)
     weights, refusals = read_raw_weights(part.columns, terms.table, part.n_rows)
     _, broken = read_row_groups(part.columns, terms.table)
     if refusals + broken:
@@ -103,19 +103,19 @@ def label_part(part: TablePart, terms: LabelledTerms) -> LabelledPart:
     targets = check_targets(part.columns, terms.ensemble, terms.table.target)
     name = terms.table.group_by
     groups = None if name is None else as_text(part.columns[name])
-    return LabelledPart(found.values, found.n_unseen, targets, weights, groups)
+    return LabelledPart(block.values, block.n_unseen, targets, weights, groups)
 
 
-def columns_to_label(source: RowSource, terms: LabelledTerms) -> WantedColumns:
+def columns_to_label(source: RowSource, terms: LabelledTerms) -> ColumnChoice:
     """Return the columns of a table that measuring reads."""
     names = needed_names(terms.ensemble, source.names)
     named = {one for name in terms.named for one in (name, name.strip())}
-    its = [name for name in source.names if name in named or name in names]
-    return WantedColumns(its, [])
+    read = [name for name in source.names if name in named or name in names]
+    return ColumnChoice(read, [])
 
 
 def refuse_labelled(source: RowSource, terms: LabelledTerms, naming: Naming) -> None:
-    """Refuse a table with every broken rule, rows by their numbers in all of it."""
+    """Raise RefusedError with every broken rule; rows are counted from the top."""
     ensemble, table = terms.ensemble, terms.table
     refuse_rows(source, ensemble, terms.most)
     columns = WholeColumns(source, columns_to_label(source, terms).names)

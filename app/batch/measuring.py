@@ -1,4 +1,4 @@
-"""Rows whose classes are known, measured under budgets or aims."""
+"""Measures error and spend on labelled rows, under budgets or aims."""
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
@@ -44,42 +44,43 @@ BLOCK_ROWS = 1 << 14
 
 @dataclass(frozen=True)
 class EvaluateOrder:
-    """What labelled rows are measured under."""
+    """Conditions and options of a measurement."""
 
     played: Conditions
     table: TableSpec
     threshold: float | None = None
-    #: as they were written
+    #: as the user wrote them
     aims: tuple[str, ...] = ()
     early: StopRule | None = None
 
 
 @dataclass(frozen=True)
 class MeasureWork:
-    """What the parts of a table are measured with, in whichever process."""
+    """Measures parts of a table, in any process."""
 
     terms: LabelledTerms
     played: Conditions
-    #: every so many rows of the table one is kept for figures
+    #: one row of so many is kept for figures
     stride: int
     early: list[EarlyPlan]
 
     def play(self, reader: PartReader) -> Iterator["MeasuredRows"]:
-        """Play the rows of a part, some at a time."""
+        """Measure the rows of a part, some at a time."""
         part = reader.read()
-        found = label_part(part, self.terms)
+        labelled = label_part(part, self.terms)
         for start in range(0, part.n_rows, BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
             n_before = part.start + start
-            weights, targets = found.weights[rows], found.targets[rows]
+            weights, targets = labelled.weights[rows], labelled.targets[rows]
             streams = range(n_before, n_before + len(weights))
-            block = Block(found.values[rows], targets, streams, n_before)
-            yield self.measure(block, weights, found.groups and found.groups[rows])
+            block = Block(labelled.values[rows], targets, streams, n_before)
+            groups = labelled.groups and labelled.groups[rows]
+            yield self.measure(block, weights, groups)
 
     def measure(
         self, block: Block, weights: FloatArray, groups: Cells | None
     ) -> "MeasuredRows":
-        """Play some rows."""
+        """Play some rows and sum up how their sessions end."""
         ensemble = self.terms.ensemble
         ends = play_block(ensemble, block, self.played, self.stride)
         kept = keep_rows(block.n_before, self.stride)
@@ -95,7 +96,7 @@ class MeasureWork:
 
 
 class KeptRows(NamedTuple):
-    """Rows that figures are told of; weights as they are in the table."""
+    """Rows that figures are computed from; weights are not scaled yet."""
 
     targets: IntArray
     weights: FloatArray
@@ -103,7 +104,7 @@ class KeptRows(NamedTuple):
 
 
 class MeasuredRows(NamedTuple):
-    """What is added to the whole by some rows."""
+    """The sums of some rows."""
 
     sums: CurveSums
     early: list[tuple[Fraction, ...]]
@@ -116,7 +117,7 @@ class MeasuredRows(NamedTuple):
 
 
 class MeasuredTable(NamedTuple):
-    """What a table comes to; `early` is None where it is not asked for."""
+    """The result of a whole table; `early` is None unless it was ordered."""
 
     curve: Curve
     early: list[EarlyPoint] | None
@@ -147,7 +148,7 @@ def plan_measuring(
 
 
 def has_target(source: RowSource, terms: LabelledTerms) -> bool:
-    """Whether the column with the classes is there."""
+    """Whether the table has the column with the classes."""
     target = terms.table.target
     return target in source.names or target.strip() in source.names
 
@@ -177,27 +178,27 @@ def measure_source(
     naming: Naming,
     n_processes: int = 1,
 ) -> Measuring:
-    """Play every row; raises RefusedError with every broken rule of the table.
+    """Measure every row; raises RefusedError with every broken rule of the table.
 
-    Nothing that is told depends on how the rows are parted.
+    The result does not depend on how the rows are cut into parts.
     """
     wanted = columns_to_label(source, work.terms)
     readers = (source.part(one, wanted) for one in range(len(source.spans)))
     whole = WholeSums(work)
     try:
-        for found in work_through(work.play, readers, n_processes):
-            whole.add(found)
+        for measured in work_through(work.play, readers, n_processes):
+            whole.add(measured)
             yield BatchProgress(whole.n_rows / source.n_rows)
     except RefusedError:
         refuse_labelled(source, work.terms, naming)
         raise
     if not whole.has_weight:
         refuse_labelled(source, work.terms, naming)
-    return whole.tell(order.threshold)
+    return whole.draw(order.threshold)
 
 
 class WholeSums:
-    """What the rows of a table add up to, met in their order."""
+    """The sums of a whole table, added up in the order of its rows."""
 
     def __init__(self, work: MeasureWork) -> None:
         self.work = work
@@ -212,33 +213,36 @@ class WholeSums:
 
     @property
     def n_rows(self) -> int:
+        """The rows added so far."""
         return 0 if self.sums is None else self.sums.n_samples
 
     @property
     def has_weight(self) -> bool:
+        """Whether any row so far has a weight above 0."""
         return self.sums is not None and self.sums.weight > 0
 
-    def add(self, found: MeasuredRows) -> None:
-        self.sums = found.sums if self.sums is None else self.sums + found.sums
-        pairs = zip(self.early, found.early, strict=True)
-        self.early = [add_each(sums, its) for sums, its in pairs]
-        if self.groups is not None and found.groups is not None:
-            numbers = self.groups.add(found.groups, found.weights)
-            self.group_idxs.append(numbers[found.kept])
-        self.kept.append(found.scored)
-        self.n_unseen += found.n_unseen
+    def add(self, rows: MeasuredRows) -> None:
+        """Add the sums of the next rows."""
+        self.sums = rows.sums if self.sums is None else self.sums + rows.sums
+        pairs = zip(self.early, rows.early, strict=True)
+        self.early = [add_each(sums, more) for sums, more in pairs]
+        if self.groups is not None and rows.groups is not None:
+            numbers = self.groups.add(rows.groups, rows.weights)
+            self.group_idxs.append(numbers[rows.kept])
+        self.kept.append(rows.scored)
+        self.n_unseen += rows.n_unseen
 
-    def tell(self, threshold: float | None) -> MeasuredTable:
-        """Return what all rows come to."""
+    def draw(self, threshold: float | None) -> MeasuredTable:
+        """Return the curve of all rows, with its figures."""
         assert self.sums is not None, "a table has a row"
         work, ensemble = self.work, self.work.terms.ensemble
         held = None if self.groups is None else self.groups.held
         curve = self.sums.draw(work.played.budgets, held)
         scored = self.score()
-        # Of rows that weigh nothing there is nothing to tell.
+        # Rows without weight have no figures.
         if scored is not None:
-            found = find_figures(ensemble, scored, threshold)
-            curve = replace(curve, predictive=found)
+            figures = find_figures(ensemble, scored, threshold)
+            curve = replace(curve, predictive=figures)
         early = None
         if work.early:
             pairs = zip(work.early, self.early, strict=True)
@@ -246,7 +250,7 @@ class WholeSums:
         return MeasuredTable(curve, early, warn_unseen(ensemble, self.n_unseen))
 
     def score(self) -> ScoredRows | None:
-        """Return the rows that figures are told of; None where they weigh nothing."""
+        """Return the rows for figures, weights scaled; None: they have no weight."""
         columns = zip(*self.kept, strict=True)
         targets, weights, chances = (np.concatenate(column) for column in columns)
         if not weights.any():

@@ -1,4 +1,4 @@
-"""Orders of jobs as they were written, read for a model."""
+"""Reads the orders of jobs from JSON, and checks them against a model."""
 
 from typing import Any
 
@@ -20,71 +20,75 @@ from core.table.spec import TableSpec
 
 
 def read_predict(raw: Any, stored: Model) -> PredictOrder:
-    """Read an order to predict, which a model must be able to serve."""
-    wanted = read_shape(bodies.PredictOrder, raw, "")
+    """Read an order to predict; refuse one that the model can't serve."""
+    request = read_shape(bodies.PredictOrder, raw, "")
     ensemble = stored.ensemble
-    if (wanted.budgets is None) == (wanted.budget_from is None):
+    if (request.budgets is None) == (request.budget_from is None):
         rule = "must be given, or else budget_from, and not both"
         raise RefusedError([Refusal("budgets", rule)])
-    policy = read_policy(wanted.policy, ensemble)
+    policy = read_policy(request.policy, ensemble)
     return PredictOrder(
-        limits=list(dict.fromkeys(wanted.budgets or [])),
-        budget_from=wanted.budget_from,
-        keep=tuple(dict.fromkeys(wanted.keep)),
+        limits=list(dict.fromkeys(request.budgets or [])),
+        budget_from=request.budget_from,
+        keep=tuple(dict.fromkeys(request.keep)),
         policy=policy,
-        seed=wanted.seed,
-        aim=check_wish(wanted.aim, ensemble, policy, "aim"),
-        curve=None if wanted.exact_budget else stored.curve,
+        seed=request.seed,
+        aim=check_wish(request.aim, ensemble, policy, "aim"),
+        curve=None if request.exact_budget else stored.curve,
     )
 
 
 def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
-    """Read an order to measure, which a model must be able to serve."""
-    wanted = read_shape(bodies.EvaluateOrder, raw, "")
+    """Read an order to evaluate; refuse one that the model can't serve."""
+    request = read_shape(bodies.EvaluateOrder, raw, "")
     ensemble = stored.ensemble
-    check_threshold(wanted.threshold, ensemble, "threshold")
-    policy = read_policy(wanted.policy, ensemble)
+    check_threshold(request.threshold, ensemble, "threshold")
+    policy = read_policy(request.policy, ensemble)
     aims = [
         check_wish(one, ensemble, policy, f"aims[{place}]")
-        for place, one in enumerate(wanted.aims)
+        for place, one in enumerate(request.aims)
     ]
-    limits = own_budgets(stored) if wanted.budgets is None else list(wanted.budgets)
+    limits = own_budgets(stored) if request.budgets is None else list(request.budgets)
     refusals = []
     if aims:
-        limits = [None] if wanted.budgets is None else limits
+        limits = [None] if request.budgets is None else limits
         if len(limits) > 1:
             refusals.append(Refusal("budgets", "must be one beside aims"))
-        if wanted.disagreement is not None:
+        if request.disagreement is not None:
             refusals.append(Refusal("disagreement", "must be left out beside aims"))
     if refusals:
         raise RefusedError(refusals)
     early = None
-    if wanted.disagreement is not None:
-        early = StopRule(disagreement=wanted.disagreement, delta=wanted.delta)
+    if request.disagreement is not None:
+        early = StopRule(disagreement=request.disagreement, delta=request.delta)
     return EvaluateOrder(
         played=Conditions(
             budgets=limits * len(aims) if aims else limits,
             policy=policy,
-            seed=wanted.seed,
+            seed=request.seed,
             aims=aims or None,
         ),
-        table=TableSpec(stored.target, weight=wanted.weight, group_by=wanted.group_by),
-        threshold=wanted.threshold,
+        table=TableSpec(
+            stored.target, weight=request.weight, group_by=request.group_by
+        ),
+        threshold=request.threshold,
         aims=tuple(say_aim(one) for one in aims if one is not None),
         early=early,
     )
 
 
 def read_policy(name: str | None, ensemble: Ensemble) -> str | None:
+    """Check the name of a policy; None: the model's own."""
     return None if name is None else check_policy(name, ensemble, "policy")
 
 
 def check_wish(
-    wanted: AimWish | None, ensemble: Ensemble, policy: str | None, where: str
+    wish: AimWish | None, ensemble: Ensemble, policy: str | None, where: str
 ) -> Aim | None:
-    if wanted is None:
+    """Check an aim against a model; None: no aim."""
+    if wish is None:
         return None
-    return check_aim(wanted.to(Aim), ensemble, policy, where)
+    return check_aim(wish.to(Aim), ensemble, policy, where)
 
 
 def say_aim(aim: Aim) -> str:
@@ -92,9 +96,9 @@ def say_aim(aim: Aim) -> str:
     if aim.wanted_error is not None:
         return f"wanted_error={aim.wanted_error:g}"
     amounts = {"mean_budget": aim.mean_budget, "error_price": aim.error_price}
-    (told,) = (
+    (text,) = (
         f"{name}={from_micros(one):g}"
         for name, one in amounts.items()
         if one is not None
     )
-    return told
+    return text

@@ -1,4 +1,4 @@
-"""Every row of a table as a session under a budget, or under several."""
+"""Predicts every row of a table as a session under one or several budgets."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from app.batch.results import (
     join_predictions,
     lay_out,
 )
-from app.batch.sources import PartReader, RowSource, WantedColumns
+from app.batch.sources import ColumnChoice, PartReader, RowSource
 from app.batch.table_checks import needed_names, refuse_rows, text_columns
 from app.batch.writing import ResultFile
 from app.processes.pool import work_through
@@ -31,12 +31,12 @@ from core.table.prices import MAX_UNITS
 
 # Rows played between two signs of progress.
 CHUNK = 2048
-# Of a column of which only the name is known.
+# Stands for a column of which only the name is known.
 NO_CELLS = np.empty(0)
 
 
 class BudgetShare(NamedTuple):
-    """Rows that are played under one budget."""
+    """The rows that are played under one budget."""
 
     #: in micro-units; None: unlimited
     limit: int | None
@@ -45,13 +45,13 @@ class BudgetShare(NamedTuple):
 
 
 class BatchProgress(NamedTuple):
-    """How much of a table is done, 0 to 1."""
+    """The share of a table that is done, 0 to 1."""
 
     share: float
 
 
 class WrittenRows(NamedTuple):
-    """How many rows were written, and what the caller is warned about."""
+    """How many rows were written, and warnings for the caller."""
 
     n_rows: int
     warnings: list[str]
@@ -59,7 +59,7 @@ class WrittenRows(NamedTuple):
 
 @dataclass(frozen=True)
 class PredictOrder:
-    """What the rows of a table are predicted under, and what is written beside."""
+    """The budgets and options of a prediction, and columns to keep beside it."""
 
     #: in micro-units, each once; none where a column has them
     limits: list[int | None]
@@ -68,38 +68,38 @@ class PredictOrder:
     policy: str | None = None
     seed: int = 0
     aim: Aim | None = None
-    #: where a smaller budget does as well by it, rows are played under that one; None:
-    #: under the budgets as they are
+    #: if a smaller budget does as well by this curve, rows are played under that one;
+    #: None: under the budgets as given
     curve: Curve | None = None
 
     def choose(self, limit: int | None) -> int | None:
-        """Return the budget that rows are played under where they may spend a limit.
+        """Return the budget to play under: one not above `limit` that does as well.
 
-        A policy that is named, or an aim, errs otherwise than the curve says.
+        The curve does not hold for a policy that is named, or for an aim.
         """
         if self.curve is None or self.policy is not None or self.aim is not None:
             return limit
         return self.curve.best_budget(limit)
 
     @property
-    def is_long(self) -> bool:
-        """Whether a row may have several budgets, or another one than the next row."""
+    def has_budget_column(self) -> bool:
+        """Whether the result names budgets, since not all rows have the same one."""
         return self.budget_from is not None or len(self.limits) > 1
 
 
 @dataclass(frozen=True)
 class PredictWork:
-    """What the parts of a table are predicted with, in whichever process."""
+    """Predicts parts of a table, in any process."""
 
     ensemble: Ensemble
     order: PredictOrder
     #: the most that may be spent, in micro-units; None: no limit
     most: int | None
-    #: whether rows may be played under a smaller budget than the one named
+    #: whether some rows are played under a smaller budget than the one given
     is_chosen: bool = False
 
     def play(self, reader: PartReader) -> Iterator["PredictedRows"]:
-        """Play the rows of a part, some at a time."""
+        """Predict the rows of a part, some at a time."""
         part = reader.read()
         found = check_block(part.columns, self.ensemble, self.most)
         for start in range(0, part.n_rows, CHUNK):
@@ -114,14 +114,14 @@ class PredictWork:
                 join_predictions(parts),
                 self.ensemble,
                 dict(zip(kept.column_names, kept.columns, strict=True)),
-                BudgetColumns(self.order.is_long, self.is_chosen),
+                BudgetColumns(self.order.has_budget_column, self.is_chosen),
             )
             n_unseen = (values == UNSEEN).sum(axis=0)
             yield PredictedRows(laid, len(values), n_unseen)
 
 
 class PredictedRows(NamedTuple):
-    """Predictions of some rows: an arrow table, and what to warn about."""
+    """Predictions of some rows: an arrow table, and cells to warn about."""
 
     laid: Any
     n_rows: int
@@ -141,30 +141,30 @@ def plan_prediction(
 
 
 def find_text(ensemble: Ensemble, order: PredictOrder) -> frozenset[str]:
-    """Return the columns whose cells are wanted as written."""
+    """Return the columns whose cells are read as text."""
     named = [] if order.budget_from is None else [order.budget_from]
     return frozenset([*text_columns(ensemble), *named])
 
 
-def wanted_columns(source: RowSource, work: PredictWork) -> WantedColumns:
+def columns_to_predict(source: RowSource, work: PredictWork) -> ColumnChoice:
     """Return the columns of a table that predicting reads."""
     named = [] if work.order.budget_from is None else [work.order.budget_from]
     names = needed_names(work.ensemble, source.names)
-    return WantedColumns(list(dict.fromkeys(names + named)), list(work.order.keep))
+    return ColumnChoice(list(dict.fromkeys(names + named)), list(work.order.keep))
 
 
 def collect_budgets(source: RowSource, order: PredictOrder) -> list[int | None]:
-    """Return each budget once, read from a column where one has them."""
+    """Return each budget once; read them from a column if one has them."""
     if order.budget_from is None:
         return order.limits
-    wanted, found = WantedColumns([order.budget_from], []), dict[int | None, None]()
+    wanted, found = ColumnChoice([order.budget_from], []), dict[int | None, None]()
     try:
         for number in range(len(source.spans)):
             part = source.part(number, wanted).read()
             shares = share_rows(part.columns, part.n_rows, order)
             found |= dict.fromkeys(share.limit for share in shares)
     except RefusedError:
-        # Named are rows of the whole table.
+        # Refused again, with row numbers of the whole table.
         share_rows(source.whole(wanted.names), source.n_rows, order)
         raise
     return list(found)
@@ -173,11 +173,11 @@ def collect_budgets(source: RowSource, order: PredictOrder) -> list[int | None]:
 def predict_rows_of(
     source: RowSource, work: PredictWork, n_processes: int = 1
 ) -> Iterator[PredictedRows]:
-    """Play every row; raises RefusedError with every broken rule of the table.
+    """Predict every row; raises RefusedError with every broken rule of the table.
 
-    Some rows may have come before the refusal.
+    Some rows may be yielded before the refusal.
     """
-    wanted = wanted_columns(source, work)
+    wanted = columns_to_predict(source, work)
     readers = (source.part(one, wanted) for one in range(len(source.spans)))
     try:
         yield from work_through(work.play, readers, n_processes)
@@ -188,7 +188,7 @@ def predict_rows_of(
 
 def check_source(source: RowSource, work: PredictWork) -> list[str]:
     """Check every row without playing it; return warnings."""
-    wanted, ensemble = wanted_columns(source, work), work.ensemble
+    wanted, ensemble = columns_to_predict(source, work), work.ensemble
     n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
     try:
         for number in range(len(source.spans)):
@@ -206,7 +206,7 @@ def write_predictions(
     files: Sequence[ResultFile],
     n_processes: int = 1,
 ) -> Generator[BatchProgress, None, WrittenRows]:
-    """Predict every row and write it to files as it comes."""
+    """Predict every row and write it to files; report the share that is done."""
     n_unseen = np.zeros(len(work.ensemble.catalogue.features), np.int64)
     n_done = n_written = 0
     for found in predict_rows_of(source, work, n_processes):
@@ -222,7 +222,7 @@ def write_predictions(
 def play_share(
     work: PredictWork, values: FloatArray, share: BudgetShare, n_before: int
 ) -> Predictions:
-    """Play rows of a block under one budget; `n_before` rows stand before the block."""
+    """Play rows of a block under one budget; `n_before` rows come before the block."""
     limit, rows = share
     played = work.order.choose(limit)
     walks = walk(
@@ -262,7 +262,7 @@ def refuse_unknown(columns: Columns, order: PredictOrder, naming: Naming) -> Non
 
 
 def share_rows(columns: Columns, n_rows: int, order: PredictOrder) -> list[BudgetShare]:
-    """Return each budget with its rows: all of them, or those that a column says."""
+    """Return each budget with its rows: all rows, or those that a column assigns."""
     if order.budget_from is None:
         return [BudgetShare(limit, np.arange(n_rows)) for limit in order.limits]
     cells, wrong = as_text(columns[order.budget_from]), list[int]()

@@ -1,4 +1,4 @@
-"""Predictions of many rows as a table, written as CSV or Parquet."""
+"""Predictions of many rows as an arrow table, as CSV and as Parquet."""
 
 import csv
 import io
@@ -15,33 +15,33 @@ from core.table.prices import from_micros
 
 PARQUET = ".parquet"
 
-# Figures that have a value and an interval.
+# Figures that have a value and a confidence interval.
 MEASURED = (
     *("auroc", "log_loss", "brier", "calibration_error"),
     *("sensitivity", "specificity", "expected_cost"),
 )
 
-# Of chances and amounts in a CSV.
+# Decimals of probabilities and amounts in a CSV.
 DECIMALS = 6
 
 
 class BudgetColumns(NamedTuple):
-    """Which columns of budgets a result has."""
+    """Which columns with budgets a result has."""
 
-    #: where rows may have several, or another one than the next row
+    #: if not all rows have the same budget
     budget: bool = False
-    #: where one is not the one that was named
+    #: if some rows were played under a smaller budget than the one given
     budget_used: bool = False
 
 
 class Predictions(NamedTuple):
-    """How the sessions of some rows end, each under its budget."""
+    """The last predictions of sessions, one for each row and budget."""
 
-    #: positions in the table; as the rest (n_sessions, ...)
+    #: (n_sessions,), positions in the table
     rows: IntArray
     #: in micro-units; None: unlimited
     budgets: list[int | None]
-    #: what was played under, where a smaller budget does as well
+    #: what was played under: a smaller budget may do as well
     budgets_used: list[int | None]
     labels: IntArray
     #: (n_sessions, n_classes)
@@ -53,7 +53,7 @@ class Predictions(NamedTuple):
 
 
 def join_predictions(parts: Sequence[Predictions]) -> Predictions:
-    """Put parts together in the order of the table, budgets as they were named."""
+    """Join parts in the order of the table; budgets keep the order given."""
     rows = np.concatenate([part.rows for part in parts])
     order = np.argsort(rows, kind="stable")
     budgets = [budget for part in parts for budget in part.budgets]
@@ -79,59 +79,61 @@ def lay_out(
     kept: Mapping[str, Any],
     shown: BudgetColumns,
 ) -> Any:
-    """Return an arrow table; budgets without a limit are inf.
+    """Return predictions as an arrow table; an unlimited budget is inf.
 
-    Kept columns come first, with `_in_table` behind a name that predictions have too.
+    Kept columns come first; `_in_table` is added to names that predictions use too.
     """
     names = [feature.name for feature in ensemble.catalogue.features]
     labels, chances = predicted.labels, predicted.chances
-    told: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if shown.budget:
-        told["budget"] = lay_budgets(predicted.budgets)
+        columns["budget"] = lay_budgets(predicted.budgets)
     if shown.budget_used:
-        told["budget_used"] = lay_budgets(predicted.budgets_used)
-    said = [ensemble.classes[label].label for label in labels]
-    told["label"] = pa.array(said, pa.string())
-    told["probability"] = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
+        columns["budget_used"] = lay_budgets(predicted.budgets_used)
+    names_of_classes = [ensemble.classes[label].label for label in labels]
+    columns["label"] = pa.array(names_of_classes, pa.string())
+    columns["probability"] = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
     spends = [from_micros(spent) for spent in predicted.spent.tolist()]
-    told["spend"] = pa.array(spends, pa.float64())
-    told["features"] = pa.array(
+    columns["spend"] = pa.array(spends, pa.float64())
+    columns["features"] = pa.array(
         [[names[idx] for idx in list_asked(ranks)] for ranks in predicted.ranks],
         pa.list_(pa.string()),
     )
     for position, one in enumerate(ensemble.classes):
-        told[f"probability_{one.label}"] = chances[:, position]
+        columns[f"probability_{one.label}"] = chances[:, position]
     first = {
-        f"{name}_in_table" if name in told else name: spell(column).take(predicted.rows)
+        f"{name}_in_table" if name in columns else name: spell(column).take(
+            predicted.rows
+        )
         for name, column in kept.items()
     }
-    return pa.table(first | told)
+    return pa.table(first | columns)
 
 
 def lay_budgets(budgets: Sequence[int | None]) -> Any:
-    """Return budgets in units as a column."""
+    """Return budgets as an arrow column, in units."""
     amounts = [np.inf if one is None else from_micros(one) for one in budgets]
     return pa.array(amounts, pa.float64())
 
 
 def spell(column: Any) -> Any:
-    """Return a column without a dictionary, which would be another in each block."""
+    """Return a column without a dictionary, which would differ between blocks."""
     kind = column.type
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
-def lay_out_curve(told: Mapping[str, Any]) -> Any:
+def lay_out_curve(document: Mapping[str, Any]) -> Any:
     """Return the figures of `curve_json` as an arrow table, a row for each budget."""
-    columns: dict[str, Any] = {"aim": told["aims"]} if "aims" in told else {}
-    columns["budget"] = [np.inf if one is None else one for one in told["budgets"]]
+    columns: dict[str, Any] = {"aim": document["aims"]} if "aims" in document else {}
+    columns["budget"] = [np.inf if one is None else one for one in document["budgets"]]
     for name in ("error", "error_calibrated", "mean_spend", "max_spend"):
-        columns[name] = told[name]
-    figures = told["predictive"] or []
+        columns[name] = document[name]
+    figures = document["predictive"] or []
     for name in MEASURED:
-        found = [one[name] for one in figures]
-        if any(found):
-            columns[name] = [one and one["value"] for one in found]
-            bounds = [(one and one["interval"]) or (None, None) for one in found]
+        values = [one[name] for one in figures]
+        if any(values):
+            columns[name] = [one and one["value"] for one in values]
+            bounds = [(one and one["interval"]) or (None, None) for one in values]
             columns[f"{name}_low"], columns[f"{name}_high"] = (
                 pa.array(side, pa.float64()) for side in zip(*bounds, strict=True)
             )
@@ -145,7 +147,7 @@ def list_asked(ranks: IntArray) -> list[int]:
 
 
 def to_csv(table: Any, n_kept: int) -> str:
-    """Return CSV; the first `n_kept` columns are as the table had them."""
+    """Return a table as CSV; the first `n_kept` columns are not formatted."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)
@@ -154,7 +156,7 @@ def to_csv(table: Any, n_kept: int) -> str:
 
 
 def csv_rows(table: Any, n_kept: int) -> Iterator[tuple[Any, ...]]:
-    """Return the cells of each row as CSV has them."""
+    """Return the rows of a table, cells formatted for CSV."""
     columns = []
     for position, (name, cells) in enumerate(table.to_pydict().items()):
         if position >= n_kept:
@@ -164,7 +166,7 @@ def csv_rows(table: Any, n_kept: int) -> Iterator[tuple[Any, ...]]:
 
 
 def say_cell(cell: Any, is_chance: bool) -> str:
-    """Return a cell of a prediction as CSV has it."""
+    """Return a cell of a prediction, formatted for CSV."""
     if isinstance(cell, list):
         return ";".join(cell)
     if cell is None:
@@ -176,6 +178,7 @@ def say_cell(cell: Any, is_chance: bool) -> str:
 
 
 def to_parquet(table: Any) -> bytes:
+    """Return a table as the content of a Parquet file."""
     sink = pa.BufferOutputStream()
     pyarrow.parquet.write_table(table, sink)
     content: bytes = sink.getvalue().to_pybytes()

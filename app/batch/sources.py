@@ -1,4 +1,4 @@
-"""Tables whose rows are read in parts: in memory, or by the row groups of a file."""
+"""Tables whose rows are read in parts, from memory or from Parquet files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,24 +13,24 @@ from app.uploads.places import is_streamed
 from app.uploads.streams import StreamedTable, open_table
 from core.table.columns import Columns
 
-# Of a table in memory; what a process is handed at a time, at least.
+# Rows of a part of a table in memory; the fewest that a process is handed.
 PART_ROWS = 1 << 14
-# Of a row group that is larger: each of its parts costs its decoding, 0.25 s of a
+# Rows of a part of a larger row group. Each part decodes the whole group: 0.25 s for a
 # million rows x 46 columns, which take 10 s to predict.
 GROUP_PART_ROWS = 1 << 17
-# Parts that a process has at least, so that none waits long for the last one.
+# The fewest parts for each process, so that none waits long for the last one.
 N_PARTS = 4
 
 
-class WantedColumns(NamedTuple):
-    """Columns that are read as values, and columns that are handed through."""
+class ColumnChoice(NamedTuple):
+    """Columns that are read as values, and columns that are kept as they are."""
 
     names: list[str]
     kept: list[str]
 
 
 class TablePart(NamedTuple):
-    """Some rows that follow one another; `kept` is an arrow table."""
+    """Consecutive rows of a table; `kept` is an arrow table."""
 
     start: int
     n_rows: int
@@ -39,13 +39,13 @@ class TablePart(NamedTuple):
 
 
 class PartReader(Protocol):
-    """What reads a part, in this process or in another one that it is sent to."""
+    """Reads a part, in this process or in another one that it is sent to."""
 
     def read(self) -> TablePart: ...
 
 
 class RowSource(Protocol):
-    """A table that is read part by part, its columns of one kind throughout."""
+    """A table that is read part by part; a column has one type in all of them."""
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -55,23 +55,23 @@ class RowSource(Protocol):
 
     @property
     def spans(self) -> Sequence[tuple[int, int]]:
-        """The rows of each part, from and up to."""
+        """The first row of each part, and the row after its last."""
         ...
 
-    def part(self, number: int, wanted: WantedColumns) -> PartReader: ...
+    def part(self, number: int, wanted: ColumnChoice) -> PartReader: ...
 
     def share(self, n_processes: int) -> "RowSource":
         """Return the same table in parts that so many processes can share."""
         ...
 
     def whole(self, names: Sequence[str]) -> Columns:
-        """Return whole columns, those that are there."""
+        """Return whole columns by name."""
         ...
 
 
 @dataclass(frozen=True)
 class HeldPart:
-    """A part that was read already."""
+    """A part that is in memory already."""
 
     found: TablePart
 
@@ -83,7 +83,7 @@ class HeldPart:
 class MemoryRows:
     """An arrow table, as `app.uploads.read_table` gives it.
 
-    `text`: columns whose cells are wanted as written.
+    `text`: columns whose cells are read as text.
     """
 
     table: Any
@@ -108,7 +108,7 @@ class MemoryRows:
         del n_processes
         return self
 
-    def part(self, number: int, wanted: WantedColumns) -> HeldPart:
+    def part(self, number: int, wanted: ColumnChoice) -> HeldPart:
         start, stop = self.spans[number]
         columns = self.whole(wanted.names)
         return HeldPart(
@@ -128,12 +128,12 @@ class MemoryRows:
 
 @dataclass(frozen=True)
 class StreamedPart:
-    """Some rows of a table in files, read where they are asked for."""
+    """Some rows of a table in files, read when they are needed."""
 
     table: StreamedTable
     start: int
     stop: int
-    wanted: WantedColumns
+    wanted: ColumnChoice
 
     def read(self) -> TablePart:
         span = self.start, self.stop
@@ -145,7 +145,7 @@ class StreamedPart:
 
 @dataclass(frozen=True)
 class StreamedRows:
-    """A table in Parquet files, of which no more than row groups are in memory."""
+    """A table in Parquet files, of which single row groups are in memory."""
 
     table: StreamedTable
     #: a row group that is longer is read in parts
@@ -173,7 +173,7 @@ class StreamedRows:
             return self
         return replace(self, part_rows=max(each, PART_ROWS))
 
-    def part(self, number: int, wanted: WantedColumns) -> StreamedPart:
+    def part(self, number: int, wanted: ColumnChoice) -> StreamedPart:
         self.table.decide(wanted.names)
         return StreamedPart(self.table, *self.spans[number], wanted)
 

@@ -1,4 +1,4 @@
-"""What a model reads of a table, and what is wrong with the table as a whole."""
+"""Columns of a table that a model reads, and refusals of a whole table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,21 +10,21 @@ from core.table.columns import Column
 
 
 def text_columns(ensemble: Ensemble) -> list[str]:
-    """Return the columns whose cells are wanted as written."""
+    """Return the features whose cells are read as text."""
     return [f.name for f in ensemble.catalogue.features if f.type != "number"]
 
 
 def needed_names(ensemble: Ensemble, names: Sequence[str]) -> list[str]:
-    """Return the columns with features that a model may ask for."""
+    """Return the columns of features that a model may ask for."""
     features = ensemble.catalogue.features
     needed = mark_needed(ensemble)
-    its = {one.name for one, is_so in zip(features, needed, strict=True) if is_so}
-    its |= {name.strip() for name in its}
-    return [name for name in names if name in its]
+    asked = {one.name for one, is_so in zip(features, needed, strict=True) if is_so}
+    asked |= {name.strip() for name in asked}
+    return [name for name in names if name in asked]
 
 
 class WholeColumns(Mapping[str, Column]):
-    """The columns of a table that a model reads, one in memory at a time."""
+    """The columns of a table that a model reads; each is read when it is needed."""
 
     def __init__(self, source: RowSource, names: Sequence[str]) -> None:
         self.source, self.needed = source, frozenset(names)
@@ -42,7 +42,7 @@ class WholeColumns(Mapping[str, Column]):
 
 
 def refuse_rows(source: RowSource, ensemble: Ensemble, most: int | None) -> None:
-    """Refuse a table with every broken rule, rows by their numbers in all of it."""
+    """Raise RefusedError with every broken rule; rows are counted from the top."""
     columns = WholeColumns(source, needed_names(ensemble, source.names))
     refusals = refuse_cells(columns, ensemble, most)
     if refusals:

@@ -1,4 +1,4 @@
-"""Predictions written as they come: to a file that is there once it is whole."""
+"""Writes predictions block by block, to a file that appears once it is whole."""
 
 import csv
 import io
@@ -18,19 +18,19 @@ import pyarrow.parquet
 from app.batch.results import PARQUET, csv_rows
 from core.errors import Refusal, RefusedError
 
-# Of a row group, whatever blocks come.
+# Rows of a row group, whatever the size of blocks.
 GROUP_ROWS = 1 << 17
 
 
 class ResultFile(Protocol):
-    """What arrow tables of one schema are written to, one after the other."""
+    """A file to which arrow tables of one schema are appended."""
 
     def add(self, laid: Any) -> None: ...
 
 
 @dataclass
 class CsvFile:
-    """CSV; the first `n_kept` columns are as the table had them."""
+    """CSV; the first `n_kept` columns are not formatted."""
 
     stream: IO[str]
     n_kept: int
@@ -46,7 +46,7 @@ class CsvFile:
 
 @dataclass
 class ParquetFile:
-    """Parquet, its row groups of one size, in whichever blocks rows come."""
+    """Parquet with row groups of one size, whatever the size of blocks."""
 
     stream: IO[bytes]
     writer: Any = None
@@ -60,13 +60,13 @@ class ParquetFile:
             self.write(GROUP_ROWS)
 
     def write(self, n_rows: int) -> None:
-        """Write the first rows that wait as a row group."""
+        """Write the first waiting rows as a row group."""
         waiting = pa.concat_tables(self.waiting)
         self.writer.write_table(waiting.slice(0, n_rows).combine_chunks())
         self.waiting = [waiting.slice(n_rows)]
 
     def end(self) -> None:
-        """Write what waits, and the footer."""
+        """Write the waiting rows and the footer."""
         if sum(one.num_rows for one in self.waiting):
             self.write(GROUP_ROWS)
         self.close()
@@ -78,9 +78,9 @@ class ParquetFile:
 
 @contextmanager
 def open_result(out: Path, n_kept: int) -> Iterator[ResultFile]:
-    """Open a file to write, by its ending; it is there once all went well.
+    """Open a result file for writing, its format by its ending.
 
-    Until then it has another name, and the file that had the name before stays.
+    It gets its name once all went well; until then an older file of that name stays.
     """
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
@@ -102,7 +102,7 @@ def open_result(out: Path, n_kept: int) -> Iterator[ResultFile]:
 def open_stream(
     stream: IO[bytes], n_kept: int, *, is_csv: bool
 ) -> Iterator[ResultFile]:
-    """Write to a stream, which stays open; what goes wrong leaves a half there."""
+    """Write to a stream, which stays open; after an error it is incomplete."""
     if is_csv:
         lines = io.TextIOWrapper(stream, "utf-8", newline="")
         yield CsvFile(lines, n_kept)
@@ -116,7 +116,7 @@ def open_stream(
 
 @contextmanager
 def open_stdout(n_kept: int) -> Iterator[ResultFile]:
-    """Collect CSV, on the disk where it is long, and print it once it is whole."""
+    """Collect CSV in a temporary file, and print it once it is whole."""
     with tempfile.TemporaryFile() as stream:
         with open_stream(stream, n_kept, is_csv=True) as file:
             yield file

@@ -16,7 +16,7 @@ from core.errors import CoreError, RefusedError
 
 
 class CommandEntry(NamedTuple):
-    """A command: a function, or several of one name, and what it does."""
+    """A command: the module and function that run it, and its help."""
 
     module: str
     function: str
@@ -96,7 +96,7 @@ COMMANDS = {
 
 
 class Commands(TyperGroup):
-    """The table as commands: a name and a sentence each, the rest once it is called."""
+    """The commands of the table; a command is imported when it is called."""
 
     def __init__(self, **attrs: object) -> None:
         super().__init__(**attrs)  # type: ignore[arg-type]  # handed through
@@ -158,7 +158,7 @@ def take_version(
 
 
 def main() -> None:
-    """Run the command; a refusal is exit code 2, one line for each broken rule."""
+    """Run the command; a refusal exits with 2 and one line for each broken rule."""
     try:
         command_line()
     except CoreError as error:

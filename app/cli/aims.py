@@ -1,4 +1,4 @@
-"""The option --aim: what sessions are to reach on average."""
+"""The option --aim: what sessions must reach on average."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ SeveralAims = Annotated[list[str] | None, typer.Option("--aim", help=HELP)]
 
 
 def parse_aim(text: str | None, ensemble: Ensemble, policy: str | None) -> Aim | None:
-    """Read NAME=NUMBER, which a model's sessions must reach; None: no aim."""
+    """Return the aim that NAME=NUMBER means for a model; None: no aim."""
     if text is None:
         return None
     name, _, number = text.partition("=")

@@ -1,4 +1,4 @@
-"""Options of `train` that go before what its spec says."""
+"""Options of `train` that override its spec."""
 
 import re
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
 
 
 def load_changed(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
-    """Read a spec with what options say instead; None: they say nothing."""
+    """Read a spec, changed by options; an option that is None changes nothing."""
     raw = parse_spec(read_text(path), str(path))
     named = {option: text for option, text in given.items() if text is not None}
     for option, text in named.items():
@@ -61,21 +61,21 @@ def load_changed(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
 
 
 def put(raw: Any, place: tuple[str, ...], value: object) -> dict[str, Any]:
-    """Return a part of a spec with a value at a place of it."""
+    """Return a part of a spec with one value replaced."""
     first, *rest = place
     inner = raw if isinstance(raw, dict) else {}
     return inner | {first: put(inner.get(first), tuple(rest), value) if rest else value}
 
 
 def read_word(text: str) -> object:
-    """Return the number that a text is, exactly; else the text."""
+    """Return the number that a text means, exactly; else the text."""
     if not NUMBER.fullmatch(text):
         return text
     return int(text) if text.isdecimal() else Decimal(text)
 
 
 def by_option(one: Refusal, named: Mapping[str, str]) -> Refusal:
-    """A refusal by the name of the option that it is about."""
+    """Return a refusal under the name of the option that it is about."""
     for option in named:
         field = ".".join(PLACES[option])
         if one.field == field or one.field.startswith(f"{field}["):

@@ -15,9 +15,11 @@ from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelle
 from app.cli.options import Seed, output
 from app.documents import files
 from app.documents.http import models as bodies
-from app.terminal.compared import compared_page, compared_table
-from app.words.charts import NamedCurve, curve_chart, stand_alone
-from app.words.comparison import Compared, find_clashes
+from app.pages.report import comparison_page
+from app.terminal.compared import compared_table
+from app.words.charts import NamedCurve, curve_chart
+from app.words.comparison import ComparedModel, find_clashes
+from app.words.svg import stand_alone
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
 from core.simulation.blocks import Conditions
@@ -49,18 +51,19 @@ def compare_models(
     models = name_models(paths if data is None else paths[:-1])
     limits = pick_limits(budgets, models[0])
     if data is None:
-        found = [Compared(model.name, held_out(model), None) for model in models]
+        found = [ComparedModel(model.name, held_out(model), None) for model in models]
     else:
         table = TableSpec(models[0].target, weight=weight, group_by=group_by)
         found = play_models(models, data, Conditions(limits, seed=seed), table)
     unit = models[0].ensemble.catalogue.cost_unit
     where = "held-out rows of each training" if data is None else data.name
     if out is not None:
-        curves = [NamedCurve(one.name, one.curve) for one in found]
-        chart = curve_chart(curves, unit)
-        page = compared_page(found, limits, unit, where, chart)
-        is_svg = out.suffix.lower() == ".svg"
-        files.write_whole(out, stand_alone(chart) if is_svg else page)
+        if out.suffix.lower() == ".svg":
+            curves = [NamedCurve(one.name, one.curve) for one in found]
+            written = stand_alone(curve_chart(curves, unit))
+        else:
+            written = comparison_page(found, limits, unit, where)
+        files.write_whole(out, written)
     if as_json:
         sys.stdout.write(json.dumps([tell(one, unit) for one in found]) + "\n")
         return
@@ -70,7 +73,7 @@ def compare_models(
 
 
 def name_models(paths: list[Path]) -> list[Model]:
-    """Read models that can be compared; of one name they are called as their files."""
+    """Read models that can be compared; equal names are replaced by file names."""
     if len(paths) < 2:
         rule = f"must be two or more, each a file that ends in {MODEL_ENDING}"
         raise RefusedError([Refusal("models", rule, str(len(paths)))])
@@ -100,9 +103,9 @@ def held_out(model: Model) -> Curve:
 
 def play_models(
     models: list[Model], data: Path, played: Conditions, table: TableSpec
-) -> list[Compared]:
-    """Play the same rows with each model; the first is what the rest differ from."""
-    found: list[Compared] = []
+) -> list[ComparedModel]:
+    """Play the same rows with each model; differences are from the first."""
+    played_models: list[ComparedModel] = []
     first = None
     for model in models:
         most = largest_budget(played.budgets)
@@ -110,15 +113,15 @@ def play_models(
         ends = play_conditions(model.ensemble, dataset, played)
         curve = draw_curve(dataset, played.budgets, ends)
         gaps = None if first is None else find_differences(dataset, ends, first)
-        found.append(Compared(model.name, curve, gaps))
+        played_models.append(ComparedModel(model.name, curve, gaps))
         first = first or ends
-    return found
+    return played_models
 
 
-def tell(one: Compared, unit: str) -> dict[str, object]:
+def tell(one: ComparedModel, unit: str) -> dict[str, object]:
     """Return what a program reads of a model's curve."""
-    told = bodies.Curve.of(one.curve, unit=unit).model_dump(exclude={"predictive"})
+    curve = bodies.Curve.of(one.curve, unit=unit).model_dump(exclude={"predictive"})
     gaps = None
     if one.differences is not None:
         gaps = [bodies.Estimate.of(gap).model_dump() for gap in one.differences]
-    return {"name": one.name, "curve": told, "difference": gaps}
+    return {"name": one.name, "curve": curve, "difference": gaps}

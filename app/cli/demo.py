@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from app.cli.options import output
 from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
-from app.processes.apart import Wanted
+from app.processes.limited import IsWanted
 from app.records import StoredKey
 from app.service import datasets, keys, models
 from app.service.jobs import trainings
@@ -38,10 +38,10 @@ TABLES = ("heart", "breast-cancer", "diabetes")
 
 
 class DemoReader(TableReader):
-    """Reads tables of ours in this process; children are for those of others."""
+    """Reads the demo's own tables in this process; uploads are read by a child."""
 
     def judge(
-        self, source: TableSource, raw: Mapping[str, Any], is_wanted: Wanted
+        self, source: TableSource, raw: Mapping[str, Any], is_wanted: IsWanted
     ) -> JudgedTable:
         del is_wanted
         assert not isinstance(source, ReferredTable), "ours are read whole"
@@ -73,7 +73,7 @@ def show_demo_key(settings: Settings, address: str) -> None:
 
 
 def keep_key(path: Path, engine: sa.Engine, tenant_id: str) -> None:
-    """Make the key and write it down, unless the one that is written down is known.
+    """Make the key and write it to a file, unless the file has a known one.
 
     It is written before it is committed: of a start that was killed between, the next
     one makes another. One that was revoked is known, and stays revoked.
@@ -88,7 +88,7 @@ def keep_key(path: Path, engine: sa.Engine, tenant_id: str) -> None:
 
 
 def find_key(db: Transaction, path: Path) -> StoredKey | None:
-    """Return the key that is written down; None where it is none of the database's."""
+    """Return the key in the file; None if the database does not know it."""
     try:
         return keys.identify(db, path.read_text("utf-8", "replace").strip())
     except (FileNotFoundError, UnknownKeyError):
@@ -96,7 +96,7 @@ def find_key(db: Transaction, path: Path) -> StoredKey | None:
 
 
 def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> list[str]:
-    """Enqueue a training of each table, unless there was one, or is its model.
+    """Enqueue a training of each table that has neither a training nor a model.
 
     Returns the names of the models to come.
     """

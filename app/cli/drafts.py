@@ -48,6 +48,6 @@ def init_spec(
 
 
 def name_of(data: Path) -> str:
-    """Name a model as its table."""
+    """Return the name of a model, which is that of its table."""
     shown = "".join(one for one in data.name.split(".")[0] if one.isprintable())
     return shown[:MAX_NAME] or "model"

@@ -1,4 +1,4 @@
-"""Commands of keys: create, list, revoke; they speak to the database itself."""
+"""Commands of keys: create, list, revoke, directly in the database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ def create(
         int | None, typer.Option(min=1, max=3650, help="How long it is valid.")
     ] = None,
 ) -> None:
-    """Make a key, and a new tenant where there is none of the name; show it once."""
+    """Make a key, and a tenant if there is none of the name; show the key once."""
     now = datetime.now(UTC)
     wish = service.Wish(
         name=name,

@@ -1,4 +1,4 @@
-"""Commands that say how good a model is: evaluate, report."""
+"""Commands that measure a model: evaluate, report."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from app.batch.curves import (
     measure_rows,
     own_budgets,
 )
-from app.batch.labelled import find_words, label_table
+from app.batch.labelled import columns_with_text, label_table
 from app.batch.measuring import (
     EvaluateOrder,
     MeasuredTable,
@@ -43,9 +43,9 @@ from app.cli.options import (
     warn,
 )
 from app.documents import files
+from app.pages.report import report_page
 from app.processes.memory import available_bytes
 from app.terminal import figures, show
-from app.terminal.report import report_page
 from app.uploads import Bounds
 from app.uploads.places import as_source
 from app.words.charts import NamedCurve
@@ -122,16 +122,18 @@ def evaluate_model(
 
 
 def show_measured(
-    found: MeasuredTable, ensemble: Ensemble, order: EvaluateOrder
+    measured: MeasuredTable, ensemble: Ensemble, order: EvaluateOrder
 ) -> None:
     """Print tables of the figures."""
     unit = ensemble.catalogue.cost_unit
-    output.print(show.curve_table(found.curve, unit, order.aims))
-    if found.curve.predictive is not None:
-        its = figures.figures_table(found.curve, ensemble, order.threshold, order.aims)
+    output.print(show.curve_table(measured.curve, unit, order.aims))
+    if measured.curve.predictive is not None:
+        its = figures.figures_table(
+            measured.curve, ensemble, order.threshold, order.aims
+        )
         output.print(its)
-    if found.early is not None:
-        output.print(show.early_table(found.early, unit))
+    if measured.early is not None:
+        output.print(show.early_table(measured.early, unit))
 
 
 def measure_file(
@@ -139,11 +141,11 @@ def measure_file(
 ) -> MeasuredTable:
     """Measure the rows of a file, some at a time; warnings are printed."""
     bounds = Bounds(memory=available_bytes())
-    rows = open_rows(source, find_words(stored), bounds)
+    rows = open_rows(source, columns_with_text(stored), bounds)
     work = plan_measuring(stored, rows, order, name_option)
     shared = rows.share(processes)
     measuring = measure_source(shared, work, order, name_option, processes)
-    measured = show.pull(measuring, "evaluation")
+    measured = show.run_with_bar(measuring, "evaluation")
     warn(measured.warnings)
     return measured
 

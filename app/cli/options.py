@@ -1,4 +1,4 @@
-"""What commands share: their options, the two consoles, and reading a table."""
+"""Shared by commands: options, the two consoles, reading tables."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -148,12 +148,12 @@ def name_option(name: str) -> str:
 
 
 def parse_policy(text: str | None, ensemble: Ensemble) -> str | None:
-    """Return a policy of the model's; None: the best at each budget."""
+    """Return the policy of a model by name; None: the best at each budget."""
     return None if text is None else check_policy(text, ensemble, "--policy")
 
 
 def load_priced(model: Path, prices: Path | None) -> Model:
-    """Read a model, at the prices of a list where there is one."""
+    """Read a model, repriced by a price list if there is one."""
     stored = files.load_model(model)
     if prices is None:
         return stored
@@ -198,7 +198,7 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 def say_compiling() -> AbstractContextManager[None]:
-    """Say once that kernels are compiled, should they be while this is open."""
+    """Print once that kernels are being compiled, if they are."""
     text = "compiling for this processor, once; later runs start at once"
     watched: AbstractContextManager[None] = kernels.watch_compiling(
         lambda: errors.print(text, style="dim")

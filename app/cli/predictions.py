@@ -33,7 +33,7 @@ from app.cli.options import (
 )
 from app.documents import files
 from app.processes.memory import available_bytes
-from app.terminal.show import pull
+from app.terminal.show import run_with_bar
 from app.uploads import Bounds
 from app.uploads.places import as_source
 from app.words.wording import money
@@ -111,11 +111,11 @@ def write_rows(
     with open_stdout(n_kept) if out == STDOUT else open_result(out, n_kept) as file:
         shared = source.share(processes)
         writing = write_predictions(shared, work, [file], processes)
-        return pull(writing, "prediction")
+        return run_with_bar(writing, "prediction")
 
 
 def say_chosen(order: PredictOrder, unit: str) -> list[str]:
-    """Say which budgets were not spent, since a smaller one does as well."""
+    """Print which budgets were not used, since a smaller one does as well."""
     if order.curve is None:
         return []
     pairs = [(limit, order.choose(limit)) for limit in order.limits]
@@ -132,7 +132,7 @@ def name(budget: int | None, unit: str) -> str:
 
 
 def parse_limits(budget: str | None, budget_from: str | None) -> list[int | None]:
-    """Return the budgets named, each once; none where a column has them."""
+    """Return the budgets named, each once; () if a column has them."""
     if (budget is None) == (budget_from is None):
         rule = "must be given, or else --budget-from, and not both"
         raise RefusedError([Refusal("--budget", rule)])

@@ -25,6 +25,7 @@ from core.warm import warm_up
 
 # Where `serve` listens unless it is told otherwise.
 ADDRESS = "http://127.0.0.1:8000"
+WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
 
 
 def show_demo(
@@ -83,7 +84,7 @@ def compile_kernels() -> None:
 
 @contextmanager
 def opened() -> Iterator[Settings]:
-    """Read the settings; what the block writes is for this user alone."""
+    """Open the settings; files written in the block are readable by this user only."""
     settings = read_settings()
     with private_files(settings):
         yield settings
@@ -128,7 +129,7 @@ def migrate_database(settings: Settings) -> None:
 
 
 def seed_model(settings: Settings, model: Model) -> None:
-    """Store a model unless one of its name is there."""
+    """Store a model unless there is one of its name."""
     from app.service import models
     from app.store.database.engine import create_engine, transaction
 
@@ -150,7 +151,7 @@ def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -
         demo.show_demo_key(settings, address)
     sys.stdout.flush()
     logs.configure()
-    serve(settings, bound, with_worker=with_worker)
+    serve(settings, bound, worker=WORKER if with_worker else None)
 
 
 def show_first_key(settings: Settings) -> None:

@@ -34,7 +34,7 @@ from app.cli.options import (
 from app.cluster.layout import in_processes, on_cluster
 from app.documents import files
 from app.processes.memory import available_bytes
-from app.processes.side_by_side import choose_runner
+from app.processes.parts import choose_runner
 from app.settings.places import ClusterPlace, place_of
 from app.terminal import overview, selected, show
 from app.uploads import Bounds, read_table
@@ -63,7 +63,7 @@ def check_spec(data: Data, spec: Spec) -> None:
 
 
 def say_checked(checked: CheckedTable) -> None:
-    """Print what a table was understood as; that it is ready in the last line."""
+    """Print how a table was understood, and that it is ready."""
     dataset = checked.dataset
     wide = output
     if not output.is_terminal:
@@ -107,7 +107,7 @@ def train_model(
         training = train(prepared, wanted, run_parts=run_parts)
         # A large table is let go of once nothing is trained on it any more.
         del prepared
-        model = show.pull(training, "training")
+        model = show.run_with_bar(training, "training")
     files.write_whole(out, files.model_text(model))
     output.print(escape(show.model_summary(model)))
     if model.curve is not None:
@@ -119,7 +119,7 @@ def train_model(
 def prepare_rows(
     source: Path | str, spec: TrainingSpec, n_shards: int | None, cluster: str | None
 ) -> Iterator[PreparedTable]:
-    """Read a table, and lay its rows out where they are wanted while it is trained."""
+    """Read a table, and spread its rows over the processes that train on it."""
     if cluster is None:
         prepared = read_training(source, spec)
         if n_shards is None or n_shards == 1:
@@ -163,21 +163,21 @@ def select_features(
     wanted = replace(wanted, selection=params)
     checked = read_checked(data, wanted)
     catalogue = checked.dataset.catalogue
-    found = show.pull(select(checked.dataset, params), "selection")
+    selection = show.run_with_bar(select(checked.dataset, params), "selection")
     if as_json:
-        told = selected.selection_json(catalogue, params, found)
+        told = selected.selection_json(catalogue, params, selection)
         sys.stdout.write(json.dumps(told) + "\n")
         return
-    output.print(selected.path_table(catalogue, found))
-    if found.feature_idxs:
-        output.print(selected.subset_table(catalogue, found))
-    output.print(escape(selected.summary(catalogue, found)))
+    output.print(selected.path_table(catalogue, selection))
+    if selection.feature_idxs:
+        output.print(selected.subset_table(catalogue, selection))
+    output.print(escape(selected.summary(catalogue, selection)))
 
 
 def parse_selection(
     params: SelectionParams, method: str | None, learner: str | None
 ) -> SelectionParams:
-    """The spec's, with what options say instead."""
+    """Return the parameters of a selection from a spec, changed by options."""
     refusals = []
     for name, given in (("method", method), ("learner", learner)):
         try:

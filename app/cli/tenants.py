@@ -1,4 +1,4 @@
-"""Commands of tenants: list them, and say how long their sessions are kept."""
+"""Commands of tenants: list them, and set how long their sessions are kept."""
 
 from typing import Annotated
 
@@ -42,7 +42,7 @@ def keep(
         bool, typer.Option("--forever", help="Erase none but on request.")
     ] = False,
 ) -> None:
-    """Say how long a tenant's sessions are kept once they are closed.
+    """Set how long the closed sessions of a tenant are kept.
 
     A worker erases them as DELETE /predict/{id} does; the ledger's amounts stay.
     """

@@ -1,4 +1,4 @@
-"""Shards of a training in other processes: where they run, and what goes over the wire.
+"""Shards of a training in other processes: where they run, and what they are sent.
 
-What a shard does and what is decided is core's.
+What a shard computes is in `core.training.shards`.
 """

@@ -1,4 +1,4 @@
-"""What the process of a shard does with its orders, however they come."""
+"""Carries out the orders that the process of a shard receives."""
 
 import pickle
 from collections.abc import Callable
@@ -27,9 +27,9 @@ from core.training.shards import Shard
 
 @dataclass
 class ShardDesk:
-    """What is known of a shard, and the orders that are carried out.
+    """A shard, and the orders that it carries out.
 
-    `file_number` is that of a file that is handed over; `send` takes what is answered.
+    `send` sends an answer; `file_number` is the descriptor of a file with its codes.
     """
 
     send: Callable[[bytes], None]
@@ -39,14 +39,14 @@ class ShardDesk:
     shard: Shard | None = None
 
     def take(self, packed: bytes) -> bool:
-        """Carry an order out; False where that can't be done, which is answered."""
+        """Carry out an order; return False if that failed. The failure is sent."""
         letter: Letter = pickle.loads(packed)
         try:
             arrays = self.obey(letter.order)
         except ConnectionError:
-            # Nobody is there to be told.
+            # Nobody is there to hear of it.
             raise
-        except Exception as error:  # Told to who gave the order.
+        except Exception as error:  # It is raised where the order was given.
             self.send(pack_failure(error))
             return False
         if arrays:
@@ -54,14 +54,14 @@ class ShardDesk:
         return True
 
     def obey(self, order: Order) -> list[IntArray]:
-        """Carry an order out; return what is to be answered, if anything."""
+        """Carry out an order; return the arrays of its answer, if it has one."""
         if isinstance(order, CodeSource):
             beat = pack_numbers(BEAT)
             self.codes = order.read(self.file_number, lambda: self.send(beat))
             return []
         if isinstance(order, Weigh):
             assert self.codes is not None, "codes come first"
-            # The rows of the part before are let go of.
+            # The rows of the part before are freed first.
             self.rows = self.shard = None
             self.rows = order.heads.lay(self.codes), order.signed_weights
             return []
@@ -81,7 +81,7 @@ class ShardDesk:
         return arrays_of(self.shard.answer(order), order.ask, self.shard)
 
     def restore(self, shard: Shard, order: Restore) -> None:
-        """Repeat what was done; the answers were given."""
+        """Repeat what a lost shard did; its answers were given already."""
         for step in order.steps:
             shard.take(step)
         for split in order.splits:

@@ -1,7 +1,7 @@
-"""A Dask cluster: its workers take shards, one each, and talk with us by its wire.
+"""A Dask cluster whose workers take shards, one each.
 
-The engine only finds a worker for a shard, and starts a long task there. All that comes
-back is numbers and JSON, over the encrypted connections that the cluster itself uses.
+It finds a worker for a shard and starts a long task there. The task answers with
+numbers and JSON, over the kind of encrypted connection that the cluster itself uses.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from core.errors import Refusal, RefusedError
 CONNECT_S = 20
 END_S = 5
 LOOK_S = 0.5
-#: What is raised where the cluster, or a worker, is gone.
+#: Errors that mean that the cluster, or a worker, is gone.
 AWAY = (OSError, LateError, GivenUpError, ClosedClientError)
 
 
 @dataclass(eq=False)
 class Seat:
-    """Where a shard is: its worker, the connection to it, and what has come by that."""
+    """Where a shard is: its worker, the connection to it, and the messages received."""
 
     #: the worker's address; "": it has none
     worker: str = ""
@@ -46,9 +46,9 @@ S = TypeVar("S", bound=Seat)
 
 
 class Cluster(AbstractContextManager["Cluster"]):
-    """A connection to a cluster, and what listens for its workers; a context.
+    """A connection to a cluster, and a listener for its workers; a context.
 
-    Raises RefusedError where nobody answers there, or lets us in.
+    Raises RefusedError if nobody answers there, or lets us in.
     """
 
     def __init__(self, place: ClusterPlace) -> None:
@@ -90,20 +90,19 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.here: str = self._listener.contact_address
 
     def __exit__(self, *raised: object) -> None:
-        """Let go of the workers, and leave."""
+        """Release the workers and disconnect."""
         for seat in self._seats:
             self.drop(seat)
         self._client.loop.add_callback(self._listener.stop)
         with suppress(*AWAY):
             self._client.close(timeout=END_S)
 
-    def count_shards(self, wanted: int | None) -> int:
-        """Return how many shards there are to be; None: as many as workers.
+    def count_shards(self, n_shards: int | None) -> int:
+        """Wait for enough workers and return the number of shards; None: one for each.
 
-        Workers may be on their way: raises `ClusterError` where too few are there once
-        patience ends.
+        Raises `ClusterError` if too few workers are there when patience ends.
         """
-        least = wanted or 1
+        least = n_shards or 1
         deadline = time.monotonic() + self.place.patience_s
         while (n_workers := len(self.find_workers())) < least:
             if time.monotonic() > deadline:
@@ -111,20 +110,20 @@ class Cluster(AbstractContextManager["Cluster"]):
                     f"The cluster has too few workers: {n_workers} for {least} shards."
                 )
             self.wait_for(lambda: False, LOOK_S)
-        return wanted or n_workers
+        return n_shards or n_workers
 
     def add(self, seat: Seat) -> None:
-        """Reckon with a shard more: no other one has its worker."""
+        """Add the seat of a shard: no other shard gets its worker."""
         self._seats.append(seat)
 
     def find_workers(self) -> list[str]:
-        """Return the addresses of the workers that there are now."""
+        """Return the addresses of the present workers."""
         return sorted(self._ask("nthreads"))
 
     def find_spare(self, deadline: float, tried: Collection[str]) -> str:
-        """Return a worker without a shard of ours; those tried come last.
+        """Return the least busy worker without a shard of ours; those tried come last.
 
-        Else the one that has least to do. Raises `ClusterError` after the deadline.
+        Raises `ClusterError` after the deadline.
         """
         while True:
             taken = {seat.worker for seat in self._seats} | self._avoided
@@ -155,22 +154,22 @@ class Cluster(AbstractContextManager["Cluster"]):
             pure=False,
         )
 
-    def call(self, wanted: Coroutine[Any, Any, Any], timeout_s: float = 60) -> Any:
-        """Run what waits for the network, on the client's own thread."""
+    def call(self, operation: Coroutine[Any, Any, Any], timeout_s: float = 60) -> Any:
+        """Run a network operation on the client's own thread; return its result."""
         loop = self._client.loop.asyncio_loop
-        return asyncio.run_coroutine_threadsafe(wanted, loop).result(timeout_s)
+        return asyncio.run_coroutine_threadsafe(operation, loop).result(timeout_s)
 
     def expect(self, token: str, seat: Seat) -> None:
-        """Take the connection that brings a token for a shard's."""
+        """Assign to a shard the connection that will bring this token."""
         self._expected[token] = seat
 
     def avoid(self, worker: str) -> None:
-        """Let a worker have no shard any more."""
+        """Assign no other shard to a worker."""
         self._avoided.add(worker)
 
     def drop(self, seat: Seat) -> None:
-        """End the connection of a shard, if there is one, and expect none."""
-        for token in [one for one, its in self._expected.items() if its is seat]:
+        """Close the connection of a shard, if it has one, and expect none for it."""
+        for token in [one for one, owner in self._expected.items() if owner is seat]:
             del self._expected[token]
         if seat.comm is not None:
             self._client.loop.add_callback(seat.comm.abort)
@@ -182,12 +181,12 @@ class Cluster(AbstractContextManager["Cluster"]):
         return [seat for seat in seats if seat.inbox]
 
     def wait_for(self, is_so: Any, timeout_s: float) -> bool:
-        """Wait until something is so, or time is over; whether it is so."""
+        """Wait until a condition holds or time is over; return whether it holds."""
         with self._news:
             return bool(self._news.wait_for(is_so, timeout_s))
 
     def _ask(self, name: str) -> Any:
-        """Ask the scheduler something; `ClusterError` where it is gone."""
+        """Call a method of the client; raises `ClusterError` if the cluster is gone."""
         try:
             if self._client.scheduler is None:
                 raise ConnectionError("its scheduler is gone")
@@ -196,11 +195,11 @@ class Cluster(AbstractContextManager["Cluster"]):
             raise ClusterError(f"The cluster is away: {say(error)}") from None
 
     async def _hear(self, comm: Any) -> None:
-        """Take what a shard says, once it has said which it is."""
+        """Receive the messages of a shard, of which the first says which one it is."""
         seat = None
         with suppress(CommClosedError):
-            said = join_pieces(await comm.read())
-            seat = self._expected.pop(said.decode("ascii", "replace"), None)
+            token = join_pieces(await comm.read())
+            seat = self._expected.pop(token.decode("ascii", "replace"), None)
         if seat is None:
             comm.abort()
             return
@@ -221,7 +220,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def cause_of(error: BaseException) -> str:
-    """Return what an error came from in a line."""
+    """Return the first cause of an error in one line."""
     while error.__cause__ is not None:
         error = error.__cause__
     return say(error) if isinstance(error, Exception) else type(error).__name__

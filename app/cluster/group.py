@@ -1,4 +1,4 @@
-"""All shards of a training, asked together; who is lost is replaced."""
+"""All shards of a training, asked together; lost processes are replaced."""
 
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -26,12 +26,12 @@ from core.table.binning import Binned
 from core.training.shards import Shards
 
 MOST_LOSSES = 3
-# A shard that is silent for so long is given up: it may be stopped, or swapped out.
+# A shard that is silent for longer is given up: it may be stopped, or swapped out.
 SILENCE_S = 600
 
 
 class ShardsLostError(CoreError):
-    """So many processes of shards have died that a run is given up."""
+    """Too many processes of shards died in one run, which is given up."""
 
     def __init__(self, n_losses: int) -> None:
         self.n_losses = n_losses
@@ -41,39 +41,39 @@ class ShardsLostError(CoreError):
 
 
 class ShardLine(Protocol):
-    """How one shard is reached: its process, and those that come after it."""
+    """The line to one shard: to its process, or to the process that replaced it."""
 
     @property
     def name(self) -> str:
-        """What the shard is called in refusals."""
+        """What error messages call the shard."""
 
     def start(self) -> None:
         """Start a process."""
 
     def send(self, packed: bytes) -> bool:
-        """Send a message; whether it was taken."""
+        """Send a message; return whether that succeeded."""
 
     def receive(self) -> bytes | None:
-        """Return a message that has come; None where the process has died."""
+        """Return the next message; None: the process has died."""
 
     def kill(self) -> None:
-        """Kill the process, which then has died like any other."""
+        """Kill the process; `receive` then returns None."""
 
     def end(self) -> None:
-        """Let go of the process: it is killed, unless it has died."""
+        """End the process; `start` may start another one."""
 
     def close(self) -> None:
-        """End the process; no other one comes after it."""
+        """End the process for good."""
 
 
 L = TypeVar("L", bound=ShardLine)
-#: Waits so many seconds for messages and deaths; returns those who have any.
+#: Waits some seconds for messages and deaths; returns the lines that have any.
 Wait = Callable[[Collection[L], float], list[L]]
 
 
 @dataclass
 class Traffic:
-    """Messages and bytes that went to shards and came from them, and the wait."""
+    """Messages and bytes sent to shards and received, and the time spent waiting."""
 
     n_sent: int = 0
     n_received: int = 0
@@ -84,12 +84,12 @@ class Traffic:
 
 @dataclass
 class Member(Generic[L]):
-    """One shard: how it is reached, and what a new process is told first."""
+    """One shard: the line to it, and the orders that a new process is sent first."""
 
     line: L
     codes: CodeSource
     weigh: Weigh | None = None
-    #: what its process was not told yet
+    #: orders that its process was not sent yet
     owed: list[Order] = field(default_factory=list)
 
     def start(self) -> None:
@@ -107,11 +107,11 @@ class Member(Generic[L]):
 
 
 class ShardGroup(Generic[L]):
-    """Shards in other processes; once they are weighed, a `ShardSource` for `boost`.
+    """Shards in other processes: a `ShardSource` for `boost`, once they have weights.
 
-    A process that dies is replaced, and what it did is repeated by the new one, at
-    most `most_losses` times a run; then `ShardsLostError` ends the run. There is one
-    run at a time: the next takes the processes over.
+    A process that dies is replaced by one that repeats what it did. After `most_losses`
+    deaths in a run, the next one raises `ShardsLostError`. There is one run at a time;
+    the next one uses the same processes.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class ShardGroup(Generic[L]):
             member.set_weights(Weigh(heads, np.ascontiguousarray(weights)))
 
     def begin(self, *, is_split: bool, is_kept: bool) -> Shards:
-        """Return the shards of a new run, with the weights of its beginning."""
+        """Return the shards of a new run, with the weights that it starts with."""
         self.n_losses = 0
         return RemoteShards(self, Begin(is_split, is_kept))
 
@@ -179,8 +179,8 @@ class ShardGroup(Generic[L]):
                 number = number_of(packed)
                 if number == FAILURE:
                     raise failure_of(packed, line.name)
-                # Other numbers: of a shard that is at work still, and of a question
-                # whose asker was interrupted.
+                # Other numbers come from a shard that is still at work, and answer a
+                # question whose asker was interrupted.
                 if number == self._number:
                     answers.append(unpack_numbers(packed, n_arrays))
                     del waiting[line]
@@ -193,7 +193,7 @@ class ShardGroup(Generic[L]):
         self._members = []
 
     def revive(self, member: Member[L], letters: Sequence[Letter]) -> None:
-        """Replace a process that has died, and let the new one repeat what was done."""
+        """Replace a process that has died; the new one repeats what it did."""
         is_sent = False
         while not is_sent:
             self.n_losses += 1
@@ -204,7 +204,7 @@ class ShardGroup(Generic[L]):
             is_sent = self._post(member, letters)
 
     def _post(self, member: Member[L], letters: Sequence[Letter]) -> bool:
-        """Send what is owed, and letters; whether all were taken."""
+        """Send orders that are owed, then letters; return whether all were sent."""
         owed = [Letter(0, order) for order in member.owed]
         member.owed = []
         for letter in [*owed, *letters]:
@@ -216,7 +216,7 @@ class ShardGroup(Generic[L]):
         return True
 
     def _listen(self, waiting: Collection[L]) -> list[L]:
-        """Wait for answers and deaths; kill those that are silent for too long."""
+        """Wait for answers and deaths; kill processes that are silent for too long."""
         start = time.perf_counter()
         ready = self._wait(waiting, self._silence_s)
         self.traffic.waited_s += time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""Where boosting has its rows: in processes of this machine, or on a cluster."""
+"""Where the rows of a training are: in processes of this machine, or on a cluster."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ from core.training.algorithms import ALGORITHMS
 def in_processes(
     prepared: PreparedTable, spec: TrainingSpec, n_shards: int
 ) -> Iterator[PreparedTable]:
-    """Let boosting have its rows in so many processes, which share the cores."""
+    """Move the rows to processes of this machine, which share its cores."""
     refuse_values(spec, "--shards")
     binned = prepared.table.binned
     ends = find_shard_ends(binned.n_samples, n_shards)
@@ -46,11 +46,11 @@ def on_cluster(
     place: ClusterPlace,
     n_shards: int | None = None,
 ) -> Iterator[PreparedTable]:
-    """Prepare a table whose rows workers of a cluster read, where it lies.
+    """Prepare a table whose rows the workers of a cluster read themselves.
 
     This process reads each column once for its cuts, and keeps a sample. None: a shard
-    for each worker. Raises RefusedError as `prepare_columns` does, and where the
-    cluster can't be used; ClusterError where it is lost.
+    for each worker. Raises RefusedError as `prepare_columns` does or if the cluster
+    can't be used, ClusterError if it is lost.
     """
     refuse_values(spec, ADDRESS)
     place.check()
@@ -70,14 +70,14 @@ def on_cluster(
 
 
 def refuse_values(spec: TrainingSpec, field: str) -> None:
-    """Refuse to lay rows out for an algorithm that wants them whole."""
+    """Refuse an algorithm that needs the values of all rows in one process."""
     if ALGORITHMS[spec.boost.algorithm].needs_values:
         rule = "must not be given for an algorithm that does not boost on codes"
         raise RefusedError([Refusal(field, rule, spec.boost.algorithm)])
 
 
 def find_shard_ends(n_rows: int, n_shards: int) -> list[int]:
-    """Return where shards of as many rows each begin and end."""
+    """Return the row numbers at which shards of equal size begin and end."""
     ends: list[int] = np.linspace(0, n_rows, n_shards + 1).round().astype(int).tolist()
     return ends
 
@@ -85,7 +85,7 @@ def find_shard_ends(n_rows: int, n_shards: int) -> list[int]:
 def lay_elsewhere(
     prepared: PreparedTable, shards: ShardGroup[Any], ends: Sequence[int]
 ) -> PreparedTable:
-    """Return a table whose rows are in shards alone."""
+    """Return a table without rows, which boosts in the shards."""
     binned = prepared.table.binned.without_rows()
     lay_out = partial(weigh, shards, ends)
     table = replace(prepared.table, binned=binned, lay_out=lay_out)
@@ -99,7 +99,7 @@ def weigh(
     heads: Binned,
     signed_weights: FloatArray,
 ) -> Iterator[ShardGroup[Any]]:
-    """Set the weights that rows in shards have in a part of a training."""
+    """Set the weights of all rows in one part of a training; yield the shards."""
     parts = [signed_weights[start:stop] for start, stop in pairwise(ends)]
     shards.weigh(heads, parts)
     yield shards

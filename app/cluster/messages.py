@@ -1,7 +1,7 @@
-"""What a coordinator and its shards send each other, as bytes.
+"""The messages between a coordinator and its shards, as bytes.
 
-Answers are numbers, which go as they lie in memory, or JSON: nothing that a shard sends
-is run. Orders are pickled: a shard has been started by who sends them.
+An answer is numbers as they are in memory, or JSON, so that nothing a shard sends can
+run. Orders are pickled: they go to processes that the coordinator has started.
 """
 
 import json
@@ -27,15 +27,15 @@ from core.training.questions import (
 from core.training.shards import Shard
 from core.training.trimming import fill, trim
 
-#: Where a shard has its codes from.
+#: Where a shard gets its codes from.
 CodeSource = Handover | RowsToRead
 
-# In place of an answer's number: that a shard is at work, and that it can't go on.
+# Instead of the number of an answer: a shard is at work; a shard has failed.
 BEAT, FAILURE = -1, -2
 
 
 class ShardFailedError(CoreError):
-    """A shard could not do what it was told; another one could not either."""
+    """A shard could not carry out an order; its successor could not either."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Weigh:
 
 @dataclass(frozen=True)
 class Begin:
-    """A run begins, with the weights of its beginning."""
+    """Begin a run, with the weights that it starts with."""
 
     is_split: bool
     is_kept: bool
@@ -56,12 +56,12 @@ class Begin:
 
 @dataclass(frozen=True)
 class CountAll:
-    """How many weights there are, and by code of every feature."""
+    """Count the rows with a weight: all, and by code of every feature."""
 
 
 @dataclass(frozen=True)
 class Restore:
-    """What a lost shard did: steps, and splits of a tree since the last of them."""
+    """Repeat what a lost shard did: steps, then splits of the tree since the last."""
 
     steps: tuple[WeightStep, ...]
     splits: tuple[PlaceSplit, ...]
@@ -71,7 +71,7 @@ Order = CodeSource | Weigh | Begin | Restore | CountAll | ShardQuestion
 
 
 class Letter(NamedTuple):
-    """A message to a shard; the answer, if there is one, has its number."""
+    """A message to a shard; the answer, if it has one, has the same number."""
 
     number: int
     order: Order
@@ -89,40 +89,40 @@ def pack_numbers(number: int, arrays: Sequence[IntArray] = ()) -> bytes:
 
 
 def pack_failure(error: Exception) -> bytes:
-    """Return what a shard answers that can't do what it was told."""
+    """Return the answer of a shard that could not carry out an order."""
     if isinstance(error, RefusedError):
-        told: object = [asdict(refusal) for refusal in error.refusals]
+        reason: object = [asdict(refusal) for refusal in error.refusals]
     else:
-        told = f"{type(error).__name__}: {error}"
-    return pack_numbers(FAILURE) + json.dumps(told).encode()
+        reason = f"{type(error).__name__}: {error}"
+    return pack_numbers(FAILURE) + json.dumps(reason).encode()
 
 
 def number_of(packed: bytes) -> int:
-    """Return the number of an answer, or what stands in its place."""
+    """Return the number of an answer; BEAT or FAILURE where it has none."""
     return int(np.frombuffer(packed, np.int64, 1)[0])
 
 
 def failure_of(packed: bytes, where: str) -> CoreError:
-    """Return what a failure raises; `where` names the shard."""
-    told = json.loads(packed[8:])
-    if isinstance(told, str):
-        return ShardFailedError(f"The training was given up: {where} failed: {told}")
-    wrong = (Refusal(**one) for one in told)
+    """Return the error that a failure stands for; `where` names the shard."""
+    reason = json.loads(packed[8:])
+    if isinstance(reason, str):
+        return ShardFailedError(f"The training was given up: {where} failed: {reason}")
+    refusals = (Refusal(**one) for one in reason)
     return RefusedError(
         Refusal(f"{one.field} at {where}", one.rule, one.found, one.rows)
-        for one in wrong
+        for one in refusals
     )
 
 
 def unpack_numbers(packed: bytes, n_arrays: int) -> list[IntArray]:
-    """Return the arrays of an answer, which can't be written to."""
+    """Return the arrays of an answer; they are read-only."""
     numbers = np.frombuffer(packed, dtype=np.int64)
     sizes = numbers[1 : 1 + n_arrays]
     return np.split(numbers[1 + n_arrays :], np.cumsum(sizes)[:-1])
 
 
 def arrays_of(answer: ShardAnswer, ask: Ask, shard: Shard) -> list[IntArray]:
-    """Return what an answer is sent as; no more sums than are read."""
+    """Return an answer as the arrays that are sent: only the sums that are read."""
     sums = trim(ask, answer.sums, shard.binned, is_split=shard.is_split)
     return [np.array([answer.quanta], dtype=np.int64), answer.numbers, sums]
 

@@ -1,31 +1,31 @@
-"""Shards in processes of this machine, started here and replaced when they die."""
+"""Shards in child processes, which are replaced when they die."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from socket import SO_RCVTIMEO, SO_SNDTIMEO, SOL_SOCKET, socketpair
+from multiprocessing.reduction import recv_handle
+from socket import AF_UNIX, SO_RCVTIMEO, SO_SNDTIMEO, SOCK_STREAM, SOL_SOCKET, fromfd
 from struct import Struct
 from typing import IO
 
+from app.cluster.desk import ShardDesk
 from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
 from app.cluster.handover import hand_over
+from app.processes.child import Child, forkserver
 from core.arrays import CodeArray
+from core.kernels import use_threads
 
-END_S = 5.0
 # A `timeval`: seconds and microseconds.
 TIME = Struct("ll")
 
 
 @dataclass(frozen=True)
 class ProcessKind:
-    """How processes of shards are run.
+    """How the processes of shards run.
 
-    One that is silent for `silence_s` is killed. After `most_losses` deaths in a run
-    the next one ends it.
+    A process that is silent for `silence_s` is killed. After `most_losses` deaths in a
+    run the next one ends it.
     """
 
     n_threads: int = 1
@@ -39,72 +39,68 @@ USUAL = ProcessKind()
 class ProcessLine:
     """A process that owns one shard, and its successors; see `ShardLine`.
 
-    `file` has its codes, and goes with the last of them.
+    `file` has the codes of the shard; `close` closes it.
     """
 
     def __init__(self, file: IO[bytes], kind: ProcessKind) -> None:
         self._file = file
         self._kind = kind
-        self._process: subprocess.Popen[bytes] | None = None
-        self.channel: Connection
+        self._child: Child | None = None
 
     @property
-    def pid(self) -> int:
+    def child(self) -> Child:
         """The process that has the shard now."""
-        assert self._process is not None, "it was started"
-        return self._process.pid
+        assert self._child is not None, "it was started"
+        return self._child
 
     @property
     def name(self) -> str:
-        return f"process {self.pid}"
+        return f"process {self.child.pid}"
 
     def start(self) -> None:
-        ours, theirs = socketpair()
-        # Of a process that is stopped in the midst of a message.
-        for option in (SO_RCVTIMEO, SO_SNDTIMEO):
-            ours.setsockopt(SOL_SOCKET, option, TIME.pack(self._kind.silence_s, 0))
-        numbers = theirs.fileno(), self._file.fileno()
-        paths = [path or os.getcwd() for path in sys.path]
-        threads = {"NUMBA_NUM_THREADS": str(self._kind.n_threads)}
-        waiting = {"OMP_WAIT_POLICY": "passive", "PYTHONPATH": os.pathsep.join(paths)}
-        arguments = [*map(str, numbers), str(os.getpid())]
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "app.cluster.shard_process", *arguments],
-                env=os.environ | threads | waiting,
-                pass_fds=numbers,
-                stdin=subprocess.DEVNULL,
-            )
-        self.channel = Connection(ours.detach())
+        self._child = Child.start(
+            forkserver(run_shard), run_shard, self._kind.n_threads
+        )
+        # For a process that is stopped in the middle of a message.
+        timeout = TIME.pack(self._kind.silence_s, 0)
+        with fromfd(self.child.channel.fileno(), AF_UNIX, SOCK_STREAM) as end:
+            for option in (SO_RCVTIMEO, SO_SNDTIMEO):
+                end.setsockopt(SOL_SOCKET, option, timeout)
+        self.child.send_file(self._file)
 
     def send(self, packed: bytes) -> bool:
         try:
-            self.channel.send_bytes(packed)
+            self.child.channel.send_bytes(packed)
         except OSError:
             return False
         return True
 
     def receive(self) -> bytes | None:
         try:
-            return self.channel.recv_bytes()
+            return self.child.channel.recv_bytes()
         except (EOFError, OSError):
             return None
 
     def kill(self) -> None:
-        assert self._process is not None, "it was started"
-        self._process.kill()
+        self.child.process.kill()
 
     def end(self) -> None:
-        if self._process is not None:
-            self.channel.close()
-            self._process.kill()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(END_S)
-            self._process = None
+        if self._child is not None:
+            self._child.end()
+            self._child = None
 
     def close(self) -> None:
         self.end()
         self._file.close()
+
+
+def run_shard(channel: Connection, n_threads: int) -> None:
+    """Be the process of a shard: take order after order, until nobody gives any."""
+    use_threads(n_threads)
+    desk = ShardDesk(channel.send_bytes, recv_handle(channel))
+    with suppress(EOFError, ConnectionError):
+        while desk.take(channel.recv_bytes()):
+            pass
 
 
 class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProcesses"]):
@@ -115,8 +111,8 @@ class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProce
 
     def __init__(self, codes: Sequence[CodeArray], kind: ProcessKind = USUAL) -> None:
         members = []
-        for its in codes:
-            source, file = hand_over(its)
+        for shard_codes in codes:
+            source, file = hand_over(shard_codes)
             members.append((ProcessLine(file, kind), source))
         self.lines = [line for line, _ in members]
         super().__init__(
@@ -133,10 +129,10 @@ class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProce
     @property
     def pids(self) -> list[int]:
         """The processes that have the shards now."""
-        return [line.pid for line in self.lines]
+        return [line.child.pid for line in self.lines]
 
 
 def wait_for(lines: Collection[ProcessLine], timeout_s: float) -> list[ProcessLine]:
     """Wait for messages and deaths; see `Wait`."""
-    ready = wait([line.channel for line in lines], timeout_s)
-    return [line for line in lines if line.channel in ready]
+    ready = wait([line.child.channel for line in lines], timeout_s)
+    return [line for line in lines if line.child.channel in ready]

@@ -1,7 +1,7 @@
-"""Rows that a shard reads itself, from where the table lies, and codes by given cuts.
+"""Rows that a shard reads from the table itself, and encodes by given cuts.
 
-The coordinator has read each column whole and found its cuts; of its rows it hands
-nothing over but their numbers.
+The coordinator has read each column whole to compute its cuts. It sends a shard the
+numbers of its rows, not their values.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,10 +19,10 @@ from core.table.columns import read_feature
 
 @dataclass(frozen=True)
 class RowsToRead:
-    """Rows of a table, from `start` up to `stop`, of which a shard has some or all.
+    """The rows of a shard: those from `start` up to `stop` that `is_in` marks.
 
-    `is_in` are bits, as `np.packbits` makes them, None: all. `features` and `cuts` are
-    those that the whole table gave.
+    `is_in` are bits, as `np.packbits` makes them; None: all. `features` and `cuts` come
+    from the whole table.
     """
 
     table: StreamedTable
@@ -35,7 +35,7 @@ class RowsToRead:
     def read(self, file_number: int | None, beat: Callable[[], None]) -> CodeArray:
         """Return the codes of the rows; `beat` is called column by column.
 
-        Raises RefusedError where the table is not what it was, or can't be read.
+        Raises RefusedError if the table has changed or can't be read.
         """
         del file_number
         n_rows = self.stop - self.start
@@ -60,14 +60,14 @@ def deal_rows(
     row_idxs: IntArray | None,
     ends: Sequence[int],
 ) -> Iterator[RowsToRead]:
-    """Yield what each shard reads; `ends` part the rows trained on, `row_idxs`."""
+    """Yield what each shard reads: its share, by `ends`, of `row_idxs` (None: all)."""
     for start, stop in pairwise(ends):
         if row_idxs is None or start == stop:
             yield RowsToRead(table, features, cuts, start, stop)
             continue
-        its = row_idxs[start:stop]
-        first, last = int(its[0]), int(its[-1]) + 1
+        shard_idxs = row_idxs[start:stop]
+        first, last = int(shard_idxs[0]), int(shard_idxs[-1]) + 1
         is_in = np.zeros(last - first, np.bool_)
-        is_in[its - first] = True
+        is_in[shard_idxs - first] = True
         bits = np.packbits(is_in)
         yield RowsToRead(table, features, cuts, first, last, bits)

@@ -1,6 +1,6 @@
-"""The shards of one run, wherever the processes are that have them.
+"""The shards of one run, in whichever processes.
 
-How messages get there, and who replaces a lost process, is the exchange's affair.
+A `ShardExchange` sends the messages and replaces lost processes.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from core.arrays import IntArray
 from core.table.binning import Binned
 from core.training.questions import PlaceSplit, ShardAnswer, ShardQuestion, WeightStep
 
-# Of a question its quanta and what was asked for, numbers and sums; of counts two.
+# Arrays of an answer (its quanta, numbers and sums), and of counts.
 N_ANSWER, N_COUNTS = 3, 2
 
 
 class ShardExchange(Protocol):
-    """What sends orders to all shards. `binned` has the cuts and lanes, but no rows."""
+    """Sends orders to all shards. `binned` has the cuts and lanes, but no rows."""
 
     binned: Binned
     n_outputs: int
@@ -26,15 +26,15 @@ class ShardExchange(Protocol):
     ) -> list[IntArray]:
         """Send orders to every shard; return the answers to the last, added up.
 
-        Where one was lost, what replaces it is sent `history` and the last order.
+        A shard that replaces a lost one is sent `history` and the last order.
         """
 
 
 class RemoteShards:
     """The shards of one run in other processes; see `core.training.shards.Shards`.
 
-    What the processes were told to do is kept, so that a new one can repeat it: the
-    steps, and the splits of a tree since the last.
+    The orders that change a shard are kept, so that a new process can repeat them: the
+    steps, and the splits of a tree since the last one.
     """
 
     def __init__(self, group: ShardExchange, begin: Begin) -> None:

@@ -1,4 +1,4 @@
-"""What runs on a worker of the cluster: a shard, for as long as a training takes."""
+"""The task that runs on a worker of a cluster: one shard, during one training."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -12,27 +12,27 @@ from app.cluster.desk import ShardDesk
 from app.cluster.versions import core_version
 
 CONNECT_S = 5
-# Of a message, so much in a piece: the wire's own format knows no larger ones.
+# Bytes of a piece of a message; the format of the connection knows no larger ones.
 PIECE = 1 << 28
 
 
 class OtherVersionError(Exception):
-    """The worker has another core than who hands it a shard."""
+    """The worker has another version of core than the coordinator."""
 
 
 def serve_shard(address: str, token: str, version: str) -> None:
     """Be a shard of the training at an address, until its coordinator is gone.
 
-    Whatever is sent comes by a connection of the cluster's own kind, encrypted if it
-    is. Raises `OtherVersionError` where `version` is not that of this worker.
+    The connection is one of the cluster's own, encrypted if those are. Raises
+    `OtherVersionError` if this worker has another `version` of core.
     """
     if version != core_version():
         raise OtherVersionError(f"it has core {core_version()}, and needs {version}")
     worker = get_worker()
     loop = worker.loop.asyncio_loop
 
-    def call(wanted: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(wanted, loop).result()
+    def call(operation: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(operation, loop).result()
 
     kind = worker.security.get_connection_args("worker")
     opened = connect(address, timeout=CONNECT_S, deserialize=False, **kind)
@@ -55,5 +55,5 @@ def cut_pieces(packed: bytes) -> tuple[bytes, ...]:
 
 
 def join_pieces(pieces: Any) -> bytes:
-    """Return a message whose pieces have come."""
+    """Return the message that was cut into pieces."""
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

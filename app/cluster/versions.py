@@ -1,4 +1,4 @@
-"""Which core this is: shards of another one would give other rounds."""
+"""The version of core: shards of another version could train another model."""
 
 from functools import cache
 from hashlib import sha256
@@ -10,7 +10,7 @@ import core
 
 @cache
 def core_version() -> str:
-    """Return the release, and the first digits of the hash of core's source."""
+    """Return the release, with the first digits of a hash of core's source."""
     folder = Path(core.__file__).parent
     digest = sha256()
     for path in sorted(folder.rglob("*.py")):

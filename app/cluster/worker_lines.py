@@ -1,4 +1,4 @@
-"""How the shard on a worker of a cluster is reached, and that on the next worker."""
+"""The line to a shard on a worker of a cluster, and to its successors."""
 
 import secrets
 import time
@@ -13,14 +13,14 @@ from app.cluster.messages import CodeSource
 from app.cluster.tasks import cut_pieces
 from app.settings.places import ClusterError, say
 
-# Workers that are tried, as long as each does not begin, before patience ends.
+# Workers that don't begin, of which so many are tried before patience ends.
 N_TRIES = 4
 
 
 def take_shards(
     cluster: Cluster, sources: Sequence[CodeSource], most_losses: int = MOST_LOSSES
 ) -> ShardGroup["WorkerLine"]:
-    """Return shards, each on a worker of its own; they read what they are named."""
+    """Return shards, each on a worker of its own, which reads its source."""
     members = [(WorkerLine(cluster), source) for source in sources]
     return ShardGroup(
         members, cluster.wait, silence_s=SILENCE_S, most_losses=most_losses
@@ -28,7 +28,7 @@ def take_shards(
 
 
 class WorkerLine(Seat):
-    """A worker that has a shard, and those that have it after it; see `ShardLine`."""
+    """The worker that has a shard, and its successors; see `ShardLine`."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__()
@@ -41,9 +41,9 @@ class WorkerLine(Seat):
         return f"worker {self.worker}"
 
     def start(self) -> None:
-        """Find a worker that takes the shard.
+        """Start the shard on a spare worker.
 
-        Raises `ClusterError` where none does for as long as the patience lasts.
+        Raises `ClusterError` if no worker takes it before patience ends.
         """
         cluster = self._cluster
         deadline = time.monotonic() + cluster.place.patience_s
@@ -74,7 +74,7 @@ class WorkerLine(Seat):
         return self.inbox.popleft()
 
     def kill(self) -> None:
-        """Have done with the worker: it may be stopped, and not look so."""
+        """Abandon the worker: it may be stopped without looking so."""
         self._cluster.avoid(self.worker)
         self._cluster.drop(self)
         self.inbox.append(None)
@@ -91,7 +91,7 @@ class WorkerLine(Seat):
         self.end()
 
     def _await_shard(self) -> None:
-        """Wait until the task has called, but not long: its worker may be busy."""
+        """Wait until the task has connected, but not long: its worker may be busy."""
         cluster = self._cluster
         late = time.monotonic() + cluster.place.patience_s / N_TRIES
         while not cluster.wait_for(lambda: self.comm is not None, LOOK_S):

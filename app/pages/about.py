@@ -7,6 +7,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
+from app.pages.assets import ROOT, assets
 from app.pages.callers import PATH
 from app.pages.errors import prefers_pages
 from app.pages.frame import render, see_other
@@ -23,20 +24,30 @@ POLICY = (
 
 
 def mount_assets(app: FastAPI) -> None:
-    """Serve the documentation's script and style from here: no other site is asked."""
+    """Serve the documentation's script and style, so that no other site is needed."""
     folder = str(files("fastapi_offline") / "static")
     app.mount(ASSETS, StaticFiles(directory=folder))
 
 
 @router.get("/")
 def index(request: Request) -> Response:
-    """Lead a browser to the pages; others get the addresses that there are."""
+    """Redirect a browser to the pages; other clients get the list of addresses."""
     if prefers_pages(request.headers.get("accept", "")):
         response: Response = see_other(PATH)
     else:
         response = render(request, "index.html")
     response.headers["Vary"] = "Accept"
     return response
+
+
+@router.get(ROOT + "/{name}")
+def serve(name: str) -> Response:
+    """Return a static file, cached for good: a changed file has another address."""
+    for one in assets().values():
+        if one.address == f"{ROOT}/{name}":
+            kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+            return Response(one.content, headers=kept, media_type=one.media_type)
+    raise HTTPException(404)
 
 
 @router.get("/docs", response_class=HTMLResponse)

@@ -1,4 +1,4 @@
-"""A line on each algorithm and effort, for who has to choose one; docs/choosing.md."""
+"""A line on each algorithm and effort to choose from; more in docs/choosing.md."""
 
 ALGORITHM_WORDS = {
     "auto": "Panels; easy cases end early where that pays.",

@@ -1,4 +1,4 @@
-"""The form of a question as it was sent: its answers, also where one insists."""
+"""Reads the form of a question: its answers, and whether the user insists."""
 
 from starlette.datastructures import FormData
 
@@ -10,13 +10,13 @@ from app.store.database.transactions import Transaction
 from core.errors import ClosedError, Refusal, RefusedError
 
 GIVEN = ("value", "unavailable", "refused", "unknown", "ordered")
-EMPTY_RULE = "must be given; without a result press one of the other buttons"
+EMPTY_RULE = 'Choose an answer, or press "Refused" or another button'
 
 
 def read_answers(
     form: FormData, call: SessionCall, db: Transaction
 ) -> list[GivenAnswer]:
-    """Return what a form says of a feature, and of what else its price reveals.
+    """Return the answers of a form: of its feature and of what is bought with it.
 
     Of those that are left empty the results are to come.
     """
@@ -53,7 +53,7 @@ def read_answers(
 
 
 def is_insistent(form: FormData) -> bool:
-    """Return whether a form charges an answer that can't be used.
+    """Whether a form insists on an answer that can't be used.
 
     Its button then says the outcome in place of the usual one.
     """
@@ -61,11 +61,11 @@ def is_insistent(form: FormData) -> bool:
 
 
 def first_feature(form: FormData) -> str:
-    """Return the feature that a form asks for; others of its bundle come behind it."""
+    """Return the feature that a form asks for; others of its bundle come after it."""
     found = form.getlist("feature")[:1]
     return found[0] if found and isinstance(found[0], str) else ""
 
 
 def signature(answers: list[GivenAnswer]) -> str:
-    """Return what a form holds of answers that its user is sure of."""
+    """Return a signature of answers; a form that holds it confirms them."""
     return ";".join(one.model_dump_json() for one in answers)

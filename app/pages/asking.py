@@ -1,10 +1,10 @@
-"""What the page of a question shows, of a session and the feature that is asked."""
+"""What the page of a question shows: the session, and the feature asked for."""
 
 from typing import Any, NamedTuple
 
 from app.pages.inputs import hint, options
-from app.pages.lines import Line, line_chart
 from app.service.sessions.opened import OpenSession
+from app.words.charts import Line, line_chart
 from app.words.wording import percent, price_words, say_useless
 from core.session import machine
 from core.session.answers import bundle_members, find_paid
@@ -25,7 +25,7 @@ OUTCOMES = {
 N_BEST = 2
 
 
-class Asked(NamedTuple):
+class AskedFeature(NamedTuple):
     """The feature that a page asks for: the next one, or another that was chosen."""
 
     feature: Feature
@@ -38,8 +38,8 @@ class Asked(NamedTuple):
     outcome: str | None
 
 
-def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> Asked:
-    """Return a feature with what it costs now, and what that is made of."""
+def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> AskedFeature:
+    """Return a feature with its price now, and what the price is made of."""
     features, paid = catalogue.features, find_paid(catalogue, state.charges)
     is_charged = feature_idx in paid.feature_idxs
     is_free = is_charged or feature_idx in state.known
@@ -48,7 +48,7 @@ def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> Asked:
     cost = 0 if is_free else price(catalogue, paid, feature_idx)
     is_group_paid = int(catalogue.group_idxs[feature_idx]) in paid.group_idxs
     question = Question(0, feature_idx, idxs, cost, is_group_paid, None, 0.0)
-    return Asked(
+    return AskedFeature(
         features[feature_idx],
         tuple(features[idx] for idx in idxs),
         from_micros(cost),
@@ -58,7 +58,7 @@ def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> Asked:
 
 
 def most_questions(opened: OpenSession) -> int:
-    """Return a number of questions that no session from here on can pass.
+    """Return an upper bound of the questions that are still to come.
 
     As many of the cheapest as what remains pays, without any fee that is to come.
     """
@@ -84,7 +84,7 @@ def most_questions(opened: OpenSession) -> int:
 
 
 def path_of_chance(view: Any) -> tuple[str, str] | None:
-    """Draw how the chance of a class moved; also return the class. None: it didn't."""
+    """Draw how the chance of a class moved, and name the class; None: no answers."""
     steps = view.prediction.steps
     if not steps:
         return None
@@ -98,16 +98,16 @@ def path_of_chance(view: Any) -> tuple[str, str] | None:
 
 
 def next_best(catalogue: Catalogue, view: Any) -> list[Any]:
-    """Return what would be asked instead; of a bundle, which is bought whole, one."""
-    found: dict[object, Any] = {}
+    """Return what would be asked instead; a bundle counts once."""
+    offers: dict[object, Any] = {}
     idx_of = catalogue.feature_idxs
     for one in (view.question, *view.question.alternatives):
         idx = idx_of[one.feature]
         is_bundled = bool(catalogue.is_bundled[idx])
-        found.setdefault(
+        offers.setdefault(
             ("bundle", catalogue.features[idx].group) if is_bundled else idx, one
         )
-    return [*found.values()][1:][:N_BEST]
+    return [*offers.values()][1:][:N_BEST]
 
 
 def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:

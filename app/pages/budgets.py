@@ -1,16 +1,15 @@
-"""What a budget buys of a model, in words, for who chooses one."""
+"""What each budget buys, in words and as a chart, for choosing one."""
 
 from typing import NamedTuple
 
-from app.pages.lines import Line, line_chart
-from app.words.charts import in_unit
+from app.words.charts import Line, in_unit, line_chart
 from app.words.wording import money, percent
 from core.model.model import Curve, Model
 from core.table.prices import from_micros
 
 
 class BudgetWords(NamedTuple):
-    """A budget of the curve; the amount as one types it, "" where there is no limit."""
+    """A budget of the curve; the amount as it is typed, "" for no limit."""
 
     amount: str
     name: str
@@ -18,11 +17,11 @@ class BudgetWords(NamedTuple):
 
 
 def budget_words(model: Model) -> list[BudgetWords]:
-    """Return each budget of a model's curve with what it comes to on held-out rows."""
+    """Return each budget of the curve with its error and spend on held-out rows."""
     curve, unit = model.curve, model.ensemble.catalogue.cost_unit
     if curve is None:
         return []
-    found = []
+    rows = []
     for place, budget in enumerate(curve.budgets):
         name = "no limit" if budget is None else money(budget, unit)
         amount = "" if budget is None else f"{from_micros(budget):.6f}"
@@ -31,12 +30,12 @@ def budget_words(model: Model) -> list[BudgetWords]:
         words = f"{error} error, {count_words(curve, place)} on average"
         # A mean: to the cent.
         spend = money(round(curve.mean_spends[place], -4), unit)
-        found.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
-    return found
+        rows.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
+    return rows
 
 
 def count_words(curve: Curve, place: int) -> str:
-    """Return how many tests a case has; what they cost says the same without them."""
+    """Return how many tests a case has on average, if that was counted."""
     if curve.purchases is None:
         return "as many tests as it pays"
     n_tests = sum(curve.purchases[place])

@@ -1,4 +1,4 @@
-"""Who looks at a page, by its cookie, and whether a form is one of ours."""
+"""Who calls a page, by cookie, and whether a form was made by this site."""
 
 import secrets
 import time
@@ -19,13 +19,12 @@ from starlette.responses import Response
 from app.errors import ConflictError, UnknownKeyError
 from app.http.plumbing.auth import ANYBODY, FOUND, READING, RECHECK_S, Guard, Seen, keep
 from app.http.plumbing.deps import reading
+from app.pages.environment import TOKEN
 from app.records import Caller, StoredKey
 from app.service import keys, sign_ins
 
 COOKIE = "askless_ui"
 PATH = "/ui"
-#: The field of every form that says that it is ours.
-TOKEN = "form_token"
 LABEL = b"askless form"
 # A table of a thousand columns has some fields for each.
 MAX_FIELDS = 20_000
@@ -33,11 +32,11 @@ FOREIGN = "The token in the form is not the one that this browser was given."
 
 
 def cookie_of(request: Request) -> str:
-    """Return the browser's cookie, or one that it gets with the page."""
-    found = request.cookies.get(COOKIE) or request.scope.get(COOKIE)
-    if found is None:
-        found = request.scope[COOKIE] = secrets.token_urlsafe(32)
-    return str(found)
+    """Return the cookie of the browser, or a new one for it."""
+    cookie = request.cookies.get(COOKIE) or request.scope.get(COOKIE)
+    if cookie is None:
+        cookie = request.scope[COOKIE] = secrets.token_urlsafe(32)
+    return str(cookie)
 
 
 def set_cookie(
@@ -55,12 +54,12 @@ def set_cookie(
 
 
 def form_token(cookie: str) -> str:
-    """Return what the forms of a browser hold, which no other site can know."""
+    """Return the token of the forms of a browser; other sites can't know it."""
     return new_hmac(cookie.encode(), LABEL, sha256).hexdigest()
 
 
 async def check_form(request: Request) -> AsyncIterator[None]:
-    """Parse a form, and refuse one of another site; its files are closed at the end."""
+    """Parse a form and refuse that of another site; files are closed at the end."""
     if request.method in READING:
         yield
         return
@@ -74,7 +73,7 @@ async def check_form(request: Request) -> AsyncIterator[None]:
 
 
 def require_ours(form: FormData, cookie: str) -> None:
-    """Refuse a form without what its browser's cookie leads to."""
+    """Refuse a form without the token that belongs to the browser's cookie."""
     sent = form.get(TOKEN)
     is_text = isinstance(sent, str) and cookie != ""
     if not is_text or not compare_digest(
@@ -84,7 +83,7 @@ def require_ours(form: FormData, cookie: str) -> None:
 
 
 async def typed(request: Request) -> FormData:
-    """Return the fields of a form, which was parsed and checked before."""
+    """Return the fields of a form that `check_form` has parsed."""
     return await request.form()
 
 
@@ -93,7 +92,7 @@ class SignInError(Exception):
 
 
 async def enter(request: Request) -> None:
-    """Find who looks; SignInError where keys are asked for and there is none."""
+    """Identify the caller; SignInError if a key is required and there is none."""
     guard: Guard = request.app.state.guard
     cookie = request.cookies.get(COOKIE)
     caller = None
@@ -108,7 +107,7 @@ async def enter(request: Request) -> None:
 
 
 async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | None:
-    """Return whose key a cookie stands for; it is looked up anew after some seconds."""
+    """Return the caller of a cookie; it is looked up again after some seconds."""
     name = cookie_name(cookie)
     now = datetime.now(UTC)
     seen = guard.seen.get(name)
@@ -124,7 +123,7 @@ async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | 
 
 
 def cookie_name(cookie: str) -> bytes:
-    """Return what a cookie is kept under, beside keys."""
+    """Return the name under which the caller of a cookie is cached."""
     return sha256(b"cookie " + cookie.encode()).digest()
 
 
@@ -134,7 +133,7 @@ def read_key(engine: sa.Engine, cookie: str, now: datetime) -> StoredKey:
 
 
 def sign_in_address(request: Request) -> str:
-    """Return where one signs in, and comes back from."""
+    """Return the address to sign in at, which leads back here."""
     path = request.url.path if request.method in READING else PATH
     query = request.url.query if request.method in READING else ""
     back = f"{path}?{query}" if query else path

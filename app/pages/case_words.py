@@ -1,4 +1,4 @@
-"""What came of a case, in words: the decision, its reasons, what was left out."""
+"""A case in words: its prediction, the reasons, what was not asked."""
 
 from typing import NamedTuple
 
@@ -38,23 +38,23 @@ class Reason(NamedTuple):
     width: float
 
 
-class Unasked(NamedTuple):
+class MissingFeature(NamedTuple):
     """A feature that the model reads and that has no value, and why."""
 
     title: str
     why: str
 
 
-class Larger(NamedTuple):
-    """A larger budget, in units, and what it came to on held-out rows."""
+class LargerBudget(NamedTuple):
+    """A larger budget, in units, with its error and mean spend on held-out rows."""
 
     budget: float | None
     error: float
     mean_spend: float
 
 
-def meaning(session: Session) -> str:
-    """Say what the probability is of: so many of a hundred cases."""
+def explain_chance(session: Session) -> str:
+    """Return the chance as a frequency: so many of 100 cases."""
     assert session.prediction is not None, "its answers were erased"
     display, chance = session.prediction.display, session.prediction.probability
     count = round(100 * chance)
@@ -65,20 +65,20 @@ def meaning(session: Session) -> str:
     return f"Of 100 cases with these answers, {said} are {display}."
 
 
-def reasons(session: Session, model: Model) -> list[Reason]:
-    """Return what each answer did, the weightiest first."""
+def list_reasons(session: Session, model: Model) -> list[Reason]:
+    """Return what each answer did, the largest effect first."""
     assert session.prediction is not None, "its answers were erased"
     catalogue = model.ensemble.catalogue
     given = {one.feature: one for one in session.answers}
     steps = session.prediction.steps
     most = max((abs(one.log_odds) for one in steps), default=0.0)
-    found = []
+    listed = []
     for one in sorted(steps, key=lambda one: -abs(one.log_odds)):
         feature = catalogue.features[catalogue.feature_idxs[one.feature]]
         width = 100 * abs(one.log_odds) / most if most else 0.0
         value = answer_words(feature, given.get(one.feature))
-        found.append(Reason(feature.title, value, one.words, one.log_odds, width))
-    return found
+        listed.append(Reason(feature.title, value, one.words, one.log_odds, width))
+    return listed
 
 
 def answer_words(feature: Feature, answer: TakenAnswer | None) -> str:
@@ -92,9 +92,9 @@ def answer_words(feature: Feature, answer: TakenAnswer | None) -> str:
     return wording.value_words(feature, float(answer.value))
 
 
-def unasked(model: Model, state: State) -> list[Unasked]:
-    """Return what the model reads and nobody told, each with why."""
-    ensemble, found = model.ensemble, []
+def list_missing(model: Model, state: State) -> list[MissingFeature]:
+    """Return the features that the model reads and that have no value, with reasons."""
+    ensemble, missing = model.ensemble, []
     for feature_idx, feature in enumerate(ensemble.catalogue.features):
         outcome = state.outcomes[feature_idx]
         if not ensemble.is_used[feature_idx] or outcome in ("known", "value"):
@@ -103,12 +103,12 @@ def unasked(model: Model, state: State) -> list[Unasked]:
             why = LACKING[outcome]
         else:
             why = why_not(ensemble, state, feature_idx)
-        found.append(Unasked(feature.title, why))
-    return found
+        missing.append(MissingFeature(feature.title, why))
+    return missing
 
 
 def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
-    """Say why a feature was not asked that could have been."""
+    """Return why a feature was not asked."""
     unit, remaining = ensemble.catalogue.cost_unit, state.remaining
     price = int(Position.of(ensemble, state).prices[feature_idx])
     if remaining is not None and price > remaining:
@@ -117,7 +117,7 @@ def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
     if not can_use(ensemble, state, feature_idx):
         return "Nothing that the model asks depends on it."
     if state.stop_reason is None:
-        return "It was not its turn yet."
+        return "Not asked yet."
     if state.stop_reason == "all_known":
         return "The model does not need it for this case."
     if state.stop_reason == "plan_complete":
@@ -127,7 +127,7 @@ def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
 
 
 def error_now(model: Model, state: State) -> float | None:
-    """Return the share of held-out cases that erred under such a budget."""
+    """Return the error on held-out cases under the budget of a case; None: unknown."""
     curve = model.curve
     if curve is None or (state.budget is not None and is_below(model, state.budget)):
         return None
@@ -140,13 +140,13 @@ def is_below(model: Model, budget: int) -> bool:
     return all(one is None or one > budget for one in model.curve.budgets)
 
 
-def larger(model: Model, state: State) -> list[Larger]:
-    """Return some larger budgets that were tried, with what came of them."""
+def list_larger_budgets(model: Model, state: State) -> list[LargerBudget]:
+    """Return some larger budgets of the curve with their errors and spends."""
     curve = model.curve
     if curve is None or state.budget is None:
         return []
-    found = [
-        Larger(
+    budgets = [
+        LargerBudget(
             None if budget is None else from_micros(budget),
             curve.errors_calibrated[place],
             from_micros(int(round(curve.mean_spends[place], -4))),
@@ -154,5 +154,5 @@ def larger(model: Model, state: State) -> list[Larger]:
         for place, budget in enumerate(curve.budgets)
         if budget is None or budget > state.budget
     ]
-    step = max(1, -(-len(found) // MOST_LARGER))
-    return found[step - 1 :: step]
+    step = max(1, -(-len(budgets) // MOST_LARGER))
+    return budgets[step - 1 :: step]

@@ -1,4 +1,4 @@
-"""Two models side by side: one chart, one table, and what keeps them apart."""
+"""Two models side by side: one chart, one table, and their cards."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -15,10 +15,9 @@ from app.service import models
 from app.service.jobs import trainings
 from app.store.database.transactions import Transaction
 from app.words.charts import NamedCurve, curve_chart
-from app.words.comparison import find_clashes, say_difference
+from app.words.comparison import ComparedModel, comparison_cells, find_clashes
 from app.words.facts import list_facts
 from app.words.figures import Cells
-from app.words.wording import money, percent_range
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
 from core.simulation.curves import find_gap
@@ -31,7 +30,7 @@ Chosen = Annotated[str, Query()]
 
 
 class Side(NamedTuple):
-    """One of two models, and what it is called beside the other."""
+    """One of two models, with its name and version."""
 
     head: ModelHead
     model: Model
@@ -84,21 +83,26 @@ def say_head(head: ModelHead) -> str:
 
 
 def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
-    """Return what two models differ in, or refuse it field by field."""
+    """Return the comparison of two models; RefusedError names each wrong field."""
     curves = find_curves(first, other)
     unit = first.model.ensemble.catalogue.cost_unit
-    named = [
-        NamedCurve(side.called, curve)
-        for side, curve in zip((first, other), curves, strict=True)
+    budgets = list(shared_budgets(*curves))
+    gaps = [find_gap(*curves, budget) for budget in budgets]
+    models = [
+        ComparedModel(side.called, curve, differences)
+        for side, curve, differences in zip(
+            (first, other), curves, (None, gaps), strict=True
+        )
     ]
-    ours, its = (dict(list_facts(side.model)) for side in (first, other))
-    terms = list(dict.fromkeys([*ours, *its]))
+    head, rows = comparison_cells(models, budgets, unit)
+    both = [dict(list_facts(one.model)) for one in (first, other)]
+    terms = dict.fromkeys(term for facts in both for term in facts)
     return SideBySide(
         sides=(first, other),
-        svg=curve_chart(named, unit),
-        cells=lay_cells(first, other, curves, unit),
+        svg=curve_chart([NamedCurve(one.name, one.curve) for one in models], unit),
+        cells=([name(one) for one in head], rows),
         cards=[
-            tuple(map(name, (one, ours.get(one, "–"), its.get(one, "–"))))
+            tuple(map(name, (one, *(facts.get(one, "–") for facts in both))))
             for one in terms
         ],
         rows=say_rows(db, first.head, other.head),
@@ -113,41 +117,19 @@ def find_curves(first: Side, other: Side) -> tuple[Curve, Curve]:
     refusals += [
         Refusal("b", one.rule) for one in find_clashes(first.model, other.model)
     ]
-    ours, its = first.model.curve, other.model.curve
+    curve, other_curve = first.model.curve, other.model.curve
     refusals += [
         Refusal(field, NO_CURVE)
-        for field, curve in (("a", ours), ("b", its))
-        if curve is None
+        for field, one in (("a", curve), ("b", other_curve))
+        if one is None
     ]
-    if refusals or ours is None or its is None:
+    if refusals or curve is None or other_curve is None:
         raise RefusedError(refusals)
-    return ours, its
-
-
-def lay_cells(
-    first: Side, other: Side, curves: tuple[Curve, Curve], unit: str
-) -> Cells:
-    """Return a row for each budget that both curves speak of."""
-    in_unit = f" ({unit})" if unit else ""
-    head = [f"Budget{in_unit}"]
-    for side in (first, other):
-        head += [f"{side.called}: error", f"mean spend{in_unit}"]
-    head.append("Second less first, in points of a percent")
-    rows = []
-    for budget in shared_budgets(*curves):
-        cells = ["no limit" if budget is None else money(budget)]
-        for curve in curves:
-            place = curve.place_at(budget)
-            error = 100 * curve.errors_calibrated[place]
-            cells.append(f"{error:.1f} % ({percent_range(*curve.intervals[place])})")
-            cells.append(money(round(curve.mean_spends[place], -4)))
-        cells.append(say_difference(find_gap(*curves, budget)))
-        rows.append(tuple(cells))
-    return [name(one) for one in head], rows
+    return curve, other_curve
 
 
 def shared_budgets(first: Curve, other: Curve) -> Iterator[int | None]:
-    """Yield the budgets of the first that the second has something to say of."""
+    """Yield the budgets of the first curve that the second covers too."""
     least = min((one for one in other.budgets if one is not None), default=None)
     for budget in first.budgets:
         if budget is None or (least is not None and budget >= least):
@@ -155,7 +137,7 @@ def shared_budgets(first: Curve, other: Curve) -> Iterator[int | None]:
 
 
 def say_rows(db: Transaction, first: ModelHead, other: ModelHead) -> str:
-    """Say whose rows the errors are of."""
+    """Return whether both models were trained on the same table."""
     ids = [
         one.training_id and trainings.get(db, one.training_id).dataset_id
         for one in (first, other)

@@ -71,7 +71,7 @@ async def upload(
     changes: Changes,
     now: Now,
 ) -> Response:
-    """Store a table; what is wrong with it is said at the field."""
+    """Store a table; a refusal is shown at the field."""
     try:
         part = file_of(form)
         act = partial(datasets.read, reader, part.filename, part.file)
@@ -95,11 +95,11 @@ def file_of(form: FormData) -> UploadFile:
 
 
 def words_of(refusals: Sequence[Refusal]) -> str:
-    """Return what is wrong with a table, as sentences."""
-    told = [sentence_of(one) for one in refusals[:MOST_RULES]]
-    n_more = len(refusals) - len(told)
-    told += [f"And {n_more} more."] if n_more > 0 else []
-    return " ".join(told)
+    """Return why a table was refused, as sentences."""
+    sentences = [sentence_of(one) for one in refusals[:MOST_RULES]]
+    n_more = len(refusals) - len(sentences)
+    sentences += [f"And {n_more} more."] if n_more > 0 else []
+    return " ".join(sentences)
 
 
 def sentence_of(refusal: Refusal) -> str:

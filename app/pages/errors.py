@@ -21,7 +21,7 @@ DOCUMENTS = ("application/json", "application/problem+json")
 
 
 def prefers_pages(accept: str) -> bool:
-    """Whether a header Accept names pages, and before JSON."""
+    """Whether a header Accept prefers pages to JSON."""
     shares = {}
     for part in accept.lower().split(","):
         kind, *params = (one.strip() for one in part.split(";"))
@@ -38,7 +38,7 @@ def share_of(param: str) -> float:
 
 
 class ProblemPages:
-    """The outermost layer: shows a browser each problem as a page, whoever made it."""
+    """The outermost layer: turns each problem document into a page for browsers."""
 
     def __init__(self, app: ASGIApp, top: ASGIApp) -> None:
         self.app = app
@@ -82,7 +82,7 @@ class ProblemPages:
 
 
 def for_people(meaning: str) -> str:
-    """Return what a problem means without what only programs see of it."""
+    """Return the meaning of a problem, without what is for programs only."""
     said = (one for one in SENTENCE.split(meaning) if not OF_PROGRAMS.search(one))
     return " ".join(said)
 
@@ -90,7 +90,7 @@ def for_people(meaning: str) -> str:
 def page_of(
     request: Request, document: dict[str, Any], status: int, wait_s: str | None = None
 ) -> Response:
-    """Return a problem in plain words, with what to do and the request's id."""
+    """Return a problem in plain words, with what to do and the id of the request."""
     kind = str(document.get("type", "")).rpartition("/")[2]
     meaning = KINDS[kind].meaning if kind in KINDS else ""
     detail = document.get("detail")
@@ -108,6 +108,6 @@ def page_of(
 
 
 def on_sign_in(request: Request, error: SignInError) -> Response:
-    """Lead to where one signs in, and from there back."""
+    """Redirect to signing in, which leads back here."""
     del error
     return see_other(sign_in_address(request))

@@ -1,6 +1,5 @@
-"""What templates write: amounts, shares, times, names, charts; all escaped."""
+"""Filters of templates: amounts, shares, times, names, charts; all escape."""
 
-import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,9 @@ from core.table.prices import MICROS_PER_UNIT
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-# A policy without inline styles lets no `style` stand in a page. Charts have it on
-# their shapes, where each property has an attribute of its name too.
-STYLE_ELEMENT = re.compile(r"<style\b.*?</style>", re.S)
-STYLE = re.compile(r'(?<=\s)style="([^"]*)"')
-
 
 def money(amount: float, unit: str | None = "") -> str:
-    """An amount of a document, in units: two decimals, or as many as it needs.
+    """Return an amount in units with two decimals, or as many as it needs.
 
     Sums may be larger than any one amount, and below zero.
     """
@@ -27,7 +21,7 @@ def money(amount: float, unit: str | None = "") -> str:
 
 
 def mean(amount: float, unit: str | None = "") -> str:
-    """A mean amount: to the cent, or to three digits where that would hide it."""
+    """Return a mean amount to the cent, or to three digits if it is below 1."""
     near = round(amount, 2) if abs(amount) >= 1 else float(f"{amount:.3g}")
     return money(near, unit)
 
@@ -37,7 +31,7 @@ def number(value: float) -> str:
 
 
 def size(n_bytes: int) -> str:
-    """A file's size in thousands of bytes, or millions, as file managers show it."""
+    """Return the size of a file in kB, MB or GB, as file managers show it."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if n_bytes >= unit:
             return f"{n_bytes / unit:,.3g} {name}"
@@ -45,7 +39,7 @@ def size(n_bytes: int) -> str:
 
 
 def moment(at: datetime) -> "Markup":
-    """A time in words, in UTC, and for machines."""
+    """Return a time in words, in UTC, and for machines."""
     from markupsafe import Markup
 
     words = f"{at.day} {at:%B %Y, %H:%M} UTC"
@@ -60,26 +54,21 @@ def day(at: datetime) -> "Markup":
 
 
 def name(text: object) -> "Markup":
-    """A name that somebody gave: its direction is its own, and long ones break."""
+    """Return a name from outside: its text direction is isolated, long ones wrap."""
     from markupsafe import Markup
 
     return Markup('<bdi class="name">{}</bdi>').format(text)
 
 
 def chart(svg: str) -> "Markup":
-    """A chart of app.words.charts as a part of the page, without a style in it."""
+    """Return a chart of app.words as markup; its text is escaped already."""
     from markupsafe import Markup
 
-    return Markup(STYLE.sub(as_attributes, STYLE_ELEMENT.sub("", svg)))
-
-
-def as_attributes(found: re.Match[str]) -> str:
-    pairs = (one.partition(":") for one in found[1].split(";") if one.strip())
-    return " ".join(f'{name.strip()}="{value.strip()}"' for name, _, value in pairs)
+    return Markup(svg)
 
 
 def identifier(text: object) -> str:
-    """A name as a part of an id, which has no spaces; others never become the same."""
+    """Return a name as a part of an id; different names give different ids."""
     return "".join(
         one if one.isascii() and one.isalnum() else f"_{ord(one):x}_"
         for one in str(text)

@@ -1,20 +1,35 @@
-"""A plan as a drawing: boxes from left to right, lines from each to what follows it."""
+"""A plan as a flow chart: boxes from left to right, joined by lines."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from unicodedata import east_asian_width
-
-from markupsafe import escape
 
 from app.pages.plan_words import PlanNode
+from app.words.svg import (
+    BOLD,
+    INK,
+    PAPER,
+    SERIES,
+    draw_element,
+    draw_svg,
+    draw_text,
+    wrap,
+)
 
 # In points of the screen.
 WIDTH, GAP_X, GAP_Y, PAD = 212, 34, 14, 10
 SIZE, LEAD = 12, 16
-# Widths of letters, in parts of their size; one in bold letters is wider.
-NARROW, BROAD, BOLD = 0.58, 1.05, 1.08
-# What a part of a box may take: more is cut, and stands in the list.
+# Lines of one text in a box: more is cut, and is in the list below the drawing.
 MOST_LINES = 3
+# How the edge of a box is drawn: of an end, of one that goes on, of a question.
+EDGES: dict[str, dict[str, object]] = {
+    "end": {"stroke": SERIES[0], "stroke_width": 2},
+    "cut": {"stroke": INK, "stroke_dasharray": "5 4"},
+    "ask": {"stroke": INK},
+}
+LOOKS: dict[str, dict[str, object]] = {
+    "answers": {"font_style": "italic"},
+    "head": {"font_weight": 700},
+}
 
 
 class Text(NamedTuple):
@@ -25,7 +40,7 @@ class Text(NamedTuple):
 
 
 class Box(NamedTuple):
-    """What is drawn of a node, with its place; `parent` is the number of a box."""
+    """A node as it is drawn; `parent` is the position of its parent in the list."""
 
     x: float
     y: float
@@ -42,7 +57,7 @@ class Layout(NamedTuple):
 
 
 def lay_out(root: PlanNode) -> Layout:
-    """Place each node right of its parent, in the middle of what follows it."""
+    """Place each node right of its parent, half-way down its children."""
     boxes: list[Box] = []
     place(root, 0, 0.0, None, boxes)
     width = max(box.x for box in boxes) + WIDTH
@@ -52,7 +67,7 @@ def lay_out(root: PlanNode) -> Layout:
 def place(
     node: PlanNode, depth: int, top: float, parent: int | None, boxes: list[Box]
 ) -> None:
-    """Place a node and all below it within the height that they need, from a top on."""
+    """Place a node and its descendants below `top`, within the height they need."""
     texts = list(lines_of(node))
     height, whole = height_of(texts), tree_height(node)
     kind = "end" if node.is_end else "cut" if node.goes_on else "ask"
@@ -67,7 +82,7 @@ def place(
 
 
 def tree_height(node: PlanNode) -> float:
-    """Return the height of a node and of all below it."""
+    """Return the height that a node and its descendants need."""
     own = height_of(list(lines_of(node)))
     below = sum(tree_height(one) + GAP_Y for one in node.children) - GAP_Y
     return max(own, below)
@@ -81,89 +96,55 @@ def lines_of(node: PlanNode) -> Iterator[Text]:
     """Yield the lines of a box, each short enough for it."""
     parts = [("answers", node.answers), ("head", node.head)]
     for kind, words in [*parts, *(("fact", one) for one in node.lines)]:
-        for line in wrap(words, is_bold=kind == "head"):
+        width = (WIDTH - 2 * PAD) / (BOLD if kind == "head" else 1.0)
+        for line in wrap(words, width, SIZE, MOST_LINES):
             yield Text(line, kind)
 
 
-def wrap(words: str, *, is_bold: bool = False) -> list[str]:
-    """Return words in lines that fit a box; what is too long ends in dots."""
-    most, lines, line = (WIDTH - 2 * PAD) / (BOLD if is_bold else 1.0), [], ""
-    for word in words.split():
-        longer = f"{line} {word}".strip()
-        if width_of(longer) <= most:
-            line = longer
-            continue
-        lines += [line] * bool(line)
-        while width_of(word) > most:
-            fits = next(n for n in range(1, len(word) + 1) if width_of(word[:n]) > most)
-            lines.append(word[: fits - 1])
-            word = word[fits - 1 :]
-        line = word
-    lines += [line] * bool(line)
-    if len(lines) > MOST_LINES:
-        last = lines[MOST_LINES - 1]
-        while width_of(f"{last}…") > most:
-            last = last[:-1]
-        lines = [*lines[: MOST_LINES - 1], f"{last}…"]
-    return lines
-
-
-def width_of(words: str) -> float:
-    """Return at most how wide words are, in points."""
-    broad = sum(east_asian_width(one) in "WFA" or one in "mwMW@%" for one in words)
-    return SIZE * (broad * BROAD + (len(words) - broad) * NARROW)
-
-
-def draw(layout: Layout, said: str) -> str:
-    """Return a layout as SVG; `said` is what it is for who can't see it."""
+def draw(layout: Layout, label: str) -> str:
+    """Return a layout as SVG; `label` describes it to those who can't see it."""
     width, height = layout.width + 2, layout.height + 2
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" class="flow" '
-        f'viewBox="-1 -1 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" aria-label="{escape(said)}" '
-        f'font-family="system-ui, sans-serif" font-size="{SIZE}">'
-    ]
-    parts += [
+    marks = [
         draw_line(layout.boxes[box.parent], box)
         for box in layout.boxes
         if box.parent is not None
     ]
-    parts += [draw_box(box) for box in layout.boxes]
-    return "".join([*parts, "</svg>"])
+    marks += [draw_box(box) for box in layout.boxes]
+    look = {"class_": "flow", "width": width, "height": height}
+    return draw_svg((-1, -1, width, height), SIZE, label, marks, **look)
 
 
 def draw_line(parent: Box, box: Box) -> str:
-    """Draw the way from the side of one box to that of the next."""
-    start = parent.x + WIDTH, parent.y + parent.height / 2
-    end = box.x, box.y + box.height / 2
-    middle = (start[0] + end[0]) / 2
-    return (
-        f'<path d="M{start[0]:.1f} {start[1]:.1f} C{middle:.1f} {start[1]:.1f} '
-        f'{middle:.1f} {end[1]:.1f} {end[0]:.1f} {end[1]:.1f}" fill="none" '
-        'stroke="currentColor" stroke-opacity="0.6"/>'
+    """Draw the line from one box to the next."""
+    x, y = parent.x + WIDTH, parent.y + parent.height / 2
+    x_end, y_end = box.x, box.y + box.height / 2
+    middle = (x + x_end) / 2
+    way = (
+        f"M{x:.1f} {y:.1f} C{middle:.1f} {y:.1f} {middle:.1f} {y_end:.1f} "
+        f"{x_end:.1f} {y_end:.1f}"
     )
+    return draw_element("path", d=way, fill="none", stroke=INK, stroke_opacity="0.6")
 
 
 def draw_box(box: Box) -> str:
-    """Draw a box with its lines; an end is round, one that goes on has dashes."""
+    """Draw a box with its text; an end is round, an unfinished branch is dashed."""
     radius = min(16, box.height / 2) if box.kind == "end" else 4
-    edge = {
-        "end": 'stroke="var(--series-1)" stroke-width="2"',
-        "cut": 'stroke="currentColor" stroke-dasharray="5 4"',
-        "ask": 'stroke="currentColor"',
-    }[box.kind]
-    parts = [
-        f'<g class="{box.kind}"><rect x="{box.x:.1f}" y="{box.y:.1f}" '
-        f'width="{WIDTH}" height="{box.height:.1f}" rx="{radius:.0f}" '
-        f'fill="var(--paper)" {edge}/>'
+    place: dict[str, object] = {
+        "x": box.x,
+        "y": box.y,
+        "width": WIDTH,
+        "height": box.height,
+    }
+    marks = [
+        draw_element("rect", **place, rx=radius, fill=PAPER, **EDGES[box.kind]),
+        *(
+            draw_text(
+                text.words,
+                box.x + PAD,
+                box.y + PAD + SIZE * 0.8 + number * LEAD,
+                **LOOKS.get(text.kind, {}),
+            )
+            for number, text in enumerate(box.texts)
+        ),
     ]
-    y = box.y + PAD + SIZE * 0.8
-    for text in box.texts:
-        look = {"answers": ' font-style="italic"', "head": ' font-weight="700"'}
-        parts.append(
-            f'<text x="{box.x + PAD:.1f}" y="{y:.1f}" fill="currentColor" '
-            f'unicode-bidi="isolate"{look.get(text.kind, "")}>'
-            f"{escape(text.words)}</text>"
-        )
-        y += LEAD
-    return "".join([*parts, "</g>"])
+    return draw_element("g", *marks, class_=box.kind)

@@ -1,19 +1,15 @@
-"""How every page is made: one environment of templates, one set of headers."""
+"""Renders every page of the site: its context, its headers."""
 
 from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from app.http.plumbing.auth import FOUND
-from app.pages import assets, filters
-from app.pages.callers import COOKIE, PATH, TOKEN, cookie_of, form_token, set_cookie
+from app.pages.callers import COOKIE, PATH, cookie_of, form_token, set_cookie
+from app.pages.environment import environment
 from core.errors import RefusedError
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -39,27 +35,10 @@ NAVIGATION = (
 )
 
 
-@cache
-def environment() -> "Environment":
-    """Return what templates are read by; Jinja2 is loaded with the first page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    made = Environment(
-        loader=PackageLoader("app.pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= filters.FILTERS
-    made.globals |= {"asset": assets.address_of, "TOKEN": TOKEN}
-    return made
-
-
 def render(
     request: Request, template: str, status: int = 200, **context: Any
 ) -> HTMLResponse:
-    """Return a page; `errors` (field -> rule) and `typed` are there for every form."""
+    """Return a page; templates always have `errors` (rules by field) and `typed`."""
     is_ours = request.url.path.startswith(PATH)
     cookie = cookie_of(request) if is_ours else ""
     caller = request.scope.get(FOUND)
@@ -82,7 +61,7 @@ def render(
 
 
 def navigation(request: Request) -> list[tuple[str, str, bool]]:
-    """Return name and address of pages, and whether this one is within each."""
+    """Return the name and address of each main page, and whether it is open now."""
     here, caller = request.url.path, request.scope.get(FOUND)
     return [
         (name, address, here == address or is_below(here, address))
@@ -97,12 +76,12 @@ def is_below(here: str, address: str) -> bool:
 
 
 def see_other(address: str) -> RedirectResponse:
-    """Lead a browser on after a form, so that a reload sends nothing twice."""
+    """Redirect after a form, so that a reload sends nothing twice."""
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
 def as_file(name: str) -> dict[str, str]:
-    """Return the headers of a file of somebody's own, which is for keeping."""
+    """Return the headers of a download that no cache may keep."""
     named = f'attachment; filename="{name}"'
     return {"Content-Disposition": named} | {
         one: HEADERS[one] for one in ("Cache-Control", "X-Content-Type-Options")
@@ -110,8 +89,8 @@ def as_file(name: str) -> dict[str, str]:
 
 
 def errors_of(error: RefusedError) -> Mapping[str, str]:
-    """Return the rules that were broken, by field: of each the first."""
-    found: dict[str, str] = {}
+    """Return the first broken rule of each field."""
+    rules: dict[str, str] = {}
     for one in error.refusals:
-        found.setdefault(one.field, one.told)
-    return found
+        rules.setdefault(one.field, one.told)
+    return rules

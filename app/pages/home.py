@@ -1,36 +1,33 @@
 """Home: the models with their curves, open sessions, what this is."""
 
-from collections import OrderedDict
-
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.http.plumbing.auth import Called, keep, needs
+from app.http.plumbing.auth import Called, needs
 from app.http.plumbing.deps import At, Loaded, ReadDb
 from app.pages.frame import render
 from app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
 from app.service import models
 from app.service.jobs import trainings
 from app.service.sessions import lists
-from app.words.charts import NamedCurve, curve_chart, stand_alone
+from app.words.charts import NamedCurve, curve_chart
+from app.words.svg import stand_alone
 from app.words.wording import money, percent
 from core.model.model import Model
 
 router = APIRouter(prefix="/ui", include_in_schema=False)
-# Inches: a chart of few words.
-THUMBNAIL = (3.0, 1.9)
+THUMBNAIL = (300, 190)
 MOST = 12
 MODELS, SESSIONS, TRAININGS = "models:read", "predict:read", "train:read"
 # The text of a picture, which has the page's style sheet not.
 INK = "svg { color: #444 } @media (prefers-color-scheme: dark) { svg { color: #ccc } }"
-DRAWN: OrderedDict[str, str] = OrderedDict()
 
 
 @router.get("")
 def home(
     request: Request, db: ReadDb, at: At, loaded: Loaded, caller: Called
 ) -> HTMLResponse:
-    """Show what the caller may see; where a key lacks a scope, that is said."""
+    """Show what the caller may see, and which scopes the key lacks."""
     heads: Page[ModelHead] = Page((), None)
     if MODELS in caller.scopes:
         heads = models.page(db, MOST, None)
@@ -48,7 +45,7 @@ def home(
         request,
         "home.html",
         models=heads.items,
-        curves={key: said(one) for key, one in shown.items() if one.curve},
+        curves={key: describe_curve(one) for key, one in shown.items() if one.curve},
         has_more=heads.next is not None,
         sessions=sessions,
         trainings=under_way,
@@ -56,8 +53,8 @@ def home(
     )
 
 
-def said(model: Model) -> str:
-    """Return what a model's curve shows, for who can't see it."""
+def describe_curve(model: Model) -> str:
+    """Return the curve of a model in a sentence, for those who can't see it."""
     curve = model.curve
     assert curve is not None
     first, last = (percent(curve.errors_calibrated[idx]) for idx in (0, -1))
@@ -77,16 +74,7 @@ def curve(id: str, db: ReadDb, loaded: Loaded) -> Response:
         # Its colours are a style within it; opened by itself it can do nothing else.
         "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
     }
-    return Response(drawn(id, model), headers=headers, media_type="image/svg+xml")
-
-
-def drawn(model_id: str, model: Model) -> str:
-    """Return the picture of a model, drawn once: a chart takes some 50 ms."""
-    found = DRAWN.get(model_id)
-    if found is None:
-        assert model.curve is not None
-        unit = model.ensemble.catalogue.cost_unit
-        curves = [NamedCurve(model.name, model.curve)]
-        found = stand_alone(curve_chart(curves, unit, THUMBNAIL), INK)
-        keep(DRAWN, model_id, found)
-    return found
+    curves = [NamedCurve(model.name, model.curve)]
+    chart = curve_chart(curves, model.ensemble.catalogue.cost_unit, THUMBNAIL)
+    picture = stand_alone(chart, INK)
+    return Response(picture, headers=headers, media_type="image/svg+xml")

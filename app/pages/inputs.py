@@ -1,4 +1,4 @@
-"""What people type for features: which field they get, and the value that is read."""
+"""Form fields of features, and the values read from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -16,19 +16,19 @@ BOOLEANS = (("yes", "Yes"), ("no", "No"))
 
 
 def text_in(form: FormData, field: str) -> str:
-    """Return what was typed, without white space around it; nothing of a file."""
+    """Return the text of a field, stripped; "" for a file."""
     found = form.get(field)
     return found.strip() if isinstance(found, str) else ""
 
 
 def asked_of(params: QueryParams, names: Iterable[str]) -> dict[str, str]:
-    """Return what an address asks for; a field that is left empty means any."""
+    """Return the filters in an address; an empty field filters nothing."""
     asked = {name: params.get(name, "").strip() for name in names}
     return {name: text for name, text in asked.items() if text}
 
 
 def read_days(asked: Mapping[str, str], refusals: list[Refusal]) -> dict[str, date]:
-    """Return the days `from` and `to` where they are asked for; refusals are added."""
+    """Return the days `from` and `to` if given; what is wrong is added to refusals."""
     days = {}
     for name in ("from", "to"):
         try:
@@ -42,14 +42,14 @@ def read_days(asked: Mapping[str, str], refusals: list[Refusal]) -> dict[str, da
 
 
 def options(feature: Feature) -> Sequence[tuple[str, str]]:
-    """Return what can be chosen, as pairs of value and text; () where one types."""
+    """Return the choices as pairs of value and text; () for a text field."""
     if feature.type == "boolean":
         return BOOLEANS
     return tuple((one.strip(), one) for one in feature.categories)
 
 
 def hint(feature: Feature) -> str:
-    """Return what training saw of a number, for who types one."""
+    """Return the range of a number in training, as a hint."""
     if feature.value_range is None:
         return ""
     low, high = (value_words(feature, end) for end in feature.value_range)

@@ -84,7 +84,7 @@ def ask(request: Request, caller: Called) -> HTMLResponse:
 
 
 def require_write(caller: Caller) -> None:
-    """Refuse who may only read, before a form is filled in in vain."""
+    """Refuse callers who may only read, before they fill in the form."""
     if WRITE not in caller.scopes:
         raise ForbiddenError(WRITE)
 
@@ -92,7 +92,7 @@ def require_write(caller: Caller) -> None:
 def show_form(
     request: Request, caller: Caller, number: str, status: int = 200, **more: Any
 ) -> HTMLResponse:
-    """Show what a new key may be like: no more than the caller's own."""
+    """Show the form of a new key, with no more rights than the caller's own."""
     limits = [
         (f"limits.{name}", words, getattr(caller.limits, name))
         for name, words in LIMITS.items()
@@ -155,7 +155,7 @@ def read_wish(form: FormData, now: datetime) -> service.Wish:
 
 
 def whole(text: str) -> int | str | None:
-    """Return a whole number, None of nothing; other text is refused by its field."""
+    """Return a whole number, None for an empty field; refuse other text."""
     is_whole = text.isascii() and text.isdigit() and len(text) < 20
     return int(text) if is_whole else text or None
 
@@ -163,7 +163,7 @@ def whole(text: str) -> int | str | None:
 def make_once(
     db: Transaction, number: str, caller: Caller, wish: service.Wish, now: datetime
 ) -> service.MadeKey:
-    """Make the key of a form; ReplayedError where that is done already."""
+    """Make the key of a form; ReplayedError if the form was sent before."""
     name = f"form {number}"
     digest = sha256(name.encode()).hexdigest()
     retries.claim(db, name, digest)

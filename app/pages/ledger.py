@@ -44,7 +44,7 @@ TEXT_RULE = f"must have at most {MAX_TEXT} characters that can be printed"
 
 @router.get("", dependencies=[needs("ledger")])
 def show(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
-    """Show sums, charts and entries; what is wrong is said at its field."""
+    """Show sums, charts and entries; a wrong filter is refused at its field."""
     params = request.query_params
     asked, after = asked_of(params, ASKED), params.get("after")
     more: dict[str, Any] = {"asked": asked, "can_reverse": WRITE in caller.scopes}
@@ -85,7 +85,7 @@ def show(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
 
 
 def read_filter(asked: Mapping[str, str]) -> LedgerFilter:
-    """Return which entries are meant; RefusedError names each field that is wrong."""
+    """Return the filter of entries; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
     days = read_days(asked, refusals)
     for name, prefix in PREFIXES.items():
@@ -111,7 +111,7 @@ def is_plain(text: str) -> bool:
 
 
 def draw(books: ledger.Books, titles: Mapping[str, str]) -> dict[str, Any]:
-    """Return charts of one unit, and the same figures as rows of tables."""
+    """Return charts of one unit, each with its figures as rows of a table."""
     if not books.sums:
         return {}
     is_long = len(books.by_day) > MOST_DAYS
@@ -135,12 +135,12 @@ def rows_of(sums: Iterable[Sum]) -> list[tuple[str, LedgerSum]]:
 
 
 def day_of(text: str) -> date:
-    """Return a day, or the first one of a month."""
+    """Return a day; for a month its first day."""
     return date.fromisoformat(text if len(text) > 7 else f"{text}-01")
 
 
 def by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
-    """Return sums of months from those of their days, which are in order."""
+    """Return sums by month from sums by day, which are in order."""
     made: dict[str, Sum] = {}
     for one in sums:
         month = one.common[:7]
@@ -156,7 +156,7 @@ def by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
 
 @router.get("/ledger.csv", dependencies=[needs("ledger")])
 def download(request: Request, engine: Engine, caller: Called) -> Response:
-    """Return all entries that are meant, as the API writes them."""
+    """Return the filtered entries as CSV, as the API writes them."""
     meant = read_filter(asked_of(request.query_params, ASKED))
     lines = write_file(engine, caller.tenant_id, meant)
     return StreamingResponse(lines, media_type=CSV, headers=as_file("ledger.csv"))
@@ -164,7 +164,7 @@ def download(request: Request, engine: Engine, caller: Called) -> Response:
 
 @router.get("/{id}/reverse", dependencies=[needs("ledger")])
 def ask(request: Request, id: str, db: ReadDb, caller: Called) -> HTMLResponse:
-    """Show the charge that is to be taken back, and ask why."""
+    """Show the charge to be reversed, and ask for the reason."""
     require_write(caller)
     return render_charge(request, db, id)
 
@@ -185,7 +185,7 @@ async def reverse(
     changes: Changes,
     call: Call,
 ) -> Response:
-    """Take a charge back; then its session's entries are shown."""
+    """Reverse a charge, then show the entries of its session."""
     try:
         body = read_shape(ReversalRequest, {"reason": text_in(form, "reason")}, "")
     except RefusedError as error:
@@ -204,7 +204,7 @@ async def reverse(
 
 
 def require_write(caller: Caller) -> None:
-    """Refuse who may only read, before a form is filled in in vain."""
+    """Refuse callers who may only read, before they fill in the form."""
     if WRITE not in caller.scopes:
         raise ForbiddenError(WRITE)
 

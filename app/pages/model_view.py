@@ -1,16 +1,19 @@
-"""What the page of a model shows, made once: a stored model never changes."""
+"""What the page of a model and its report show, from the model alone."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 from typing import NamedTuple
 
 from app.pages.filters import name
+from app.words.charts import NamedCurve
+from app.words.effects import EffectsWithTable
 from app.words.facts import list_cautions, list_facts, list_features
 from app.words.figures import Cells
 from app.words.model_charts import (
-    Shown,
-    show_curve,
+    OWN_ROWS,
+    ChartWithTable,
+    CurvesWithTables,
+    rows_suffix,
+    show_curves,
     show_figures,
     show_margins,
     show_purchases,
@@ -18,66 +21,87 @@ from app.words.model_charts import (
 )
 from app.words.sessions import say_note, session_cells
 from app.words.wording import list_warnings
-from core.model.model import Model
+from core.model.model import Curve, Model
 
-# Models whose charts are kept: some 300 kB each.
-MOST = 16
-BUILDING = Lock()
-BUILT: OrderedDict[str, "ModelView"] = OrderedDict()
+
+class RowsView(NamedTuple):
+    """What was measured on some labelled rows, apart from their curve."""
+
+    #: the end of each heading that names the rows; "" if there are no others
+    rows: str
+    reliabilities: Sequence[ChartWithTable]
+    #: figures by budget, and what each means
+    figures: tuple[Cells, Sequence[str]] | None
+    margins: ChartWithTable | None
+    #: whether it was counted how often features are asked
+    has_purchases: bool
+    #: None: nothing is asked
+    purchases: ChartWithTable | None
+
+
+class PlannedBudget(NamedTuple):
+    """What a budget buys, in order."""
+
+    title: str
+    cells: Cells
 
 
 class ModelView(NamedTuple):
     """The parts of a page that come from the model alone."""
 
     facts: Sequence[tuple[object, object]]
-    curve: Shown | None
-    reliabilities: Sequence[Shown]
-    #: figures by budget, and what each means
-    figures: tuple[Cells, Sequence[str]] | None
-    margins: Shown | None
-    purchases: Shown | None
-    #: how cases go by budget, and on which rows that was found
+    curves: CurvesWithTables | None
+    measured: Sequence[RowsView]
+    #: how cases go by budget, and on which rows that was counted
     sessions: tuple[Cells, str] | None
     features: Cells
     limits: Sequence[str]
     #: what to know before sessions
     warnings: Sequence[str]
+    #: in the report alone, since they take seconds or much room
+    budgets: Sequence[PlannedBudget] = ()
+    effects: EffectsWithTable | None = None
 
 
-def view_of(model_id: str, model: Model) -> ModelView:
-    """Return the view of a model; whoever asks while it is made waits for it."""
-    with BUILDING:
-        found = BUILT.get(model_id)
-        if found is None:
-            found = BUILT[model_id] = build_view(model)
-        BUILT.move_to_end(model_id)
-        while len(BUILT) > MOST:
-            BUILT.popitem(last=False)
-    return found
-
-
-def build_view(model: Model) -> ModelView:
-    ensemble, curve = model.ensemble, model.curve
-    has_figures = curve is not None and curve.predictive is not None
-    has_purchases = curve is not None and curve.purchases is not None
-    head, rows = list_features(ensemble)
+def view_of(model: Model, tested: NamedCurve | None = None) -> ModelView:
+    """Return the view of a model; `tested` is the curve of a table measured apart."""
     sessions = session_cells(model)
+    curves = [] if model.curve is None else [NamedCurve(OWN_ROWS, model.curve)]
+    curves += [] if tested is None else [tested]
     return ModelView(
         facts=[(name(term), name(words)) for term, words in list_facts(model)],
-        curve=show_curve(model, curve) if curve else None,
-        reliabilities=show_reliabilities(ensemble, curve) if has_figures else (),  # type: ignore[arg-type]
-        figures=show_figures(ensemble, curve) if has_figures else None,  # type: ignore[arg-type]
-        margins=show_margins(ensemble, curve) if has_figures else None,  # type: ignore[arg-type]
-        purchases=isolate(show_purchases(ensemble, curve)) if has_purchases else None,  # type: ignore[arg-type]
+        curves=show_curves(model, tested),
+        measured=[
+            view_rows(model, one.curve, "" if tested is None else rows_suffix(one))
+            for one in curves
+        ],
         sessions=None if sessions is None else (sessions, say_note(model)),
-        features=(head, [tuple(map(name, row)) for row in rows]),
+        features=isolate(list_features(model.ensemble)),
         limits=list_cautions(model),
-        warnings=list_warnings(ensemble),
+        warnings=list_warnings(model.ensemble),
     )
 
 
-def isolate(shown: Shown | None) -> Shown | None:
-    """Return a chart in whose table the first cells are names that somebody gave."""
-    if shown is None:
-        return None
-    return shown._replace(rows=[(name(row[0]), *row[1:]) for row in shown.rows])
+def view_rows(model: Model, curve: Curve, rows: str) -> RowsView:
+    """Return what is shown of the rows of a curve."""
+    ensemble, purchases = model.ensemble, None
+    if curve.purchases is not None:
+        purchases = show_purchases(ensemble, curve)
+    if purchases is not None:
+        head, cells = isolate((purchases.head, purchases.rows))  # type: ignore[arg-type]
+        purchases = purchases._replace(head=head, rows=cells)
+    has_figures = curve.predictive is not None
+    return RowsView(
+        rows=rows,
+        reliabilities=show_reliabilities(ensemble, curve) if has_figures else (),
+        figures=show_figures(ensemble, curve) if has_figures else None,
+        margins=show_margins(ensemble, curve) if has_figures else None,
+        has_purchases=curve.purchases is not None,
+        purchases=purchases,
+    )
+
+
+def isolate(cells: Cells) -> Cells:
+    """Return a table whose cells may hold names from outside."""
+    head, rows = cells
+    return head, [tuple(map(name, row)) for row in rows]

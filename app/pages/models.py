@@ -57,7 +57,7 @@ def show(
         request,
         "model.html",
         head=head,
-        view=view_of(id, models.find(db, loaded, id)),
+        view=view_of(models.find(db, loaded, id)),
         maker=head.training_id and models.find_maker(db, head.training_id),
         versions=[one for one in models.versions(db, head.name) if one.id != id],
         may_write=WRITE in caller.scopes,
@@ -68,14 +68,14 @@ def show(
 
 @router.get("/{id}/model.json", dependencies=[needs("models")])
 def export(id: str, db: ReadDb) -> Response:
-    """Return the file that the command line writes."""
+    """Return the model file, as the command line writes it."""
     stored = models.export(db, id)
     return download(f"{stored.name}-{stored.version}.model.json", stored.document)
 
 
 @router.get("/{id}/spec.json", dependencies=[needs("models"), needs("train")])
 def export_spec(id: str, db: ReadDb) -> Response:
-    """Return the spec of its training; an imported model has none."""
+    """Return the spec that a model was trained by; an imported model has none."""
     head = models.get_head(db, id)
     if head.training_id is None:
         raise NotFoundError("training")
@@ -85,7 +85,7 @@ def export_spec(id: str, db: ReadDb) -> Response:
 
 
 def download(named: str, text: str, media_type: str = "application/json") -> Response:
-    """Return a file for keeping, under a name that every system takes."""
+    """Return a download, under a file name that every system accepts."""
     plain = PLAIN.sub("-", named)[-100:].lstrip(".-")
     headers = {
         "Content-Disposition": f'attachment; filename="{plain}"',
@@ -96,7 +96,7 @@ def download(named: str, text: str, media_type: str = "application/json") -> Res
 
 @router.post("/{id}/champion", dependencies=[needs("models")])
 async def crown(id: str, changes: Changes, form: Typed) -> Response:
-    """Make a model the champion of its name, or with `off` no champion."""
+    """Make a model the champion of its name; with `off` end that."""
     is_off = "off" in form
     change: Any = models.dethrone if is_off else models.crown
     done = "dethroned" if is_off else "champion"

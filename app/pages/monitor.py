@@ -1,4 +1,4 @@
-"""What became of a model's sessions over time: errors, spend, refusals and drift."""
+"""The monitor of a model: errors, spend, refusals and drift over time."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
@@ -41,7 +41,7 @@ MOST_NAMES = 20
 
 @router.get("/{id}/monitor", dependencies=[needs("models")])
 def show(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> HTMLResponse:
-    """Show a model's monitor; what is wrong in the address stands at its field."""
+    """Show a model's monitor; a wrong filter is refused at its field."""
     asked = asked_of(request.query_params, ASKED)
     title, *_ = models.titles(db, [id]).get(id, ("", 0))
     more: dict[str, Any] = {"id": id, "sizes": [(one, one) for one in SIZES]}
@@ -67,7 +67,7 @@ def show(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> HTMLR
 
 
 def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
-    """Return the time that is asked for; RefusedError names each field that is wrong.
+    """Return the time span asked for; RefusedError names each wrong field.
 
     By default the last days, by week, as the API has it.
     """
@@ -83,7 +83,7 @@ def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
 
 
 def draw(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
-    """Return the charts for which there is something to draw, by what they show."""
+    """Return the charts for which there are figures, by name."""
     spends = [
         (one.start, PlottedFigure(one.mean_spend, one.mean_spend_interval))
         for one in found.buckets
@@ -108,7 +108,7 @@ def draw(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
 
 
 def draw_features(whole: MonitorBucket) -> dict[str, str]:
-    """Return charts of what features' questions came to, and of odd values."""
+    """Return charts of refused questions and of values not seen in training."""
     vain = [
         (one.feature, PlottedFigure(one.refused.value, one.refused.interval))
         for one in whole.features
@@ -145,7 +145,7 @@ def estimates_of(
 
 @router.get("/{id}/monitor.csv", dependencies=[needs("models")])
 def download(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
-    """Return every figure of each part, a line for each."""
+    """Return every figure of each time span as a line of CSV."""
     span = read_span(asked_of(request.query_params, ASKED), at)
     found = monitor.monitor(db, loaded, id, span, at)
     text = csv_lines([COLUMNS, *lines_of(found.buckets)])
@@ -182,7 +182,7 @@ def feature_lines(part: MonitorBucket) -> Iterator[list[str]]:
 def line(
     start: date, feature: str, figure: str, one: Estimate | None, n_cases: int
 ) -> list[str]:
-    """Return a line; a figure that can't be told is empty."""
+    """Return a line of CSV; an unknown figure is empty."""
     low, high = (one.interval if one and one.interval else None) or ("", "")
     shown = "" if one is None else repr(one.value)
     safe = cell(feature, "feature")

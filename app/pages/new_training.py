@@ -1,4 +1,4 @@
-"""Ordering a training: a table, what is predicted, what each column costs, a check."""
+"""Ordering a training: choose a table and a target, set prices, check, start."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,7 +19,8 @@ from app.http.plumbing.deps import After, Changer, Changes, Now
 from app.http.plumbing.orders import Desk, OrderDesk, TableOrder, Wanted
 from app.http.plumbing.retries import Retry
 from app.http.plumbing.turns import in_turn
-from app.pages.callers import TOKEN, Typed
+from app.pages.callers import Typed
+from app.pages.environment import TOKEN
 from app.pages.frame import errors_of, render, see_other
 from app.pages.spec_forms import (
     begin_form,
@@ -98,7 +99,7 @@ async def draft(
 async def act(
     request: Request, form: Typed, desk: Desk, changes: Changes, now: Now
 ) -> Response:
-    """Do what the button says that was pressed; show the form again, or lead on."""
+    """Do what the pressed button says; show the form again, or redirect."""
     if SEES not in changes.caller.scopes:
         raise ForbiddenError(SEES)
     typed = {name: one for name, one in form.items() if isinstance(one, str)}
@@ -133,7 +134,7 @@ async def act_on_fields(
     once: Changer,
     now: datetime,
 ) -> trainings.Order | Response | None:
-    """Fill prices in, save, check or start; what is refused is told at its field."""
+    """Fill prices in, save, check or start; refusals are shown at their fields."""
     action = typed.get("action")
     if action == "fill":
         fill_typed(typed, table)
@@ -209,7 +210,7 @@ async def judge(
 
 
 def retry_of(request: Request, typed: Mapping[str, str]) -> Retry:
-    """Return what makes one training of a form that is sent twice; edited it is new."""
+    """Return the key by which a form sent twice makes one training."""
     fields = sorted((one, text) for one, text in typed.items() if one != TOKEN)
     digest = sha256(repr(fields).encode()).hexdigest()
     return Retry(request, f"form {digest}", digest)
@@ -218,7 +219,7 @@ def retry_of(request: Request, typed: Mapping[str, str]) -> Retry:
 async def start(
     once: Changer, order: trainings.Order, table: StoredDataset, now: datetime
 ) -> Response:
-    """Enqueue the training, and lead to it."""
+    """Enqueue the training, and redirect to it."""
     return await once(
         lambda db: trainings.start(db, order, table.id, now),
         lambda made: see_other(f"/ui/train/{made.id}"),

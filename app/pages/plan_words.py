@@ -42,7 +42,7 @@ class PlanNode(NamedTuple):
 def say_plan(
     ensemble: Ensemble, node: FlowNode, asked: Feature | None = None
 ) -> PlanNode:
-    """Return a flow in words; `asked` is what was asked before it."""
+    """Return a flow in words; `asked` is the feature asked before it."""
     unit, spent = ensemble.catalogue.cost_unit, node.spent
     lines = [say_chance(ensemble, node)]
     feature = None
@@ -72,7 +72,7 @@ def say_plan(
 
 
 def say_chance(ensemble: Ensemble, node: FlowNode) -> str:
-    """Return the label so far, with its chance after the answers that lead here."""
+    """Return the label so far, with the range of its chance."""
     label = node.forecast.label
     low = high = node.forecast.probabilities[label]
     if node.answers is not None:
@@ -81,21 +81,21 @@ def say_chance(ensemble: Ensemble, node: FlowNode) -> str:
 
 
 def say_answers(feature: Feature, answers: FlowAnswers | None) -> str:
-    """Return the answers that lead somewhere, as people say them."""
+    """Return in words the answers that lead to a node."""
     assert answers is not None
     if is_any(feature, answers):
         return "any answer, or none" if answers.has_none else "any answer"
-    told = [say_range(feature, *one) for one in answers.ranges]
-    told += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
+    phrases = [say_range(feature, *one) for one in answers.ranges]
+    phrases += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
     if left := len(answers.codes[MOST_CODES:]):
-        told.append(f"{left} more")
+        phrases.append(f"{left} more")
     if answers.has_none:
-        told.append("no answer")
-    return " or ".join(told)
+        phrases.append("no answer")
+    return " or ".join(phrases)
 
 
 def is_any(feature: Feature, answers: FlowAnswers) -> bool:
-    """Whether all values of a feature lead there."""
+    """Whether all values of a feature lead to the node."""
     if feature.type == "number":
         return answers.ranges == ((-math.inf, math.inf),)
     n_values = 2 if feature.type == "boolean" else len(feature.categories)
@@ -103,7 +103,7 @@ def is_any(feature: Feature, answers: FlowAnswers) -> bool:
 
 
 def say_range(feature: Feature, low: float, high: float) -> str:
-    """Return numbers above one end, up to the other, in short."""
+    """Return in words the numbers above `low`, up to `high`."""
     unit = f" {feature.unit}" if feature.unit else ""
     ends = [number(float(f"{one:.4g}")) for one in (low, high)]
     if math.isinf(low):

@@ -9,21 +9,21 @@ from fastapi.responses import HTMLResponse, Response
 from app.http.plumbing.auth import needs
 from app.http.plumbing.deps import Loaded, ReadDb
 from app.pages.budgets import budget_words
-from app.pages.filters import name
 from app.pages.flow_chart import draw, lay_out
 from app.pages.frame import errors_of, render
+from app.pages.model_view import isolate
 from app.pages.models import download
 from app.pages.plan_words import PlanNode, say_plan
 from app.pages.start import read_money
 from app.records import ModelHead
 from app.service import models
-from app.words.charts import stand_alone
 from app.words.figures import Cells
+from app.words.outlines import outline_cells
+from app.words.svg import stand_alone
 from app.words.wording import money, percent
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.session.flow import FlowBounds, find_flow
-from core.session.outline import outline
 from core.table.prices import to_micros
 
 router = APIRouter(prefix="/ui/models/{id}", include_in_schema=False)
@@ -38,7 +38,7 @@ Typed = Annotated[str | None, Query()]
 
 
 class PlanWish(NamedTuple):
-    """What is asked for: the text as it was typed, and what it means."""
+    """The plan that is asked for: its budget, and how many questions deep."""
 
     budget: int | None
     depth: int
@@ -64,7 +64,7 @@ def show(
     budget: Typed = None,
     questions: Typed = None,
 ) -> HTMLResponse:
-    """Show the plan for a budget; without one for the middle one of the curve."""
+    """Show the plan for a budget, by default the middle one of the curve."""
     head, model = models.get_head(db, id), models.find(db, loaded, id)
     typed = fill_in(model, budget, questions)
     context: dict[str, Any] = {
@@ -94,7 +94,7 @@ def picture(
 
 
 def fill_in(model: Model, budget: str | None, questions: str | None) -> dict[str, str]:
-    """Return what was typed, and what stands in the form before anything was."""
+    """Return the fields of the form, with defaults for those not yet filled in."""
     if budget is None:
         told = [one.amount for one in budget_words(model) if one.amount]
         budget = told[len(told) // 2] if told else ""
@@ -102,7 +102,7 @@ def fill_in(model: Model, budget: str | None, questions: str | None) -> dict[str
 
 
 def read_wish(typed: dict[str, str]) -> PlanWish:
-    """Return what a form asks for, or refuse it field by field."""
+    """Return the plan that a form asks for; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
     budget = Decimal(0)
     try:
@@ -126,28 +126,15 @@ def view_of(head: ModelHead, model: Model, wish: PlanWish) -> PlanView:
     return PlanView(
         root=root,
         svg=draw(lay_out(root), said),
-        outline=outline_cells(model, wish.budget),
+        outline=isolate(outline_cells(model, wish.budget)),
         budget=named,
         error=error_at(model, wish.budget),
         is_drawn=ensemble.policy_at(wish.budget) == "sample",
     )
 
 
-def outline_cells(model: Model, budget: int | None) -> Cells:
-    """Return what is asked in order if each answer comes, and is a middle one."""
-    catalogue, total = model.ensemble.catalogue, 0
-    rows: list[tuple[str, ...]] = []
-    for question in outline(model.ensemble, budget):
-        total += question.price
-        titles = (catalogue.features[idx].title for idx in question.feature_idxs)
-        told = name(f"{question.number}. {', '.join(titles)}")
-        rows.append((told, money(question.price), money(total)))
-    unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
-    return ("Feature", f"Price{unit}", f"Spent by then{unit}"), rows
-
-
 def error_at(model: Model, budget: int | None) -> str | None:
-    """Return how often held-out cases erred under the nearest smaller budget."""
+    """Return the error on held-out cases under the nearest smaller budget."""
     curve = model.curve
     if curve is None:
         return None

@@ -1,4 +1,4 @@
-"""The result of a case: the decision, its reasons, the bill, and what came of it."""
+"""The result of a case: prediction, reasons, bill, and confirmed outcome."""
 
 from decimal import Decimal
 from typing import Any
@@ -39,7 +39,7 @@ READS, WRITES = needs("predict"), "predict:write"
 def show(
     request: Request, id: str, db: ReadDb, loaded: Loaded, at: At, caller: Called
 ) -> HTMLResponse:
-    """Show a case as it stands; one that goes on too."""
+    """Show the result of a case so far, also of one that is still open."""
     call = SessionCall(id, loaded, at)
     return page(request, db, call, may_change=WRITES in caller.scopes)
 
@@ -58,7 +58,7 @@ def page(
     known = view_of(opened) | {
         "bill": bill,
         "fees": {} if isinstance(opened, ErasedSession) else fees_in(bill, opened),
-        "payers": sorted({one.key or "nobody's key" for one in bill.items}),
+        "payers": sorted({one.key or "local user" for one in bill.items}),
         "shown_at": call.at.now,
         "outcome": find_outcome(db, call),
         "may_change": may_change,
@@ -67,7 +67,7 @@ def page(
 
 
 def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
-    """Return what the page tells of a session."""
+    """Return the context of the page from a session."""
     session: Session = opened.view
     if isinstance(opened, ErasedSession):
         return {"session": session, "is_erased": True}
@@ -75,11 +75,11 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
     return {
         "session": session,
         "is_erased": False,
-        "meaning": case_words.meaning(session),
-        "reasons": case_words.reasons(session, model),
-        "unasked": case_words.unasked(model, state),
+        "meaning": case_words.explain_chance(session),
+        "reasons": case_words.list_reasons(session, model),
+        "unasked": case_words.list_missing(model, state),
         "error_now": case_words.error_now(model, state),
-        "larger": case_words.larger(model, state),
+        "larger": case_words.list_larger_budgets(model, state),
         "is_ended": state.is_ended,
         "has_others": has_others(model.ensemble, state),
         "stop_words": say_stop(model.ensemble, state),
@@ -91,32 +91,32 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
 
 
 def has_others(ensemble: Ensemble, state: State) -> bool:
-    """Return whether another feature than the one asked may be answered."""
+    """Whether another feature than the one asked may be answered."""
     return any(
         idx != state.next_feature_idx for idx in sort_open(ensemble, state).offered
     )
 
 
 def fees_in(bill: LedgerPage, opened: OpenSession) -> dict[int, tuple[str, float]]:
-    """Return, by entry, the group whose fee a charge has within it, and the fee.
+    """Return, by entry, the group whose fee the charge includes, and the fee.
 
     Where the charge that held a fee was reversed, the next of its group holds it.
     """
     catalogue = opened.model.ensemble.catalogue
     groups = {one.name: one for one in catalogue.groups if one.fee}
-    found = {}
+    fees = {}
     for one in bill.items:
         group = groups.get(one.group or "")
         if group is None or one.kind != "charge":
             continue
         cost = catalogue.features[catalogue.feature_idxs[one.feature]].cost
         if to_micros(one.amount) >= cost + group.fee:
-            found[one.id] = (group.label or group.name, from_micros(group.fee))
-    return found
+            fees[one.id] = (group.label or group.name, from_micros(group.fee))
+    return fees
 
 
 def find_outcome(db: Transaction, call: SessionCall) -> Any:
-    """Return what was told of the case; None where nothing was."""
+    """Return the confirmed outcome of a case; None if there is none."""
     try:
         return outcomes.get(db, call)
     except NotFoundError:
@@ -125,7 +125,7 @@ def find_outcome(db: Transaction, call: SessionCall) -> Any:
 
 @router.get("/{id}/session.json", dependencies=[READS])
 def download(id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
-    """Hand out the document that `GET /predict/{id}` has."""
+    """Return the document of `GET /predict/{id}` as a download."""
     view = service.get(db, SessionCall(id, loaded, at))
     return Response(
         view.model_dump_json(indent=1),
@@ -164,7 +164,7 @@ def read_budget(form: FormData) -> Decimal | None:
 async def tell(
     request: Request, id: str, form: Typed, change: Changes, loaded: Loaded, at: At
 ) -> Response:
-    """Record what came of the case, or correct it."""
+    """Record the confirmed outcome of a case, or correct it."""
     call, label = SessionCall(id, loaded, at), str(form.get("label", ""))
     try:
         return await change(

@@ -61,24 +61,27 @@ USELESS = (
 
 
 class OddError(Exception):
-    """Values that are asked about before they are charged."""
+    """Odd values: the page asks whether they are right before they are charged.
 
-    def __init__(self, doubts: list[Doubt]) -> None:
+    `signature` is that of the answers; a form that brings it back confirms them.
+    """
+
+    def __init__(self, doubts: list[Doubt], signature: str) -> None:
         super().__init__()
-        self.doubts = doubts
+        self.doubts, self.signature = doubts, signature
 
 
 @router.get("", dependencies=[needs("predict")])
 def page(request: Request, db: ReadDb, at: At, after: After = None) -> Response:
-    """List sessions, newest first; a field that is left empty means any."""
+    """List sessions, newest first; an empty field filters nothing."""
     asked = {one: request.query_params.get(one, "").strip() for one in FILTERED}
     state = asked["state"] if asked["state"] in STATES else None
     meant = SessionFilter(state, asked["model"] or None, asked["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
-    found = lists.page(db, MOST, after, at, meant)
+    cases = lists.page(db, MOST, after, at, meant)
     following = None
-    if found.next is not None:
-        following = str(request.url.include_query_params(after=found.next).query)
-    return render(request, "sessions.html", found=found, typed=asked, next=following)
+    if cases.next is not None:
+        following = str(request.url.include_query_params(after=cases.next).query)
+    return render(request, "sessions.html", found=cases, typed=asked, next=following)
 
 
 FILTERED = ("state", "model", "client_ref")
@@ -96,7 +99,7 @@ Call = Annotated[SessionCall, Depends(get_page_call)]
 def show(
     request: Request, db: ReadDb, call: Call, feature: str = "", on: str = ""
 ) -> HTMLResponse:
-    """Show what is asked now; `on` goes on although it is advised to stop."""
+    """Show what is asked now; `on` goes on although stopping is suggested."""
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
         return render(request, "erased.html", view=opened.view)
@@ -138,17 +141,18 @@ def show_case(
 
 @router.post("/{id}/answers", dependencies=[needs("predict")])
 async def answer(request: Request, form: Typed, changes: Changes, call: Call) -> Any:
-    """Take what came back; what is odd is asked again before it is charged."""
+    """Take answers; an odd value must be confirmed before it is charged."""
 
     def take(db: Any) -> object:
         answers = read_answers(form, call, db)
-        wanted = AnswersRequest(answers=answers, insist=is_insistent(form))
-        if form.get("confirmed") != signature(answers):
-            doubts = checks.check(db, call, wanted).warnings
+        body = AnswersRequest(answers=answers, insist=is_insistent(form))
+        signed = signature(answers)
+        if form.get("confirmed") != signed:
+            doubts = checks.check(db, call, body).warnings
             version = text_in(form, "version")
             if doubts and str(find(db, call).view.version) == version:
-                raise OddError(list(doubts))
-        return answering.answer(db, guarded(call, form), wanted)
+                raise OddError(list(doubts), signed)
+        return answering.answer(db, guarded(call, form), body)
 
     return await attempt(request, form, changes, call, take)
 
@@ -175,7 +179,7 @@ async def change(request: Request, form: Typed, changes: Changes, call: Call) ->
 
 
 def guarded(call: SessionCall, form: FormData) -> SessionCall:
-    """Return a call that changes only what the form was made of."""
+    """Return a call that changes only the version that the form was made from."""
     text = text_in(form, "version")
     is_one = text.isascii() and text.isdecimal() and len(text) < 10
     return call._replace(versions=frozenset({int(text)} if is_one else ()))
@@ -188,19 +192,19 @@ async def attempt(
     call: SessionCall,
     act: Callable[[Any], object],
 ) -> Response:
-    """Change a session and lead to it; what is refused is said on its present page."""
+    """Change a session and redirect to it; a refusal is shown on its present page."""
     is_on = text_in(form, "on") and not request.url.path.endswith("/stop")
     address = f"/ui/sessions/{call.id}" + ("?on=1" if is_on else "")
     try:
         return await changes(act, lambda _: see_other(address))
     except (CoreError, OddError) as error:
-        found: Exception = error
+        caught: Exception = error
     except ConflictError as error:
         if error.kind != "version-mismatch":
             raise
-        found = error
+        caught = error
     tenant_id = changes.caller.tenant_id
-    return await run_in_threadpool(explain, request, tenant_id, call, form, found)
+    return await run_in_threadpool(explain, request, tenant_id, call, form, caught)
 
 
 def explain(
@@ -208,50 +212,69 @@ def explain(
     tenant_id: str,
     call: SessionCall,
     form: FormData,
-    found: Exception,
+    error: Exception,
 ) -> Response:
-    """Show a session as it is now, with why nothing was changed."""
+    """Show the session as it is now, with the reason why nothing was changed."""
     with reading(request.app.state.engine, tenant_id) as db:
         opened = find(db, call)
         if isinstance(opened, ErasedSession):
             return render(request, "erased.html", 409, view=opened.view)
-        if isinstance(found, ConflictError | ClosedError):
-            said = STALE if isinstance(found, ConflictError) else CLOSED
-            return show_case(request, opened, None, 409, said=said)
+        if isinstance(error, ConflictError | ClosedError):
+            notice = STALE if isinstance(error, ConflictError) else CLOSED
+            return show_case(request, opened, None, 409, said=notice)
         feature = first_feature(form)
-        known = opened.model.ensemble.catalogue.feature_idxs
-        more: dict[str, Any] = {"typed": form, "is_going_on": bool(text_in(form, "on"))}
-        if isinstance(found, OddError):
-            more["doubts"] = {one.feature: one for one in found.doubts}
-            more["confirmed"] = signature(read_answers(form, call, db))
-            more["insists"] = is_insistent(form)
-        else:
-            more |= say_refused(found, form, opened)
+        is_known = feature in opened.model.ensemble.catalogue.feature_idxs
         return show_case(
-            request, opened, feature if feature in known else None, 422, **more
+            request,
+            opened,
+            feature if is_known else None,
+            422,
+            typed=form,
+            is_going_on=bool(text_in(form, "on")),
+            **describe_refusal(error, form, opened),
         )
 
 
-def say_refused(
-    found: Exception, form: FormData, opened: OpenSession
+def describe_refusal(
+    error: Exception, form: FormData, opened: OpenSession
 ) -> dict[str, Any]:
-    """Return what a page is given of an answer or a budget that was refused."""
-    if isinstance(found, UselessAnswerError):
-        sure = {"confirmed": text_in(form, "confirmed")}
-        return sure | {"said": USELESS, "useless": text_in(form, "outcome")}
-    if isinstance(found, OverBudgetError):
-        amounts = found.price, found.remaining
-        price, left = (money(one, opened.session.unit) for one in amounts)
-        has_others = sort_open(opened.model.ensemble, opened.state).offered
-        said = (
-            f"This costs {price}, and {left} of the budget is left. Nothing was "
-            f"charged. Raise the budget below{OR_ANOTHER if has_others else ''}."
-        )
-        return {"said": said}
-    assert isinstance(found, RefusedError), "nothing else is caught"
-    asked = f"value.{first_feature(form)}"
-    errors = {
-        one if one in FIELDS or one.startswith("value.") else asked: rule
-        for one, rule in errors_of(found).items()
-    }
-    return {"errors": errors}
+    """Return what the template shows of an answer or a budget that was refused."""
+    if isinstance(error, OddError):
+        return {
+            "doubts": {one.feature: one for one in error.doubts},
+            "confirmed": error.signature,
+            "insists": is_insistent(form),
+        }
+    if isinstance(error, UselessAnswerError):
+        return {
+            "confirmed": text_in(form, "confirmed"),
+            "said": USELESS,
+            "useless": text_in(form, "outcome"),
+        }
+    if isinstance(error, OverBudgetError):
+        return {"said": say_over_budget(error, opened)}
+    assert isinstance(error, RefusedError), "nothing else is caught"
+    return {"errors": errors_by_field(error, form)}
+
+
+def say_over_budget(error: OverBudgetError, opened: OpenSession) -> str:
+    """Return what an answer costs, what is left, and what can be done instead."""
+    unit = opened.session.unit
+    others = sort_open(opened.model.ensemble, opened.state).offered
+    return (
+        f"This costs {money(error.price, unit)}, and {money(error.remaining, unit)} of "
+        "the budget is left. Nothing was charged. Raise the budget below"
+        f"{OR_ANOTHER if others else ''}."
+    )
+
+
+def errors_by_field(error: RefusedError, form: FormData) -> dict[str, str]:
+    """Return each broken rule by the field of the page that shows it.
+
+    A rule about something that is no field of the page is shown at the question.
+    """
+    by_field = {}
+    for name, rule in errors_of(error).items():
+        is_field = name in FIELDS or name.startswith("value.")
+        by_field[name if is_field else f"value.{first_feature(form)}"] = rule
+    return by_field

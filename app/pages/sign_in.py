@@ -22,7 +22,7 @@ WRONG = "must be a key that is valid: it begins with askl_"
 
 
 def our_path(text: object) -> str:
-    """Return where to go on to: only to a page of ours."""
+    """Return the address to go on to: only a page of this site."""
     is_ours = isinstance(text, str) and OUR_PATH.fullmatch(text) and ".." not in text
     return str(text) if is_ours else PATH
 
@@ -35,7 +35,7 @@ async def show(request: Request) -> Response:
 
 @router.post("/sign-in")
 async def enter(request: Request, form: Typed, engine: Engine) -> Response:
-    """Take a key; the browser gets a cookie that pages alone know it by."""
+    """Take a key; the browser gets a cookie, which only pages accept."""
     guard: Guard = request.app.state.guard
     asked, token = our_path(form.get("next")), str(form.get("key", "")).strip()
     try:

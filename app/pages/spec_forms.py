@@ -40,7 +40,7 @@ MAX_MARKS = 20_000
 
 @dataclass
 class ReadForm:
-    """A spec as it was typed, and what in it can't be read.
+    """A spec as it was typed, and the refusals of what can't be read.
 
     `places` says for places in the spec which field of the form they come from.
     """
@@ -53,7 +53,7 @@ class ReadForm:
         self.refusals.append(Refusal(where, rule))
 
     def amount(self, where: str, text: str) -> Decimal | None:
-        """Return an amount; note where it is none."""
+        """Return an amount; note a refusal if it is none."""
         try:
             to_micros(text)
         except ValueError as error:
@@ -62,7 +62,7 @@ class ReadForm:
         return Decimal(text)
 
     def whole(self, where: str, text: str) -> int | None:
-        """Return a whole number; note where it is none."""
+        """Return a whole number; note a refusal if it is none."""
         if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS:
             return int(text)
         self.refuse(where, WHOLE_RULE)
@@ -82,7 +82,7 @@ class ReadForm:
 
 
 def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
-    """Return the fields with what a draft says; `columns` are all of the table."""
+    """Return the fields filled in from a draft; `columns` are all of the table."""
     spec = table.spec
     typed = {name: str(spec.get(name, "")) for name in ("name", "target", "positive")}
     typed |= {"missing_target": spec.get("missing_target", "refuse")}
@@ -123,7 +123,7 @@ def fill_prices(
 
 
 def group_rows(typed: Typed, columns: Sequence[str]) -> range:
-    """Return the rows of groups; there are never more than columns, and one to add."""
+    """Return the rows of groups: at most one for each column, and one to add."""
     rows = [row for row in range(len(columns)) if typed.get(f"g{row}-name", "").strip()]
     return range(max(rows, default=-1) + 2)
 
@@ -166,7 +166,7 @@ def read_form(typed: Typed, columns: Sequence[str]) -> ReadForm:
 
 
 def read_classes(read: ReadForm, typed: Typed) -> None:
-    """Read how classes are shown, where that is not by their label."""
+    """Read the names of classes that differ from their labels."""
     shown = {}
     number = 0
     while (label := typed.get(f"k{number}-label")) is not None:
@@ -180,7 +180,7 @@ def read_classes(read: ReadForm, typed: Typed) -> None:
 
 
 def read_columns(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
-    """Read what each column is; those that are left out are expected not to be used."""
+    """Read the type and cost of each column that is used."""
     features: list[dict[str, Any]] = []
     ignored = []
     for number, name in enumerate(columns):
@@ -259,7 +259,7 @@ def read_groups(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
 
 
 def join_marks(marks: Sequence[str]) -> str:
-    """Return words for missing in one line; those with a comma between quotes."""
+    """Return words for missing cells in one line; those with a comma are quoted."""
     return ", ".join(
         '"' + one.replace('"', '""') + '"' if set(one) & set(',"') else one
         for one in marks
@@ -267,6 +267,6 @@ def join_marks(marks: Sequence[str]) -> str:
 
 
 def split_marks(text: str) -> list[str]:
-    """Return the words of such a line."""
+    """Return the words of a line that `join_marks` wrote."""
     cells = next(csv.reader([" ".join(text.split())], skipinitialspace=True), [])
     return [one.strip() for one in cells if one.strip()]

@@ -49,8 +49,8 @@ def choose(
     if len(heads.items) == 1 and not after:
         only = heads.items[0].id
         return show_form(request, only, models.find(db, loaded, only))
-    found = [(one, models.find(db, loaded, one.id)) for one in heads.items]
-    return render(request, "choose.html", models=found, next=heads.next)
+    chosen = [(one, models.find(db, loaded, one.id)) for one in heads.items]
+    return render(request, "choose.html", models=chosen, next=heads.next)
 
 
 def show_form(
@@ -86,7 +86,7 @@ async def start(
     settings: OurSettings,
     at: At,
 ) -> Response:
-    """Start a session, or say at each field what is wrong with it."""
+    """Start a session; refusals are shown at their fields."""
     model_id = text_in(form, "model")
 
     def begin(db: Any) -> Any:
@@ -114,7 +114,7 @@ def find_again(
 
 
 def read_wish(form: FormData, model_id: str, model: Model) -> PredictRequest:
-    """Return the session that a form asks for, or refuse it field by field."""
+    """Return the session that a form asks for; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
     raw: dict[str, Any] = {"model": model_id, "budget": None, "known": {}, "stop": {}}
     if text_in(form, "limit") != "none":
@@ -145,7 +145,7 @@ def read_wish(form: FormData, model_id: str, model: Model) -> PredictRequest:
 
 
 def noted(refusals: list[Refusal], read: Any) -> Any:
-    """Return what is read; where it is refused note why, and go on."""
+    """Return what `read` returns; a refusal is noted, and None returned."""
     try:
         return read()
     except RefusedError as error:
@@ -163,10 +163,10 @@ def read_money(text: str) -> Decimal:
 
 
 def read_confidence(text: str) -> float:
-    found = parse_number(text)
-    if found is None or not 0 < found <= 100:
+    percents = parse_number(text)
+    if percents is None or not 0 < percents <= 100:
         raise RefusedError([Refusal("confidence", CONFIDENCE_RULE)])
-    return found / 100
+    return percents / 100
 
 
 def read_count(text: str) -> int:

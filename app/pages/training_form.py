@@ -1,4 +1,4 @@
-"""The form that a training is ordered by, as it is shown."""
+"""Shows the form by which a training is ordered."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ CHOICES = {
 def ask_target(
     request: Request, table: StoredDataset, error: RefusedError | None = None
 ) -> HTMLResponse:
-    """Ask what is predicted; a table that has no such column is told so."""
+    """Ask for the column to predict, or say that the table has none."""
     errors = {} if error is None else {"target": "; ".join(errors_of(error).values())}
     typed = {"target": request.query_params.get("target", table.columns[-1])}
     return render(
@@ -71,7 +71,7 @@ def show_form(
     status: int = 200,
     **more: Any,
 ) -> HTMLResponse:
-    """Show the form as it was typed, or drafted."""
+    """Show the form as it was typed or drafted."""
     add_groups(typed, table.columns)
     found = {one.name: (one, sketch) for one, sketch in drafted.columns}
     rows = [
@@ -103,7 +103,7 @@ def show_form(
 def name_fields(
     fields: Iterable[str], columns: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield fields of columns with what people call them."""
+    """Yield the fields of columns with their labels."""
     for field in fields:
         if found := COLUMN_FIELD.fullmatch(field):
             yield field, f"{columns[int(found[1])]}, {found[2]}"

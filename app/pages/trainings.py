@@ -102,7 +102,7 @@ async def events(
     request: Request,
     last_event_id: LastEvent = 0,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Stream what the API streams, to who has signed in by the cookie."""
+    """Stream the events of the API to callers signed in by cookie."""
     async for event in stream(request, id, last_event_id):
         yield event
 

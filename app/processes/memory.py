@@ -1,11 +1,22 @@
-"""How much memory is left on this machine, in this container, to this process."""
+"""Memory: how much is left to this process, its limits, and how it runs out."""
 
+import errno
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from app.processes.child import ChildLostError
 
 MEMORY_INFO = Path("/proc/meminfo")
 CONTAINER = Path("/sys/fs/cgroup")
+# In pages: all addresses first, data sixth.
 PROCESS_PAGES = Path("/proc/self/statm")
+# Of this container, else of the machine.
+KILLS = (CONTAINER / "memory.events", Path("/proc/vmstat"))
+OOM_SCORE = Path("/proc/self/oom_score_adj")
+# What a RuntimeError says when the system has no memory for a thread.
+NO_THREAD = "can't start new thread"
 
 
 def available_bytes(
@@ -14,7 +25,7 @@ def available_bytes(
     process_limit: int | None = None,
     process_pages: Path = PROCESS_PAGES,
 ) -> int | None:
-    """Return the bytes that may still be taken; None where the system doesn't tell."""
+    """Return the memory that is still free; None if the system doesn't tell."""
     limits = []
     if memory_info.is_file():
         limits += [
@@ -32,3 +43,46 @@ def available_bytes(
         taken = int(process_pages.read_text().split()[0]) * resource.getpagesize()
         limits.append(max(0, most_addresses - taken))
     return min(limits, default=None)
+
+
+@contextmanager
+def limited_memory(n_bytes: int | None) -> Iterator[None]:
+    """Limit the bytes that the block may take, on Linux alone; None: no limit."""
+    if n_bytes is None or not PROCESS_PAGES.is_file():
+        yield
+        return
+    before = soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    taken = int(PROCESS_PAGES.read_text().split()[5]) * resource.getpagesize()
+    most = taken + n_bytes
+    if soft != resource.RLIM_INFINITY:
+        most = min(most, soft)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def is_memory_short(error: Exception) -> bool:
+    """Whether an exception means, or was raised because, memory ran out."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    if isinstance(error, ChildLostError):
+        return error.is_out_of_memory
+    is_short = isinstance(error, MemoryError) or NO_THREAD in str(error)
+    return is_short or isinstance(error.__context__, MemoryError)
+
+
+def be_killed_first(score: int) -> None:
+    """Have the system kill this process before others of a lower score, up to 1,000."""
+    with suppress(OSError):
+        OOM_SCORE.write_text(str(score))
+
+
+def count_kills() -> int | None:
+    """Return how many processes the system has killed because memory ran out."""
+    for file in KILLS:
+        with suppress(OSError):
+            counts = dict(line.split() for line in file.read_text().splitlines())
+            return int(counts["oom_kill"])
+    return None

@@ -1,61 +1,56 @@
-"""Parts of a table worked on in several processes, their results in order."""
+"""Blocks of a table worked on in several processes, their results in order.
 
-import multiprocessing
+The only children that are no `Child`: the standard library's pool starts its own. It
+hands out short pieces of work and collects their results, which is all that is needed
+here; `parts` has long pieces that report progress and outlive the death of a process.
+"""
+
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from app.processes.children import end_with_parent
-from core.errors import CoreError
+from app.processes.child import ChildLostError, end_with_parent, forkserver
 
-Part = TypeVar("Part")
-Found = TypeVar("Found")
+Block = TypeVar("Block")
+Result = TypeVar("Result")
 
-# Not `fork`: the caller may have threads.
-CONTEXT = multiprocessing.get_context("forkserver")
-# For each process, so that none waits for the first part that is not done.
+# Blocks waiting for each process, so that none is idle until the oldest is done.
 N_AHEAD = 2
-
-
-class ProcessLostError(CoreError):
-    """A process that worked on a part of a table has died."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "A process that worked on rows was killed, perhaps for want of memory; "
-            "nothing was written. Fewer processes take less."
-        )
+KILLED = (
+    "A process that worked on rows was killed, perhaps for want of memory; "
+    "nothing was written. Fewer processes take less."
+)
 
 
 def work_through(
-    work: Callable[[Part], Iterator[Found]], parts: Iterable[Part], n_processes: int
-) -> Iterator[Found]:
-    """Yield what work finds in each part, part by part.
+    work: Callable[[Block], Iterator[Result]], blocks: Iterable[Block], n_processes: int
+) -> Iterator[Result]:
+    """Yield the results of `work` for each block, in the order of the blocks.
 
-    With one process all is done in this one. `work` and parts are sent to others;
-    what they raise is raised here. Raises `ProcessLostError` where one dies.
+    With one process all is done in this one. `work` and blocks are sent to the others;
+    what they raise is raised here. Raises `ChildLostError` if one of them dies.
     """
     if n_processes == 1:
-        for part in parts:
-            yield from work(part)
+        for block in blocks:
+            yield from work(block)
         return
-    pool = ProcessPoolExecutor(n_processes, CONTEXT, end_with_parent)
-    waiting: deque[Future[list[Found]]] = deque()
+    pool = ProcessPoolExecutor(n_processes, forkserver(work), end_with_parent)
+    waiting: deque[Future[list[Result]]] = deque()
     try:
-        for part in parts:
-            waiting.append(pool.submit(collect, work, part))
+        for block in blocks:
+            waiting.append(pool.submit(collect, work, block))
             if len(waiting) >= N_AHEAD * n_processes:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
     except BrokenProcessPool:
-        raise ProcessLostError from None
+        raise ChildLostError(KILLED) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def collect(work: Callable[[Part], Iterator[Found]], part: Part) -> list[Found]:
-    """Return all that work finds in a part; runs in another process."""
-    return list(work(part))
+def collect(work: Callable[[Block], Iterator[Result]], block: Block) -> list[Result]:
+    """Return all results of `work` for a block; runs in a process of the pool."""
+    return list(work(block))

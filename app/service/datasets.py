@@ -14,7 +14,7 @@ from typing import IO
 
 from app.documents.fields import MAX_NAME
 from app.errors import BlobGoneError, ConflictError
-from app.processes.apart import Wanted, is_always_wanted
+from app.processes.limited import IsWanted, is_always_wanted
 from app.records import StoredDataset
 from app.service import limits
 from app.service.sources import find_reference
@@ -45,7 +45,7 @@ class Link:
     table: ReferredTable
 
 
-def refer(reader: TableReader, url: str, name: str | None, is_wanted: Wanted) -> Link:
+def refer(reader: TableReader, url: str, name: str | None, is_wanted: IsWanted) -> Link:
     """Read a table's footers, refusing what is no table; nothing is stored."""
     table = reader.refer(url, is_wanted)
     return Link(clean(name or url.rstrip("/")), table)
@@ -55,7 +55,7 @@ def read(
     reader: TableReader,
     name: str | None,
     stream: IO[bytes],
-    is_wanted: Wanted = is_always_wanted,
+    is_wanted: IsWanted = is_always_wanted,
 ) -> Upload:
     """Read an upload, refusing what is no table; nothing is stored."""
     return make_upload(name, stream, reader.examine(stream, is_wanted))

@@ -40,7 +40,7 @@ HELP = """   an answer         the value itself: {example}
    NAME! = ANSWER    charge it also where it can't be used
    ?                 all that may be answered
    list              what else may be answered, with prices
-   go on             where it is advised to stop: ask on all the same
+   go on             where stopping is suggested: ask on all the same
    undo              take the last answer back and ask it again (what was charged
                      stays charged)
    stop              end here   ·   help
@@ -50,7 +50,7 @@ REFUSALS = (RefusedError, OverBudgetError, UselessAnswerError, ClosedError)
 
 
 def run_session(talk: "Conversation", read_line: Callable[[str], str]) -> State:
-    """Ask until the session ends, advises to stop, or the input does.
+    """Ask until the session or the input ends, or stopping is suggested.
 
     Over a pipe a wrong answer raises, so that a script does not go on unawares. A
     person who is advised to stop may go on, or answer another feature.
@@ -80,7 +80,7 @@ def run_session(talk: "Conversation", read_line: Callable[[str], str]) -> State:
 
 @dataclass
 class Conversation:
-    """A session with what was said around it."""
+    """A session with the console it is held on."""
 
     ensemble: Ensemble
     state: State
@@ -108,7 +108,7 @@ class Conversation:
     doubted: str = ""
 
     def find_asked(self) -> bool:
-        """Find what a line answers now; return whether the session goes on."""
+        """Handle what is asked now; return whether the session goes on."""
         self.question = machine.next_question(self.ensemble, self.state)
         self.withheld = None
         if self.state.stop_reason is not None and not self.goes_on:
@@ -130,7 +130,7 @@ class Conversation:
         return bool(sort_open(self.ensemble, self.state).offered)
 
     def say_asked(self) -> None:
-        """Show what is asked, unless it stands there already."""
+        """Print what is asked, unless it was just printed."""
         if self.asked == self.shown:
             return
         self.shown = self.asked
@@ -153,10 +153,10 @@ class Conversation:
         say_question(self.console, self.ensemble, self.state, question)
 
     def say_offer(self) -> None:
-        """Say why nothing is asked, and what one may do all the same."""
+        """Print why nothing is asked, and what can be done nevertheless."""
         catalogue = self.ensemble.catalogue
         told = say_stop(self.ensemble, self.state)
-        self.console.print(f"\nIt is advised to stop: {escape(told)}.")
+        self.console.print(f"\nWe suggest stopping: {escape(told)}.")
         ways = ["Enter to stop", "NAME = ANSWER for another feature (see list)"]
         if self.withheld is not None:
             feature = catalogue.features[self.withheld.feature_idx]
@@ -170,7 +170,7 @@ class Conversation:
         return f"   {hint(self.ensemble.catalogue.features[self.asked])} > "
 
     def is_stop(self, line: str) -> bool:
-        """Whether a line ends the session, and is no answer."""
+        """Whether a line is the command to end the session."""
         is_word = line.lower() == "stop" or (not line and self.offers_more)
         return is_word and find_answer(self.ensemble, self.asked, line) is None
 
@@ -241,7 +241,7 @@ class Conversation:
             raise RefusedError([Refusal("answer", "must be NAME = ANSWER, or stop")])
 
     def undo(self) -> None:
-        """Return to how it was before the last answer, and ask that again."""
+        """Take the last answer back, and ask for it again."""
         if not self.trail:
             raise RefusedError([Refusal("undo", "there is no answer yet")])
         before = self.trail.pop()
@@ -250,7 +250,7 @@ class Conversation:
 
 
 def find_earlier(state: State, feature_idx: int) -> Answer:
-    """Return the answer that brings a feature back to how it is in a state."""
+    """Return the answer that restores a feature to what it is in a state."""
     old = state.outcomes[feature_idx]
     if old == "value" or old == "known":
         return Answer(feature_idx, "value", state.values[feature_idx])
@@ -260,7 +260,7 @@ def find_earlier(state: State, feature_idx: int) -> Answer:
 def list_others(
     ensemble: Ensemble, state: State, asked: int | None, console: Console
 ) -> None:
-    """Say what else may be answered, with prices, and what is of no use."""
+    """Return lines on what else may be answered, with prices, and what is useless."""
     features, unit = ensemble.catalogue.features, ensemble.catalogue.cost_unit
     prices, found = Position.of(ensemble, state).prices, sort_open(ensemble, state)
     for idx in found.offered:

@@ -1,39 +1,26 @@
-"""Several models side by side, as a table in the terminal and as a page."""
+"""Several models side by side, as a table in the terminal."""
 
 from collections.abc import Sequence
 
 from rich.markup import escape
 from rich.table import Table
 
-from app.terminal.html import html_figures, html_notes, html_page, html_table
-from app.terminal.show import right, titled
-from app.words.comparison import Compared, explain_cells, lay_cells
+from app.terminal.show import figure_column, titled_table
+from app.words.comparison import ComparedModel, comparison_cells, explain_comparison
 
 
 def compared_table(
-    found: Sequence[Compared], budgets: Sequence[int | None], unit: str, where: str
-) -> Table:
-    """Return error and spend of each model under each budget."""
-    head, rows = lay_cells(found, budgets, unit)
-    table = titled(
-        f"Error against budget: {where}", *(right(escape(one)) for one in head)
-    )
-    for row in rows:
-        table.add_row(*(cell.replace(" (", "\n(") for cell in row))
-    table.caption, table.caption_justify = "\n".join(explain_cells(found)), "left"
-    return table
-
-
-def compared_page(
-    found: Sequence[Compared],
+    models: Sequence[ComparedModel],
     budgets: Sequence[int | None],
     unit: str,
     where: str,
-    chart: str,
-) -> str:
-    """Return a page with the chart, and the same numbers beside it."""
-    names = " and ".join(one.name for one in found)
-    head, rows = lay_cells(found, budgets, unit)
-    parts = ["<h1>Error against spend</h1>", html_notes([f"{names}: {where}."])]
-    parts += [html_figures([chart]), html_table(head, rows, names)]
-    return html_page(names, [*parts, html_notes(explain_cells(found))])
+) -> Table:
+    """Return error and spend of each model under each budget."""
+    head, rows = comparison_cells(models, budgets, unit)
+    table = titled_table(
+        f"Error against budget: {where}", *(figure_column(escape(one)) for one in head)
+    )
+    for row in rows:
+        table.add_row(*(cell.replace(" (", "\n(") for cell in row))
+    table.caption, table.caption_justify = "\n".join(explain_comparison(models)), "left"
+    return table

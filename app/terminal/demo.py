@@ -8,11 +8,11 @@ from rich.markup import escape
 
 from app.documents.files import load_spec
 from app.terminal.show import (
-    curve_plot,
+    curve_bars,
     curve_table,
     model_summary,
     price_table,
-    pull,
+    run_with_bar,
     sessions_table,
 )
 from app.terminal.transcript import say_end, say_question, say_standing, say_value
@@ -67,13 +67,13 @@ def run_demo(console: Console) -> Model:
         truth = dataset.classes[int(dataset.targets[row])].display
         console.print(f"The diagnosis in the data: {escape(truth)}")
     console.print()
-    told = sessions_table(model)
-    if told is not None:
+    sessions = sessions_table(model)
+    if sessions is not None:
         console.print("With a budget alone, and no mean:")
-        console.print(told)
+        console.print(sessions)
     if model.curve is not None:
         console.print(curve_table(model.curve, unit))
-        console.print(curve_plot(model.curve, unit), markup=False, highlight=False)
+        console.print(curve_bars(model.curve, unit))
     return model
 
 
@@ -92,7 +92,11 @@ def train_apart() -> tuple[Dataset, IntArray, Model]:
     spec, dataset = load_demo()
     every = np.arange(dataset.n_samples)
     others = dataset.take(every[:-N_PATIENTS])
-    return dataset, every[-N_PATIENTS:], pull(demo_training(spec, others), "training")
+    return (
+        dataset,
+        every[-N_PATIENTS:],
+        run_with_bar(demo_training(spec, others), "training"),
+    )
 
 
 def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:
@@ -108,11 +112,11 @@ def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:
 def say_counts(counts: IntArray) -> str:
     """Say after how many questions how many cases end."""
     numbers, shares = np.unique(counts, return_counts=True)
-    told = [
+    phrases = [
         f"{share} after {number}"
         for number, share in zip(numbers.tolist(), shares.tolist(), strict=True)
     ]
-    return f"{', '.join(told)} questions"
+    return f"{', '.join(phrases)} questions"
 
 
 def pick_cases(counts: IntArray) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What a model buys, what that is worth, and what each answer does: `askless show`."""
+"""Tables of `askless show`: what a model buys, and what each answer does."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from app.terminal.show import right, titled
+from app.terminal.show import figure_column, titled_table
 from app.terminal.transcript import say_value
 from app.words.figures import say_betters
 from app.words.wording import money, percent
@@ -22,7 +22,7 @@ from core.session.steps import choose_class
 from core.simulation.effects import Effects, FeatureEffect
 from core.table.prices import from_micros, total_cost
 
-# Of a feature with more values so many are shown, unless it is named.
+# A feature with more values shows so many, unless it is named.
 MAX_VALUES = 10
 
 # Budgets tried where a model has no curve.
@@ -44,7 +44,7 @@ TYPICAL = (
 
 @dataclass(frozen=True)
 class Purchase:
-    """What is bought next, what was spent then, and the error of sessions so dear."""
+    """A purchase, the total spent after it, and the error before and after it."""
 
     feature_idxs: tuple[int, ...]
     price: int
@@ -55,32 +55,34 @@ class Purchase:
 
 
 def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
-    """Return what a session buys in which every answer comes and is a middle one."""
-    found, spent = [], 0
+    """Return what a session buys whose answers are all middle values."""
+    purchases, spent = [], 0
     for question in outline(model.ensemble, budget):
         before, spent = error_within(model.curve, spent), spent + question.price
         after = error_within(model.curve, spent)
         pair = question.feature_idxs, question.price
-        found.append(Purchase(*pair, spent, before, after))
-    return found
+        purchases.append(Purchase(*pair, spent, before, after))
+    return purchases
 
 
 def error_within(curve: Curve | None, spent: int) -> float | None:
-    """Return the error under the largest budget of a curve that is spent by then."""
+    """Return the error at the largest budget of a curve within what is spent."""
     return None if curve is None else curve.errors_calibrated[curve.place_at(spent)]
 
 
 def purchase_table(model: Model, purchases: Sequence[Purchase]) -> Table:
-    """Return what is bought under a budget, in order, and what it is worth."""
+    """Return a table of what a budget buys, in order, and the error it saves."""
     catalogue = model.ensemble.catalogue
-    table = titled(
+    table = titled_table(
         "What is bought, if every answer comes",
-        right("#"),
+        figure_column("#"),
         Column("feature"),
-        right(f"price{f' ({catalogue.cost_unit})' if catalogue.cost_unit else ''}"),
-        right("spent"),
-        right("error before"),
-        right("error after"),
+        figure_column(
+            f"price{f' ({catalogue.cost_unit})' if catalogue.cost_unit else ''}"
+        ),
+        figure_column("spent"),
+        figure_column("error before"),
+        figure_column("error after"),
     )
     for number, one in enumerate(purchases, 1):
         titles = ", ".join(catalogue.features[idx].title for idx in one.feature_idxs)
@@ -98,13 +100,15 @@ def purchase_table(model: Model, purchases: Sequence[Purchase]) -> Table:
 
 
 def budget_table(model: Model) -> Table:
-    """Return from which budget on what is bought, and the error that is left then."""
+    """Return a table of budgets from which on more is bought, with their errors."""
     catalogue, curve = model.ensemble.catalogue, model.curve
-    table = titled(
+    table = titled_table(
         "What a budget buys, if every answer comes",
-        right(f"from{f' ({catalogue.cost_unit})' if catalogue.cost_unit else ''}"),
+        figure_column(
+            f"from{f' ({catalogue.cost_unit})' if catalogue.cost_unit else ''}"
+        ),
         Column("buys"),
-        right("error"),
+        figure_column("error"),
     )
     known: list[set[int]] = []
     for budget in list_limits(model):
@@ -125,7 +129,7 @@ def budget_table(model: Model) -> Table:
 
 
 def list_limits(model: Model) -> list[int]:
-    """Return the budgets of the curve, or parts of what everything costs."""
+    """Return the budgets of the curve, or shares of what everything costs."""
     if model.curve is not None:
         return [one for one in model.curve.budgets if one is not None]
     most = total_cost(model.ensemble.catalogue)
@@ -135,7 +139,7 @@ def list_limits(model: Model) -> list[int]:
 def say_effects(
     console: Console, ensemble: Ensemble, effects: Effects, named: int | None
 ) -> None:
-    """Say what the values of each feature do; of one that is named all of them."""
+    """Print what the values of each feature do, or all values of the named one."""
     class_idx = choose_class(effects.typical.tolist())
     name = ensemble.classes[class_idx].display
     middles = middle_values(ensemble)
@@ -159,7 +163,7 @@ def say_effects(
 
 
 def say_middle(ensemble: Ensemble, feature_idx: int, value: float) -> str:
-    """A middle value, rounded; a boolean's may be a share."""
+    """Return a middle value, rounded; that of a boolean may be a share."""
     is_number = ensemble.catalogue.features[feature_idx].type == "number"
     middle = float(f"{value:.3g}") if is_number else math.floor(value + 0.5)
     return say_value(ensemble, feature_idx, middle)
@@ -168,12 +172,15 @@ def say_middle(ensemble: Ensemble, feature_idx: int, value: float) -> str:
 def effect_table(
     ensemble: Ensemble, effect: FeatureEffect, class_idx: int, *, is_whole: bool
 ) -> Table:
-    """Return what each value does to the chance of a class, like ones together."""
+    """Return a table of what each value does to the chance of a class."""
     feature = ensemble.catalogue.features[effect.feature_idx]
     name = ensemble.classes[class_idx].display
-    columns = [Column(escape(feature.unit or "answer")), right(f"chance of {name}")]
-    columns += [] if effect.points is None else [right("points")]
-    table = titled(escape(feature.title), *columns)
+    columns = [
+        Column(escape(feature.unit or "answer")),
+        figure_column(f"chance of {name}"),
+    ]
+    columns += [] if effect.points is None else [figure_column("points")]
+    table = titled_table(escape(feature.title), *columns)
     rows = label_rows(ensemble, effect, class_idx)
     if len(rows) > MAX_VALUES and not is_whole:
         places = np.linspace(0, len(rows) - 1, MAX_VALUES).round().astype(int)
@@ -191,7 +198,7 @@ def effect_table(
 def label_rows(
     ensemble: Ensemble, effect: FeatureEffect, class_idx: int
 ) -> list[tuple[str, float, float]]:
-    """Return values in words with their chance and points; like neighbours are one."""
+    """Return values in words with chance and points; equal neighbours are one row."""
     column = class_idx if effect.points is None or effect.points.shape[1] > 1 else 0
     points = np.full(effect.values.size, np.nan)
     if effect.points is not None:
@@ -218,7 +225,7 @@ def label_rows(
 
 
 def say_range(low: float, high: float) -> str:
-    """Numbers above one end, up to the other."""
+    """Return in words the numbers above `low`, up to `high`."""
     if math.isinf(low) and math.isinf(high):
         return "any"
     if math.isinf(low):
@@ -229,7 +236,7 @@ def say_range(low: float, high: float) -> str:
 def explained_json(
     model: Model, purchases: Sequence[Purchase], effects: Effects
 ) -> dict[str, Any]:
-    """The same for programs; the last value of each feature, null, is not available."""
+    """Return the same for programs; the last value of each feature is null: none."""
     catalogue, classes = model.ensemble.catalogue, model.ensemble.classes
     names = [feature.name for feature in catalogue.features]
     labels = [one.label for one in classes]
@@ -266,7 +273,7 @@ def explained_json(
 
 
 def say_plain(ensemble: Ensemble, feature_idx: int, value: float) -> object:
-    """A value as JSON has it."""
+    """Return a value as JSON has it."""
     feature = ensemble.catalogue.features[feature_idx]
     if feature.type == "category":
         return feature.categories[int(value)]

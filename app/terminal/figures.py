@@ -1,11 +1,11 @@
-"""Figures of chances and labels as a table, with what each of them means."""
+"""The table of predictive figures, with what each of them means."""
 
 from collections.abc import Sequence
 
 from rich import box
 from rich.table import Column, Table
 
-from app.terminal.show import right, titled
+from app.terminal.show import figure_column, titled_table
 from app.words.figures import MEANINGS, SHARES, explain, say_estimate, shown_figures
 from app.words.wording import money
 from core.model.ensemble import Ensemble
@@ -18,11 +18,11 @@ def figures_table(
     threshold: float | None = None,
     aims: Sequence[str] = (),
 ) -> Table:
-    """Return the figures by budget, or by aim, each above its interval of 95 %."""
+    """Return the figures by budget, or by aim, each above its 95 % interval."""
     figures, shown = curve.predictive or (), shown_figures(curve)
     unit = ensemble.catalogue.cost_unit
-    first = right(f"budget\n{unit}".strip())
-    table = titled(
+    first = figure_column(f"budget\n{unit}".strip())
+    table = titled_table(
         "Chances and labels, each with its 95 % interval",
         Column("aim", no_wrap=True) if aims else first,
         *(Column(MEANINGS[one][0], justify="right", overflow="fold") for one in shown),

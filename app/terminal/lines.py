@@ -1,4 +1,4 @@
-"""What a typed line says: whose answer it is, and which value or outcome."""
+"""Reads a typed line: the feature it answers, and its value or outcome."""
 
 from typing import NamedTuple
 
@@ -25,12 +25,12 @@ OUTCOMES: dict[str, Outcome] = {
 
 COMMANDS = ("help", "?", "list", "stop", "undo", "go on")
 
-# Of a longer list of categories so many are shown at the prompt.
+# A longer list of categories shows so many at the prompt.
 N_SHOWN = 6
 
 
 class TypedAnswer(NamedTuple):
-    """A line that answers a feature; with `NAME! = ANSWER` whether of use or not."""
+    """The answer to a feature as typed; `NAME! = ANSWER` takes it even if useless."""
 
     feature_idx: int
     text: str
@@ -38,7 +38,7 @@ class TypedAnswer(NamedTuple):
 
 
 def find_answer(ensemble: Ensemble, asked: int | None, line: str) -> TypedAnswer | None:
-    """Find the feature that a line answers, and how; None for a command.
+    """Return the feature and the answer of a line; None for a command.
 
     Commands give way to a category of the same name.
     """
@@ -70,7 +70,7 @@ def split_named(catalogue: Catalogue, text: str) -> TypedAnswer | None:
 
 
 def read_answer(ensemble: Ensemble, feature_idx: int, text: str) -> Answer:
-    """Return the answer that a text is; raises RefusedError for none."""
+    """Return the answer that a text means; RefusedError if it means none."""
     feature = ensemble.catalogue.features[feature_idx]
     outcome = OUTCOMES.get(text.lower())
     if outcome is not None and text not in feature.categories:
@@ -81,7 +81,7 @@ def read_answer(ensemble: Ensemble, feature_idx: int, text: str) -> Answer:
 
 
 def find_category(feature: Feature, text: str) -> str:
-    """Return the category that a text means: itself, its number, or how it begins.
+    """Return the category that a text means by name, number or beginning.
 
     In any case of letters. Neither number nor beginning where categories are numbers
     themselves. A text that means none stays as it is. Raises RefusedError where two
@@ -105,7 +105,7 @@ def find_category(feature: Feature, text: str) -> str:
 
 
 def is_numbered(feature: Feature) -> bool:
-    """Whether categories have numbers: not where one is a number itself."""
+    """Whether categories can be answered by number: not if one is a number itself."""
     return all(parse_number(one) is None for one in feature.categories)
 
 
@@ -116,12 +116,12 @@ def say_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
         return None
     is_category = feature.type == "category"
     category = find_category(feature, text) if is_category else None
-    found = find_doubt(feature, answer.value, category)
-    return None if found is None else found.words
+    doubt = find_doubt(feature, answer.value, category)
+    return None if doubt is None else doubt.words
 
 
 def refuse_unseen(ensemble: Ensemble, answer: Answer) -> None:
-    """Refuse a category that training did not see: a slip would be taken for one."""
+    """Refuse a category that training did not see: it may be a slip."""
     feature = ensemble.catalogue.features[answer.feature_idx]
     if feature.type == "category" and answer.value == UNSEEN:
         rule = "must be a category that training saw, or use --accept-unseen"
@@ -129,7 +129,7 @@ def refuse_unseen(ensemble: Ensemble, answer: Answer) -> None:
 
 
 def hint(feature: Feature) -> str:
-    """What an answer looks like."""
+    """Return what an answer looks like."""
     if feature.type == "boolean":
         return "yes / no"
     if feature.type == "category":
@@ -140,14 +140,14 @@ def hint(feature: Feature) -> str:
 
 
 def list_categories(feature: Feature) -> list[str]:
-    """Return the categories, with their numbers where they have some."""
+    """Return the categories, with their numbers if they have any."""
     if not is_numbered(feature):
         return list(feature.categories)
     return [f"{number} {one}" for number, one in enumerate(feature.categories, 1)]
 
 
 def say_choices(console: Console, ensemble: Ensemble, feature_idx: int) -> None:
-    """Say what may be answered, all of it."""
+    """Print everything that may be answered."""
     feature = ensemble.catalogue.features[feature_idx]
     lines = list_categories(feature) if feature.type == "category" else [hint(feature)]
     if feature.value_range:

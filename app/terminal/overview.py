@@ -1,4 +1,4 @@
-"""What a table was understood as: features, classes, groups, what is ignored."""
+"""How a table was understood: features, classes, groups, ignored columns."""
 
 from collections.abc import Iterator
 
@@ -6,24 +6,24 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Column, Table
 
-from app.terminal.show import titled
+from app.terminal.show import titled_table
 from app.words.wording import money, percent
 from core.arrays import FloatArray
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import CheckedTable
 from core.table.dataset import Dataset
 
-# Of classes, categories, members and columns in one line.
+# Most classes, categories, members or columns named in one line.
 MAX_NAMED = 8
 # Columns of the terminal that these may take, so that 100 hold all.
 MAX_NAME, MAX_VALUES, MAX_GROUP = 22, 28, 12
 
 
 def feature_table(dataset: Dataset) -> Table:
-    """Type, missing share, values and price of each feature."""
+    """Return a table of type, missing share, values and price of each feature."""
     catalogue = dataset.catalogue
     unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
-    table = titled(
+    table = titled_table(
         "Features",
         Column("feature", max_width=MAX_NAME, no_wrap=True),
         Column("type", no_wrap=True),
@@ -47,7 +47,7 @@ def feature_table(dataset: Dataset) -> Table:
 
 
 def say_values(feature: Feature, values: FloatArray) -> str:
-    """Range of a number, share of true ones, or the categories."""
+    """Return the range of numbers, the share of true, or the categories."""
     present = values[~np.isnan(values)]
     if present.size == 0:
         return "none"
@@ -61,13 +61,13 @@ def say_values(feature: Feature, values: FloatArray) -> str:
 
 
 def listed(names: tuple[str, ...]) -> str:
-    """Return the first few names."""
+    """Return the first few names, and how many more there are."""
     rest = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def overview_lines(checked: CheckedTable) -> Iterator[str]:
-    """Yield groups with their fees, what is ignored, and the classes with shares."""
+    """Yield lines on groups with fees, ignored columns, and classes with shares."""
     dataset = checked.dataset
     for group in dataset.catalogue.groups:
         yield group_line(dataset.catalogue, group)
@@ -86,7 +86,7 @@ def overview_lines(checked: CheckedTable) -> Iterator[str]:
 
 
 def group_line(catalogue: Catalogue, group: Group) -> str:
-    """What a group costs once, and for which features."""
+    """Return what a group costs once, and for which features."""
     members = tuple(one.name for one in catalogue.features if one.group == group.name)
     amount, noun = (group.fee, "fee") if group.price is None else (group.price, "price")
     price = money(amount, catalogue.cost_unit)

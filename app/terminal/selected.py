@@ -1,11 +1,11 @@
-"""A selection of features, for people and for programs."""
+"""A feature selection as tables and as JSON."""
 
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Column, Table
 
-from app.terminal.show import right, titled
+from app.terminal.show import figure_column, titled_table
 from app.words.wording import money
 from core.selection.card import describe_selection
 from core.selection.params import SelectionParams
@@ -18,10 +18,12 @@ VALUES = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}
 
 
 def path_table(catalogue: Catalogue, selection: Selection) -> Table:
-    """The best feature of each step, and whether it was taken."""
-    figures = [right(one) for one in (VALUES[selection.method], "gain", "needed")]
+    """Return a table of the best feature of each step, and whether it was taken."""
+    figures = [
+        figure_column(one) for one in (VALUES[selection.method], "gain", "needed")
+    ]
     best, taken = Column("best feature"), Column("taken")
-    table = titled("Steps", right("step"), best, *figures, taken)
+    table = titled_table("Steps", figure_column("step"), best, *figures, taken)
     table.add_row("", "none", f"{selection.empty_value:.4f}", "", "", "")
     for step in selection.steps:
         table.add_row(
@@ -36,9 +38,9 @@ def path_table(catalogue: Catalogue, selection: Selection) -> Table:
 
 
 def subset_table(catalogue: Catalogue, selection: Selection) -> Table:
-    """The selected features with what each adds to the cost, fees included."""
+    """Return a table of the selected features with prices, fees included."""
     unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
-    table = titled("Selected", Column("feature"), right(f"price{unit}"))
+    table = titled_table("Selected", Column("feature"), figure_column(f"price{unit}"))
     for name, amount in prices(catalogue, selection):
         table.add_row(escape(name), money(amount))
     return table
@@ -57,15 +59,15 @@ def summary(catalogue: Catalogue, selection: Selection) -> str:
 def selection_json(
     catalogue: Catalogue, params: SelectionParams, selection: Selection
 ) -> dict[str, Any]:
-    """As in a model's card, with prices and amounts in units."""
-    told = with_units(describe_selection(catalogue, params, selection))
-    return told | {
+    """Return the selection as in a model's card, with amounts in units."""
+    card = with_units(describe_selection(catalogue, params, selection))
+    return card | {
         "features": [
             {"name": name, "price": from_micros(amount)}
             for name, amount in prices(catalogue, selection)
         ],
         "unit": catalogue.cost_unit,
-        "steps": [with_units(step) for step in told["steps"]],
+        "steps": [with_units(step) for step in card["steps"]],
     }
 
 
@@ -75,7 +77,7 @@ def with_units(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def prices(catalogue: Catalogue, selection: Selection) -> list[tuple[str, int]]:
-    """Each selected feature with its price once those before it are paid."""
+    """Return each selected feature with its price once those before it are paid."""
     paid, priced = Paid(), []
     for idx in selection.feature_idxs:
         amount, paid = buy(catalogue, paid, [idx])

@@ -1,10 +1,10 @@
-"""Tables, plots and progress in the terminal."""
+"""Tables, bars and progress in the terminal."""
 
 import sys
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
-import plotext
+from rich.bar import Bar
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -24,31 +24,30 @@ CURVE_FOOT = (
     "is wrong that sessions say, decided from chances (and error costs, if any)."
 )
 
-PLOT_WIDTH = 76
-PLOT_HEIGHT = 16
+BAR_WIDTH = 48
 
 
-def titled(title: str, *columns: Column) -> Table:
+def titled_table(title: str, *columns: Column) -> Table:
     return Table(*columns, title=title, title_justify="left")
 
 
-def right(heading: str) -> Column:
+def figure_column(heading: str) -> Column:
     """Return a column of figures."""
     return Column(heading, justify="right")
 
 
 def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
     """Return error and spend by budget, or by aim."""
-    table = titled(
+    table = titled_table(
         "Error against budget",
         Column("aim", no_wrap=True)
         if aims
-        else right(f"budget{f' ({unit})' if unit else ''}"),
-        right("error"),
-        right("error, calibrated"),
-        right("95 % interval"),
-        right("mean spend"),
-        right("most spent"),
+        else figure_column(f"budget{f' ({unit})' if unit else ''}"),
+        figure_column("error"),
+        figure_column("error, calibrated"),
+        figure_column("95 % interval"),
+        figure_column("mean spend"),
+        figure_column("most spent"),
     )
     # With an aim, a budget is a limit and not what sessions are to reach.
     betters = [] if aims else say_betters(curve, unit)
@@ -77,12 +76,12 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
 
 
 def sessions_table(model: Model) -> Table | None:
-    """How sessions go under each budget; None where the card doesn't tell."""
-    told = session_cells(model)
-    if told is None:
+    """Return a table of how sessions go; None if the card has no sessions."""
+    cells = session_cells(model)
+    if cells is None:
         return None
-    (budget, words), rows = told
-    table = titled("How cases go", right(budget), Column(words))
+    (budget, words), rows = cells
+    table = titled_table("How cases go", figure_column(budget), Column(words))
     for amount, sentences in rows:
         table.add_row(amount, escape(sentences))
     table.caption, table.caption_justify = say_note(model), "left"
@@ -90,15 +89,15 @@ def sessions_table(model: Model) -> Table | None:
 
 
 def early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
-    """Early stops by a certificate; where there is none, why."""
-    table = titled(
+    """Return a table of early stops by certificate, or why there are none."""
+    table = titled_table(
         "With early stops",
-        right(f"budget{f' ({unit})' if unit else ''}"),
-        right("stop from"),
-        right("differ from the end"),
-        right("error"),
-        right("mean spend"),
-        right("else"),
+        figure_column(f"budget{f' ({unit})' if unit else ''}"),
+        figure_column("stop from"),
+        figure_column("differ from the end"),
+        figure_column("error"),
+        figure_column("mean spend"),
+        figure_column("else"),
     )
     for one in points:
         threshold, lack = one.certificate.threshold, one.certificate.lack
@@ -113,26 +112,27 @@ def early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
     return table
 
 
-def curve_plot(curve: Curve, unit: str) -> str:
-    """Error against mean spend, as text."""
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plot_size(PLOT_WIDTH, PLOT_HEIGHT)
-    plotext.title("Error in percent against mean spend per case")
-    plotext.xlabel(unit or "cost")
-    spends = [spend / 1e6 for spend in curve.mean_spends]
-    errors = [100 * error for error in curve.errors_calibrated]
-    plotext.plot(spends, errors, marker="braille")
-    plotext.scatter(spends, errors, marker="o")
-    plotext.ylim(0, max(errors) * 1.1 or 1)
-    return str(plotext.uncolorize(plotext.build()))
+def curve_bars(curve: Curve, unit: str) -> Table:
+    """Return error against mean spend as a bar for each budget."""
+    table = titled_table(
+        "Error against mean spend per case",
+        figure_column(f"mean spend{f' ({unit})' if unit else ''}"),
+        Column("error"),
+        figure_column(""),
+    )
+    table.box = None
+    most = max(curve.errors_calibrated) or 1.0
+    for spend, error in zip(curve.mean_spends, curve.errors_calibrated, strict=True):
+        bar = Bar(most, 0.0, error, width=BAR_WIDTH)
+        table.add_row(money(round(spend, -4)), bar, f"{100 * error:.1f} %")
+    return table
 
 
 def price_table(catalogue: Catalogue) -> Table:
-    table = titled(
+    table = titled_table(
         f"Prices ({catalogue.cost_unit})",
         Column("feature"),
-        right("cost"),
+        figure_column("cost"),
         Column("group and its fee, paid once"),
     )
     groups = {group.name: group for group in catalogue.groups}
@@ -163,7 +163,7 @@ def model_summary(model: Model) -> str:
     return text
 
 
-def pull(work: Generator[Any, None, T], what: str) -> T:
+def run_with_bar(work: Generator[Any, None, T], what: str) -> T:
     """Run a training or a selection to its end with a bar on a terminal's stderr."""
     bar = Progress(
         TextColumn(what),

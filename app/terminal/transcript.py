@@ -1,4 +1,4 @@
-"""A session in lines of text: the same for a person, a pipe and the demo."""
+"""Prints a session line by line: the same for a person, a pipe and the demo."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -26,7 +26,7 @@ from core.session.steps import (
     trace_answers,
 )
 
-# Of log odds: a smaller change is none.
+# A smaller change of log odds counts as none.
 LEAST_RISE = 0.005
 
 
@@ -59,15 +59,15 @@ def say_member(
     number_words = "" if number is None else f"{number}. "
     charged = [one.feature_idx for one in state.charges]
     price = money(Position.of(ensemble, state).prices[feature_idx])
-    told = "paid" if feature_idx in (*charged, *state.known) else price
+    amount = "paid" if feature_idx in (*charged, *state.known) else price
     console.print(
         f"\n[bold]{number_words}{head} {escape(feature.title)}[/bold]{escape(unit)}"
-        f"   [cyan]{told}[/cyan]"
+        f"   [cyan]{amount}[/cyan]"
     )
 
 
 def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
-    """What the last answer did; spent, remaining and the prediction now."""
+    """Print what the last answer did; spent, remaining and the prediction now."""
     for step in trace_answers(ensemble, state)[-1:]:
         told = step_words(ensemble, step, choose_class(step.after))
         console.print(f"   {escape(told)}")
@@ -108,7 +108,7 @@ def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
 def say_steps(
     console: Console, ensemble: Ensemble, state: State, class_idx: int
 ) -> None:
-    """What spoke for a class and what against it, each answer once."""
+    """Print which answers spoke for a class and which against it."""
     steps = trace_answers(ensemble, state)
     name = escape(ensemble.classes[class_idx].display)
     parts: dict[str, list[str]] = {f"For {name}": [], f"Against {name}": []}
@@ -131,7 +131,7 @@ def say_steps(
 
 
 def say_answer(ensemble: Ensemble, step: AnswerStep) -> str:
-    """What was answered, and to which question."""
+    """Return a question with its answer."""
     title = ensemble.catalogue.features[step.feature_idx].title
     if step.value is None:
         return f"{title}, {step.outcome}"
@@ -139,21 +139,22 @@ def say_answer(ensemble: Ensemble, step: AnswerStep) -> str:
 
 
 def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
-    """When the session stops early, where it asked for a certificate."""
+    """Print when the session stops early, if it asked for a certificate."""
     if state.stop.disagreement is None:
         return
-    found = find_certificate(ensemble, state)
-    if found.threshold is None:
-        console.print(f"No early stop: {LACKS[found.lack]}")
+    certificate = find_certificate(ensemble, state)
+    if certificate.threshold is None:
+        console.print(f"No early stop: {LACKS[certificate.lack]}")
         return
     unit = ensemble.catalogue.cost_unit
-    mean, whole = found.mean_spend or 0, found.mean_spend_whole or 0
+    mean, whole = certificate.mean_spend or 0, certificate.mean_spend_whole or 0
     console.print(
-        f"Stops early from {percent(found.threshold)} on; of {found.n_samples} rows "
-        f"that took {money(mean, unit)} of {money(whole, unit)} on average."
+        f"Stops early from {percent(certificate.threshold)} on; for "
+        f"{certificate.n_samples} rows that took {money(mean, unit)} of "
+        f"{money(whole, unit)} on average."
     )
 
 
 def say_value(ensemble: Ensemble, feature_idx: int, value: float) -> str:
-    """A value as people write it."""
+    """Return a value as people write it."""
     return value_words(ensemble.catalogue.features[feature_idx], value)

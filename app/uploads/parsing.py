@@ -1,4 +1,4 @@
-"""Tables read and checked in child processes (`app.processes.apart`), within bounds.
+"""Tables read and checked in child processes (`app.processes.limited`), within bounds.
 
 `TableReader` is for those who want a table; the other functions run in its children.
 """
@@ -10,7 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from app.documents.fields import NAME_RULE, is_name
-from app.processes.apart import ChildLimits, Wanted, run_apart
+from app.processes.limited import ChildLimits, IsWanted, run_limited
 from app.uploads import Bounds, read_table
 from app.uploads.checking import check_both, check_names
 from app.uploads.drafting import draft_spec
@@ -91,23 +91,23 @@ class TableReader:
     bounds: Bounds
     places: tuple[str, ...] = ()
 
-    def examine(self, source: IO[bytes], is_wanted: Wanted) -> TableFacts:
+    def examine(self, source: IO[bytes], is_wanted: IsWanted) -> TableFacts:
         """Read a table; raises RefusedError where it is none."""
-        found: TableFacts = run_apart(
+        found: TableFacts = run_limited(
             self.limits, source, examine_file, self.bounds, is_wanted=is_wanted
         )
         return found
 
-    def refer(self, url: str, is_wanted: Wanted) -> ReferredTable:
+    def refer(self, url: str, is_wanted: IsWanted) -> ReferredTable:
         """Read the footers of a table; raises RefusedError where it is none."""
         wanted = url, self.places, unlimited_rows(self.bounds)
-        found: ReferredTable = run_apart(
+        found: ReferredTable = run_limited(
             self.limits, None, refer_table, *wanted, is_wanted=is_wanted
         )
         return found
 
     def judge(
-        self, source: TableSource, raw: Mapping[str, Any], is_wanted: Wanted
+        self, source: TableSource, raw: Mapping[str, Any], is_wanted: IsWanted
     ) -> JudgedTable:
         """Read a table and a spec; raises RefusedError with every broken rule.
 
@@ -115,13 +115,13 @@ class TableReader:
         """
         if isinstance(source, ReferredTable):
             return judge_names(source.facts, raw)
-        found: JudgedTable = run_apart(
+        found: JudgedTable = run_limited(
             self.limits, source, judge_file, self.bounds, dict(raw), is_wanted=is_wanted
         )
         return found
 
     def draft(
-        self, source: TableSource, target: str, name: str, is_wanted: Wanted
+        self, source: TableSource, target: str, name: str, is_wanted: IsWanted
     ) -> DraftedTable:
         """Read a table that has no spec; RefusedError where the target is not fit.
 
@@ -134,7 +134,7 @@ class TableReader:
             wanted: tuple[Any, ...] = (source.reference, self.places, bounds)
         else:
             file, read, wanted = source, draft_file, (self.bounds,)
-        found: DraftedTable = run_apart(
+        found: DraftedTable = run_limited(
             self.limits, file, read, *wanted, target, name, is_wanted=is_wanted
         )
         return found

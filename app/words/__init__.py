@@ -1,1 +1,1 @@
-"""The words and pictures in which people are told about models and sessions."""
+"""Words and charts about models and sessions, the same in pages, terminal and API."""

@@ -1,19 +1,12 @@
-"""Charts of the books: amounts by day and by name, figures over time and by name."""
+"""Charts of ledger and monitor: amounts and figures, by day and by name."""
 
 from collections.abc import Sequence
-from datetime import date, timedelta
-from textwrap import shorten
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import date
+from typing import NamedTuple
 
-from app.words.charts import INK, SERIES, WIDE, draw_chart, in_unit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-# Letters of a name beside a bar.
-NAME = 26
-# A chart of one day would else show its hours.
-LEAST_SPAN = timedelta(days=4)
+from app.words.charts import PERCENTS, WIDE, in_unit
+from app.words.plot import Plot, day_axis, name_axis, number_axis
+from app.words.svg import INK, SERIES
 
 
 class PlottedFigure(NamedTuple):
@@ -25,100 +18,61 @@ class PlottedFigure(NamedTuple):
 
 def days_chart(amounts: Sequence[tuple[date, float]], unit: str, part: str) -> str:
     """Draw an amount for each day or month; `part` says which."""
-    width = 24.0 if part == "month" else 0.8
-
-    def paint(axes: "Axes") -> None:
-        days = [day for day, _ in amounts]
-        heights = [amount for _, amount in amounts]
-        axes.bar(days, heights, width, color=SERIES[0])  # type: ignore[arg-type]  # dates too
-        axes.axhline(0, color=INK, lw=0.8)
-        axes.set(xlabel=f"{part} (UTC)", ylabel=f"spend{in_unit(unit)}")
-        mark_days(axes, days)
-
-    return draw_chart(paint, f"Spend by {part}{in_unit(unit)}", WIDE)
+    half = 12.0 if part == "month" else 0.4
+    x = day_axis([day for day, _ in amounts], f"{part} (UTC)", 1.2 * half)
+    ends = amount_ends([amount for _, amount in amounts])
+    plot = Plot(WIDE, x, number_axis(*ends, f"spend{in_unit(unit)}"))
+    for day, amount in amounts:
+        middle = day.toordinal()
+        plot.add_bar((middle - half, 0.0), (middle + half, amount), SERIES[0])
+    plot.add_line([(one, 0.0) for one in x.ends], INK, stroke_width=1)
+    return plot.write(f"Spend by {part}{in_unit(unit)}")
 
 
 def names_chart(amounts: Sequence[tuple[str, float]], unit: str, noun: str) -> str:
     """Draw an amount for each of some names, the first on top."""
-
-    def paint(axes: "Axes") -> None:
-        places = range(len(amounts))
-        axes.barh(places, [amount for _, amount in amounts], 0.7, color=SERIES[0])
-        axes.axvline(0, color=INK, lw=0.8)
-        axes.set(xlabel=f"spend{in_unit(unit)}")
-        write_names(axes, [name for name, _ in amounts])
-
-    said = f"Spend by {noun}{in_unit(unit)}"
-    return draw_chart(paint, said, height_of(len(amounts)))
+    ends = amount_ends([amount for _, amount in amounts])
+    y = name_axis([name for name, _ in amounts], is_down=True)
+    plot = Plot(names_size(amounts), number_axis(*ends, f"spend{in_unit(unit)}"), y)
+    for row, (_, amount) in enumerate(amounts):
+        plot.add_bar((0.0, row - 0.35), (amount, row + 0.35), SERIES[0])
+    plot.add_line([(0.0, one) for one in y.ends], INK, stroke_width=1)
+    return plot.write(f"Spend by {noun}{in_unit(unit)}")
 
 
-def trend_chart(points: Sequence[tuple[date, PlottedFigure]], what: str) -> str:
-    """Draw a figure over time, with its intervals; `what` has its unit."""
-
-    def paint(axes: "Axes") -> None:
-        days = [day for day, _ in points]
-        values = [one.value for _, one in points]
-        for day, one in points:
-            if one.interval is not None:
-                axes.plot([day] * 2, one.interval, color=SERIES[0], lw=1.2)  # type: ignore[arg-type]
-        axes.plot(days, values, color=SERIES[0], marker="o", ms=4, lw=1)  # type: ignore[arg-type]
-        axes.set(ylabel=what, xlabel="sessions that began from (UTC)")
-        axes.set_ylim(bottom=0)
-        mark_days(axes, days)
-
-    return draw_chart(paint, f"{what} over time, with 95 % intervals", WIDE)
+def trend_chart(points: Sequence[tuple[date, PlottedFigure]], name: str) -> str:
+    """Draw a figure over time, with its intervals; `name` has its unit."""
+    x = day_axis([day for day, _ in points], "sessions that began from (UTC)")
+    tops = [max(one.value, *(one.interval or (0.0,))) for _, one in points]
+    plot = Plot(WIDE, x, number_axis(0.0, 1.04 * max(tops), name))
+    for day, one in points:
+        if one.interval is not None:
+            ends = [(day.toordinal(), end) for end in one.interval]
+            plot.add_line(ends, SERIES[0])
+    values = [(float(day.toordinal()), one.value) for day, one in points]
+    plot.add_line(values, SERIES[0], stroke_width=1)
+    plot.add_dots(values, SERIES[0], 4)
+    return plot.write(f"{name} over time, with 95 % intervals")
 
 
-def shares_chart(points: Sequence[tuple[str, PlottedFigure]], what: str) -> str:
+def shares_chart(points: Sequence[tuple[str, PlottedFigure]], name: str) -> str:
     """Draw a share for each of some names, with its interval; values from 0 to 1."""
-
-    def paint(axes: "Axes") -> None:
-        for row, (_, one) in enumerate(points):
-            if one.interval is not None:
-                ends = [100 * end for end in one.interval]
-                axes.plot(ends, [row] * 2, color=SERIES[0], lw=1.2)
-        axes.plot(
-            [100 * one.value for _, one in points],
-            range(len(points)),
-            *("o",),
-            color=SERIES[0],
-            ms=5,
-        )
-        axes.set(xlabel=f"{what} (%)", xlim=(-2, 102))
-        write_names(axes, [name for name, _ in points])
-
-    said = f"{what} by feature, with 95 % intervals"
-    return draw_chart(paint, said, height_of(len(points)))
+    x = PERCENTS._replace(ends=(-2, 102), name=f"{name} (%)")
+    y = name_axis([name for name, _ in points], is_down=True)
+    plot = Plot(names_size(points), x, y)
+    for row, (_, one) in enumerate(points):
+        if one.interval is not None:
+            plot.add_line([(100 * end, row) for end in one.interval], SERIES[0])
+    values = [(100 * one.value, row) for row, (_, one) in enumerate(points)]
+    plot.add_dots(values, SERIES[0], 4)
+    return plot.write(f"{name} by feature, with 95 % intervals")
 
 
-def height_of(n_names: int) -> tuple[float, float]:
-    return WIDE[0], 0.8 + 0.27 * n_names
+def names_size(names: Sequence[object]) -> tuple[int, int]:
+    """Return the size of a chart with a row for each name."""
+    return WIDE[0], 80 + 26 * len(names)
 
 
-def write_names(axes: "Axes", names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), [brief(one) for one in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=INK, alpha=0.12, lw=0.6)
-
-
-def brief(text: str) -> str:
-    """Return a name that leaves room for a chart beside it."""
-    text = shorten(text, 4 * NAME, placeholder="…")
-    return text if len(text) <= NAME else text[: NAME - 1] + "…"
-
-
-def mark_days(axes: "Axes", days: Sequence[date]) -> None:
-    """Write days below a chart, as people do, and leave room beside them."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    locator = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(
-        ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
-    )
-    first, last = min(days), max(days)
-    room = max(LEAST_SPAN - (last - first), timedelta()) / 2 + timedelta(days=1)
-    if date.min + room < first and last < date.max - room:
-        axes.set_xlim(first - room, last + room)  # type: ignore[arg-type]  # dates too
-    axes.grid(axis="y", color=INK, alpha=0.12, lw=0.6)
+def amount_ends(amounts: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis that has all amounts, and 0."""
+    return 1.04 * min(0.0, *amounts), 1.04 * max(0.0, *amounts)

@@ -1,4 +1,4 @@
-"""What is said of a model in words: its card, its features, its limits of use."""
+"""A model in words: its card, its features, its limits of use."""
 
 from app.words.figures import Cells
 from app.words.wording import list_warnings, money, percent_range, value_words
@@ -11,11 +11,11 @@ FEW_ROWS = 100
 
 
 def list_facts(model: Model) -> list[tuple[str, str]]:
-    """Return what a card says of data and training."""
+    """Return the lines of a model's card: a term and its words."""
     ensemble, card = model.ensemble, model.card
     names = " or ".join(one.display for one in ensemble.classes)
     facts: list[tuple[str, str]] = [
-        ("It predicts", f"{model.target}: {names}" if model.target else names)
+        ("Predicts", f"{names} ({model.target})" if model.target else names)
     ]
     if isinstance(card.get("note"), str):
         facts.append(("Note", str(card["note"])))
@@ -30,7 +30,7 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
     if isinstance(card.get("missing_cells"), int):
         facts.append(("Cells without a value", f"{card['missing_cells']:,}"))
     if isinstance(card.get("folds"), int):
-        facts.append(("Held-out rows come from", f"{card['folds']} folds"))
+        facts.append(("Tested by", f"{card['folds']}-fold cross-validation"))
     facts.append(("Algorithm", ensemble.algorithm))
     facts.append(("Weak hypotheses", f"{len(ensemble.hypotheses):,}"))
     if ensemble.panels is not None:
@@ -44,11 +44,11 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
 
 
 def rows_by_class(model: Model) -> dict[str, int]:
-    """Return how many rows of training each class had, where the card tells."""
-    told = model.card.get("rows_by_class")
-    if not isinstance(told, dict):
+    """Return the number of training rows by class; {} where the card has none."""
+    counts = model.card.get("rows_by_class")
+    if not isinstance(counts, dict):
         return {}
-    return {str(label): n for label, n in told.items() if isinstance(n, int)}
+    return {str(label): n for label, n in counts.items() if isinstance(n, int)}
 
 
 def in_brackets(unit: str) -> str:
@@ -56,7 +56,7 @@ def in_brackets(unit: str) -> str:
 
 
 def list_features(ensemble: Ensemble) -> Cells:
-    """Return each feature with its price and what training saw of it."""
+    """Return a table of the features: values seen in training, cost, group, use."""
     catalogue = ensemble.catalogue
     groups = {group.name: group for group in catalogue.groups}
     rows: list[tuple[str, ...]] = []
@@ -78,7 +78,7 @@ def list_features(ensemble: Ensemble) -> Cells:
 
 
 def say_seen(feature: Feature) -> str:
-    """Return what values training saw."""
+    """Return the values of a feature that training saw, in words."""
     if feature.type == "category":
         return ", ".join(feature.categories)
     if feature.type == "boolean":
@@ -90,7 +90,7 @@ def say_seen(feature: Feature) -> str:
 
 
 def list_cautions(model: Model) -> list[str]:
-    """Say what the model can't be trusted with, from what is known of it."""
+    """Return sentences about what the model can't be trusted with."""
     limits, curve = list_warnings(model.ensemble), model.curve
     if curve is None:
         limits.append(

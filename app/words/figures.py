@@ -1,4 +1,4 @@
-"""Curves and figures in words: heads, rows and notes of tables, wherever they stand."""
+"""Curves and predictive figures as tables: heads, rows and notes."""
 
 from collections.abc import Sequence
 
@@ -39,12 +39,12 @@ RELIABILITY_NOTE = (
 
 
 def name_figure(name: str) -> str:
-    """Return what a figure is called, in one line."""
+    """Return the heading of a figure in one line."""
     return MEANINGS[name][0].replace("-\n", "").replace("\n", " ")
 
 
 def shown_figures(curve: Curve) -> list[str]:
-    """Return the figures that a curve has at some budget."""
+    """Return the names of the figures that a curve has at one budget or more."""
     figures = curve.predictive or ()
     return [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
 
@@ -52,18 +52,18 @@ def shown_figures(curve: Curve) -> list[str]:
 def say_estimate(
     estimate: Estimate | None, is_share: bool, layout: str = "{}\n{}"
 ) -> str:
-    """Return a figure and its interval, by default below it."""
+    """Return a figure with its interval, by default on the next line."""
     if estimate is None:
         return "-"
-    told = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
+    value = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
     if estimate.interval is None:
-        return told
+        return value
     say = percent_range if is_share else number_range
-    return layout.format(told, say(*estimate.interval))
+    return layout.format(value, say(*estimate.interval))
 
 
 def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -> str:
-    """Return what each figure means, a line each."""
+    """Return a line for each figure that says what it means."""
     if ensemble.n_outputs == 1:
         negative, positive = (repr(one.display) for one in ensemble.classes)
         words = {"its": positive, "rest": negative, "said": "chances"}
@@ -88,7 +88,7 @@ def say_budgets(curve: Curve) -> list[str]:
 
 
 def say_betters(curve: Curve, unit: str) -> list[str]:
-    """Say at which budgets of a curve a smaller one does as well, a sentence each."""
+    """Return a sentence for each budget at which a smaller one does as well."""
 
     def name(place: int) -> str:
         budget = curve.budgets[place]
@@ -106,7 +106,7 @@ def say_betters(curve: Curve, unit: str) -> list[str]:
 
 
 def curve_cells(curve: Curve, unit: str) -> Cells:
-    """Return head and rows of a curve."""
+    """Return the table of a curve: error and spend by budget."""
     head = (f"budget {unit}".strip(), "error", "error, calibrated", "95 % interval")
     rows: list[tuple[str, ...]] = []
     for named, error, calibrated, (low, high), mean, most in zip(
@@ -126,7 +126,7 @@ def curve_cells(curve: Curve, unit: str) -> Cells:
 
 
 def figure_cells(curve: Curve, unit: str) -> Cells:
-    """Return head and rows of the figures under each budget."""
+    """Return the table of predictive figures by budget."""
     shown = shown_figures(curve)
     layout = "{} ({})"
     rows = [
@@ -140,9 +140,9 @@ def figure_cells(curve: Curve, unit: str) -> Cells:
 
 
 def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:
-    """Return shares (n_features, n_budgets), and features by how often they are asked.
+    """Return shares (n_features, n_budgets), and features sorted by how often asked.
 
-    Of a curve that has purchases; without those that are never asked.
+    The curve must have purchases; features that are never asked are left out.
     """
     shares = np.array(curve.purchases, np.float64).T
     order = np.argsort(-shares.sum(axis=1), kind="stable")
@@ -150,12 +150,12 @@ def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:
 
 
 def pick_places(curve: Curve) -> list[int]:
-    """Return the positions of some budgets: at one of 0 all have the same chance."""
+    """Return the positions of some budgets, without a budget of 0 where possible."""
     last = len(curve.budgets) - 1
     places = np.linspace(min(1, last), last, N_RELIABILITIES).round().astype(int)
     return list(dict.fromkeys(places.tolist()))
 
 
 def name_chance(ensemble: Ensemble) -> str:
-    """Return what the chances are of that figures speak of."""
+    """Return the event whose chance the figures are about."""
     return ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"

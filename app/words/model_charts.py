@@ -1,4 +1,4 @@
-"""What was measured of a model: charts, each with its numbers as a table."""
+"""Charts of a model's measurements, each with its numbers as a table."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -32,10 +32,17 @@ from core.model.model import Curve, Model
 
 # Features that are drawn.
 N_FEATURES = 25
+OWN_ROWS = "held-out rows of training"
+OWN_NOTE = "From {rows:,} rows that the model did not see when it was trained for them."
+CURVE_NOTE = (
+    "The band is the 95 % interval. error: how often the vote alone is wrong. error, "
+    "calibrated: how often the label that sessions report is wrong; it is decided from "
+    "chances, and from error costs if there are any."
+)
 
 
-class Shown(NamedTuple):
-    """A chart, what it is called, how it is read, and the same as a table."""
+class ChartWithTable(NamedTuple):
+    """A chart with its caption, its explanation, and the same numbers as a table."""
 
     svg: str
     caption: str
@@ -44,8 +51,16 @@ class Shown(NamedTuple):
     rows: Sequence[Sequence[object]]
 
 
+class CurvesWithTables(NamedTuple):
+    """A chart of curves, a table for each curve, and their explanations."""
+
+    svg: str
+    tables: Sequence[tuple[str, Cells]]
+    notes: Sequence[str]
+
+
 def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
-    """Return what errors are held against: always the commonest class, no budget."""
+    """Return errors to compare with: always the commonest class, and no budget."""
     baselines, by_class = {}, rows_by_class(model)
     if by_class and sum(by_class.values()):
         most = max(by_class.values()) / sum(by_class.values())
@@ -55,28 +70,45 @@ def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
     return baselines
 
 
-def show_curve(model: Model, curve: Curve) -> Shown:
-    """Draw the curve against its baselines."""
-    unit, baselines = model.ensemble.catalogue.cost_unit, list_baselines(model, curve)
-    head, rows = curve_cells(curve, unit)
-    told = [(named, 5 * ["–"]) for named in baselines]
+def show_curves(
+    model: Model, tested: NamedCurve | None = None
+) -> CurvesWithTables | None:
+    """Draw the model's own curve and, if given, that of a table, with baselines.
+
+    None: there is no curve.
+    """
+    unit, own = model.ensemble.catalogue.cost_unit, []
+    baselines: dict[str, float] = {}
+    notes: list[str] = []
+    if model.curve is not None:
+        own = [NamedCurve(model.name if tested is None else OWN_ROWS, model.curve)]
+        baselines = list_baselines(model, model.curve)
+        notes.append(OWN_NOTE.format(rows=model.curve.n_samples))
+    curves = [*own, *([] if tested is None else [tested])]
+    if not curves:
+        return None
     levels = [
-        (named, "–", f"{100 * error:.1f} %", *cells[2:])
-        for (named, cells), error in zip(told, baselines.values(), strict=True)
+        (name, "–", f"{100 * error:.1f} %", *(3 * ["–"]))
+        for name, error in baselines.items()
     ]
-    named = [NamedCurve(model.name, curve)]
-    note = (
-        f"From {curve.n_samples:,} rows that the model did not see when it was trained "
-        "for them. The band is the 95 % interval. error: how often the vote alone is "
-        "wrong. error, calibrated: how often the label is wrong that sessions say."
-    )
-    note = " ".join([note, *say_betters(curve, unit)])
-    svg = curve_chart(named, unit, baselines=baselines)
-    return Shown(svg, "Error against mean spend per case", note, head, [*rows, *levels])
+    tables = []
+    for one in curves:
+        head, rows = curve_cells(one.curve, unit)
+        is_own = one.curve is model.curve
+        caption = f"Error by budget{'' if is_own and not tested else rows_suffix(one)}"
+        tables.append((caption, (head, [*rows, *(levels if is_own else ())])))
+        notes += say_betters(one.curve, unit)
+    svg = curve_chart(curves, unit, baselines=baselines)
+    return CurvesWithTables(svg, tables, [*notes, CURVE_NOTE])
 
 
-def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[Shown]:
-    """Draw what came against what was said, under some budgets."""
+def rows_suffix(curve: NamedCurve) -> str:
+    """Return the end of a heading that names the rows of a curve."""
+    return f" ({curve.name}, {curve.curve.n_samples:,} rows)"
+
+
+def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[ChartWithTable]:
+    """Draw how often an event came against its predicted chance, under some budgets."""
     said, names, shown = name_chance(ensemble), say_budgets(curve), []
     head = ("Chance said", "It came", "95 % interval", "Share of rows")
     for place in pick_places(curve):
@@ -96,7 +128,7 @@ def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[Shown]:
         ]
         svg = reliability_chart(bins, said, title)
         caption = f"What was said and what came, {title}"
-        shown.append(Shown(svg, caption, RELIABILITY_NOTE, head, rows))
+        shown.append(ChartWithTable(svg, caption, RELIABILITY_NOTE, head, rows))
     return shown
 
 
@@ -105,8 +137,8 @@ def show_figures(ensemble: Ensemble, curve: Curve) -> tuple[Cells, list[str]]:
     return cells, explain(shown_figures(curve), ensemble, None).split("\n")
 
 
-def show_margins(ensemble: Ensemble, curve: Curve) -> Shown:
-    """Draw how sure labels are: by how much their chance is above that of the rest."""
+def show_margins(ensemble: Ensemble, curve: Curve) -> ChartWithTable:
+    """Draw the margin of the label: its chance less that of all other classes."""
     curves, rows, names = {}, [], say_budgets(curve)
     for place in pick_places(curve):
         assert curve.predictive is not None
@@ -124,16 +156,18 @@ def show_margins(ensemble: Ensemble, curve: Curve) -> Shown:
     unit = ensemble.catalogue.cost_unit
     head = (f"Budget {unit}".strip(), "Least tenth", "Middle", "Surest tenth")
     note = (
-        "A margin is the chance of the label less that of the rest, in points of a "
-        "percent: 0 is a coin's, 100 is certain. Each step is a tenth of the "
+        "A margin is the chance of the label less that of the rest, in percentage "
+        "points: 0 is a coin toss, 100 is certain. Each step is a tenth of the "
         "rows, by their mean chance. A line further right is a surer model."
     )
     if ensemble.n_outputs > 1:
         note += " Of several classes the rest is all others together."
-    return Shown(margin_chart(curves), "Margins of the label", note, head, rows)
+    return ChartWithTable(
+        margin_chart(curves), "Margins of the label", note, head, rows
+    )
 
 
-def show_purchases(ensemble: Ensemble, curve: Curve) -> Shown | None:
+def show_purchases(ensemble: Ensemble, curve: Curve) -> ChartWithTable | None:
     """Draw how often each feature is bought under each budget."""
     shares, asked = rank_purchases(curve)
     if not asked:
@@ -147,4 +181,4 @@ def show_purchases(ensemble: Ensemble, curve: Curve) -> Shown | None:
     if len(asked) > len(most):
         note += f" {len(asked) - len(most)} more features are in the table alone."
     caption = f"How often each feature is asked, by budget {in_brackets(unit)}".strip()
-    return Shown(svg, caption, note, ("Feature", *names), rows)
+    return ChartWithTable(svg, caption, note, ("Feature", *names), rows)

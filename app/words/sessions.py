@@ -1,4 +1,4 @@
-"""How the sessions of a model go, in words: lists, questions, what early ends save."""
+"""How the sessions of a model go, in words: question lists, lengths, savings."""
 
 from collections.abc import Sequence
 
@@ -17,25 +17,25 @@ SESSIONS_NOTE = (
 
 
 def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
-    """Return head and rows of how sessions go by budget; None where that isn't told."""
-    told, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
-    if told is None:
+    """Return a table of how sessions go by budget; None if the card has no sessions."""
+    sessions, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
+    if sessions is None:
         return None
     rows: list[tuple[str, ...]] = [
-        (name_amount(budget), say_sessions(told, place, unit))
-        for place, budget in enumerate(told.budgets)
+        (name_amount(budget), say_sessions(sessions, place, unit))
+        for place, budget in enumerate(sessions.budgets)
     ]
     return (f"budget {unit}".strip(), "how cases go"), rows
 
 
 def say_note(model: Model) -> str:
-    """Say on which rows that was found; nothing where it isn't told."""
-    told = read_sessions(model)
-    return "" if told is None else SESSIONS_NOTE.format(rows=told.rows)
+    """Return on which rows sessions were played; "" if the card has no sessions."""
+    sessions = read_sessions(model)
+    return "" if sessions is None else SESSIONS_NOTE.format(rows=sessions.rows)
 
 
 def say_sessions(told: SessionsShape, place: int, unit: str) -> str:
-    """Say in two or three sentences how sessions go under one budget.
+    """Return two or three sentences on how sessions go under one budget.
 
     Where this model asks every case the same, it saves nothing, whatever folds did.
     """
@@ -47,7 +47,7 @@ def say_sessions(told: SessionsShape, place: int, unit: str) -> str:
 
 
 def say_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> str:
-    """Say how many lists there are, and how many questions cases are asked."""
+    """Return how many question lists there are, and how long they are."""
     counts = [number for number, share in enumerate(ended_after) if share > 0]
     if counts in ([], [0]):
         return "Nothing is asked."
@@ -67,12 +67,12 @@ def say_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> s
 
 
 def say_number(number: int) -> str:
-    """Return a number of questions."""
+    """Return a number of questions in words."""
     return "1 question" if number == 1 else f"{number} questions"
 
 
 def say_saved(saved: SavedShape, unit: str) -> str:
-    """Say what cases that end early save, at which errors."""
+    """Return what ending early saves, and the error with and without it."""
     spend, fixed = (name_amount(one) for one in (saved.spend, saved.fixed_spend))
     amount = f"{spend} {unit}".strip()
     return (

@@ -1,4 +1,4 @@
-"""Why a session asks no more, in words that are true of its state; also in amounts."""
+"""Why a session asks no more, in words that fit its state and amounts."""
 
 from app.words.wording import money
 from core.model.ensemble import Ensemble

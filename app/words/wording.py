@@ -1,4 +1,4 @@
-"""How prices, reasons, questions and doubts are put into words; the same everywhere."""
+"""Prices, reasons, questions and doubts in words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from core.session.steps import AnswerStep, Prospect
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.prices import from_micros
 
-# Of a certificate: why a session never stops early by it, and where it does.
+# Why a session does not stop early by a certificate; None: it may.
 LACKS: dict[str | None, str] = {
     None: "Shown on rows that nothing was trained on.",
     "no_rows": "The model has no rows set aside for it at these prices.",
@@ -25,28 +25,28 @@ LACKS: dict[str | None, str] = {
     "not_shown": "The rows set aside don't show it.",
 }
 
-# Of a model whose panels can't predict without one of their features.
+# Shown for a model whose panels can't predict without one of their features.
 OLDER_PANELS = (
     "This model was trained before refusals could be worked around: after a refused "
     "answer it may end early. Train it again."
 )
 
-# Of a session whose rules for ending early don't hold any more.
+# Shown where the rules for ending early don't hold any more.
 RULES_OFF = "An answer came without a value, so the rules for ending early are off."
 
-# Of more features that can't be used than these, only their number is told.
+# If more features than these can't be used, only their number is shown.
 MOST_USELESS = 6
 
 
 def money(micros: float, unit: str = "") -> str:
-    """Two decimals, or as many as an amount needs."""
+    """Return an amount with two decimals, or as many as it needs, and its unit."""
     text = f"{from_micros(round(micros)):,.6f}".rstrip("0")
     whole, _, decimals = text.partition(".")
     return f"{whole}.{decimals:0<2}" + (f" {unit}" if unit else "")
 
 
 def percent(share: float) -> str:
-    """Whole percents, but never 0 % or 100 % for what is not exactly that."""
+    """Return a share in whole percents; 0 % and 100 % only where it is exactly that."""
     if 0 < share < 0.01:
         return "< 1 %"
     if 0.99 < share < 1:
@@ -55,17 +55,17 @@ def percent(share: float) -> str:
 
 
 def number_range(low: float, high: float) -> str:
-    """Two numbers with two decimals each, below 1 without the zero before them."""
+    """Return two numbers with two decimals each, without a leading zero."""
     return "–".join(f"{one:.2f}".removeprefix("0") for one in (low, high))
 
 
 def percent_range(low: float, high: float) -> str:
-    """Two whole percents, without the sign."""
+    """Return two whole percents, without the sign."""
     return f"{100 * low:.0f}–{100 * high:.0f}"
 
 
 def list_warnings(ensemble: Ensemble) -> list[str]:
-    """What whoever asks a model should know before."""
+    """Return what to know about a model before using it."""
     panels = ensemble.panels
     return [] if panels is None or panels.can_hide else [OLDER_PANELS]
 
@@ -73,9 +73,9 @@ def list_warnings(ensemble: Ensemble) -> list[str]:
 def why(
     ensemble: Ensemble, question: Question, prospect: Prospect | None = None
 ) -> str:
-    """Why this feature is asked next, and what its price is made of.
+    """Return why this feature is asked next, and what its price is made of.
 
-    In chances where there is a prospect; else in what is expected of the purchase.
+    With a prospect the reason is in chances; else in what the purchase should gain.
     """
     share, n_hypotheses = percent(question.open_share), question.n_hypotheses
     word = "weak hypothesis" if n_hypotheses == 1 else "weak hypotheses"
@@ -96,20 +96,24 @@ def why(
 
 
 def prospect_words(ensemble: Ensemble, prospect: Prospect) -> str:
-    """How far the answer alone may move the chance of a class."""
+    """Return how far the answer alone may move the chance of a class."""
     name = ensemble.classes[prospect.class_idx].display
-    ends = span(percent(prospect.low), percent(prospect.high))
-    now = percent(prospect.now)
-    return f"The answer makes the chance of {name}, now {now}, {ends}."
+    now, low, high = map(percent, (prospect.now, prospect.low, prospect.high))
+    if low == high:
+        return f"Whatever the answer, the chance of {name} goes from {now} to {high}."
+    return (
+        f"Depending on the answer, the chance of {name} goes from {now} to between "
+        f"{low} and {high}."
+    )
 
 
 def span(low: str, high: str) -> str:
-    """Two percents, `12 to 18 %`; one of them where they are the same."""
+    """Return two percents as `12 to 18 %`; only one if both are the same."""
     return high if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
-    """What an answer did to the chance of a class."""
+    """Return what an answer did to the chance of a class."""
     name = ensemble.classes[class_idx].display
     before, after = (percent(one[class_idx]) for one in (step.before, step.after))
     if before == after:
@@ -119,20 +123,20 @@ def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
 
 
 def error_words(ensemble: Ensemble, now: float, then: float) -> str:
-    """What the features to be bought are expected to do to the error."""
+    """Return what the whole plan is expected to do to the error, or to its cost."""
     has_costs = ensemble.error_costs is not None
-    what = "cost" if has_costs else "chance"
+    noun = "expected cost of errors" if has_costs else "risk of a wrong prediction"
     before, after = (f"{one:.3g}" if has_costs else percent(one) for one in (now, then))
-    told = f"bring the {what} of an error from {before} to {after}"
+    change = f"{'fall' if then <= now else 'rise'} from {before} to {after}"
     if before == after:
-        told = f"leave the {what} of an error at {after}"
-    return f"What is to be bought is expected to {told}."
+        change = f"stay at {after}"
+    return f"If you follow the whole plan, the {noun} should {change}."
 
 
 def say_useless(features: Sequence[Feature]) -> str:
-    """Which features are not offered because nothing depends on them; of many no name.
+    """Return which features are not offered because nothing depends on them.
 
-    "" where there are none.
+    "" if there are none; many are only counted.
     """
     if not features:
         return ""
@@ -145,7 +149,7 @@ def say_useless(features: Sequence[Feature]) -> str:
 
 
 def price_words(catalogue: Catalogue, question: Question) -> str:
-    """What a price is made of where a group has a part in it."""
+    """Return what a price is made of, if a group has a share in it; else ""."""
     feature = catalogue.features[question.feature_idx]
     if feature.group is None:
         return ""
@@ -163,16 +167,16 @@ def price_words(catalogue: Catalogue, question: Question) -> str:
 
 
 def prediction_words(ensemble: Ensemble, forecast: Forecast) -> str:
-    """The label with its probability."""
+    """Return the label with its probability."""
     display = ensemble.classes[forecast.label].display
     return f"{display} ({percent(forecast.probabilities[forecast.label])})"
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What is odd about a value, which it would be a pity to pay for if it is a slip.
+    """What is odd about a value: a question to ask before the value is charged.
 
-    `nearest` is the category that training saw and that is written most alike.
+    `nearest` is the category seen in training that is spelt most alike.
     """
 
     feature: str
@@ -182,7 +186,7 @@ class Doubt:
 
 
 def find_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt | None:
-    """Return what is odd about a value; of a category also as it was written."""
+    """Return what is odd about a value, or None; `text` is a category as typed."""
     if feature.type == "category":
         is_new = value == UNSEEN if text is None else not is_known(feature, text)
         return doubt_category(feature, text or "") if is_new else None
@@ -195,8 +199,8 @@ def find_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt
 
 def doubt_category(feature: Feature, text: str) -> Doubt:
     known = {one.strip().casefold(): one for one in feature.categories}
-    found = get_close_matches(text.strip().casefold(), known, n=1)
-    nearest = known[found[0]] if found else None
+    matches = get_close_matches(text.strip().casefold(), known, n=1)
+    nearest = known[matches[0]] if matches else None
     words = "Training saw no such category."
     if nearest is not None:
         words += f" The nearest is {nearest}."
@@ -204,12 +208,12 @@ def doubt_category(feature: Feature, text: str) -> Doubt:
 
 
 def is_known(feature: Feature, category: str) -> bool:
-    """Whether training saw a category; it may have had white space around it."""
+    """Whether training saw a category; white space around it does not count."""
     return category in (*feature.categories, *map(str.strip, feature.categories))
 
 
 def value_words(feature: Feature, value: float) -> str:
-    """A value as people write it."""
+    """Return a value as people write it."""
     if feature.type == "category":
         code = int(value)
         return feature.categories[code] if code >= 0 else "another category"

@@ -1,7 +1,7 @@
-"""The worker process: one thread that watches the queue, and two children.
+"""The worker process: one thread that watches the queue, and two child processes.
 
-One child computes, the other runs errands. Neither can hold up a heartbeat, and the
-death of either is told at once. One thread alone, so that it may fork at any time.
+One child computes, the other runs errands, so that neither delays a heartbeat, and the
+death of either is noticed at once. With one thread the worker may fork at any time.
 """
 
 import os
@@ -12,28 +12,28 @@ from multiprocessing.connection import wait
 from app.logs import configure, log
 from app.settings.settings import Settings
 from app.store.database.engine import create_engine
-from app.worker.child import Child
+from app.worker.attempts_child import AttemptsChild
 from app.worker.chores import Chore
 from app.worker.errands import ErrandsChild
 from app.worker.watching import Worker
 
 POLLING_S = 0.25
-# Between two looks whether errands are run.
+# Seconds between two looks whether the process of errands lives.
 REVIVAL_S = 2.0
 
 
 def run(settings: Settings, parent: int | None = None) -> None:
     """Work until SIGTERM or SIGINT, then hand back what is not finished.
 
-    The end of the file `parent`, which is open, says the same.
+    `parent` is the descriptor of an open file, whose end means the same.
     """
     configure()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     engine = create_engine(settings.url, settings.worker_connections)
-    # Connections are no one's to share with a child.
-    child = Child(settings, engine.dispose)
+    # Connections to the database must not be shared with a child.
+    child = AttemptsChild(settings, engine.dispose)
     worker = Worker(settings, engine, child, stop)
     errands = ErrandsChild(settings, engine.dispose)
     chores = [

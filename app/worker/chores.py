@@ -1,4 +1,4 @@
-"""Work that comes again every so often."""
+"""Work that a process repeats at intervals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,19 +6,20 @@ from time import monotonic
 
 from app.logs import LOGGER
 
-# After a failure: a database that is away comes back.
+# The least pause after a failure, such as a database that is away.
 PAUSE_S = 2.0
 
 
 @dataclass
 class Chore:
-    """What is to be done every so often; what fails is tried again, after a pause."""
+    """An action that is repeated every `every_s` seconds, also after a failure."""
 
     act: Callable[[], object]
     every_s: float
     due: float = 0.0
 
     def act_when_due(self) -> None:
+        """Run the action if it is time; log what it raises."""
         if monotonic() < self.due:
             return
         pause_s = self.every_s

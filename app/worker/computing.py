@@ -1,6 +1,6 @@
-"""Attempts at trainings, made where they are called: in a worker's child.
+"""Attempts at trainings and jobs, made in the process that calls them.
 
-Each step is a transaction of its own, and none is open while it computes.
+Each step is stored in a transaction of its own; none is open while it computes.
 """
 
 import threading
@@ -16,6 +16,7 @@ from app.cluster.group import ShardsLostError
 from app.cluster.messages import ShardFailedError
 from app.errors import BlobGoneError, SupersededError
 from app.logs import LOGGER
+from app.processes.memory import is_memory_short, limited_memory
 from app.records import StoredJob
 from app.service.jobs import queue
 from app.service.jobs.kinds import work_of
@@ -25,10 +26,9 @@ from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.database.engine import transaction
 from app.uploads.parsing import reader_of
-from app.worker.limits import is_memory_short, limited
 from core.errors import RefusedError
 
-# The last one says that a PostgreSQL takes no changes now.
+# Errors of a database that is away; the last: PostgreSQL accepts no changes now.
 AWAY = (OperationalError, InternalError)
 CLUSTER = (ClusterError, ShardsLostError, ShardFailedError)
 INTERRUPTED = "interrupted"
@@ -36,19 +36,19 @@ INTERRUPTED = "interrupted"
 
 @dataclass
 class Computer:
-    """What attempts are made with; `stop` asks the one in progress to hand back."""
+    """Makes attempts; once `stop` is set, it hands back the one in progress."""
 
     settings: Settings
     engine: sa.Engine
     blobs: Blobs
     stop: threading.Event
-    #: a block in which to stop may be to end the process: it writes nothing
+    #: a block that writes nothing, in which SIGTERM may end the process at once
     expendable: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def work(self, training: StoredJob) -> str:
         """Make an attempt at a training that is claimed; return what became of it.
 
-        What is left undone, since the database is away, is for the caller to put back.
+        If the database is away, the caller has to hand the training back.
         """
         try:
             return self.attempt(training)
@@ -60,11 +60,11 @@ class Computer:
 
     def attempt(self, training: StoredJob) -> str:
         try:
-            with limited(self.settings.max_training_bytes):
+            with limited_memory(self.settings.max_training_bytes):
                 return self.compute(training)
         except (SupersededError, *AWAY):
             raise
-        except Exception as error:  # Outermost: whatever went wrong ends this alone.
+        except Exception as error:  # Outermost: it ends this training alone.
             problem = self.explain(training, error)
         with transaction(self.engine, training.tenant_id) as db:
             queue.fail(db, training, problem, now())
@@ -106,7 +106,7 @@ class Computer:
     def open(self, job: StoredJob, opened: ExitStack) -> JobRun:
         """Read what a job works on, and what is done of it.
 
-        `opened` ends what holds rows elsewhere.
+        `opened` closes what holds rows in other processes.
         """
         settings, reader, kind = (
             self.settings,
@@ -118,7 +118,7 @@ class Computer:
             source = find_source(db, job)
         # One that stays where it is is read a column at a time, and may be large.
         is_upload = isinstance(source.cells, str)
-        with limited(reader.limits.memory_bytes if is_upload else None):
+        with limited_memory(reader.limits.memory_bytes if is_upload else None):
             work = opened.enter_context(kind.open(workshop, source, job))
         with transaction(self.engine, job.tenant_id, is_read=True) as db:
             return kind.begin(db, job, work)

@@ -1,17 +1,18 @@
-"""What workers do beside trainings, in a process of its own, for it may wait long.
+"""Housekeeping of a worker, in a child process of its own, since it may wait long.
 
-What is old is so by the database's clock: those of machines may differ.
+Ages are measured by the clock of the database: those of machines may differ.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any
+from multiprocessing.connection import Connection
 
 import sqlalchemy as sa
 
 from app.logs import log
+from app.processes.child import FORK, Child
 from app.records import Moment
 from app.service import datasets, keys, operations, retries
 from app.service.jobs import table_jobs
@@ -19,11 +20,11 @@ from app.service.sessions import retention
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.database.engine import create_engine, empty_log, transaction
-from app.worker.child import FORK, live_as_child
+from app.worker.attempts_child import stop_on_sigterm
 from app.worker.chores import Chore
 
 TURN_S = 1.0
-# For the errand in progress, once the worker was told to end.
+# For the errand in progress, once the worker is to end.
 GRACE_S = 3.0
 ORPHANS_EVERY_S = 600.0
 RETENTION_EVERY_S = 600.0
@@ -31,13 +32,14 @@ EMPTYING_EVERY_S = 60.0
 ANSWERS_EVERY_S = 60.0
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
-# A query names each, and a database takes no more than some ten thousand names.
+# A query names each; a database accepts some ten thousand names in one query.
 ORPHANS_AT_A_TIME = 1000
 
 
-def run_errands(settings: Settings) -> None:
-    """Be the child that runs errands, until the worker ends."""
-    stop = live_as_child()
+def run_errands(channel: Connection, settings: Settings) -> None:
+    """Be the child that runs errands, until the worker ends it."""
+    del channel
+    stop = stop_on_sigterm()
     blobs = Blobs(settings.blobs_url)
     engine = create_engine(settings.url, settings.worker_connections)
     errands = Errands(engine, blobs, settings)
@@ -55,41 +57,37 @@ def run_errands(settings: Settings) -> None:
 
 @dataclass
 class ErrandsChild:
-    """The process that runs errands."""
+    """The process that runs errands, and its successors."""
 
     settings: Settings
-    #: closes what must not be inherited
+    #: closes what the child must not inherit
     prepare: Callable[[], None]
-    process: Any = None
+    child: Child | None = None
 
     def revive(self) -> None:
         """Start the process unless it lives."""
-        if self.process is None or not self.process.is_alive():
+        if self.child is None or not self.child.is_alive:
             self.prepare()
-            self.process = FORK.Process(
-                target=run_errands, args=(self.settings,), name="errands"
-            )
-            self.process.start()
+            self.child = Child.start(FORK, run_errands, self.settings)
 
     def end(self) -> None:
-        """End the process; one that waits for something, and stays, is killed."""
-        if self.process is not None:
-            self.process.terminate()
-            self.process.join(GRACE_S)
-            self.process.kill()
-            self.process.join()
+        """End the process; kill it if it does not end in time."""
+        if self.child is not None:
+            self.child.process.terminate()
+            self.child.process.join(GRACE_S)
+            self.child.end()
 
 
 @dataclass
 class Errands:
-    """What errands need."""
+    """The errands of a worker, each a method."""
 
     engine: sa.Engine
     blobs: Blobs
     settings: Settings
 
     def forget_answers(self) -> None:
-        """Forget the answers to requests that nobody sends again by now."""
+        """Delete stored answers to requests that are too old to be repeated."""
         kept = timedelta(seconds=self.settings.idempotency_s)
         with transaction(self.engine, None) as db:
             before = operations.read_clock(db) - kept
@@ -98,7 +96,7 @@ class Errands:
             log("answers.forgotten", count=n_forgotten)
 
     def remove_orphans(self) -> None:
-        """Remove the uploads that a crash has left without a row."""
+        """Remove uploads that a crash has left without a row in the database."""
         with transaction(self.engine, None, is_read=True) as db:
             before = operations.read_clock(db) - ORPHAN_AGE
         old = self.blobs.names(before)
@@ -113,7 +111,7 @@ class Errands:
                     log("blob.removed", blob=name)
 
     def erase_old(self) -> None:
-        """Erase the sessions that tenants keep no longer."""
+        """Erase the sessions that are older than their tenants keep them."""
         ttls = self.settings.session_ttl_s, self.settings.session_waiting_ttl_s
         with transaction(self.engine, None, is_read=True) as db:
             kept, now = keys.retentions(db), operations.read_clock(db)
@@ -125,5 +123,5 @@ class Errands:
                 log("sessions.erased", tenant_id=tenant_id, sessions=n_erased)
 
     def empty_log(self) -> None:
-        """Empty the log of what was erased while somebody read."""
+        """Empty the log of the database, so that erased values are gone."""
         empty_log(self.engine)

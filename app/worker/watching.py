@@ -1,4 +1,4 @@
-"""A worker's eye on the queue: claims a training, and sees it come to an end."""
+"""Watches the queue: claims a training, and follows it until it ends."""
 
 import secrets
 import signal
@@ -13,23 +13,23 @@ import sqlalchemy as sa
 
 from app.errors import SupersededError
 from app.logs import log
+from app.processes.child import ChildLostError
 from app.records import StoredJob
 from app.service import operations
 from app.service.jobs import queue
 from app.settings.settings import Settings
 from app.store.database.engine import transaction
-from app.worker.child import ChildLostError
 from app.worker.computing import INTERRUPTED, now
 
-# For the step in progress to end, once the worker was told to.
+# Seconds for the step in progress to end, once the worker is to stop.
 GRACE_S = 15.0
-# Heartbeats after which what is to be cancelled is not waited for any more.
+# Heartbeats after which a training that is to be cancelled is killed.
 PATIENCE = 2
 FINE = ("succeeded", "cancelled", "released")
 
 
 class Attempts(Protocol):
-    """Who makes attempts: a process, but for tests."""
+    """Makes attempts: `AttemptsChild`, or a double in tests."""
 
     def revive(self) -> bool: ...
     def begin(self, training: StoredJob) -> None: ...
@@ -45,19 +45,19 @@ class HeldTraining:
 
     training: StoredJob
     began: float = field(default_factory=monotonic)
-    #: why its process was killed, where that ends the training
+    #: why its process was killed, if that ends the training
     problem: dict[str, Any] | None = None
-    #: heartbeats that found another attempt under way
+    #: heartbeats that saw another attempt under way
     n_misses: int = 0
-    #: heartbeats that found it was to be cancelled
+    #: heartbeats that saw that it is to be cancelled
     n_cancelling: int = 0
-    #: what became of the attempt, where that is still to be acted on
+    #: what became of the attempt, if that is not yet written
     outcome: str | None = None
 
 
 @dataclass
 class Worker:
-    """What one worker has, and the training that it holds."""
+    """One worker, and the training that it holds."""
 
     settings: Settings
     engine: sa.Engine
@@ -65,11 +65,11 @@ class Worker:
     stop: threading.Event
     holder: str = field(default_factory=lambda: f"wrk_{secrets.token_hex(12)}")
     held: HeldTraining | None = None
-    is_told: bool = False
+    is_announced: bool = False
     stopped: float | None = None
 
     def work(self) -> str | None:
-        """Claim a training where none is held; return what became of it, once ended."""
+        """Claim a training unless one is held; return what became of it, once ended."""
         if self.held is None and not (self.is_ready() and self.claim()):
             return None
         assert self.held is not None
@@ -87,7 +87,7 @@ class Worker:
 
     @property
     def is_done(self) -> bool:
-        """Whether the worker was told to stop, and has; hurries what it holds."""
+        """Whether the worker has stopped, as it was told; else hurry what it holds."""
         if not self.stop.is_set():
             return False
         if self.stopped is None:
@@ -98,7 +98,7 @@ class Worker:
         seconds = monotonic() - self.stopped
         if self.held is not None and seconds > GRACE_S:
             self.attempts.kill()
-        # The database may be away: then the silence of this worker tells the rest.
+        # The database may be away: then others notice the silence of this worker.
         return self.held is None or seconds > 2 * GRACE_S
 
     def is_ready(self) -> bool:
@@ -110,13 +110,13 @@ class Worker:
         except ChildLostError:
             self.attempts.end()
             raise
-        if is_ready and not self.is_told:
-            self.is_told = True
+        if is_ready and not self.is_announced:
+            self.is_announced = True
             log("worker.ready", holder=self.holder)
         return is_ready
 
     def claim(self) -> bool:
-        """Begin an attempt at the next training; False where none is queued."""
+        """Begin an attempt at the next training; return False if none is queued."""
         with transaction(self.engine, None, is_read=True) as db:
             if not queue.is_any_queued(db):
                 return False
@@ -130,7 +130,7 @@ class Worker:
         return True
 
     def bury(self, held: HeldTraining, lost: ChildLostError) -> str:
-        """Write what follows from the death of the process of an attempt."""
+        """Store what follows from the death of the process of an attempt."""
         most, training = self.settings.max_training_bytes, held.training
         if lost.is_out_of_memory and held.problem is None:
             held.problem = queue.out_of_memory(most)
@@ -139,7 +139,7 @@ class Worker:
                 if held.problem is not None:
                     queue.fail(db, training, held.problem, now())
                     return "failed"
-                # Who stops all processes at once may have stopped that one first.
+                # Whoever stops all processes at once may have stopped that one first.
                 if self.stop.is_set() or lost.code == -signal.SIGTERM:
                     queue.release(db, training, now())
                     return "released"
@@ -149,7 +149,7 @@ class Worker:
             return "superseded"
 
     def hand_back(self, held: HeldTraining) -> None:
-        """Put a training back that found the database away; no worker was lost."""
+        """Hand back a training whose attempt met a database that was away."""
         training = held.training
         with (
             suppress(SupersededError),
@@ -169,7 +169,7 @@ class Worker:
         )
 
     def keep_house(self) -> None:
-        """Write that a training is worked on, and take over from silent workers."""
+        """Store that the training is worked on, and take over from silent workers."""
         if self.held is not None:
             self.keep_alive(self.held)
         timeout_s = self.settings.heartbeat_timeout_s
@@ -182,19 +182,19 @@ class Worker:
                 log("training.lost", WARNING, training_id=training_id, state=state)
 
     def report(self) -> None:
-        """Write that this worker is alive, whether it has something to do or not."""
+        """Store that this worker is alive, busy or not."""
         with transaction(self.engine, None) as db:
             operations.beat(db, self.holder, self.settings.heartbeat_timeout_s)
 
     def leave(self) -> None:
-        """Write that this worker has ended; its silence says so too, later."""
+        """Store that this worker has ended; its silence would say so later."""
         with transaction(self.engine, None) as db:
             operations.leave(db, self.holder)
 
     def keep_alive(self, held: HeldTraining) -> None:
-        """Write a heartbeat; kill what takes too long, or is another worker's by now.
+        """Store a heartbeat; kill an attempt that is late, cancelled or superseded.
 
-        What has just ended is no longer there to be kept alive: that is no reason yet.
+        One miss is no reason yet: the attempt may have ended just now.
         """
         most_s = self.settings.max_training_s
         with transaction(self.engine, held.training.tenant_id) as db:

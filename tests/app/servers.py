@@ -4,7 +4,6 @@ They are forked from a process that has imported the application, so that one st
 in a moment; the socket is opened before, so that no request comes too early.
 """
 
-import multiprocessing
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +15,11 @@ import httpx
 import uvicorn
 
 from app.main import create_app
+from app.processes.child import FORKSERVER, preload
 from app.settings.settings import Settings
 
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.app.preloaded"])
+CONTEXT = FORKSERVER
+preload("tests.app.preloaded")
 
 
 class Server:

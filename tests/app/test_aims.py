@@ -61,7 +61,7 @@ def test_question_that_is_worth_it_says_which_error_is_expected(start, model):
     session = start(None, model=model, aim={"wanted_error": 0.1})
 
     assert session["stop_reason"] is None
-    assert "is expected to bring the chance of an error" in session["question"]["why"]
+    assert "the risk of a wrong prediction should" in session["question"]["why"]
 
 
 def test_aim_can_be_changed_with_and_without_the_budget(client, start, model):
@@ -177,4 +177,4 @@ def test_costs_of_errors_are_told_as_costs():
 
     told = error_words(ensemble, 2.5, 0.333333)
 
-    assert told.endswith("the cost of an error from 2.5 to 0.333.")
+    assert told.endswith("the expected cost of errors should fall from 2.5 to 0.333.")

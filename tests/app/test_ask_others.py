@@ -12,7 +12,7 @@ from tests.app.test_ask import AGE, voters
 from tests.small import MICROS
 from tests.talks import play
 
-ADVICE = "It is advised to stop: "
+ADVICE = "We suggest stopping: "
 DEAR = Feature("scan", label="Scan", cost=40 * MICROS)
 CHEAP = Feature("pulse", label="Pulse", cost=2 * MICROS)
 

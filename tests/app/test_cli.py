@@ -192,7 +192,11 @@ def test_predict_writes_a_row_per_row(place, model, run):
         pytest.param(
             "--budget 20",
             "0.7 stop",
-            ["1. n   3.00 EUR", "The answer makes the chance of sick", "17.00 left"],
+            [
+                "1. n   3.00 EUR",
+                "the chance of sick goes from",
+                "17.00 left",
+            ],
             id="shows price, reason and what is left",
         ),
         pytest.param(

@@ -10,7 +10,7 @@ from numba.core import event
 from app.cli import COMMANDS, load_command, options
 
 # What takes long to import.
-DEAR = {"numpy", "numba", "pydantic", "pyarrow", "sqlalchemy", "fastapi", "plotext"}
+DEAR = {"numpy", "numba", "pydantic", "pyarrow", "sqlalchemy", "fastapi"}
 
 
 def modules_of(code):

@@ -53,7 +53,7 @@ def test_held_out_rows_are_compared_without_a_table(compare):
     assert finished.code == 0
     for words in ("held-out", "whole", "short", "30.0 %", "20.0 %", "10.0 %"):
         assert words in finished.out
-    assert "may be luck" in finished.out
+    assert "may be chance" in finished.out
     assert "more than" not in finished.out
 
 

@@ -31,7 +31,7 @@ from app.cluster.worker_lines import WorkerLine
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.main import create_app
-from app.processes.side_by_side import choose_runner
+from app.processes.parts import choose_runner
 from app.settings.places import ClusterError, ClusterPlace
 from app.settings.settings import Settings
 from app.uploads.checking import read_training

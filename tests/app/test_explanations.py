@@ -49,7 +49,10 @@ def test_why_is_in_chances_where_the_answer_alone_moves_something():
 
     words = why(replace(ensemble, classes=CLASSES), question, prospect)
 
-    assert re.fullmatch(r"The answer makes the chance of yes, now 50 %, .* %\.", words)
+    assert re.fullmatch(
+        r"Depending on the answer, the chance of yes goes from 50 % to between .*\.",
+        words,
+    )
 
 
 def test_why_of_what_moves_nothing_alone_is_what_is_expected_of_it():
@@ -65,14 +68,14 @@ def test_why_of_what_moves_nothing_alone_is_what_is_expected_of_it():
 @pytest.mark.parametrize(
     ("then", "words"),
     [
-        (0.2, "bring the chance of an error from 30 % to 20 %."),
-        (0.299, "leave the chance of an error at 30 %."),
+        (0.2, "fall from 30 % to 20 %."),
+        (0.299, "stay at 30 %."),
     ],
 )
 def test_what_is_expected_of_a_purchase_is_told_in_percents(then, words):
     ensemble = small_ensemble([1])
 
-    assert error_words(ensemble, 0.3, then).endswith(f"is expected to {words}")
+    assert error_words(ensemble, 0.3, then).endswith(f"prediction should {words}")
 
 
 def lines_of(say, *given):
@@ -129,7 +132,7 @@ def test_each_answer_is_told_with_what_it_did():
 
     assert first == "   raised the chance of yes from 50 to 88 %"
     assert second.startswith("   spent ")
-    assert "The answer makes the chance of yes, now 88 %" in asked[-1]
+    assert "the chance of yes goes from 88 %" in asked[-1]
 
 
 def test_service_tells_the_steps_and_the_prospect(start, answer):

@@ -283,26 +283,20 @@ def local(settings: Settings) -> Iterator[TestClient]:
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("127.0.0.1:8000", 200),
-        ("localhost", 200),
-        ("[::1]:8000", 200),
-        ("127.8.9.1", 200),
-        ("evil.example", 421),
-        ("127.0.0.1.evil.example", 421),
-        ("localhost.evil.example:8000", 421),
-        ("user@evil.example", 421),
-        ("", 421),
-    ],
-)
-def test_on_loopback_a_host_is_a_loopback_name(
-    local: TestClient, host: str, status: int
-) -> None:
-    asked = local.get("/models", headers={"Host": host})
+def test_on_loopback_a_host_is_a_loopback_name(local: TestClient) -> None:
+    ours = ("127.0.0.1:8000", "localhost", "[::1]:8000", "127.8.9.1")
+    foreign = (
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:8000",
+        "user@evil.example",
+        "",
+    )
+    expected = dict.fromkeys(ours, 200) | dict.fromkeys(foreign, 421)
 
-    assert asked.status_code == status, asked.text
+    asked = {one: local.get("/models", headers={"Host": one}) for one in expected}
+
+    assert {host: one.status_code for host, one in asked.items()} == expected
 
 
 def test_probes_know_a_process_by_its_address(local: TestClient) -> None:
@@ -312,17 +306,15 @@ def test_probes_know_a_process_by_its_address(local: TestClient) -> None:
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://127.0.0.1:9999", "http://"]
-)
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_a_page_of_another_origin_changes_nothing(
-    local: TestClient, origin: str, method: str
+    local: TestClient, method: str
 ) -> None:
-    asked = local.request(method, "/models/mdl_1", headers={"Origin": origin})
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:9999", "http://"):
+        asked = local.request(method, "/models/mdl_1", headers={"Origin": origin})
 
-    assert asked.status_code == 403
-    assert asked.json()["type"] == "/problems/foreign-origin"
+        assert asked.status_code == 403, origin
+        assert asked.json()["type"] == "/problems/foreign-origin"
 
 
 def test_a_page_of_ours_may(local: TestClient) -> None:

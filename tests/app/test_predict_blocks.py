@@ -14,7 +14,8 @@ import pytest
 
 from app.batch import predicting, sources
 from app.batch.sources import StreamedRows
-from app.processes.pool import ProcessLostError, work_through
+from app.processes.child import ChildLostError
+from app.processes.pool import work_through
 from app.uploads.streams import open_table
 from core.errors import Refusal, RefusedError
 from tests.app.cases import (
@@ -187,7 +188,7 @@ class Refuse:
 
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_process_that_dies_is_an_error(number):
-    with pytest.raises(ProcessLostError, match="was killed"):
+    with pytest.raises(ChildLostError, match="was killed"):
         list(work_through(Kill(number), range(10), 2))
 
 

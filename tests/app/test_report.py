@@ -7,10 +7,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from app.documents.files import model_text
-from app.terminal.report import report_page
+from app.pages.report import report_page
 from app.terminal.transcript import say_value
 from app.words.charts import NamedCurve
 from app.words.wording import percent
@@ -59,7 +57,7 @@ def test_page_tells_what_is_bought_for_each_budget_named() -> None:
 
     told = words(page)
     assert "14.00 CAD: errs in 30 % of cases (22 % to 40 %)" in told
-    assert "without a budget: errs in 20 % of cases (13 % to 29 %)" in told
+    assert "Without a budget: errs in 20 % of cases (13 % to 29 %)" in told
     assert "Age" in told
 
 
@@ -73,9 +71,9 @@ def test_budgets_are_those_of_the_curve_where_none_are_named() -> None:
 def test_model_without_a_curve_has_a_page_of_parts_of_the_whole_price() -> None:
     page = report_page(Model("m", short(), "disease"))
 
-    assert page.count("<section>") == 5
+    assert page.count("Spent by then") == 5
     assert "errs in" not in page
-    assert "Error against spend" not in page
+    assert "so it has no curve" in page
 
 
 def test_budget_below_every_price_says_so() -> None:
@@ -132,9 +130,9 @@ def test_rows_of_a_table_stand_beside_those_of_training() -> None:
 
     told = words(report_page(Model("m", short(), "d", curve=WHOLE), tested=tested))
 
-    for part in ("Chances and labels: ", "How often each feature is asked: "):
-        assert f"{part}held-out rows of training, 100 rows" in told
-        assert f"{part}new.csv, 7 rows" in told
+    for part in ("Are its chances right?", "How often each feature is asked"):
+        assert f"{part}| (held-out rows of training, 100 rows)" in told
+        assert f"{part}| (new.csv, 7 rows)" in told
 
 
 def test_page_needs_nothing_else_and_fits_dark_rooms_and_phones() -> None:
@@ -148,19 +146,6 @@ def test_page_needs_nothing_else_and_fits_dark_rooms_and_phones() -> None:
     # Nothing is drawn in a colour that does not change with the page's.
     drawn = "".join(re.findall(r"<svg.*?</svg>", page, re.S))
     assert re.findall(r"#[0-9a-f]{6}\b(?=[;\"])", drawn) == []
-
-
-def test_charts_are_the_same_whatever_matplotlib_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import matplotlib as mpl
-
-    model = Model("m", short(), "disease", curve=WHOLE)
-    page = report_page(model)
-    monkeypatch.setitem(mpl.rcParams, "axes.grid", True)
-    monkeypatch.setitem(mpl.rcParams, "lines.linewidth", 9.0)
-
-    assert report_page(model) == page
 
 
 def test_page_tells_what_each_answer_does() -> None:
@@ -185,7 +170,7 @@ def test_effects_of_several_classes_are_drawn_for_each() -> None:
     page = report_page(Model("m", ensemble, "y"))
 
     told = words(page).replace("\n", "")
-    assert "chance of class 0|chance of class 1|chance of class 2" in told
+    assert "Chance of class 0|Chance of class 1|Chance of class 2" in told
     assert "var(--series-3)" in page[page.index("<svg") :]
 
 
@@ -206,7 +191,7 @@ def test_command_measures_rows_of_a_table_too(run: Callable, tmp_path: Path) -> 
 
     assert finished.code == 0
     told = words((tmp_path / "m.html").read_text())
-    assert "How often each feature is asked: rows.csv, 9 rows" in told
+    assert "How often each feature is asked| (rows.csv, 9 rows)" in told
     assert "held-out" not in told
     assert "Age|100 %|100 %" in told.replace("\n", "")
 

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.documents.words import MEANINGS
-from app.pages.case_words import COMES_LATER, HELPS_NOT, unasked
+from app.pages.case_words import COMES_LATER, HELPS_NOT, list_missing
 from core.model.model import Model
 from core.session import machine, state
 from core.session.uses import can_use
@@ -69,8 +69,8 @@ def test_affordable_feature_that_was_not_asked_has_its_reason() -> None:
     helped = complete(panels, 7)
     begun = machine.start(votes, 600_000, stop=NEVER)
 
-    said = {one.title: one.why for one in unasked(Model("m", votes), begun)}
-    left = {one.title: one.why for one in unasked(Model("m", panels), helped)}
+    said = {one.title: one.why for one in list_missing(Model("m", votes), begun)}
+    left = {one.title: one.why for one in list_missing(Model("m", panels), helped)}
 
     assert said["sex"] == COMES_LATER
     assert said["Age"] == "It costs 1.00 CAD; 0.60 CAD is left."
@@ -86,7 +86,9 @@ def test_feature_that_could_be_used_is_said_not_to_lower_the_error() -> None:
     session = complete(ensemble, 7)
 
     (why,) = (
-        one.why for one in unasked(Model("m", ensemble), session) if one.title == "f1"
+        one.why
+        for one in list_missing(Model("m", ensemble), session)
+        if one.title == "f1"
     )
 
     assert (why == HELPS_NOT) == can_use(ensemble, session, 1)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from app.documents import files
+from app.pages.report import report_page
 from app.terminal.explained import error_within, list_purchases
-from app.terminal.report import report_page
 from app.terminal.show import curve_table
 from app.words.figures import say_betters
-from app.words.model_charts import show_curve
+from app.words.model_charts import show_curves
 from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
 from core.table.catalogue import Catalogue, Feature
@@ -205,7 +205,7 @@ def test_tables_and_pages_tell_it_too():
 
     assert SENTENCE in curve_table(WORSE, "EUR").caption
     assert SENTENCE in report_page(model)
-    assert SENTENCE in show_curve(model, WORSE).note
+    assert SENTENCE in show_curves(model).notes
     assert SENTENCE not in curve_table(WORSE, "EUR", ["a"] * 4).caption
     assert "does as well" not in report_page(scored())
 

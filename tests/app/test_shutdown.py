@@ -59,7 +59,7 @@ def address(settings: Settings, drain_s: float) -> Iterator[tuple[str, Any]]:
     bound = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{bound.getsockname()[1]}"
     # However busy the machine is, it has time to answer.
-    switch = {"with_worker": False, "grace_s": 600}
+    switch = {"worker": None, "grace_s": 600}
     process = CONTEXT.Process(target=serve, args=(settings, bound), kwargs=switch)
     process.start()
     bound.close()

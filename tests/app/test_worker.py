@@ -1,6 +1,5 @@
 """The worker as a process of its own: killed, stopped, suspended, told to end."""
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 from fsspec.implementations.local import LocalFileSystem
 
+from app.processes.child import FORKSERVER, preload
 from app.settings.settings import Settings
 from app.store.database.tables import trainings as training_rows
 from app.worker import run
@@ -35,8 +35,7 @@ from tests.app.tenants import transaction
 pytestmark = pytest.mark.slow
 
 # Workers are forked from a process that has their imports: these take seconds.
-STARTER = multiprocessing.get_context("forkserver")
-STARTER.set_forkserver_preload(["app.worker", "core.kernels"])
+preload("app.worker", "core.kernels")
 TABLE = noisy_table()
 SPEC = noisy_spec(2000)
 
@@ -105,7 +104,7 @@ def launch(jobs: Jobs, tmp_path: Path) -> Iterator[Launch]:
         begun = []
         for _ in range(n_workers):
             log = tmp_path / f"worker{len(made)}.log"
-            process = STARTER.Process(target=run_logged, args=(given, log))
+            process = FORKSERVER.Process(target=run_logged, args=(given, log))
             process.start()
             begun.append(Process(process, log))
             made.append(begun[-1])

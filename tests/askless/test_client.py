@@ -426,5 +426,5 @@ class TestAgainstAServer:
 
         assert (missing.value.status, missing.value.title) == (
             404,
-            "There is no such thing",
+            "Not found",
         )

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from app.cli import demo
 from app.documents.files import read_model
 from app.pages.budgets import budget_words
-from app.pages.home import said
+from app.pages.home import describe_curve
 from app.records import DEFAULT_TENANT
 from app.settings.settings import Settings
 from tests.pages.site import Site, heart, token_of
@@ -34,7 +34,7 @@ def send(client: TestClient, address: str, page: str, **fields: str) -> Any:
 def test_a_card_tells_what_the_model_knows(client: TestClient) -> None:
     page = client.get(f"/ui/models/{bring(client)}").text
 
-    for words in ("303", "164", "5 folds", "adaboost_bt_smoothed", "imported"):
+    for words in ("303", "164", "5-fold", "adaboost_bt_smoothed", "imported"):
         assert words in page
     assert page.count("<svg") == 7
     assert "always the commonest class" in page
@@ -57,7 +57,7 @@ def test_home_shows_what_is_being_trained(
 def test_a_curve_is_told_to_the_cent() -> None:
     model = read_model(heart())
 
-    assert re.search(r"to 1\d % for 3\d\d\.\d\d CAD a case$", said(model))
+    assert re.search(r"to 1\d % for 3\d\d\.\d\d CAD a case$", describe_curve(model))
     for one in budget_words(model):
         assert re.search(r" \d+\.\d\d CAD spent$", one.words)
 

@@ -70,7 +70,7 @@ def test_a_table_is_priced_checked_and_trained_on_once(client: TestClient) -> No
     assert '<option value="ill" selected>' in asked
     assert (filled["c1-cost"], filled["c1-group"]) == ("7.27", "blood")
     assert (filled["g0-name"], filled["g0-amount"]) == ("blood", "2.1")
-    assert "All is well: 40 rows, 3 features" in checked.text
+    assert "Ready to train: 40 rows, 3 features" in checked.text
     assert saved.json()["groups"] == [{"name": "blood", "fee": 2.1}]
     assert saved.json()["cost_unit"] == "CAD"
     assert started[0] == started[1] != edited
@@ -130,7 +130,7 @@ def test_a_spec_may_be_pasted_instead(client: TestClient) -> None:
     wrong = send(client, few, "check-spec", spec=spec.replace('"number"', '"date"'))
     started = send(client, few, "start-spec", spec=spec)
 
-    assert "All is well" in checked.text
+    assert "Ready to train" in checked.text
     assert Fields(checked.text).values["c2-type"] == "category"
     assert wrong.status_code == 422
     assert "features[0].type" in summary(wrong.text)

@@ -218,8 +218,8 @@ def test_outcomes_say_what_they_mean(
 ) -> None:
     text = show(client, session)
 
-    assert "Not available: there is no such value" in text
-    assert "Refused and Don't know say nothing about it." in text
+    assert "Cannot be done here: there is no such value" in text
+    assert "Refused and Result not known say nothing about it." in text
 
 
 def test_closed_case_offers_nothing(

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from app.documents.model import model_from_json
 from app.pages import filters, frame
+from app.pages.environment import environment
 from app.words.charts import NamedCurve, curve_chart
 from tests.pages.audit import audit
 from tests.pages.site import heart
@@ -33,9 +34,9 @@ def show(page: Page) -> Callable[[str], None]:
     """Show the parts with a name; the rest of the page comes from the server."""
 
     def open_parts(odd: str) -> None:
-        made = frame.environment().overlay(
+        made = environment().overlay(
             loader=ChoiceLoader(
-                [frame.environment().loader, FileSystemLoader(Path(__file__).parent)]
+                [environment().loader, FileSystemLoader(Path(__file__).parent)]
             )
         )
         text = made.get_template("parts.html").render(
@@ -89,7 +90,7 @@ def test_a_chart_looks_alike_without_a_style_in_it(
     page: Page, show: Callable[[str], None]
 ) -> None:
     show("chart")
-    line = page.locator("figure path[stroke^='var(--series-1)']").first
+    line = page.locator("figure polyline[stroke^='var(--series-1)']").first
     stroke = "one => getComputedStyle(one).stroke"
     width = page.locator("figure text").first.evaluate(
         "one => getComputedStyle(one).fontSize"
@@ -98,7 +99,7 @@ def test_a_chart_looks_alike_without_a_style_in_it(
     assert line.evaluate(stroke) == "rgb(31, 95, 168)"
     page.emulate_media(color_scheme="dark")
     assert line.evaluate(stroke) == "rgb(125, 180, 242)"
-    assert width == "10px"
+    assert width == "13px"
 
 
 def test_a_chart_brings_no_style_and_no_script() -> None:

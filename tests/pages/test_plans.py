@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from fastapi.testclient import TestClient
 
-from app.pages.flow_chart import GAP_Y, WIDTH, lay_out, wrap
+from app.pages.flow_chart import GAP_Y, WIDTH, lay_out
 from app.pages.plan_words import PlanNode
+from app.words.svg import wrap
 from tests.pages.hostile import NAMES
 from tests.pages.test_models import bring
 
@@ -44,9 +45,12 @@ def test_boxes_lie_apart_and_right_of_their_parents(seed: int) -> None:
 
 @pytest.mark.parametrize("words", NAMES)
 def test_words_are_cut_to_a_few_lines(words: str) -> None:
-    assert 1 <= len(wrap(words)) <= 3
+    def lines(text: str) -> list[str]:
+        return wrap(text, 192, 12, 3)
+
+    assert 1 <= len(lines(words)) <= 3
     assert (
-        words == "x" * 200 or " ".join(wrap(words[:20])).split() == words[:20].split()
+        words == "x" * 200 or " ".join(lines(words[:20])).split() == words[:20].split()
     )
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 from app.documents.files import read_model
 from app.pages.flow_chart import draw, lay_out
 from app.pages.plan_words import PlanNode
-from app.terminal.report import report_page
+from app.pages.report import report_page
 from app.words.charts import NamedCurve
 from tests.pages.audit import audit
 from tests.pages.hostile import NAMES, hostile_model

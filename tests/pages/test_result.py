@@ -107,7 +107,7 @@ def test_what_came_of_a_case_is_told_and_corrected(
 ) -> None:
     any_page.goto(f"/ui/sessions/{played['id']}/result")
     for button, label in (("Record it", "0"), ("Correct it", "1")):
-        any_page.get_by_label("The truth").select_option(label)
+        any_page.get_by_label("Confirmed class").select_option(label)
         any_page.get_by_role("button", name=button).click()
         told = site.call("GET", f"/predict/{played['id']}/outcome")
 

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app.documents.files import read_model
+from app.pages.report import report_page
 from app.settings.settings import Settings
-from app.terminal.report import report_page
 from tests.app.servers import Server
 from tests.pages.audit import audit
 from tests.pages.conftest import open_page
@@ -282,7 +282,7 @@ def result(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Record it").click()
     expect(page.get_by_role("alert")).to_be_focused()
     audit(page)
-    page.get_by_label("The truth").select_option("0")
+    page.get_by_label("Confirmed class").select_option("0")
     page.get_by_role("button", name="Record it").click()
     expect(page.get_by_role("button", name="Correct it")).to_be_visible()
 

@@ -6,14 +6,14 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from app import pages
+from app.pages import site
 from app.service import keys
 from tests.pages.site import heart
 from tests.pages.visitors import Visitor
 
 ROUTES = [
     (method, route.path)
-    for module in pages.ENTERED
+    for module in site.ENTERED
     for route in module.router.routes
     for method in sorted(route.methods)
 ]

@@ -182,7 +182,7 @@ class Question(Answer):
     cost: Units = Field(examples=[3.1], description="The catalogue's figure.")
     group: str | None = Field(examples=["blood"])
     group_paid: bool = Field(validation_alias="is_group_paid", examples=[True])
-    why: str = Field(examples=["The answer makes the chance of disease 31 to 58 %."])
+    why: str = Field(examples=["The price buys all of the echo (3 features)."])
     prospect: Prospect | None = Field(description="Null where it alone moves nothing.")
     alternatives: list[Alternative]
 

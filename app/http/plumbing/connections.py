@@ -8,15 +8,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class BoundedProtocol(H11Protocol):
-    """Ends a connection whose caller takes too long to send a request.
+    """Closes a connection whose client takes too long to send a request.
 
-    The head has one time and the body another. How long an answer takes is another
-    matter, and so is the pause between two requests, which is uvicorn's.
+    Head and body have a limit each. Answers have none here, and uvicorn limits the
+    pause between two requests.
     """
 
     head_within_s = 30.0
-    #: what the caller is heard for, and what ends that
-    heard: Any = None
+    #: the part of the request that is awaited, and the timer that limits it
+    awaited_part: Any = None
     timer: TimerHandle | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -36,21 +36,22 @@ class BoundedProtocol(H11Protocol):
         self.stop()
 
     def watch(self) -> None:
-        """Bound the time for the part of a request that the caller sends now."""
-        found = self.conn.their_state
-        if found is self.heard:
+        """Limit the time for the part of a request that the client sends now."""
+        part = self.conn.their_state
+        if part is self.awaited_part:
             return
         self.stop()
-        self.heard = found
+        self.awaited_part = part
         app: Any = self.config.app
         within_s = {
             h11.IDLE: self.head_within_s,
             h11.SEND_BODY: app.state.settings.receive_timeout_s,
-        }.get(found)
+        }.get(part)
         if within_s is not None:
             self.timer = self.loop.call_later(within_s, self.transport.close)
 
     def stop(self) -> None:
+        """Stop the timer."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None

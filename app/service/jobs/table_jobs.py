@@ -11,7 +11,8 @@ from typing import Any
 from app.batch.checking import CheckedOrder, check_file, check_named
 from app.documents.http import jobs as bodies
 from app.errors import ConflictError, NotFoundError
-from app.processes.apart import Wanted, is_always_wanted, run_apart
+from app.processes.child import preload
+from app.processes.limited import IsWanted, is_always_wanted, run_limited
 from app.records import FINAL_STATES, JobKind, StoredJob
 from app.service import limits
 from app.service.jobs.nouns import JobNoun
@@ -38,6 +39,11 @@ class JobOrder:
     warnings: tuple[str, ...] = ()
 
 
+def preload_checks() -> None:
+    """Have what checks tables imported once, before the first child that does."""
+    preload(TableReader.__module__, check_file.__module__)
+
+
 def find_model(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
     """Return a model that is not deleted."""
     head = models.get_head(db, model_id)
@@ -50,7 +56,7 @@ def check(
     order: JobOrder,
     model: Model,
     stream: TableSource,
-    is_wanted: Wanted = is_always_wanted,
+    is_wanted: IsWanted = is_always_wanted,
 ) -> tuple[JobOrder, TableFacts]:
     """Check an order and a table for a model.
 
@@ -60,7 +66,7 @@ def check(
     if isinstance(stream, ReferredTable):
         check_named(stream.facts, *wanted)
         return order, stream.facts
-    found: CheckedOrder = run_apart(
+    found: CheckedOrder = run_limited(
         reader.limits, stream, check_file, reader.bounds, *wanted, is_wanted=is_wanted
     )
     return replace(order, warnings=found.warnings), found.facts

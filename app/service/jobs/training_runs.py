@@ -13,7 +13,7 @@ from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.spec import read_spec
 from app.processes.memory import available_bytes
-from app.processes.side_by_side import choose_runner
+from app.processes.parts import choose_runner
 from app.records import StoredJob
 from app.service.jobs import queue
 from app.service.jobs.run import JobSource, Workshop

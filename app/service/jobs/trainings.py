@@ -11,7 +11,7 @@ from typing import Any
 
 from app.documents.http import trainings as bodies
 from app.documents.http.problems import BrokenRule
-from app.processes.apart import Wanted, is_always_wanted
+from app.processes.limited import IsWanted, is_always_wanted
 from app.records import StoredJob
 from app.service import limits
 from app.service.jobs.nouns import JobNoun
@@ -37,7 +37,7 @@ def check(
     reader: TableReader,
     raw: Mapping[str, Any],
     source: TableSource,
-    is_wanted: Wanted = is_always_wanted,
+    is_wanted: IsWanted = is_always_wanted,
 ) -> tuple[Order, TableFacts]:
     """Check a spec and a table."""
     judged = reader.judge(source, raw, is_wanted)

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from app.documents.files import model_text
-from app.processes import side_by_side
-from app.processes.side_by_side import PartLostError, PartProcesses, choose_runner
+from app.processes import parts
+from app.processes.child import ChildLostError
+from app.processes.memory import is_memory_short
+from app.processes.parts import PartProcesses, choose_runner
 from core.errors import RefusedError
 from core.pipeline.parts import one_by_one
 from core.pipeline.spec import TrainingSpec
@@ -60,7 +62,7 @@ def is_there(pid):
 
 
 def pids_of(runner):
-    return [one.process.pid for one in runner._processes]
+    return [one.child.pid for one in runner._processes]
 
 
 @pytest.mark.parametrize("n_processes", [1, 2, 5])
@@ -98,10 +100,12 @@ def test_process_that_is_killed_is_replaced_and_goes_on(checked):
 
 
 @pytest.mark.parametrize(
-    ("number", "error"),
-    [(signal.SIGKILL, MemoryError), (signal.SIGTERM, PartLostError)],
+    ("number", "is_out_of_memory"),
+    [(signal.SIGKILL, True), (signal.SIGTERM, False)],
 )
-def test_processes_that_die_again_and_again_end_the_training(checked, number, error):
+def test_processes_that_die_again_and_again_end_the_training(
+    checked, number, is_out_of_memory
+):
     runner = PartProcesses(1)
     training = train(checked, LONG, run_parts=runner)
 
@@ -112,9 +116,10 @@ def test_processes_that_die_again_and_again_end_the_training(checked, number, er
                 os.kill(pid, number)
                 killed.add(pid)
 
-    with pytest.raises(error, match="the process of part 0 ended with"):
+    with pytest.raises(ChildLostError, match="process of part 0 ended with") as lost:
         kill_each()
-    assert runner.n_deaths == side_by_side.MAX_DEATHS + 1
+    assert is_memory_short(lost.value) == is_out_of_memory
+    assert runner.n_deaths == parts.MAX_DEATHS + 1
     assert not any(map(is_there, pids_of(runner)))
 
 
@@ -131,7 +136,7 @@ def test_training_that_is_given_up_leaves_no_process(checked):
 
 
 def test_signs_of_life_come_while_a_part_is_long(checked, monkeypatch):
-    monkeypatch.setattr(side_by_side, "WAIT_S", 0.001)
+    monkeypatch.setattr(parts, "WAIT_S", 0.001)
     told = list(train(checked, PLAIN, run_parts=PartProcesses(2)))
 
     shares = [one.share for one in told]
@@ -147,7 +152,7 @@ def test_what_a_part_refuses_is_refused(checked):
 
 
 def test_processes_are_taken_where_they_pay(monkeypatch):
-    monkeypatch.setattr(side_by_side.kernels, "count_threads", lambda: 4)
+    monkeypatch.setattr(parts.kernels, "count_threads", lambda: 4)
     table = code_table(mixed(3, n_samples=200))
     slow = replace(PLAIN, boost=BoostParams("auto"))
 
@@ -156,7 +161,7 @@ def test_processes_are_taken_where_they_pay(monkeypatch):
         return 1 if runner is one_by_one else runner.n_processes
 
     assert processes_for(slow) == 1
-    monkeypatch.setattr(side_by_side, "LEAST_CELLS", 1)
+    monkeypatch.setattr(parts, "LEAST_CELLS", 1)
     assert processes_for(PLAIN) == 1
     assert processes_for(slow) == 4
     assert processes_for(replace(slow, folds=2)) == 3
@@ -164,7 +169,7 @@ def test_processes_are_taken_where_they_pay(monkeypatch):
     assert processes_for(replace(PLAIN, auto=frozenset({"rounds"}))) == 4
     assert processes_for(PLAIN, 2) == 2
     assert processes_for(slow, 1) == 1
-    monkeypatch.setattr(side_by_side, "available_bytes", lambda: 700_000_000)
+    monkeypatch.setattr(parts, "available_bytes", lambda: 700_000_000)
     assert processes_for(slow) == 2
-    monkeypatch.setattr(side_by_side, "available_bytes", lambda: None)
+    monkeypatch.setattr(parts, "available_bytes", lambda: None)
     assert processes_for(slow) == 4

@@ -9,7 +9,8 @@ import time
 import pytest
 
 from app.errors import UnwantedError
-from app.processes.apart import ChildError, ChildLimits, run_apart
+from app.processes.child import ChildLostError
+from app.processes.limited import ChildLimits, run_limited
 from app.uploads.bounds import UNBOUNDED
 from app.uploads.parsing import examine_file
 from core.errors import Refusal, RefusedError
@@ -46,7 +47,7 @@ def stay(_file):
 
 
 def run(function, *arguments, limits=LIMITS, **more):
-    return run_apart(limits, io.BytesIO(b"abc"), function, *arguments, **more)
+    return run_limited(limits, io.BytesIO(b"abc"), function, *arguments, **more)
 
 
 @pytest.mark.parametrize("make", [io.BytesIO, tempfile.SpooledTemporaryFile, None])
@@ -55,14 +56,14 @@ def test_value_comes_back_whatever_the_bytes_are_in(make, tmp_path):
     with source:
         source.write(b"abc")
 
-        assert run_apart(LIMITS, source, repeat, 2) == b"abcabc"
+        assert run_limited(LIMITS, source, repeat, 2) == b"abcabc"
 
 
 def test_a_table_of_many_columns_takes_what_its_cells_do():
     header = ",".join(f"column_{number}" for number in range(1_000))
     table = "\n".join([header, *[",".join(["0.1234"] * 1_000)] * 400]).encode()
 
-    found = run_apart(LIMITS, io.BytesIO(table), examine_file, UNBOUNDED)
+    found = run_limited(LIMITS, io.BytesIO(table), examine_file, UNBOUNDED)
 
     assert found.n_rows == 400
 
@@ -100,7 +101,7 @@ def test_refusals_come_back():
 
 
 def test_mistakes_of_ours_are_told_without_a_value():
-    with pytest.raises(ChildError, match="KeyError") as caught:
+    with pytest.raises(ChildLostError, match="KeyError") as caught:
         run(crash)
 
     assert "in crash" in str(caught.value)
@@ -108,5 +109,5 @@ def test_mistakes_of_ours_are_told_without_a_value():
 
 
 def test_child_that_leaves_without_a_word_is_a_mistake_of_ours():
-    with pytest.raises(ChildError, match="code 3"):
+    with pytest.raises(ChildLostError, match="code 3"):
         run(leave)

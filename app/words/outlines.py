@@ -1,0 +1,26 @@
+"""A table of what a budget buys, in order, if every answer comes."""
+
+from app.words.figures import Cells
+from app.words.wording import money, price_words
+from core.model.model import Model
+from core.session.outline import outline
+
+
+def outline_cells(model: Model, budget: int | None) -> Cells:
+    """Return the questions of a case whose answers are all middle values.
+
+    What prices are made of has a column where a group has a part in one of them.
+    """
+    catalogue, spent = model.ensemble.catalogue, 0
+    rows: list[tuple[str, ...]] = []
+    for question in outline(model.ensemble, budget):
+        spent += question.price
+        titles = (catalogue.features[idx].title for idx in question.feature_idxs)
+        asked = f"{question.number}. {', '.join(titles)}"
+        words = price_words(catalogue, question)
+        rows.append((asked, money(question.price), money(spent), words))
+    unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
+    head = ("Feature", f"Price{unit}", f"Spent by then{unit}", "About the price")
+    if any(row[-1] for row in rows):
+        return head, rows
+    return head[:-1], [row[:-1] for row in rows]

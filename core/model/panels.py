@@ -22,8 +22,9 @@ UNSAID = 1e6
 # What hiding one more feature adds to what the rises of all come to.
 SUPERADDED = 0.15
 
-# Of so many pairs of a panel and hidden features what follows is kept.
-MAX_HIDINGS = 512
+# Of so many sets of known or hidden features a ladder keeps what follows from them:
+# cases that are asked alike know alike.
+MAX_KEPT = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,11 @@ class PanelLadder(Arrays, Derived):
         for panel, row in zip(self.panels, members, strict=True):
             row[list(panel.feature_idxs)] = True
         return members
+
+    @cached_property
+    def is_read(self) -> BoolArray:
+        """Which features some panel reads; (n_read,)."""
+        return np.asarray(self.members.any(axis=0), np.bool_)
 
     @cached_property
     def can_hide(self) -> bool:
@@ -168,13 +174,23 @@ class PanelLadder(Arrays, Derived):
         stand in for one another. At least the loss of its shortest beginning that has
         all that is known.
         """
-        lasts = (self.ranks * is_known).max(axis=1, initial=0)
-        n_hidden = (self.members & ~is_known).sum(axis=1)
-        rises = (
-            self.rises @ ~is_known * (1.0 + SUPERADDED * np.maximum(n_hidden - 1, 0))
-        )
-        floors = self.floors[np.arange(lasts.size), lasts]
-        return np.asarray(np.maximum(self.losses + rises, floors))
+        losses: FloatArray = self._losses_by_known(is_known.tobytes())
+        return losses
+
+    @cached_property
+    def _losses_by_known(self) -> Any:
+        def expect(known: bytes) -> FloatArray:
+            is_known = np.frombuffer(known, np.bool_)
+            lasts = (self.ranks * is_known).max(axis=1, initial=0)
+            n_hidden = (self.members & ~is_known).sum(axis=1)
+            shares = 1.0 + SUPERADDED * np.maximum(n_hidden - 1, 0)
+            rises = self.rises @ ~is_known * shares
+            floors = self.floors[np.arange(lasts.size), lasts]
+            expected: FloatArray = np.maximum(self.losses + rises, floors)
+            expected.flags.writeable = False
+            return expected
+
+        return lru_cache(maxsize=MAX_KEPT)(expect)
 
     def expect_best(self, is_known: BoolArray, part: int = MAIN) -> FloatArray:
         """Return the least that is expected with each feature known besides; (n_read,).
@@ -202,16 +218,24 @@ class PanelLadder(Arrays, Derived):
         """
         if not self.can_hide:
             return self.find_whole(is_known, part)
-        known, is_for = is_known[: self.n_read], self.is_for(part)
-        n_hidden = (self.members & ~known).sum(axis=1)
-        n_ignored = (known & ~self.members).sum(axis=1)
-        order = np.lexsort((n_hidden, n_ignored))
-        order = order[is_for[order]]
-        _, firsts = np.unique(n_ignored[order], return_index=True)
-        kept = order[firsts]
-        if n_hidden[kept[0]] == n_ignored[kept[0]] == 0:
-            return int(kept[0])
-        return int(kept[np.argmin(self.expect_losses(known)[kept])])
+        number: int = self._panels_by_known(is_known[: self.n_read].tobytes(), part)
+        return number
+
+    @cached_property
+    def _panels_by_known(self) -> Any:
+        def find(bits: bytes, part: int) -> int:
+            known, is_for = np.frombuffer(bits, np.bool_), self.is_for(part)
+            n_hidden = (self.members & ~known).sum(axis=1)
+            n_ignored = (known & ~self.members).sum(axis=1)
+            order = np.lexsort((n_hidden, n_ignored))
+            order = order[is_for[order]]
+            _, firsts = np.unique(n_ignored[order], return_index=True)
+            kept = order[firsts]
+            if n_hidden[kept[0]] == n_ignored[kept[0]] == 0:
+                return int(kept[0])
+            return int(kept[np.argmin(self.expect_losses(known)[kept])])
+
+        return lru_cache(maxsize=MAX_KEPT)(find)
 
     def find_whole(self, is_known: BoolArray, part: int = MAIN) -> int:
         """Return the preferred panel of a part of which all is known; (n_features,)."""
@@ -241,7 +265,7 @@ class PanelLadder(Arrays, Derived):
             is_hidden[: self.n_read] = np.frombuffer(lacking, np.bool_)
             return blend.hide(is_hidden)
 
-        return lru_cache(maxsize=MAX_HIDINGS)(find)
+        return lru_cache(maxsize=MAX_KEPT)(find)
 
     def find_next(
         self, is_known: BoolArray, ahead: Sequence[int], part: int = MAIN

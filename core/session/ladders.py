@@ -11,7 +11,7 @@ from core.model.routes import MAIN, Route
 from core.model.stopping import expect_costs
 from core.model.votes import TIE
 from core.session.answers import bundle_members
-from core.session.position import Position
+from core.session.position import Position, once
 from core.session.walks import Standing
 
 # The policy that follows a route; rules for going on know the main panels alone.
@@ -30,39 +30,35 @@ def ladder_of(ensemble: Ensemble) -> PanelLadder:
     return ensemble.panels
 
 
+@once
 def find_known(position: Position) -> BoolArray:
     """Return the features that something is known of; (n_features,).
 
     Of one that is missing where training took that as information, this is known. What
     was refused, or is unknown, says nothing: it is hidden, as what was not asked.
     """
-    if "known" not in position.kept:
-        ladder, status = ladder_of(position.ensemble), position.case.status
-        found = np.asarray(status == kernels.KNOWN, np.bool_)
-        lacks = np.array([one == "unavailable" for one in position.state.outcomes])
-        if not ladder.can_hide:
-            lacks = np.asarray(status == kernels.GONE)
-        found[: ladder.n_read] |= lacks[: ladder.n_read] & ladder.may_lack
-        position.kept["known"] = found
-    known: BoolArray = position.kept["known"]
-    return known
+    ladder, status = ladder_of(position.ensemble), position.case.status
+    is_known = np.asarray(status == kernels.KNOWN, np.bool_)
+    lacks = np.array([one == "unavailable" for one in position.state.outcomes])
+    if not ladder.can_hide:
+        lacks = np.asarray(status == kernels.GONE)
+    is_known[: ladder.n_read] |= lacks[: ladder.n_read] & ladder.may_lack
+    return is_known
 
 
+@once
 def find_gone(position: Position) -> BoolArray:
     """Return what panels read and stays hidden, whatever is bought; (n_read,)."""
     ladder, status = ladder_of(position.ensemble), position.case.status
     is_gone = (status == kernels.GONE) & ~find_known(position)
-    return np.asarray(is_gone[: ladder.n_read] & ladder.members.any(axis=0), np.bool_)
+    return np.asarray(is_gone[: ladder.n_read] & ladder.is_read, np.bool_)
 
 
+@once
 def find_predictor(position: Position) -> int:
     """Return the panel that predicts from what is known."""
-    if "predictor" not in position.kept:
-        ladder = ladder_of(position.ensemble)
-        found = ladder.find_panel(find_known(position), find_part(position))
-        position.kept["predictor"] = found
-    number: int = position.kept["predictor"]
-    return number
+    ladder = ladder_of(position.ensemble)
+    return ladder.find_panel(find_known(position), find_part(position))
 
 
 def hides_any(position: Position) -> bool:
@@ -72,6 +68,7 @@ def hides_any(position: Position) -> bool:
     return bool((members & ~find_known(position)[: ladder.n_read]).any())
 
 
+@once
 def is_hidden_from(position: Position) -> bool:
     """Return whether a case is not as those that rules for going on were learned on.
 
@@ -82,6 +79,7 @@ def is_hidden_from(position: Position) -> bool:
     return can_hide and bool(find_gone(position).any())
 
 
+@once
 def find_whole(position: Position) -> int:
     """Return the panel that rules for going on judge by: all of it is known.
 
@@ -197,14 +195,12 @@ def choose_by_part(position: Position) -> list[int]:
     return [int(np.argmin(expect_losses(position, one))) for one in parts]
 
 
+@once
 def find_logits(position: Position) -> FloatArray:
     """Return the log odds by the panel that predicts; (n_outputs,)."""
-    if "logits" not in position.kept:
-        ladder = ladder_of(position.ensemble)
-        number, values = find_predictor(position), position.case.values[None, :]
-        told = ladder.tell(number, values, find_known(position))
-        position.kept["logits"] = told[0]
-    logits: FloatArray = position.kept["logits"]
+    ladder, number = ladder_of(position.ensemble), find_predictor(position)
+    values = position.case.values[None, :]
+    logits: FloatArray = ladder.tell(number, values, find_known(position))[0]
     return logits
 
 
@@ -213,6 +209,7 @@ def find_left(errors: FloatArray, now: int, then: int) -> float:
     return float(min(errors[then] / errors[now], 1.0)) if errors[now] > 0 else 1.0
 
 
+@once
 def find_risk(position: Position) -> float:
     """Return the error cost to be expected of what is known."""
     chances = to_chances(find_logits(position))

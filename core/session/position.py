@@ -1,8 +1,9 @@
 """Where a session stands: what follows from an ensemble and a state, found once."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from core.session.state import State
 from core.table.catalogue import NO_GROUP
 
 UNLIMITED = int(np.iinfo(np.int64).max)
+Found = TypeVar("Found")
 
 STATUSES = {
     None: kernels.OPEN,
@@ -217,3 +219,20 @@ class Position:
         if catalogue.groups:
             is_coming |= catalogue.is_bundled & is_affordable
         return kernels.Reach(self.ends, self.is_payable, is_affordable, is_coming)
+
+
+def once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:
+    """Make a function of a position compute once for each position.
+
+    What it returns must follow from what is known and paid, not from what was decided.
+    """
+    word = compute.__qualname__
+
+    @wraps(compute)
+    def look_up(position: Position) -> Found:
+        if word not in position.kept:
+            position.kept[word] = compute(position)
+        found: Found = position.kept[word]
+        return found
+
+    return look_up

@@ -24,7 +24,7 @@ from core.session.ladders import (
 from core.session.policies.panels import PanelPolicy
 from core.session.policies.sample import uniforms
 from core.session.policy import Outlook, Step
-from core.session.position import Position
+from core.session.position import Position, once
 from core.session.state import Aim
 from core.session.walks import Cases
 
@@ -163,6 +163,7 @@ def mix(reached: FloatArray, wish: float) -> Mixture:
     return Mixture(number, float(max((wish - reached[number]) / step, 0.0)))
 
 
+@once
 def find_way(position: Position) -> Way | None:
     """Return where a case goes on to from what it knows, if it is unsure enough.
 
@@ -170,22 +171,6 @@ def find_way(position: Position) -> Way | None:
     rule was learned moves its threshold. Where that can't be bought it is the panel
     that costs least by its price and its mean error.
     """
-    if "way" not in position.kept:
-        position.kept["way"] = seek_way(position)
-    way: Way | None = position.kept["way"]
-    return way
-
-
-def find_whole_risk(position: Position) -> float:
-    """Return the error cost to be expected by the panel that rules judge by."""
-    ladder, number = ladder_of(position.ensemble), find_whole(position)
-    values, known = position.case.values[None, :], find_known(position)
-    chances = to_chances(ladder.tell(number, values, known)[0])
-    return float(expect_costs(chances, position.ensemble.error_costs))
-
-
-def seek_way(position: Position) -> Way | None:
-    """Find what `find_way` returns."""
     if is_hidden_from(position):
         return None
     state, stopping = position.state, rules_of(position.ensemble)
@@ -200,6 +185,16 @@ def seek_way(position: Position) -> Way | None:
         threshold = float(rule.thresholds[now]) + rule.rate * dearer
         return Way(target, threshold, float(rule.left[now]))
     return find_detour(rule, stopping.errors, now, prices[:now])
+
+
+def find_whole_risk(position: Position) -> float:
+    """Return the error cost to be expected by the panel that rules judge by."""
+    ladder, number = ladder_of(position.ensemble), find_whole(position)
+    if number == find_predictor(position):
+        return find_risk(position)
+    values, known = position.case.values[None, :], find_known(position)
+    chances = to_chances(ladder.tell(number, values, known)[0])
+    return float(expect_costs(chances, position.ensemble.error_costs))
 
 
 def find_detour(

@@ -3,6 +3,8 @@
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -138,6 +140,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     state = app.state
     state.settings = settings
     state.is_local = is_local
+    state.clock = partial(datetime.now, UTC)
     state.guard = Guard(settings.limits, settings.must_ask(is_local=is_local))
     state.loaded = LoadedModels()
     state.metrics = Metrics()

@@ -24,6 +24,7 @@ from app.http.plumbing.deps import (
     LogFields,
     OurSettings,
     ReadDb,
+    moment_of,
     require_distinct,
 )
 from app.http.plumbing.retries import RetriedRoute
@@ -40,20 +41,20 @@ CREATED = 201
 SESSION_ID = re.compile("ses_[0-9a-f]{24}")
 
 
-async def get_call(id: str, request: Request, at: At) -> SessionCall:
+async def get_call(id: str, request: Request) -> SessionCall:
     # What is no id may be anything, a patient's name too.
     if SESSION_ID.fullmatch(id):
         request.scope["log_fields"]["session"] = id
-    return SessionCall(id, request.app.state.loaded, at)
+    return SessionCall(id, request.app.state.loaded, moment_of(request))
 
 
 Call = Annotated[SessionCall, Depends(get_call)]
 
 
 async def get_change(
-    id: str, request: Request, at: At, if_match: IfMatch = None
+    id: str, request: Request, if_match: IfMatch = None
 ) -> SessionCall:
-    call = await get_call(id, request, at)
+    call = await get_call(id, request)
     return call if if_match is None else call._replace(versions=read_versions(if_match))
 
 

@@ -50,7 +50,7 @@ def client(app: FastAPI, request: pytest.FixtureRequest) -> Iterator[TestClient]
         state = app.state
         replica = create_app(state.settings, is_local=state.is_local)
         # What time it is for a test, it is for both.
-        replica.dependency_overrides = app.dependency_overrides
+        replica.state.clock = lambda: state.clock()
         with local_client(replica, raise_server_exceptions=False) as other:
             take_turns(made, other)
             yield made

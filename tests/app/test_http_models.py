@@ -15,7 +15,6 @@ from app.documents.files import model_text
 from app.documents.http.sessions import PredictRequest
 from app.documents.spec import read_spec
 from app.errors import ConflictError, NotFoundError
-from app.http.plumbing.deps import get_now
 from app.records import Moment
 from app.service import models, sessions
 from app.service.loaded import LoadedModels
@@ -211,7 +210,7 @@ def test_an_expired_session_does_not_keep_a_model(
 ) -> None:
     model_id = put()
     start(60.0, model=model_id)
-    app.dependency_overrides[get_now] = lambda: datetime.now(UTC) + timedelta(days=8)
+    app.state.clock = lambda: datetime.now(UTC) + timedelta(days=8)
 
     assert client.delete(f"/models/{model_id}").status_code == 204
 

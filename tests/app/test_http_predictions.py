@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.plumbing.deps import get_now
 from app.store import sessions
 from core.errors import (
     AnswerError,
@@ -286,7 +285,7 @@ def test_an_idle_session_expires(
 ) -> None:
     session = start(60.0)
     week = timedelta(days=8)
-    app.dependency_overrides[get_now] = lambda: datetime.now(UTC) + week
+    app.state.clock = lambda: datetime.now(UTC) + week
 
     seen = client.get(f"/predict/{session['id']}").json()
     listed = client.get("/predict").json()["items"]

@@ -14,7 +14,6 @@ from fastapi.testclient import TestClient
 
 from app.documents.http.sessions import PredictRequest
 from app.http.plumbing import auth
-from app.http.plumbing.deps import get_now
 from app.main import OPEN, create_app
 from app.records import DEFAULT_TENANT, Caller, Limits, Moment
 from app.service import keys, sessions
@@ -468,7 +467,7 @@ def test_sessions_that_expired_are_not_open(
     now = datetime.now(UTC)
 
     def start(days: float, *answers: dict[str, Any]) -> int:
-        app.dependency_overrides[get_now] = lambda: now + timedelta(days=days)
+        app.state.clock = lambda: now + timedelta(days=days)
         body = {"model": "clinic", "budget": 9}
         made = client.post("/predict", headers=headers, json=body)
         path = f"/predict/{made.json().get('id')}/answers"

@@ -13,7 +13,6 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from app.http.plumbing.deps import get_now
 from app.records import DEFAULT_TENANT, LedgerFilter
 from app.service import ledger as service
 from app.service import models
@@ -138,7 +137,7 @@ def books(
     """Two sessions, of two models and days, with three charges and a reversal."""
     made = []
     for day, name in ((20, "one"), (21, "two")):
-        app.dependency_overrides[get_now] = lambda day=day: datetime(
+        app.state.clock = lambda day=day: datetime(
             2026, 11, day, 23, 59, 59, 999_999, tzinfo=UTC
         )
         made.append(start(60.0, model=put(clinic(), name)))

@@ -6,7 +6,6 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.plumbing.deps import get_now
 from core.model.figures import wilson_interval
 from tests.app.clinic import Answer, Json, Put, Start
 from tests.app.test_doubts import ranged
@@ -64,9 +63,7 @@ def model(
     made = put(ranged(), "watched")
     cases = [(16, 63, "1"), (17, 40, "1"), (24, 130, "0"), (25, None, None)]
     for day, age, label in cases:
-        app.dependency_overrides[get_now] = lambda day=day: datetime(
-            2026, 11, day, 9, 0, tzinfo=UTC
-        )
+        app.state.clock = lambda day=day: datetime(2026, 11, day, 9, 0, tzinfo=UTC)
         session = start(60.0, model=made)
         answer(session, ("sex", "refused"))
         if age is not None:

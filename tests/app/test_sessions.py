@@ -8,7 +8,6 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.plumbing.deps import get_now
 from app.store.database.engine import transaction
 from app.store.database.tables import sessions
 from tests.app.clinic import Answer, Json, Put, Start, many
@@ -24,7 +23,7 @@ def wait(app: FastAPI) -> Wait:
     """Let days pass since the beginning."""
 
     def let_pass(days: float) -> None:
-        app.dependency_overrides[get_now] = lambda: BEGIN + timedelta(days=days)
+        app.state.clock = lambda: BEGIN + timedelta(days=days)
 
     let_pass(0)
     return let_pass

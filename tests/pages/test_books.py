@@ -10,7 +10,6 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from app.http.plumbing.deps import get_now
 from app.pages.ledger import by_month
 from app.records import LedgerSum
 from tests.app.clinic import Answer, Put, Start
@@ -21,7 +20,7 @@ pytest_plugins = ["tests.app.conftest_http"]
 
 
 def on_day(app: FastAPI, day: int) -> None:
-    app.dependency_overrides[get_now] = lambda: datetime(2026, 11, day, 9, tzinfo=UTC)
+    app.state.clock = lambda: datetime(2026, 11, day, 9, tzinfo=UTC)
 
 
 @pytest.fixture

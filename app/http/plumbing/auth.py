@@ -34,8 +34,8 @@ USE_NOTED_EVERY = timedelta(minutes=5)
 READING = ("GET", "HEAD", "OPTIONS")
 ANYBODY = Caller(DEFAULT_TENANT, None, frozenset(keys.SCOPES), Limits())
 
-# In a request's scope: who calls, where a page has found it by its cookie.
-FOUND = "found_caller"
+# In a request's scope: who calls; and who looks at a page, found by its cookie.
+CALLER, FOUND = "caller", "found_caller"
 
 #: What the OpenAPI document calls it.
 KEY = "key"
@@ -142,9 +142,8 @@ def keep(kept: OrderedDict[Any, Any], name: object, value: object) -> None:
         kept.popitem(last=False)
 
 
-async def get_caller(
-    request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+async def authenticate(
+    request: Request, credentials: HTTPAuthorizationCredentials | None
 ) -> Caller:
     found: Caller | None = request.scope.get(FOUND)
     if found is not None:
@@ -159,15 +158,32 @@ async def get_caller(
     return caller
 
 
-Called = Annotated[Caller, Depends(get_caller)]
-
-
 def needs(noun: str) -> Any:
     """Depend on a caller who may read a noun, or write it where the method does."""
+    scopes = {True: f"{noun}:read", False: f"{noun}:write"}
 
-    async def check(request: Request, caller: Called) -> None:
-        scope = f"{noun}:{'read' if request.method in READING else 'write'}"
+    async def check(
+        request: Request,
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    ) -> None:
+        caller = await authenticate(request, credentials)
+        scope = scopes[request.method in READING]
         if scope not in caller.scopes:
             raise ForbiddenError(scope)
+        request.scope[CALLER] = caller
 
     return Depends(check)
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who calls, as `needs` found it, or the cookie of a page."""
+    scope = request.scope
+    caller: Caller = scope[CALLER] if CALLER in scope else scope[FOUND]
+    return caller
+
+
+async def get_caller(request: Request) -> Caller:
+    return caller_of(request)
+
+
+Called = Annotated[Caller, Depends(get_caller)]

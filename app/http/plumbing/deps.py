@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Depends, HTTPException, Query, Request, Response
 
 from app.documents.text import distinct
-from app.http.plumbing.auth import Called
+from app.http.plumbing.auth import Called, caller_of
 from app.http.plumbing.forms import FORM, media_type, read_form
 from app.http.plumbing.retries import HEADER, RESPONSE, Retry, find_retry
 from app.records import Caller, Moment
@@ -53,16 +53,21 @@ async def require_distinct(request: Request) -> None:
         json.loads(body, object_pairs_hook=distinct)
 
 
-async def get_now() -> datetime:
-    return datetime.now(UTC)
+async def get_now(request: Request) -> datetime:
+    now: datetime = request.app.state.clock()
+    return now
 
 
-async def get_moment(
-    request: Request, now: Annotated[datetime, Depends(get_now)]
-) -> Moment:
-    settings = request.app.state.settings
-    ttls = settings.session_ttl_s, settings.session_waiting_ttl_s
-    return Moment(now, *(timedelta(seconds=ttl_s) for ttl_s in ttls))
+def moment_of(request: Request) -> Moment:
+    """Return when a request came, and how long sessions may be idle."""
+    state = request.app.state
+    idle_for = timedelta(seconds=state.settings.session_ttl_s)
+    waiting_for = timedelta(seconds=state.settings.session_waiting_ttl_s)
+    return Moment(state.clock(), idle_for, waiting_for)
+
+
+async def get_moment(request: Request) -> Moment:
+    return moment_of(request)
 
 
 async def get_log_fields(request: Request) -> dict[str, Any]:
@@ -120,20 +125,25 @@ class Changer(NamedTuple):
         return answer(made)
 
 
-async def get_changer(request: Request, caller: Called) -> Changer:
-    state, fields = request.app.state, await get_log_fields(request)
-    retry = await find_retry(request)
-    return Changer(state.engine, caller, state.changers, retry, fields)
+def changer(*, takes_json: bool) -> Any:
+    """Depend on what changes something; refuse a body that `require_distinct` does.
+
+    It asks for the caller and the fields itself: each dependency of its own would cost
+    an answer a hundredth.
+    """
+
+    async def get(request: Request) -> Changer:
+        if takes_json:
+            await require_distinct(request)
+        state, retry = request.app.state, await find_retry(request)
+        fields = request.scope["log_fields"]
+        return Changer(state.engine, caller_of(request), state.changers, retry, fields)
+
+    return Depends(get)
 
 
-# One dependency in place of two: each costs an answer some hundredth.
-async def get_json_changer(request: Request, caller: Called) -> Changer:
-    await require_distinct(request)
-    return await get_changer(request, caller)
-
-
-Changes = Annotated[Changer, Depends(get_changer)]
-JsonChanges = Annotated[Changer, Depends(get_json_changer)]
+Changes = Annotated[Changer, changer(takes_json=False)]
+JsonChanges = Annotated[Changer, changer(takes_json=True)]
 
 
 async def get_erasing_db(

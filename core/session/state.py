@@ -133,12 +133,12 @@ class State:
         """Charged so far, in micro-units."""
         return sum([charge.amount for charge in self.charges])
 
-    @property
+    @cached_property
     def remaining(self) -> int | None:
         """What may still be charged; None without a budget."""
         return None if self.budget is None else self.budget - self.spent
 
-    @property
+    @cached_property
     def pending(self) -> tuple[int, ...]:
         """Features that were ordered and whose value is still to come."""
         return tuple(

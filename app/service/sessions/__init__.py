@@ -17,7 +17,6 @@ from app.service.sessions.opened import (
     SessionCall,
     find,
     lock_open,
-    remain,
     require_version,
     row_state,
     save,
@@ -72,9 +71,9 @@ def start(
         client_ref=wanted.client_ref,
     )
     sessions.insert(db, session)
-    return remain(
-        OpenSession(session, model, state, texts, stand_of(db, session), loaded.states)
-    )
+    loaded.states.keep(session, state, texts)
+    standing = stand_of(db, session)
+    return OpenSession(session, model, state, texts, standing, loaded.states)
 
 
 def get(db: Transaction, call: SessionCall) -> bodies.Session:

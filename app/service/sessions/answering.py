@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.documents.http.sessions import AnswersRequest
-from app.documents.state import Texts
 from app.service.sessions.expiry import is_due
 from app.service.sessions.opened import (
     OpenSession,
@@ -18,7 +17,7 @@ from app.service.sessions.requests import check_answers
 from app.store.database.transactions import Transaction
 from core.errors import ClosedError, CoreError
 from core.session import machine
-from core.session.state import Answer, Charge
+from core.session.state import Charge
 
 
 def answer(
@@ -86,30 +85,21 @@ def new_charges(before: OpenSession, after: OpenSession) -> Sequence[Charge]:
     return after.state.charges[len(before.state.charges) :]
 
 
-def take_new(opened: OpenSession, wanted: AnswersRequest) -> OpenSession:
-    """Take at once all answers that a session has not, with the texts of categories.
+def take_new(opened: OpenSession, request: AnswersRequest) -> OpenSession:
+    """Take all answers of a request that a session has not yet.
 
     Returns the session itself where it has them all; refuses what is wrong with them.
     """
-    ensemble = opened.model.ensemble
-    checked, texts = check_answers(ensemble.catalogue, opened.state, wanted.answers)
-    taken = [one for one in checked if not is_same(opened, one, texts)]
-    if not taken:
-        return opened
-    names = {ensemble.catalogue.features[one.feature_idx].name for one in taken}
+    ensemble, before = opened.model.ensemble, opened.state
+    features = ensemble.catalogue.features
+    answers, texts = check_answers(ensemble.catalogue, before, request.answers)
+    state = machine.observe(ensemble, before, answers, is_insistent=request.insist)
+    # A category that training did not see has its text beside the state: a new answer
+    # replaces it, also one whose code is the same.
+    replaced = [one for one in answers if one.value is not None]
+    replaced += state.history[len(before.history) :]
+    names = {features[one.feature_idx].name for one in replaced} - texts.keys()
     kept = {name: text for name, text in opened.texts.items() if name not in names}
-    state = machine.observe(ensemble, opened.state, taken, is_insistent=wanted.insist)
+    if state is before and kept | texts == opened.texts:
+        return opened
     return replace(opened, state=state, texts=kept | texts)
-
-
-def is_same(opened: OpenSession, given: Answer, texts: Texts) -> bool:
-    """Whether a session has this very answer already."""
-    state, feature_idx = opened.state, given.feature_idx
-    has = state.outcomes[feature_idx]
-    if has != given.outcome and (has, given.outcome) != ("known", "value"):
-        return False
-    if given.value is None:
-        return True
-    name = opened.model.ensemble.catalogue.features[feature_idx].name
-    is_same_text = opened.texts.get(name) == texts.get(name)
-    return given.value == state.values[feature_idx] and is_same_text

@@ -158,10 +158,9 @@ def write(
     before: PredictSession | None = None,
 ) -> OpenSession | None:
     """Store a session, and charge; None where its budget forbids, or it has changed."""
-    ensemble = opened.model.ensemble
-    catalogue = ensemble.catalogue
-    opened = replace(opened, state=remember(ensemble, opened.state))
-    document = write_state(opened.state, catalogue, opened.texts)
+    catalogue = opened.model.ensemble.catalogue
+    state = remember(opened.model.ensemble, opened.state)
+    document = write_state(state, catalogue, opened.texts)
     made = replace(opened.session, document=document)
     amount = sum(charge.amount for charge in charges)
     if before is None:
@@ -171,10 +170,5 @@ def write(
     if saved is None:
         return None
     enter(db, saved, catalogue, charges)
-    return remain(replace(opened, session=saved))
-
-
-def remain(opened: OpenSession) -> OpenSession:
-    """Keep the state that was written, for the next answer."""
-    opened.kept.keep(opened.session, opened.state, opened.texts)
-    return opened
+    opened.kept.keep(saved, state, opened.texts)
+    return replace(opened, session=saved, state=state)

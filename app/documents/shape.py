@@ -111,13 +111,22 @@ class Answer(BaseModel):
         A field that several objects have must stand in `more`. Values of fields become
         bodies too.
         """
+        held = cls.collect(*values, **more)
+        return cls.model_validate(held, by_alias=True, by_name=True)
+
+    @classmethod
+    def collect(cls, *values: object, **more: object) -> dict[str, Any]:
+        """Return the fields that `of` makes a body of.
+
+        For a body inside another, which is then validated with that one.
+        """
         held = dict(more)
         for name, holders in find_holders(cls, *map(type, values)).items():
             if name not in held and holders:
                 assert len(holders) == 1, f"{name} stands in several objects"
                 ((place, word),) = holders
                 held[name] = getattr(values[place], word)
-        return cls.model_validate(held, by_alias=True, by_name=True)
+        return held
 
 
 @cache

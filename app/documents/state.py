@@ -96,9 +96,14 @@ def state_to_json(
     state: State, catalogue: Catalogue, texts: Texts | None = None
 ) -> dict[str, Any]:
     """Return a state, and texts that have no code, as JSON-able values."""
+    return document_of(state, catalogue, texts or {}).model_dump()
+
+
+def document_of(state: State, catalogue: Catalogue, texts: Texts) -> StateDocument:
+    """Return the document of a state, and of texts that have no code."""
     names = [feature.name for feature in catalogue.features]
     next_idx = state.next_feature_idx
-    document = StateDocument.of(
+    return StateDocument.of(
         state,
         format="askless-state",
         version=1,
@@ -122,9 +127,8 @@ def state_to_json(
             for one in state.history
         ],
         next_feature=None if next_idx is None else names[next_idx],
-        unseen_texts=texts or {},
+        unseen_texts=texts,
     )
-    return document.model_dump()
 
 
 def or_null(value: float) -> float | None:
@@ -187,8 +191,7 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
 
 def write_state(state: State, catalogue: Catalogue, texts: Texts) -> str:
     """Return a state as the text that is stored."""
-    raw = state_to_json(state, catalogue, texts)
-    return json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
+    return document_of(state, catalogue, texts).model_dump_json()
 
 
 def parse_state(text: str, catalogue: Catalogue) -> tuple[State, Texts]:

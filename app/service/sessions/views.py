@@ -1,5 +1,7 @@
 """A session as its caller sees it: question, prediction, answers, money in units."""
 
+from typing import Any
+
 from app.documents.fields import Value
 from app.documents.http import certificates, explanations
 from app.documents.http import sessions as bodies
@@ -90,13 +92,12 @@ def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
     )
 
 
-def question_of(
-    ensemble: Ensemble, state: State, question: Question
-) -> bodies.Question:
+def question_of(ensemble: Ensemble, state: State, question: Question) -> dict[str, Any]:
+    """Return the fields of `bodies.Question`."""
     features = ensemble.catalogue.features
     feature = features[question.feature_idx]
     prospect = find_prospect(ensemble, state, question.feature_idx)
-    return bodies.Question.of(
+    return bodies.Question.collect(
         question,
         feature,
         feature=feature.name,
@@ -111,24 +112,22 @@ def question_of(
     )
 
 
-def prediction_of(ensemble: Ensemble, state: State) -> bodies.Prediction:
-    """The forecast; the more probable class first."""
+def prediction_of(ensemble: Ensemble, state: State) -> dict[str, Any]:
+    """Return the fields of `bodies.Prediction`; the more probable class first."""
     forecast = machine.forecast(ensemble, state)
-    classes = [
-        bodies.ClassProbability.of(one, probability=probability)
+    classes: list[dict[str, Any]] = [
+        {"label": one.label, "display": one.display, "probability": probability}
         for one, probability in zip(
             ensemble.classes, forecast.probabilities, strict=True
         )
     ]
-    shown = sorted(classes, key=lambda one: -one.probability)
+    shown = sorted(classes, key=lambda one: -one["probability"])
     label_set = forecast.label_set and [
-        classes[idx].label for idx in forecast.label_set
+        classes[idx]["label"] for idx in forecast.label_set
     ]
-    predicted = classes[forecast.label]
-    return bodies.Prediction.of(
-        predicted,
+    return bodies.Prediction.collect(
         forecast,
-        label=predicted.label,
+        **classes[forecast.label],
         classes=shown,
         label_set=label_set,
         steps=steps_of(ensemble, state, forecast),

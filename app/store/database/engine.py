@@ -106,7 +106,12 @@ def begin_sqlite(engine: sa.Engine) -> None:
                 busy = sqlite3.OperationalError("database is locked")
                 raise OperationalError("BEGIN IMMEDIATE", None, busy)
             connection.info[HAS_TURN] = True
-        connection.exec_driver_sql("BEGIN" if is_read else "BEGIN IMMEDIATE")
+        begin = "BEGIN" if is_read else "BEGIN IMMEDIATE"
+        try:
+            # Past SQLAlchemy, whose way takes ten times as long as the statement.
+            connection.connection.cursor().execute(begin)
+        except sqlite3.OperationalError as error:
+            raise OperationalError(begin, None, error) from error
 
     @event.listens_for(engine, "checkin")
     def end(_connection: object, entry: ConnectionPoolEntry) -> None:

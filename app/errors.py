@@ -1,4 +1,4 @@
-"""What the application refuses; `app.http.plumbing.errors` gives each its status."""
+"""Exceptions of the application; `app.http.plumbing.errors` gives each its status."""
 
 from app.records import StoredAnswer
 from core.errors import Refusal, RefusedError

@@ -1,4 +1,4 @@
-"""Builds the application: routes, handlers of errors, and what its life needs."""
+"""Build the application: routes, layers, handlers of errors, and its start and end."""
 
 import threading
 from collections.abc import AsyncIterator

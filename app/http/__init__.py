@@ -1,1 +1,1 @@
-"""Routes, one file per noun; forms, and the table from errors to problems."""
+"""Routes, one file per noun; `plumbing` has what all of them need."""

@@ -49,7 +49,7 @@ async def get_meant(
     since: Annotated[Day | None, day("from")] = None,
     until: Annotated[Day | None, day("to")] = None,
 ) -> LedgerFilter:
-    """Which entries are meant: those for which all of these hold."""
+    """Filter entries: those for which all of these hold."""
     first = None if since is None else begin(since)
     last = None if until is None else end(until)
     return LedgerFilter(model, session, key, unit, first, last)
@@ -83,7 +83,7 @@ def page(
     db: ReadDb,
     engine: Engine,
     caller: Called,
-    meant: Meant,
+    filters: Meant,
     format: Annotated[
         Literal["json", "csv"] | None,
         Query(description="`csv`: a file of all entries. Or ask by `Accept`."),
@@ -94,19 +94,21 @@ def page(
     """Charges and reversals, by model, session, key, unit and day, with their sums."""
     wants_file = format is None and CSV in request.headers.get("accept", "")
     if format != "csv" and not wants_file:
-        return service.page(db, limit, after, meant)
+        return service.page(db, limit, after, filters)
     headers = {"Content-Disposition": 'attachment; filename="ledger.csv"'}
-    lines = write_file(engine, caller.tenant_id, meant)
+    lines = write_file(engine, caller.tenant_id, filters)
     return StreamingResponse(lines, media_type=CSV, headers=headers)
 
 
-def write_file(engine: SqlEngine, tenant_id: str, meant: LedgerFilter) -> Iterator[str]:
-    """Yield all entries that are meant as CSV; no transaction outlasts a part."""
+def write_file(
+    engine: SqlEngine, tenant_id: str, filters: LedgerFilter
+) -> Iterator[str]:
+    """Yield all entries that pass as CSV; no transaction outlasts a part."""
     yield service.csv_head()
     after = None
     while True:
         with reading(engine, tenant_id) as db:
-            found = service.entries(db, CHUNK, after, meant)
+            found = service.entries(db, CHUNK, after, filters)
         yield service.csv_of(found.items)
         after = found.next
         if after is None:

@@ -1,4 +1,4 @@
-"""Routes for operators."""
+"""Routes for operators: liveness, readiness, metrics."""
 
 import time
 from hmac import compare_digest

@@ -112,8 +112,8 @@ def page(
     after: After = None,
 ) -> schemas.SessionPage:
     """Sessions in a state, of a model, or of a case as the caller knows it."""
-    meant = SessionFilter(state, model, client_ref)
-    return lists.page(db, limit, after, at, meant)
+    filters = SessionFilter(state, model, client_ref)
+    return lists.page(db, limit, after, at, filters)
 
 
 @router.get(

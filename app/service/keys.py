@@ -1,4 +1,4 @@
-"""Keys: made, shown once, stored as a digest, looked up, revoked."""
+"""Make, look up and revoke keys; only their digests are stored."""
 
 import secrets
 from collections.abc import Mapping

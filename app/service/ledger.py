@@ -1,4 +1,4 @@
-"""Reading the ledger; sessions write it."""
+"""Read the ledger; sessions write it."""
 
 import csv
 import io
@@ -45,18 +45,18 @@ def of_session(db: Transaction, session_id: str) -> bodies.LedgerPage:
 
 
 def page(
-    db: Transaction, limit: int, after: str | None, meant: LedgerFilter
+    db: Transaction, limit: int, after: str | None, filters: LedgerFilter
 ) -> bodies.LedgerPage:
-    """Return some of the entries that are meant, newest first, and what all come to."""
-    found = entries(db, limit, after, meant)
-    return bodies.LedgerPage.of(found, sums=ledger.sums(db, meant))
+    """Return some of the entries that pass, newest first, and what all come to."""
+    found = entries(db, limit, after, filters)
+    return bodies.LedgerPage.of(found, sums=ledger.sums(db, filters))
 
 
 def entries(
-    db: Transaction, limit: int, after: str | None, meant: LedgerFilter
+    db: Transaction, limit: int, after: str | None, filters: LedgerFilter
 ) -> Page[LedgerEntry]:
-    """Return some of the entries that are meant, newest first."""
-    return ledger.page(db, limit, None if after is None else number(after), meant)
+    """Return some of the entries that pass, newest first."""
+    return ledger.page(db, limit, None if after is None else number(after), filters)
 
 
 class Books(NamedTuple):
@@ -70,18 +70,18 @@ class Books(NamedTuple):
     by_feature: tuple[LedgerSum, ...]
 
 
-def books(db: Transaction, meant: LedgerFilter) -> Books:
-    """Return sums of the entries that are meant; the dearest models and features first.
+def books(db: Transaction, filters: LedgerFilter) -> Books:
+    """Return sums of the entries that pass; the dearest models and features first.
 
     Where no unit is asked for, the one with the most entries is looked at closely.
     """
-    found = ledger.sums(db, meant)
+    found = ledger.sums(db, filters)
     if not found:
-        return Books((), meant.unit or "", (), (), ())
+        return Books((), filters.unit or "", (), (), ())
     unit = max(found, key=lambda one: one.entries).unit
-    meant = replace(meant, unit=unit)
+    filters = replace(filters, unit=unit)
     by_day, *others = (
-        ledger.sums_by(db, meant, by) for by in ("day", "model", "feature")
+        ledger.sums_by(db, filters, by) for by in ("day", "model", "feature")
     )
     by_model, by_feature = (
         tuple(sorted(one, key=lambda part: -part.net)) for one in others

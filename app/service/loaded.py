@@ -1,4 +1,4 @@
-"""Models and states in memory, so that an answer parses neither."""
+"""Keep models and states parsed in memory."""
 
 import json
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Models: list, show, plan on paper, export, import, delete."""
+"""List, show, plan, export, import and delete models."""
 
 from datetime import datetime
 

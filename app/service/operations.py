@@ -1,4 +1,4 @@
-"""What operators need: migrations, whether this process may serve, what is going on."""
+"""What operators need: migrations, readiness, and the load."""
 
 import os
 import shutil

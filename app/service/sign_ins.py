@@ -1,4 +1,4 @@
-"""Signing in with a key: a browser gets a random cookie, the database its digest."""
+"""Sign in with a key: a browser gets a random cookie, the database its digest."""
 
 import secrets
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Clients: threads, each with a connection that stays open, that play sessions."""
+"""Clients that play sessions: one thread and one open connection each."""
 
 import json
 import random

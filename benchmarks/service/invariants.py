@@ -1,4 +1,4 @@
-"""Many sessions at once, and then a look whether the money is right."""
+"""Play many sessions at once, then check that the money is right."""
 
 import json
 import random

@@ -1,1 +1,1 @@
-"""What happens with an ensemble: sessions, policies, probabilities, curves."""
+"""Sessions: one case is asked for features one at a time, and predicted."""

@@ -1,4 +1,4 @@
-"""What sessions are to reach on average: which aims are refused, and their change."""
+"""Check and change the aim of a session: what cases should reach on average."""
 
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context

@@ -1,4 +1,4 @@
-"""Answers to a session: read as values, and charged before the next question."""
+"""Read the answers to a session as values, and charge them."""
 
 import math
 from collections.abc import Sequence

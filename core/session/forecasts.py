@@ -1,4 +1,4 @@
-"""What is predicted from the vote of one session, whatever brought it about."""
+"""The forecast of a session: label, probabilities and margin from its vote."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Where a case stands on a ladder of panels: what predicts, and what may be bought."""
+"""Where a case stands on a ladder of panels: what predicts, what can be bought."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a session asks on paper: every value comes, and is a middle one."""
+"""The questions of a session in which every answer is a typical value."""
 
 from core.model.ensemble import Ensemble
 from core.model.values import middle_values

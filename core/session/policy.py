@@ -1,4 +1,4 @@
-"""What a policy says of a session; each is one class in `core.session.policies`."""
+"""The base class of policies; `core.session.policies` has one class for each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

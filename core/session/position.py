@@ -1,4 +1,4 @@
-"""Where a session stands: what follows from an ensemble and a state, found once."""
+"""A position: an ensemble, a state, and what follows from both, computed once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Probabilities and labels from votes."""
+"""Probabilities and labels computed from votes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Charges taken back by an operator; what was answered stays."""
+"""Take back charges of a session; its answers stay."""
 
 from dataclasses import replace
 

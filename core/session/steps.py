@@ -1,4 +1,4 @@
-"""What each answer of a session did to the prediction, and what the next one may do."""
+"""What each answer did to the prediction, and what the next one may do."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""When no answer within reach can change what a session predicts."""
+"""Decide whether any further answer can change the prediction."""
 
 import numpy as np
 

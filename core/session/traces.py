@@ -1,4 +1,4 @@
-"""Sessions step by step: how probable which label was after every answer."""
+"""The class probabilities and the spend of sessions after every answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which answers can change what a session predicts, and which are still to be had."""
+"""Which features can change the prediction, and which of them can still be bought."""
 
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Schemas of sessions."""
+"""Bodies of requests and responses about sessions."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Days as parameters of addresses."""
+"""Days as query parameters."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta

@@ -1,4 +1,4 @@
-"""What routes are handed: transactions, the clock, and what the application holds."""
+"""Dependencies of routes: transactions, the clock, what the application holds."""
 
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""Multipart bodies: their parts, or what is wrong with them."""
+"""Read multipart bodies, or refuse them with what is wrong."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

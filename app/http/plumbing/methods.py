@@ -1,4 +1,4 @@
-"""Methods: HEAD is GET without a body; which methods an address has."""
+"""Answer HEAD as GET without a body; list the methods of an address."""
 
 from anyio import CancelScope
 from starlette.datastructures import Headers

@@ -1,4 +1,4 @@
-"""Entity tags: what a caller has seen of a thing, and whether it is still so."""
+"""Entity tags: compare the version that a caller has with the present one."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Tables are read few at a time, while their requests wait, and as long as they do."""
+"""Read tables a few at a time, and only while their callers wait."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Sessions: start, change, stop, erase."""
+"""Start, change, stop and erase sessions."""
 
 import secrets
 from dataclasses import replace
@@ -36,39 +36,39 @@ from core.session.steps import remember
 def start(
     db: Transaction,
     loaded: LoadedModels,
-    wanted: bodies.PredictRequest,
+    request: bodies.PredictRequest,
     max_refits: int,
     at: Moment,
 ) -> OpenSession:
     """Open a session; nothing is charged yet."""
     now = at.now
-    choice = choose(db, loaded, wanted, max_refits, now)
+    choice = choose(db, loaded, request, max_refits, now)
     limits.check_session(db, at)
     model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue
-    known, texts = check_known(catalogue, wanted.known)
-    if wanted.policy is not None:
-        check_policy(wanted.policy, model.ensemble, "policy")
+    known, texts = check_known(catalogue, request.known)
+    if request.policy is not None:
+        check_policy(request.policy, model.ensemble, "policy")
     seed = (
-        secrets.randbelow(bodies.MAX_SEED + 1) if wanted.seed is None else wanted.seed
+        secrets.randbelow(bodies.MAX_SEED + 1) if request.seed is None else request.seed
     )
-    asked = wanted.budget, seed, known, wanted.policy, wanted.stop.to(StopRule)
-    aim = check_wish(wanted.aim, model.ensemble, wanted.policy)
-    state = machine.start(model.ensemble, *asked, coverage=wanted.coverage, aim=aim)
+    asked = request.budget, seed, known, request.policy, request.stop.to(StopRule)
+    aim = check_wish(request.aim, model.ensemble, request.policy)
+    state = machine.start(model.ensemble, *asked, coverage=request.coverage, aim=aim)
     state = remember(model.ensemble, state)
     session = PredictSession(
         id=sessions.make_id(),
         model_id=choice.model_id,
         state=row_state(state),
         version=1,
-        budget_limit=wanted.budget,
+        budget_limit=request.budget,
         spent=0,
         unit=catalogue.cost_unit,
         document=write_state(state, catalogue, texts),
         created_at=now,
         updated_at=now,
         price_list_id=choice.price_list_id,
-        client_ref=wanted.client_ref,
+        client_ref=request.client_ref,
     )
     sessions.insert(db, session)
     loaded.states.keep(session, state, texts)
@@ -82,13 +82,13 @@ def get(db: Transaction, call: SessionCall) -> bodies.Session:
 
 
 def change_terms(
-    db: Transaction, call: SessionCall, wanted: TermsRequest
+    db: Transaction, call: SessionCall, request: TermsRequest
 ) -> OpenSession:
     """Change the budget of a session, never below what is spent, or its aim."""
     opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session was erased")
-    state = change_state(opened.model.ensemble, opened.state, wanted)
+    state = change_state(opened.model.ensemble, opened.state, request)
     if state is opened.state:
         return opened
     require_version(opened.session, call.versions)

@@ -1,4 +1,4 @@
-"""What sessions are charged: written into the ledger, or refused."""
+"""Write charges into the ledger, or refuse those that exceed the budget."""
 
 from collections.abc import Sequence
 from itertools import accumulate

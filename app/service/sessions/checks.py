@@ -1,4 +1,4 @@
-"""Answers tried before they are given: what they would charge, and what is odd."""
+"""Try answers without giving them: what they would charge, and what is odd."""
 
 from app.documents.http import doubts
 from app.documents.http import sessions as bodies
@@ -11,7 +11,7 @@ from core.errors import ClosedError
 
 
 def check(
-    db: Transaction, call: SessionCall, wanted: bodies.AnswersRequest
+    db: Transaction, call: SessionCall, request: bodies.AnswersRequest
 ) -> doubts.AnswersCheck:
     """Return what answers would charge; refuse them as giving them would."""
     opened = open_session(db, sessions.get(db, call.id), call)
@@ -19,9 +19,9 @@ def check(
         raise ClosedError("the session takes no more answers")
     ensemble = opened.model.ensemble
     features = ensemble.catalogue.features
-    after = take_new(opened, wanted)
+    after = take_new(opened, request)
     charges = after.state.charges[len(opened.state.charges) :]
-    names = {one.feature for one in wanted.answers}
+    names = {one.feature for one in request.answers}
     odd = doubts_of(ensemble, after.state, after.texts)
     return doubts.AnswersCheck(
         charges=[

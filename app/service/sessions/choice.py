@@ -1,4 +1,4 @@
-"""Which model a session asks, and at which prices."""
+"""Choose the model of a session and the prices it charges."""
 
 from datetime import datetime
 from hashlib import sha256
@@ -28,7 +28,7 @@ class AskedModel(NamedTuple):
 def choose(
     db: Transaction,
     loaded: LoadedModels,
-    wanted: PredictRequest,
+    request: PredictRequest,
     max_refits: int,
     now: datetime,
 ) -> AskedModel:
@@ -36,11 +36,11 @@ def choose(
 
     That is the model trained at these prices, once there is one.
     """
-    head = hold_model(db, loaded, wanted.model)
-    if wanted.prices is None:
+    head = hold_model(db, loaded, request.model)
+    if request.prices is None:
         return AskedModel(head.id, None)
     ensemble = loaded.get(db, head.id).ensemble
-    moved = ensemble.at_prices(wanted.prices.build("prices"), "prices").catalogue
+    moved = ensemble.at_prices(request.prices.build("prices"), "prices").catalogue
     prices = store_prices(db, head, moved, now)
     order = refits.RefitOrder(head, ensemble.catalogue, moved, max_refits)
     prices = refits.ensure(db, prices, order, now)
@@ -51,7 +51,7 @@ def choose(
         return AskedModel(hold_model(db, loaded, refitted).id, prices.id)
     except NotFoundError:
         # Deleted just now, and so forgotten by its list, which may have another one.
-        return choose(db, loaded, wanted, max_refits, now)
+        return choose(db, loaded, request, max_refits, now)
 
 
 def hold_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:

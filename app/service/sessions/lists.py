@@ -1,4 +1,4 @@
-"""Lists of sessions, as everybody sees them: expired where they are due."""
+"""List sessions; those that are due to expire are shown as expired."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -12,10 +12,10 @@ from app.store.database.transactions import Transaction
 
 
 def page(
-    db: Transaction, limit: int, after: str | None, at: Moment, meant: SessionFilter
+    db: Transaction, limit: int, after: str | None, at: Moment, filters: SessionFilter
 ) -> bodies.SessionPage:
-    """Return some of the sessions that are meant, newest first."""
-    found = list(islice(find(db, limit + 1, after, at, meant), limit + 1))
+    """Return some of the sessions that pass, newest first."""
+    found = list(islice(find(db, limit + 1, after, at, filters), limit + 1))
     names = models.names(db, {session.model_id for session in found})
     shown = found[:limit]
     return bodies.SessionPage(
@@ -25,18 +25,18 @@ def page(
 
 
 def find(
-    db: Transaction, some: int, after: str | None, at: Moment, meant: SessionFilter
+    db: Transaction, some: int, after: str | None, at: Moment, filters: SessionFilter
 ) -> Iterator[PredictSession]:
-    """Yield the sessions that are meant, of which some are read at a time.
+    """Yield the sessions that pass, of which some are read at a time.
 
     What is due has another state than its row says.
     """
     is_due_since = at.now - min(at.ttl, at.waiting_ttl)
     while True:
-        found = sessions.page(db, some, after, meant, is_due_since)
+        found = sessions.page(db, some, after, filters, is_due_since)
         for session in found.items:
             seen = see(session, at)
-            if meant.state in (None, seen.state):
+            if filters.state in (None, seen.state):
                 yield seen
         after = found.next
         if after is None:

@@ -1,4 +1,4 @@
-"""What became of a model's sessions over time: errors, spend, refusals and drift."""
+"""Monitor a model: errors, spend, refusals and drift of its sessions over time."""
 
 import json
 from collections import defaultdict
@@ -61,16 +61,16 @@ def monitor(
         unit=ensemble.catalogue.cost_unit,
         bucket=span.bucket,
         whole=sum_up(ensemble, span.since.date(), rows),
-        buckets=[sum_up(ensemble, start, its) for start, its in parts.items()],
+        buckets=[sum_up(ensemble, start, part) for start, part in parts.items()],
     )
 
 
 def sum_up(
     ensemble: Ensemble, start: date, rows: Sequence[Monitored]
 ) -> bodies.MonitorBucket:
-    """Return what came of some sessions."""
+    """Return counts, mean spend, errors and figures of some sessions."""
     closed = [one for one, _ in rows if one.state == "closed"]
-    told = [outcome for _, outcome in rows if outcome is not None]
+    recorded = [outcome for _, outcome in rows if outcome is not None]
     spend = None
     if closed:
         amounts = np.array([float(one.spent) for one in closed])
@@ -78,16 +78,16 @@ def sum_up(
     interval = None
     if spend is not None and spend.interval is not None:
         interval = round(spend.interval[0]), round(spend.interval[1])
-    wrong = sum(one.label != one.predicted for one in told)
+    wrong = sum(one.label != one.predicted for one in recorded)
     return bodies.MonitorBucket(
         start=start,
         sessions=len(rows),
         closed=len(closed),
         mean_spend=None if spend is None else round(spend.value),
         mean_spend_interval=interval,
-        outcomes=len(told),
-        error=share(wrong, len(told)) if told else None,
-        figures=figures_of(ensemble, told) if told else None,
+        outcomes=len(recorded),
+        error=share(wrong, len(recorded)) if recorded else None,
+        figures=figures_of(ensemble, recorded) if recorded else None,
         features=features_of(ensemble, [one for one, _ in rows]),
     )
 
@@ -100,43 +100,42 @@ def alike(targets: Any) -> ScoredRows:
 
 
 def share(n_such: int, n_rows: int) -> Estimate:
-    found = n_such / n_rows
-    return Estimate(value=found, interval=wilson_interval(found, n_rows))
+    value = n_such / n_rows
+    return Estimate(value=value, interval=wilson_interval(value, n_rows))
 
 
-def figures_of(ensemble: Ensemble, told: Sequence[StoredOutcome]) -> Figures:
-    """Return the figures of what was predicted, as of a model's held-out rows."""
+def figures_of(ensemble: Ensemble, recorded: Sequence[StoredOutcome]) -> Figures:
+    """Return the figures that a model has of held-out rows, of recorded outcomes."""
     idxs = {one.label: idx for idx, one in enumerate(ensemble.classes)}
-    targets = np.array([idxs[one.label] for one in told], np.int64)
-    labels = np.array([idxs[one.predicted] for one in told], np.int64)
-    chances = np.array([one.chances for one in told], np.float64)
-    found = figures_at(ensemble, alike(targets), chances, labels)
-    return Figures.of(found)
+    targets = np.array([idxs[one.label] for one in recorded], np.int64)
+    labels = np.array([idxs[one.predicted] for one in recorded], np.int64)
+    chances = np.array([one.chances for one in recorded], np.float64)
+    return Figures.of(figures_at(ensemble, alike(targets), chances, labels))
 
 
 def features_of(
     ensemble: Ensemble, sessions: Sequence[PredictSession]
 ) -> list[bodies.MonitoredFeature]:
-    """Return what came of the questions about each feature, and its values."""
+    """Return what came of the questions about each feature, and known values."""
     came: dict[str, list[str]] = defaultdict(list)
     values: dict[str, list[float]] = defaultdict(list)
     for session in sessions:
-        known = json.loads(session.document or "{}").get("features", {})
-        for name, one in known.items():
+        stored = json.loads(session.document or "{}").get("features", {})
+        for name, one in stored.items():
             if one["outcome"] not in ("known", "ordered"):
                 came[name].append(one["outcome"])
             if one["value"] is not None:
                 values[name].append(one["value"])
-    told = []
+    features = []
     for idx, feature in enumerate(ensemble.catalogue.features):
-        its, answers = values[feature.name], came[feature.name]
-        if its or answers:
+        known, answers = values[feature.name], came[feature.name]
+        if known or answers:
             n_answers = max(len(answers), 1)
             shares = {one: share(answers.count(one), n_answers) for one in IN_VAIN}
-            drift = find_drift(ensemble, idx, np.array(its)) if its else None
-            told.append(
+            drift = find_drift(ensemble, idx, np.array(known)) if known else None
+            features.append(
                 bodies.MonitoredFeature.of(
                     feature=feature.name, answers=len(answers), drift=drift, **shares
                 )
             )
-    return told
+    return features

@@ -1,4 +1,4 @@
-"""What came of a case: told once its truth is known, and corrected."""
+"""Record the true label of a case, and correct it."""
 
 from datetime import datetime
 

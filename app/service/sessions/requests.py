@@ -1,4 +1,4 @@
-"""What callers ask of a session, and its translation into core's terms."""
+"""Translate what callers send about a session into core's terms."""
 
 from collections.abc import Mapping, Sequence
 

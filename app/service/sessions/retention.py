@@ -1,4 +1,4 @@
-"""Sessions that a tenant keeps no longer: erased as by their caller."""
+"""Erase sessions that are older than their tenant keeps them."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Charges reversed by an operator, in sessions of any state."""
+"""Reverse a charge, in sessions of any state."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a session may spend and is to reach: wishes read, changed and shown."""
+"""Read, change and show the budget and the aim of a session."""
 
 from app.documents.http.terms import AimWish, SessionAim, TermsRequest
 from core.errors import Refusal, RefusedError
@@ -16,14 +16,14 @@ def check_wish(
     return None if wish is None else check_aim(wish.to(Aim), ensemble, policy, "aim")
 
 
-def change_state(ensemble: Ensemble, state: State, wanted: TermsRequest) -> State:
+def change_state(ensemble: Ensemble, state: State, request: TermsRequest) -> State:
     """Return a state under other terms; the same one where nothing changes."""
-    given = wanted.model_fields_set
+    given = request.model_fields_set
     if not given:
         raise RefusedError([Refusal("budget", "is required, or aim")])
-    aim = check_wish(wanted.aim, ensemble, state.policy)
-    if "budget" in given and wanted.budget != state.budget:
-        state = machine.change_budget(ensemble, state, wanted.budget)
+    aim = check_wish(request.aim, ensemble, state.policy)
+    if "budget" in given and request.budget != state.budget:
+        state = machine.change_budget(ensemble, state, request.budget)
     if "aim" in given and aim != state.aim:
         state = change_aim(ensemble, state, aim)
     return state

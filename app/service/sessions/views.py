@@ -1,4 +1,4 @@
-"""A session as its caller sees it: question, prediction, answers, money in units."""
+"""Make the body that shows a session: question, prediction, answers, money."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummar
 
 
 def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
-    """A session whose answers were erased: the amounts are left."""
+    """Return the body of a session whose answers were erased; its amounts are left."""
     return bodies.Session.of(
         session,
         model=model_of(session, model_name),
@@ -83,7 +83,7 @@ def view_of(
 
 
 def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
-    """All prices that a session charges; a bundle's members cost nothing themselves."""
+    """Return all prices that a session charges; members of a bundle cost nothing."""
     catalogue = ensemble.catalogue
     return bodies.Prices.of(
         standing,
@@ -137,7 +137,7 @@ def prediction_of(ensemble: Ensemble, state: State) -> dict[str, Any]:
 def steps_of(
     ensemble: Ensemble, state: State, forecast: Forecast
 ) -> list[explanations.AnswerStep]:
-    """What each answer did, all of them of one class."""
+    """Return by how much each answer moved the probability of one class."""
     class_idx = choose_class(forecast.probabilities)
     return [
         explanations.AnswerStep(
@@ -154,7 +154,7 @@ def steps_of(
 
 
 def certificate_of(ensemble: Ensemble, state: State) -> certificates.Certificate | None:
-    """The certificate that a session asked for."""
+    """Return the certificate that a session asked for; None where it asked for none."""
     if state.stop.disagreement is None:
         return None
     found = find_certificate(ensemble, state)
@@ -166,7 +166,7 @@ def certificate_of(ensemble: Ensemble, state: State) -> certificates.Certificate
 def answers_of(
     ensemble: Ensemble, state: State, texts: Texts
 ) -> list[bodies.TakenAnswer]:
-    """What is known of each feature now: known ones first, then as they came."""
+    """Return the last answer for each feature: known ones first, then as they came."""
     features = ensemble.catalogue.features
     charged = {charge.feature_idx: charge.amount for charge in state.charges}
     known = [idx for idx, outcome in enumerate(state.outcomes) if outcome == "known"]
@@ -183,18 +183,18 @@ def answers_of(
 
 
 def doubts_of(ensemble: Ensemble, state: State, texts: Texts) -> list[Doubt]:
-    """Return what is odd about the values known now."""
-    told = zip(ensemble.catalogue.features, state.values, strict=True)
-    found = (
+    """Return doubts about the values that a session knows now."""
+    pairs = zip(ensemble.catalogue.features, state.values, strict=True)
+    doubts = (
         find_doubt(feature, value, texts.get(feature.name))
-        for feature, value in told
+        for feature, value in pairs
         if value == value
     )
-    return [one for one in found if one is not None]
+    return [one for one in doubts if one is not None]
 
 
 def value_of(feature: Feature, value: float, texts: Texts) -> Value | None:
-    """A value as it was given."""
+    """Return a value as its caller wrote it."""
     if value != value:
         return None
     if feature.type == "category":

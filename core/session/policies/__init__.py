@@ -1,4 +1,4 @@
-"""Which feature to ask next: one file per policy, and the table `POLICIES`."""
+"""Policies choose the next feature: one file each, and the table `POLICIES`."""
 
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble

@@ -1,4 +1,4 @@
-"""The policy `adaptive`: go on only where that saves more error than it costs."""
+"""The policy `adaptive`: buy only what saves more error than it costs."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The policy `cascade`: stage after stage, until one rejects."""
+"""The policy `cascade`: ask stage after stage until one rejects the case."""
 
 from dataclasses import replace
 

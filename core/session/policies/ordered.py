@@ -1,4 +1,4 @@
-"""The policy `ordered`: buy what the hypotheses need in the order of training."""
+"""The policy `ordered`: buy what the hypotheses need, in the order of training."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The policy `sample`: AdaBoostRS draws hypotheses in proportion to alpha."""
+"""The policy `sample`: draw hypotheses in proportion to alpha (AdaBoostRS)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

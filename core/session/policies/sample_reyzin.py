@@ -1,4 +1,4 @@
-"""The policy `sample_reyzin`: draws end as the paper has it."""
+"""The policy `sample_reyzin`: end at the first draw that is too dear, as the paper."""
 
 from dataclasses import replace
 

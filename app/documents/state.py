@@ -89,7 +89,9 @@ class StateDocument(StoredShape):
     )
     unseen_texts: Texts = Field(default_factory=dict)
     aim: AimShape | None = Field(default=None, exclude_if=lambda one: one is None)
-    told: Many[Many[float]] = Field(default=(), exclude_if=lambda one: not one)
+    step_chances: Many[Many[float]] = Field(
+        default=(), alias="told", exclude_if=lambda one: not one
+    )
 
 
 def state_to_json(

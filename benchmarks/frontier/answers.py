@@ -16,7 +16,7 @@ from core import kernels
 from core.arrays import FloatArray
 from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
-from core.session.ladders import Told
+from core.session.ladders import LogitCache
 from core.session.policies import POLICIES
 from core.session.policies.panels import PanelPolicy
 from core.session.position import Position
@@ -43,13 +43,13 @@ def tell(losses: FloatArray, n_answers: float) -> Method:
 def measure_panels(ensemble: Ensemble, drawn: Draw) -> Method:
     """Measure what panels say after each answer; rows may part by what is known."""
     cases, policy = make_cases(drawn), PanelPolicy()
-    told = Told(ensemble, cases.values)
+    cache = LogitCache(ensemble, cases.values)
     losses, counts = np.zeros((2, cases.values.shape[0]))
-    for branch, is_end in policy.follow(ensemble, cases, 0, told):
+    for branch, is_end in policy.follow(ensemble, cases, 0, cache):
         if branch.n_steps == 0 and not is_end:
             continue
         rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
-        chances = to_chances(told.tell(position, rows))[:, 1:]
+        chances = to_chances(cache.predict(position, rows))[:, 1:]
         losses[rows] += find_losses(chances, drawn.testing.targets[rows])[:, 0]
         counts[rows] += branch.n_steps > 0
     return tell(losses / np.maximum(counts, 1), float(counts.mean()))

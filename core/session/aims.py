@@ -63,4 +63,4 @@ def change_aim(ensemble: Ensemble, state: State, aim: Aim | None) -> State:
     if state.is_ended:
         raise ClosedError("the session was stopped")
     is_led = state.is_led and not state.history
-    return advance(ensemble, replace(state, aim=aim, is_led=is_led, told=()))
+    return advance(ensemble, replace(state, aim=aim, is_led=is_led, step_chances=()))

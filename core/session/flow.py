@@ -1,4 +1,4 @@
-"""Where the answers of a session lead: its questions as a tree, to some depth."""
+"""The questions of a session as a tree: which answers lead to which question."""
 
 import math
 from collections import deque
@@ -23,7 +23,7 @@ Key = tuple[int | None, StopReason | None, int]
 
 @dataclass(frozen=True, slots=True)
 class FlowBounds:
-    """How much of a flow is found."""
+    """How large a flow may get."""
 
     #: questions, one after the other
     depth: int = 3
@@ -71,10 +71,10 @@ def find_flow(
     """Return the questions of a session, and what is asked after which answers.
 
     Answers lead the same way where the next question, or the reason for none, and the
-    label are the same. What comes after several such answers is found for one of them:
-    that with the middle chance. Of a bundle the first feature's answers are told
-    apart; the others are middle ones. Nodes are found level by level, until there are
-    so many that the next question's answers might be too many.
+    label are the same. What comes after several such answers is computed for one of
+    them, that of median chance. In a bundle only the first feature's answers are
+    distinguished; the others are typical values. The tree grows level by level, until
+    the next question's answers might be too many.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Finder:
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble = ensemble
         self.middles = middle_values(ensemble)
-        self.cuts = [np.unique(its) for its in list_cuts(ensemble)]
+        self.cuts = [np.unique(cuts) for cuts in list_cuts(ensemble)]
 
     def play(self, state: State, question: Question, value: float) -> State:
         """Return the state after an answer, NaN for none; it is charged only if one."""
@@ -148,7 +148,7 @@ class Finder:
         return machine.observe(self.ensemble, state, answers)
 
     def key_of(self, state: State) -> Key:
-        """Return what answers share that go the same way."""
+        """Return the key of a state: answers with the same key lead the same way."""
         asked = state.next_feature_idx if state.stop_reason is None else None
         label = machine.forecast(self.ensemble, state).label
         return asked, state.stop_reason, label
@@ -156,24 +156,24 @@ class Finder:
     def follow(self, state: State, question: Question) -> list[Draft]:
         """Return where the answers to a question lead, those without a value last."""
         feature = self.ensemble.catalogue.features[question.feature_idx]
-        found: dict[Key, list[tuple[State, float]]] = {}
+        ways: dict[Key, list[tuple[State, float]]] = {}
         for value in self.tries(state, question).tolist():
             after = self.play(state, question, value)
-            found.setdefault(self.key_of(after), []).append((after, value))
+            ways.setdefault(self.key_of(after), []).append((after, value))
         ranges: dict[Key, list[tuple[float, float]]] = {}
         if feature.type == "number":
-            ranges = self.part(state, question, found)
+            ranges = self.part(state, question, ways)
         drafts = []
-        for key, its in found.items():
-            values = [value for _, value in its if not math.isnan(value)]
-            chances = [self.chance_of(after, key[2]) for after, _ in its]
+        for key, tried in ways.items():
+            values = [value for _, value in tried if not math.isnan(value)]
+            chances = [self.chance_of(after, key[2]) for after, _ in tried]
             drafts.append(
                 Draft(
-                    self.middle_of(its, chances),
+                    self.middle_of(tried, chances),
                     FlowAnswers(
                         ranges=tuple(ranges.get(key, ())),
                         codes=() if ranges else tuple(int(one) for one in values),
-                        has_none=len(values) < len(its),
+                        has_none=len(values) < len(tried),
                         chances=(min(chances), max(chances)),
                     ),
                 )
@@ -185,15 +185,15 @@ class Finder:
         return machine.forecast(self.ensemble, state).probabilities[label]
 
     def middle_of(
-        self, found: list[tuple[State, float]], chances: list[float]
+        self, tried: list[tuple[State, float]], chances: list[float]
     ) -> State:
-        """Return the state of the middle chance, of a value where there is one."""
-        told = [place for place, (_, value) in enumerate(found) if value == value]
-        order = sorted(told or range(len(found)), key=lambda place: chances[place])
-        return found[order[(len(order) - 1) // 2]][0]
+        """Return the state of median chance among the values tried, or without any."""
+        places = [place for place, (_, value) in enumerate(tried) if value == value]
+        order = sorted(places or range(len(tried)), key=lambda place: chances[place])
+        return tried[order[(len(order) - 1) // 2]][0]
 
     def places(self, state: State, question: Question) -> tuple[FloatArray, FloatArray]:
-        """Return values of a question that may be told apart, and what parts them."""
+        """Return values that may lead different ways, and the borders between them."""
         idx, has_votes = question.feature_idx, POLICIES[state.policy].has_votes
         values = possible_values(self.ensemble, idx, has_votes=has_votes)
         if has_votes and self.cuts[idx].size == values.size - 1:
@@ -218,11 +218,11 @@ class Finder:
         self,
         state: State,
         question: Question,
-        found: dict[Key, list[tuple[State, float]]],
+        ways: dict[Key, list[tuple[State, float]]],
     ) -> dict[Key, list[tuple[float, float]]]:
-        """Return the ranges of a number by where they lead, borders looked for."""
+        """Return the ranges of a number by where they lead; bisect for borders."""
         values, borders = self.places(state, question)
-        keys = {value: key for key, its in found.items() for _, value in its}
+        keys = {value: key for key, pairs in ways.items() for _, value in pairs}
         tried = sorted(value for value in keys if not math.isnan(value))
         ranges: dict[Key, list[tuple[float, float]]] = {}
         start = -math.inf

@@ -265,21 +265,21 @@ def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing
     )
 
 
-class Told:
-    """Log odds of rows by panels; of panels that hide nothing each is found once."""
+class LogitCache:
+    """Log odds of rows by panels; those of whole panels are computed once."""
 
     def __init__(self, ensemble: Ensemble, values: FloatArray) -> None:
         self.ladder, self.values = ladder_of(ensemble), values
         self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
 
-    def tell(self, position: Position, row_idxs: IntArray) -> FloatArray:
+    def predict(self, position: Position, row_idxs: IntArray) -> FloatArray:
         """Return the log odds of rows of a position; (n_rows, n_outputs)."""
         number, known = find_predictor(position), find_known(position)
         if hides_any(position):
             return self.ladder.tell(number, self.values[row_idxs], known)
-        return self.tell_whole(number, row_idxs, known)
+        return self.predict_whole(number, row_idxs, known)
 
-    def tell_whole(
+    def predict_whole(
         self, number: int, row_idxs: IntArray, known: BoolArray
     ) -> FloatArray:
         """Return the log odds of rows by a panel of which all is known."""

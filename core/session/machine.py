@@ -138,8 +138,8 @@ def observe(
     if not is_insistent:
         refuse_useless(ensemble, state, after)
     is_led = state.is_led and is_as_asked(catalogue, state, after)
-    told = state.told if is_led else ()
-    return advance(ensemble, replace(after, is_led=is_led, told=told))
+    chances = state.step_chances if is_led else ()
+    return advance(ensemble, replace(after, is_led=is_led, step_chances=chances))
 
 
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
@@ -153,7 +153,9 @@ def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State
     if budget is not None and budget < state.spent:
         raise RefusedError([Refusal("budget", "must be at least what is spent")])
     is_led = state.is_led and not state.history
-    return advance(ensemble, replace(state, budget=budget, is_led=is_led, told=()))
+    return advance(
+        ensemble, replace(state, budget=budget, is_led=is_led, step_chances=())
+    )
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:

@@ -16,5 +16,5 @@ def reverse(ensemble: Ensemble, state: State, feature_idx: int) -> State:
     """
     standing = tuple(one for one in state.charges if one.feature_idx != feature_idx)
     assert len(standing) == len(state.charges) - 1, "charged once"
-    back = replace(state, charges=standing, is_led=False, told=())
+    back = replace(state, charges=standing, is_led=False, step_chances=())
     return advance(ensemble, back)

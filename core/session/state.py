@@ -126,7 +126,7 @@ class State:
     aim: Aim | None = None
     #: class probabilities before and after each known value and answer, of a session
     #: that is led; see `core.session.steps.remember`
-    told: tuple[tuple[float, ...], ...] = ()
+    step_chances: tuple[tuple[float, ...], ...] = ()
 
     @cached_property
     def spent(self) -> int:

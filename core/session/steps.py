@@ -64,9 +64,9 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
     share of each, but not their sum. Values known at the start come first, in the
     order of the catalogue; one that was corrected counts from its correction on.
     """
-    if state.is_led and len(state.told) == 1 + count_steps(state):
+    if state.is_led and len(state.step_chances) == 1 + count_steps(state):
         known = [Answer(i, "value", state.values[i]) for i in keep_known(state)]
-        pairs = zip((*known, *state.history), pairwise(state.told), strict=True)
+        pairs = zip((*known, *state.history), pairwise(state.step_chances), strict=True)
         return [
             AnswerStep(
                 one.feature_idx,
@@ -100,21 +100,21 @@ def count_steps(state: State) -> int:
 
 
 def remember(ensemble: Ensemble, state: State) -> State:
-    """Return the state with what each answer did, told from what was told before.
+    """Return the state with `step_chances` up to its last answer.
 
     Of a session that is led, what it predicts after one more answer is what it would
     predict if it were played again. Others are played again each time.
     """
     n_steps = count_steps(state)
-    if not state.is_led or len(state.told) == 1 + n_steps:
+    if not state.is_led or len(state.step_chances) == 1 + n_steps:
         return state
-    told = state.told
-    if len(told) == n_steps and not state.is_ended:
-        told = (*told, machine.forecast(ensemble, state).probabilities)
+    chances = state.step_chances
+    if len(chances) == n_steps and not state.is_ended:
+        chances = (*chances, machine.forecast(ensemble, state).probabilities)
     else:
-        steps = trace_answers(ensemble, replace(state, told=()))
-        told = (steps[0].before, *(one.after for one in steps))
-    return Position.of(ensemble, state).decide(told=told)
+        steps = trace_answers(ensemble, replace(state, step_chances=()))
+        chances = (steps[0].before, *(one.after for one in steps))
+    return Position.of(ensemble, state).decide(step_chances=chances)
 
 
 def play_again(

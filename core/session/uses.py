@@ -18,7 +18,7 @@ from core.table.catalogue import Catalogue
 def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
     """Refuse new charges for features that can't change what is predicted.
 
-    What was asked is never refused. Of a bundle one member that can is enough.
+    The feature asked is never refused. A bundle is useful if one member is.
     """
     for charge in after.charges[len(before.charges) :]:
         idx = charge.feature_idx
@@ -34,7 +34,7 @@ def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
 def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
     """Return whether the answer of an open feature could change what is predicted.
 
-    Where not, `observe` would refuse to charge it. What is asked always can.
+    `observe` refuses to charge one that could not. The feature asked always can.
     """
     members = sold_with(ensemble.catalogue, feature_idx)
     if state.next_feature_idx in members:
@@ -52,38 +52,39 @@ def is_any_of_use(ensemble: Ensemble, after: State, members: tuple[int, ...]) ->
 
 
 def sold_with(catalogue: Catalogue, feature_idx: int) -> tuple[int, ...]:
-    """Return what a feature is sold with: the members of its bundle, or itself."""
+    """Return the features that one price buys: a feature's bundle, or itself."""
     if not catalogue.is_bundled[feature_idx]:
         return (feature_idx,)
-    its_group = catalogue.group_idxs == catalogue.group_idxs[feature_idx]
-    return tuple(np.flatnonzero(its_group).tolist())
+    is_member = catalogue.group_idxs == catalogue.group_idxs[feature_idx]
+    return tuple(np.flatnonzero(is_member).tolist())
 
 
 class OpenFeatures(NamedTuple):
-    """Features without an answer, by what another answer than the asked one may be."""
+    """Open features that may be answered instead of the one asked, and the useless."""
 
     #: what the model reads and what remains pays, taken alone
     offered: list[int]
-    #: what it can't use
+    #: what can't change the prediction
     useless: list[int]
 
 
 def sort_open(ensemble: Ensemble, state: State) -> OpenFeatures:
-    """Return which open features may be answered and which are of no use.
+    """Sort open features into those that are offered and those of no use.
 
-    What is of use and too dear is in neither; of a session that has ended nothing is.
+    A useful feature that is too dear is in neither list; both are empty once a session
+    has ended.
     """
-    found = OpenFeatures([], [])
+    features = OpenFeatures([], [])
     is_affordable = Position.of(ensemble, state).is_affordable
     for idx, outcome in enumerate(state.outcomes):
         if outcome is not None or state.is_ended:
             continue
         if not ensemble.is_used[idx]:
-            found.useless.append(idx)
+            features.useless.append(idx)
         elif is_affordable[idx]:
             is_of_use = can_use(ensemble, state, idx)
-            (found.offered if is_of_use else found.useless).append(idx)
-    return found
+            (features.offered if is_of_use else features.useless).append(idx)
+    return features
 
 
 def list_open(ensemble: Ensemble, state: State) -> list[int]:

@@ -126,7 +126,7 @@ class Edge:
             if "error" not in exchange.fields:
                 raise
         finally:
-            self.tell(scope, exchange)
+            self.record_end(scope, exchange)
 
     def limit_of(self, scope: Scope, headers: Headers) -> int:
         """Return the most bytes that a body may have; forms bring tables."""
@@ -135,8 +135,8 @@ class Edge:
         is_upload = place in DOCUMENTS or (place in UPLOADS and is_form)
         return self.max_upload if is_upload else self.max_body
 
-    def tell(self, scope: Scope, exchange: Exchange) -> None:
-        """Record and log a request that is over."""
+    def record_end(self, scope: Scope, exchange: Exchange) -> None:
+        """Record and log a finished request."""
         exchange.seconds = time.perf_counter() - exchange.started
         exchange.route = getattr(scope.get("route"), "path", None)
         self.record(exchange)

@@ -1,4 +1,4 @@
-"""A session as it is worked on: read, locked, parsed, and saved again.
+"""Read, lock, parse and save sessions.
 
 Every change reads a locked row, lets `core.session.machine` find the next state, and
 writes charges, ledger and state in the caller's transaction: all of it or nothing.
@@ -27,12 +27,12 @@ from core.session.steps import remember
 
 
 class SessionCall(NamedTuple):
-    """A request about one session: which one, and when."""
+    """A request about one session: its id, its time, and the versions it may have."""
 
     id: str
     loaded: LoadedModels
     at: Moment
-    #: of which the session must have one to be changed; None: any
+    #: the session is changed only if it has one of these; None: any
     versions: frozenset[int] | None = None
 
 
@@ -100,7 +100,7 @@ def open_session(
 
 
 def stand_of(db: Transaction, session: PredictSession) -> RefitStanding | None:
-    """Say how the training at a session's prices stands; None: they are the model's."""
+    """Return the state of the training at a session's own prices; None without any."""
     if session.price_list_id is None:
         return None
     return stand(db, session.model_id, session.price_list_id)
@@ -129,7 +129,7 @@ def save(
 def save_ahead(
     db: Transaction, opened: OpenSession, now: datetime, charges: Sequence[Charge]
 ) -> OpenSession | None:
-    """Do as `save` with one that is not locked; None too where it has changed."""
+    """Save a session that is not locked; None too if it has changed meanwhile."""
     return write(db, next_version(opened, now), charges, before=opened.session)
 
 
@@ -143,7 +143,7 @@ def next_version(opened: OpenSession, now: datetime) -> OpenSession:
 def store(
     db: Transaction, opened: OpenSession, charges: Sequence[Charge] = ()
 ) -> OpenSession:
-    """Store a session, and charge; the database decides whether."""
+    """Store a session, and charge; refuse what its budget forbids."""
     saved = write(db, opened, charges)
     if saved is None:
         catalogue = opened.model.ensemble.catalogue

@@ -15,14 +15,14 @@ from core.session import machine
 def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome:
     """Record the true label of a session's case, or correct it.
 
-    With what the session predicts now. The same again changes nothing. Closed sessions
-    take it too, erased ones don't.
+    It is stored with what the session predicts now. The same label again changes
+    nothing. Closed sessions take it too, erased ones don't.
     """
     opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session was erased")
     before = outcomes.find(db, call.id)
-    made = tell(opened, label, call.at.now)
+    made = make_outcome(opened, label, call.at.now)
     if before is None or (before.label, before.version) != (label, made.version):
         outcomes.put(db, made)
     else:
@@ -31,7 +31,7 @@ def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome
 
 
 def get(db: Transaction, call: SessionCall) -> bodies.SessionOutcome:
-    """Return what was told of a session's case."""
+    """Return the outcome that was recorded for a session."""
     session = sessions.get(db, call.id)
     found = outcomes.find(db, call.id)
     if found is None:
@@ -41,7 +41,8 @@ def get(db: Transaction, call: SessionCall) -> bodies.SessionOutcome:
     return body_of(found, labels)
 
 
-def tell(opened: OpenSession, label: str, now: datetime) -> StoredOutcome:
+def make_outcome(opened: OpenSession, label: str, now: datetime) -> StoredOutcome:
+    """Return a true label with what the session predicts now."""
     ensemble = opened.model.ensemble
     labels = [one.label for one in ensemble.classes]
     if label not in labels:

@@ -10,7 +10,7 @@ from core.model.ensemble import Ensemble
 from core.model.stopping import Stopping, StoppingRule, expect_costs
 from core.model.votes import TIE
 from core.session.ladders import (
-    Told,
+    LogitCache,
     find_known,
     find_left,
     find_open,
@@ -110,17 +110,17 @@ class Adaptive(PanelPolicy):
         return [np.flatnonzero(picks == one) for one in np.unique(picks)]
 
     def find_goers(
-        self, position: Position, row_idxs: IntArray, told: Told
+        self, position: Position, row_idxs: IntArray, cache: LogitCache
     ) -> tuple[int | None, BoolArray]:
         """Return what rows at a position are asked next, and which of them are."""
         if is_hidden_from(position):
-            return super().find_goers(position, row_idxs, told)
+            return super().find_goers(position, row_idxs, cache)
         nobody = np.zeros(row_idxs.size, np.bool_)
         way = find_way(position)
         if way is None or not find_open(position, way.panel):
             return None, nobody
         known = find_known(position)
-        logits = told.tell_whole(find_whole(position), row_idxs, known)
+        logits = cache.predict_whole(find_whole(position), row_idxs, known)
         costs = position.ensemble.error_costs
         goes_on = expect_costs(to_chances(logits), costs) > way.threshold
         return find_open(position, way.panel)[0], goes_on

@@ -15,7 +15,7 @@ from core.session.branches import Branch, part_branch
 from core.session.ladders import (
     ROUTED,
     SAME_LOSS,
-    Told,
+    LogitCache,
     choose_by_part,
     expect_loss,
     expect_losses,
@@ -187,13 +187,13 @@ class PanelPolicy(Policy):
         them is missing.
         """
         ends = make_ends(ensemble, cases, cases.budgets.size)
-        told = Told(ensemble, cases.values)
+        cache = LogitCache(ensemble, cases.values)
         for column in range(cases.budgets.size):
-            for branch, is_end in self.follow(ensemble, cases, column, told):
+            for branch, is_end in self.follow(ensemble, cases, column, cache):
                 if not is_end:
                     continue
                 rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
-                ends.votes[rows, column] = told.tell(position, rows)
+                ends.votes[rows, column] = cache.predict(position, rows)
                 ends.marks[rows, column] = find_predictor(position)
                 ends.spent[rows, column] = branch.state.spent
                 ends.n_asked[rows, column] = branch.ranks.max(initial=0)
@@ -204,7 +204,7 @@ class PanelPolicy(Policy):
         )
 
     def follow(
-        self, ensemble: Ensemble, cases: Cases, column: int, told: "Told"
+        self, ensemble: Ensemble, cases: Cases, column: int, cache: LogitCache
     ) -> Iterator[tuple[Branch, bool]]:
         """Yield where rows stand under a budget, and whether their sessions end there.
 
@@ -218,7 +218,7 @@ class PanelPolicy(Policy):
         while branches:
             branch = branches.pop()
             position = Position.of(ensemble, branch.state)
-            feature_idx, goes_on = self.find_goers(position, branch.row_idxs, told)
+            feature_idx, goes_on = self.find_goers(position, branch.row_idxs, cache)
             if not goes_on.all():
                 yield branch.keep(~goes_on), True
             if feature_idx is not None and goes_on.any():
@@ -235,18 +235,18 @@ class PanelPolicy(Policy):
         return [everyone] if everyone.size else []
 
     def find_goers(
-        self, position: Position, row_idxs: IntArray, told: "Told"
+        self, position: Position, row_idxs: IntArray, cache: LogitCache
     ) -> tuple[int | None, BoolArray]:
         """Return what rows at a position are asked next, and which of them are."""
-        del told
+        del cache
         feature_idx = self.find_next(position).feature_idx
         return feature_idx, np.full(row_idxs.size, feature_idx is not None)
 
     def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
         """Play the same sessions step by step; yields them budget by budget."""
-        told, n_rows = Told(ensemble, cases.values), cases.values.shape[0]
+        cache, n_rows = LogitCache(ensemble, cases.values), cases.values.shape[0]
         for column in range(cases.budgets.size):
-            visits = [one for one, _ in self.follow(ensemble, cases, column, told)]
+            visits = [one for one, _ in self.follow(ensemble, cases, column, cache)]
             n_steps = 1 + max((branch.n_steps for branch in visits), default=0)
             spends = np.zeros((n_rows, n_steps), np.int64)
             chances = np.zeros((n_rows, n_steps, len(ensemble.classes)))
@@ -254,7 +254,7 @@ class PanelPolicy(Policy):
             for branch in visits:
                 position = Position.of(ensemble, branch.state)
                 rows, place = branch.row_idxs, branch.n_steps
-                chances[rows, place] = to_chances(told.tell(position, rows))
+                chances[rows, place] = to_chances(cache.predict(position, rows))
                 spends[rows, place] = branch.state.spent
                 ends[rows] = np.maximum(ends[rows], place)
             yield make_traces(ensemble, chances, spends, ends)

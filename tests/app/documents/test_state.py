@@ -37,7 +37,7 @@ def test_state_survives_the_round_trip(trained_model, policy):
     back = state_from_json(document, ensemble.catalogue)
 
     assert repr(back) == repr(state)
-    assert back.told
+    assert back.step_chances
 
 
 def test_fresh_unlimited_state_survives(trained_model):

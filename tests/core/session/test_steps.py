@@ -73,9 +73,9 @@ def test_steps_that_are_remembered_are_those_of_the_session_played_again(
         state = move(ensemble, remember(ensemble, state), outcome)
 
     state = remember(ensemble, state)
-    again = trace_answers(ensemble, replace(state, told=()))
+    again = trace_answers(ensemble, replace(state, step_chances=()))
     assert trace_answers(ensemble, state) == again
-    assert len(state.told) == (1 + len(again) if state.is_led else 0)
+    assert len(state.step_chances) == (1 + len(again) if state.is_led else 0)
 
 
 def move(ensemble, state, outcome):

@@ -66,7 +66,7 @@ OPEN = (operations,)
 
 
 def cors(origins: list[str]) -> dict[str, Any]:
-    """Say what pages of some origins may send and see."""
+    """Return the CORS rules for pages of some origins."""
     return {
         "allow_origins": origins,
         "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
@@ -111,7 +111,7 @@ class Askless(FastAPI):
 
 
 def telemetry_of(settings: Settings) -> TelemetryConfig:
-    """Return what FastAPI is to send by OpenTelemetry: nothing unless it is asked to.
+    """Return what FastAPI sends by OpenTelemetry: nothing unless the settings say so.
 
     Never logs: they carry messages of exceptions, which may repeat a feature's value.
     """
@@ -145,7 +145,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     state.loaded = LoadedModels()
     state.metrics = Metrics()
     state.is_warm = threading.Event()
-    # First no readiness, then no streams; and until when space is held to be wanting.
+    # At the end first readiness goes, then streams. Until when the disk counts as full.
     state.draining = state.stopping = False
     state.full_until = 0.0
     state.folders = local_folders(settings)
@@ -161,7 +161,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
 
 @asynccontextmanager
 async def live(app: FastAPI) -> AsyncIterator[None]:
-    """Hold engine and uploads while the application serves."""
+    """Open the engine and the uploads at the start, and close them at the end."""
     state = app.state
     settings = state.settings
     state.engine = create_engine(settings.url, settings.database_connections)

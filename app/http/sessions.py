@@ -62,7 +62,7 @@ Change = Annotated[SessionCall, Depends(get_change)]
 
 
 def show(view: schemas.Session, fields: dict[str, Any], status: int = 200) -> Response:
-    """Return a session as the response; tell the log of it.
+    """Return a session as the response; add its fields to the log.
 
     Written here, in the route's thread: FastAPI would go to another one to check it.
     """

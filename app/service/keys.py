@@ -27,7 +27,7 @@ NAMED = f"must have 1 to {MAX_NAME} characters that can be printed"
 
 @dataclass(frozen=True)
 class Wish:
-    """What a new key is to be like."""
+    """A request for a new key: name, scopes, limits, expiry."""
 
     name: str
     scopes: tuple[str, ...] = SCOPES
@@ -36,7 +36,7 @@ class Wish:
 
 
 class MadeKey(NamedTuple):
-    """A new key, and the only sight of its secret."""
+    """A new key with its secret, which is shown this once."""
 
     key: StoredKey
     token: str
@@ -69,7 +69,7 @@ def is_name(text: str) -> bool:
 
 
 def refuse(wish: Wish, now: datetime) -> list[Refusal]:
-    """Say what is wrong with a wish."""
+    """Return what is wrong with a request for a key."""
     found = []
     if not is_name(wish.name.strip()):
         found.append(Refusal("name", NAMED))
@@ -145,7 +145,7 @@ def bootstrap(db: Transaction, now: datetime) -> MadeKey | None:
 
 
 def identify(db: Transaction, token: str) -> StoredKey:
-    """Find the key that a token is; UnknownKeyError where it is none."""
+    """Return the key of a token; raise UnknownKeyError if there is none."""
     mark, _, rest = token.partition("_")
     number, _, secret = rest.partition("_")
     if mark != MARK or not number.isalnum() or not number.isascii():
@@ -157,7 +157,7 @@ def identify(db: Transaction, token: str) -> StoredKey:
 
 
 def caller_of(key: StoredKey, defaults: Limits, now: datetime) -> Caller:
-    """Return who calls by a key; UnknownKeyError where it is valid no more."""
+    """Return the caller of a key; raise UnknownKeyError if it is no longer valid."""
     has_ended = key.expires_at is not None and key.expires_at <= now
     if has_ended or key.revoked_at is not None:
         raise UnknownKeyError
@@ -180,5 +180,5 @@ def note_use(db: Transaction, key_id: str, now: datetime) -> None:
 
 
 def digest_of(secret: str) -> str:
-    """Return a secret's SHA-256: it is random, and so needs no slow hash."""
+    """Return the SHA-256 of a secret; random secrets need no slow hash."""
     return sha256(secret.encode()).hexdigest()

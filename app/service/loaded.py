@@ -24,7 +24,7 @@ Kept = tuple[PredictSession, State, Texts]
 
 
 class KeptStates:
-    """States of the sessions changed last, so that the next answer parses none.
+    """Parsed states of the sessions changed last.
 
     Whichever process wrote last, an old state is never taken for the present one: it is
     that of the document that the database hands out, or of the version that is changed.
@@ -38,7 +38,7 @@ class KeptStates:
     def read(
         self, session: PredictSession, catalogue: Catalogue
     ) -> tuple[State, Texts]:
-        """Return the state of a session that was not erased, and texts without code."""
+        """Return the state of a session, and its texts that have no code."""
         assert session.document is not None, "its answers were erased"
         kept = self.find(session.id)
         if kept is not None and kept[0].document == session.document:
@@ -46,12 +46,12 @@ class KeptStates:
         return parse_state(session.document, catalogue)
 
     def find(self, session_id: str) -> Kept | None:
-        """Return a session as it was written here, which may be long ago."""
+        """Return a session as this process last wrote it; it may be outdated."""
         with self.lock:
             return self.states.get(session_id)
 
     def keep(self, session: PredictSession, state: State, texts: Texts) -> None:
-        """Keep the state that was written; let go of the one written longest ago."""
+        """Keep a state that was written; drop the one written longest ago."""
         assert session.document is not None, "its answers were erased"
         with self.lock:
             self.states[session.id] = session, state, texts
@@ -65,7 +65,7 @@ class KeptStates:
 
 
 class LoadedModels:
-    """The models used last, each also at the prices it was asked at.
+    """Parsed models, the last used ones, also at the prices of price lists.
 
     A stored model never changes, and no price list does.
     """
@@ -79,7 +79,7 @@ class LoadedModels:
     def get(
         self, db: Transaction, model_id: str, price_list_id: str | None = None
     ) -> Model:
-        """Return a model, parsed; a deleted one too, for the sessions it has."""
+        """Return a model; also a deleted one, whose sessions still ask it."""
         found = self.find(model_id, price_list_id)
         if found is not None:
             return found
@@ -94,7 +94,7 @@ class LoadedModels:
         return self.keep(key, replace(own, ensemble=ensemble))
 
     def find(self, model_id: str, price_list_id: str | None = None) -> Model | None:
-        """Return a model that is here."""
+        """Return a model that is in memory."""
         key = (model_id, price_list_id)
         with self.lock:
             if key in self.models:
@@ -102,7 +102,7 @@ class LoadedModels:
             return self.models.get(key)
 
     def load(self, db: Transaction, model_id: str) -> bool:
-        """Parse a model unless it is here already; False where it is.
+        """Parse a model; return False if it is in memory already.
 
         Ends the caller's transaction before it parses, which on SQLite would keep
         every other writer waiting. Whatever was locked has to be locked again.
@@ -116,7 +116,7 @@ class LoadedModels:
         return True
 
     def keep(self, key: Key, model: Model) -> Model:
-        """Keep a model; let go of the one used longest ago."""
+        """Keep a model; drop the one used longest ago."""
         with self.lock:
             self.models[key] = model
             while len(self.models) > self.most:
@@ -125,7 +125,7 @@ class LoadedModels:
 
 
 def parse_model(document: str) -> Model:
-    """Parse a model, with what its first answers would wait for."""
+    """Parse a model, and compute what its first answers would wait for."""
     model = model_from_json(json.loads(document))
     if model.ensemble.panels is not None:
         model.ensemble.panels.prepare()

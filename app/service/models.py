@@ -77,7 +77,7 @@ def curve(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Curve:
 def plan(
     db: Transaction, loaded: LoadedModels, model_id: str, budget: int | None
 ) -> bodies.Plan:
-    """Return what a session buys on paper at a budget in micro-units."""
+    """Return the order of purchases at a budget in micro-units."""
     ensemble = find(db, loaded, model_id).ensemble
     policy = ensemble.policy_at(budget)
     features = ensemble.catalogue.features
@@ -144,14 +144,14 @@ def crown(db: Transaction, model_id: str) -> ModelHead:
 
 
 def dethrone(db: Transaction, model_id: str) -> None:
-    """Have a name mean its newest version again; no champion stays none."""
+    """Remove the champion: the name means its newest version again."""
     head = get_named(db, model_id)
     if head.is_champion:
         models.crown(db, head.name, None)
 
 
 def get_named(db: Transaction, model_id: str) -> ModelHead:
-    """Return a model that its name can mean, with the name locked."""
+    """Return a model that can be a champion, and lock its name."""
     name = models.get_head(db, model_id).name
     models.lock_name(db, name)
     head = models.get_head(db, model_id)
@@ -184,7 +184,7 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
 
 
 def check_bounds(model: Model) -> None:
-    """Refuse names and amounts that the tables can't hold."""
+    """Refuse names and amounts that the database can't store."""
     catalogue = model.ensemble.catalogue
     refusals = [
         Refusal(f"model.{noun}[{position}].name", NAME_RULE)

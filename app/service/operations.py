@@ -26,7 +26,7 @@ READ_ONLY = sa.text(
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What waits and what runs, in the whole installation."""
+    """Jobs, workers and sessions of the whole installation, counted."""
 
     queued: int
     #: that the training has waited which waits longest
@@ -58,7 +58,7 @@ def readiness(
 
 
 def is_read_only(connection: sa.Connection) -> bool:
-    """Whether a database takes no change: a standby, or one that was closed."""
+    """Whether a database is read-only: a standby, or one that was closed."""
     if connection.dialect.name == "postgresql":
         return bool(connection.scalar(READ_ONLY))
     connection.execute(sa.text("SELECT 1"))

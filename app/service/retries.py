@@ -14,7 +14,7 @@ forget_before = retries.remove_before
 
 
 def claim(db: Transaction, key: str, digest: str) -> None:
-    """Begin to answer a request, unless that is done, or being done.
+    """Claim a request, unless it is answered already or being answered.
 
     Raises ReplayedError with the answer, InProgressError, or ConflictError where the
     key is that of another request.
@@ -25,7 +25,7 @@ def claim(db: Transaction, key: str, digest: str) -> None:
 
 
 def look(db: Transaction, key: str, digest: str) -> None:
-    """Raise what `claim` does of a request that was answered; only reads."""
+    """Raise as `claim` does if the request was answered; only reads."""
     found = retries.find(db, key)
     if found is None:
         return

@@ -77,7 +77,7 @@ def parse_answer(feature: Feature, text: str) -> float:
 
 
 def is_taken(state: State, answer: Answer) -> bool:
-    """Return whether a session has this very answer already."""
+    """Return whether a session has exactly this answer already."""
     before = state.outcomes[answer.feature_idx]
     is_same_outcome = before == answer.outcome or (
         before == "known" and answer.outcome == "value"
@@ -87,9 +87,9 @@ def is_taken(state: State, answer: Answer) -> bool:
 
 
 def is_as_asked(catalogue: Catalogue, asked: State, after: State) -> bool:
-    """Return whether a session was answered what it asked, or results to come.
+    """Return whether the new answers are to the question asked, or pending results.
 
-    Of a bundle all that its price reveals is answered at once, or is to come.
+    A bundle must be answered whole, or be pending.
     """
     answered = {one.feature_idx for one in after.history[len(asked.history) :]}
     new = {idx for idx in answered if asked.outcomes[idx] is None}
@@ -106,7 +106,7 @@ def is_as_asked(catalogue: Catalogue, asked: State, after: State) -> bool:
 
 
 def is_vain(state: State, feature_idx: int, outcome: Outcome) -> bool:
-    """Return whether an outcome would take away what is known from the start."""
+    """Return whether an outcome would discard a value known from the start."""
     is_known = state.outcomes[feature_idx] == "known"
     return is_known and outcome not in CHARGED_OUTCOMES
 
@@ -145,7 +145,7 @@ def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
 
 
 def take_one(catalogue: Catalogue, state: State, answer: Answer) -> State:
-    """Take an answer, unless the feature has had as many as a session keeps."""
+    """Take an answer; refuse it if the feature was answered `MAX_TAKEN` times."""
     feature_idx = answer.feature_idx
     if sum(one.feature_idx == feature_idx for one in state.history) >= MAX_TAKEN:
         name = catalogue.features[feature_idx].name
@@ -154,10 +154,7 @@ def take_one(catalogue: Catalogue, state: State, answer: Answer) -> State:
 
 
 def give_up(catalogue: Catalogue, state: State) -> State:
-    """Wait no longer for results that were ordered: nobody knows them.
-
-    What was charged for them stands.
-    """
+    """Answer all pending results with `unknown`; their charges stand."""
     for feature_idx in state.pending:
         state = take(catalogue, state, Answer(feature_idx, "unknown"))
     return state
@@ -166,7 +163,7 @@ def give_up(catalogue: Catalogue, state: State) -> State:
 def find_charges(
     catalogue: Catalogue, state: State, answer: Answer
 ) -> tuple[Charge, ...]:
-    """Find what an answer charges: the feature first, then what its bundle reveals.
+    """Return the charges of an answer: its feature, then the rest of its bundle.
 
     A feature known at the start is charged only when it is ordered.
     """
@@ -182,7 +179,7 @@ def find_charges(
 
 
 def find_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
-    """Return what the charges that stand have paid.
+    """Return the features and group fees that charges have paid.
 
     A group's fee, or the price of a bundle, is paid by the charge that holds it: where
     that one was reversed, the next charge of the group pays it.
@@ -202,7 +199,7 @@ def find_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
 def bundle_members(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> tuple[int, ...]:
-    """Other members of the feature's bundle that have no answer yet."""
+    """Return the other open members of a feature's bundle."""
     if not catalogue.is_bundled[feature_idx]:
         return ()
     group_idxs = catalogue.group_idxs

@@ -32,10 +32,10 @@ def ladder_of(ensemble: Ensemble) -> PanelLadder:
 
 @once
 def find_known(position: Position) -> BoolArray:
-    """Return the features that something is known of; (n_features,).
+    """Return which features are known; (n_features,).
 
-    Of one that is missing where training took that as information, this is known. What
-    was refused, or is unknown, says nothing: it is hidden, as what was not asked.
+    A missing value is known too where training used it as information. A refused or
+    unknown answer says nothing: its feature is hidden, as one that was not asked.
     """
     ladder, status = ladder_of(position.ensemble), position.case.status
     is_known = np.asarray(status == kernels.KNOWN, np.bool_)
@@ -48,7 +48,7 @@ def find_known(position: Position) -> BoolArray:
 
 @once
 def find_gone(position: Position) -> BoolArray:
-    """Return what panels read and stays hidden, whatever is bought; (n_read,)."""
+    """Return which features of panels stay hidden whatever is bought; (n_read,)."""
     ladder, status = ladder_of(position.ensemble), position.case.status
     is_gone = (status == kernels.GONE) & ~find_known(position)
     return np.asarray(is_gone[: ladder.n_read] & ladder.is_read, np.bool_)
@@ -90,7 +90,7 @@ def find_whole(position: Position) -> int:
 
 
 def expect_loss(position: Position) -> float:
-    """Return what is expected to be lost by what is known."""
+    """Return the expected log-loss, given what is known."""
     ladder = ladder_of(position.ensemble)
     known = find_known(position)[: ladder.n_read]
     return float(ladder.expect_losses(known)[find_predictor(position)])
@@ -136,7 +136,7 @@ def find_extra(position: Position) -> list[int]:
 
 
 def weigh_extra(position: Position) -> dict[int, float]:
-    """Return by how much single features lower the expected loss, where they do."""
+    """Return by how much each open feature lowers the expected loss, if it does."""
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     if not ladder.can_hide:
         return {}
@@ -205,13 +205,13 @@ def find_logits(position: Position) -> FloatArray:
 
 
 def find_left(errors: FloatArray, now: int, then: int) -> float:
-    """Return what share of the error a panel leaves of another's, at most all."""
+    """Return the ratio of the errors of two panels, at most 1."""
     return float(min(errors[then] / errors[now], 1.0)) if errors[now] > 0 else 1.0
 
 
 @once
 def find_risk(position: Position) -> float:
-    """Return the error cost to be expected of what is known."""
+    """Return the expected error cost, given what is known."""
     chances = to_chances(find_logits(position))
     return float(expect_costs(chances, position.ensemble.error_costs))
 

@@ -175,7 +175,7 @@ def is_closed(state: State) -> bool:
 
 
 def count_questions(ensemble: Ensemble, state: State) -> int:
-    """How many questions were answered; the members of a bundle are one question."""
+    """Return how many questions were answered; a bundle counts as one."""
     catalogue = ensemble.catalogue
     asked = set()
     for answer in state.history:
@@ -186,7 +186,7 @@ def count_questions(ensemble: Ensemble, state: State) -> int:
 
 
 def advance(ensemble: Ensemble, state: State) -> State:
-    """Find what comes next: a question, an advice to stop, or both."""
+    """Decide the next question and whether to advise a stop."""
     if state.is_ended:
         return state
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
@@ -211,7 +211,7 @@ def advance(ensemble: Ensemble, state: State) -> State:
 
 
 def find_advice(ensemble: Ensemble, state: State) -> StopReason | None:
-    """Return why a session that has a question should stop for what it predicts."""
+    """Return why a session with an open question may stop: confident or certified."""
     rule = state.stop
     if rule.confidence is None and rule.disagreement is None:
         return None
@@ -224,9 +224,9 @@ def find_advice(ensemble: Ensemble, state: State) -> StopReason | None:
 
 
 def forecast(ensemble: Ensemble, state: State) -> Forecast:
-    """Return what is predicted from what a session knows."""
+    """Return the forecast from what a session knows."""
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
-    # It hangs on what was decided, which positions of the same values may not share.
+    # It depends on the decision, in which positions of the same values may differ.
     word = f"forecast {state.n_draws} {state.is_decided}"
     if word not in position.kept:
         standing = policy.standing(position)

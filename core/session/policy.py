@@ -30,7 +30,7 @@ class Step:
 
 
 class Outlook(NamedTuple):
-    """What sessions came to on held-out rows, on average."""
+    """Mean spend and error of sessions on held-out rows."""
 
     #: in micro-units
     spend: float

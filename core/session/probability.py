@@ -81,7 +81,7 @@ def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> Floa
 
 
 def apply_near(link: FloatArray, scores: FloatArray, near: FloatArray) -> FloatArray:
-    """Return the same from what `near_knots` found of the shares; (..., n_outputs)."""
+    """Do as `apply_link` with the weights of `near_knots`; (..., n_outputs)."""
     there = np.einsum("...k,kl->...l", near, link)
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores
     logits: FloatArray = there[..., :-1] + there[..., -1:] * odds
@@ -89,13 +89,13 @@ def apply_near(link: FloatArray, scores: FloatArray, near: FloatArray) -> FloatA
 
 
 def near_knots(shares: FloatArray) -> FloatArray:
-    """How much each knot counts at each share; (..., N_KNOTS)."""
+    """Return the weight of each knot at each share; (..., N_KNOTS)."""
     distances = np.abs(shares[..., None] - KNOTS)
     return np.maximum(1.0 - (N_KNOTS - 1) * distances, 0.0)
 
 
 def sigmoid(logits: FloatArray) -> FloatArray:
-    """Chance of given log odds, never quite 0 nor 1."""
+    """Return the probability of log odds, never exactly 0 or 1."""
     return 1.0 / (1.0 + np.exp(-np.clip(logits, -kernels.MAX_LOGIT, kernels.MAX_LOGIT)))
 
 

@@ -48,7 +48,7 @@ bearer = HTTPBearer(
 
 
 class Seen(NamedTuple):
-    """A key as it was read, and when."""
+    """A key, and when it was read."""
 
     key: StoredKey
     at: float
@@ -56,13 +56,13 @@ class Seen(NamedTuple):
 
 @dataclass
 class Bucket:
-    """Requests that a key may still send: it fills by the minute, and holds one."""
+    """Token bucket of a key: holds at most the requests of one minute."""
 
     left: float
     at: float
 
     def take(self, per_minute: int, now: float) -> float:
-        """Take one request; return 0, or the seconds to wait for it."""
+        """Take one request; return 0, or the seconds to wait."""
         filled = self.left + (now - self.at) * per_minute / 60
         self.left, self.at = min(float(per_minute), filled), now
         if self.left < 1:
@@ -135,7 +135,7 @@ class Guard:
 
 
 def keep(kept: OrderedDict[Any, Any], name: object, value: object) -> None:
-    """Keep what was used last, and not more than is bearable."""
+    """Keep the entries used last, at most `MOST_KEPT`."""
     kept[name] = value
     kept.move_to_end(name)
     while len(kept) > MOST_KEPT:
@@ -159,7 +159,7 @@ async def authenticate(
 
 
 def needs(noun: str) -> Any:
-    """Depend on a caller who may read a noun, or write it where the method does."""
+    """Depend on a caller with the scope to read a noun, or to write it."""
     scopes = {True: f"{noun}:read", False: f"{noun}:write"}
 
     async def check(

@@ -30,7 +30,7 @@ Made = TypeVar("Made")
 
 # `async`, although they wait for nothing: each `def` would cost a trip to a thread.
 def held(name: str) -> Any:
-    """Depend on what the application holds by a name."""
+    """Depend on an attribute of the application's state."""
 
     async def get(request: Request) -> Any:
         return getattr(request.app.state, name)
@@ -47,7 +47,7 @@ async def require_json(request: Request) -> None:
 
 
 async def require_distinct(request: Request) -> None:
-    """Refuse JSON with a field that stands twice, of which FastAPI takes the last."""
+    """Refuse JSON with a repeated field, of which FastAPI would take the last."""
     if body := await request.body():
         await require_json(request)
         json.loads(body, object_pairs_hook=distinct)
@@ -96,18 +96,18 @@ async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Transac
 
 
 class Changer(NamedTuple):
-    """Changes something and answers, in one thread; commits between the two.
+    """Makes a change and its response in one thread, and commits between the two.
 
-    What is answered is computed while others write. A crash before it is told loses
-    nothing: the caller asks again. One who says by a key that this may happen gets the
-    same answer then, which is stored with the change.
+    The response is computed while others write. After a crash in between the caller
+    asks again and sees the change. With an `Idempotency-Key` the response is stored in
+    the same transaction, and a retry gets the same one.
     """
 
     engine: sa.Engine
     caller: Caller
     limiter: CapacityLimiter
     retry: Retry | None
-    #: of the request's line in the log
+    #: fields of the request's line in the log
     fields: dict[str, Any]
 
     async def __call__(
@@ -126,9 +126,9 @@ class Changer(NamedTuple):
 
 
 def changer(*, takes_json: bool) -> Any:
-    """Depend on what changes something; refuse a body that `require_distinct` does.
+    """Depend on a `Changer`; with `takes_json` refuse as `require_distinct` does.
 
-    It asks for the caller and the fields itself: each dependency of its own would cost
+    It reads the caller and the fields itself: each dependency of its own would cost
     an answer a hundredth.
     """
 
@@ -149,7 +149,7 @@ JsonChanges = Annotated[Changer, changer(takes_json=True)]
 async def get_erasing_db(
     request: Request, caller: Called
 ) -> AsyncIterator[Transaction]:
-    """Open a transaction after which the database's log has nothing of before."""
+    """Open a transaction for erasing; empty the database's log after it."""
     engine = request.app.state.engine
     opened = transaction(engine, caller.tenant_id, caller=caller)
     async with ended_in_a_thread(opened) as db:
@@ -173,7 +173,7 @@ def changing(
 
 
 async def replay_early(request: Request, caller: Called) -> AsyncIterator[None]:
-    """Answer what was answered before, before a table is read again."""
+    """Replay a stored answer before an uploaded table is read again."""
     if HEADER not in request.headers:
         yield
         return
@@ -189,7 +189,7 @@ async def replay_early(request: Request, caller: Called) -> AsyncIterator[None]:
 
 
 async def in_a_thread(act: Callable[..., object], *what: object) -> None:
-    """Act in a thread that no request can wait for while it holds a connection."""
+    """Run a function in a thread that belongs to no shared limit."""
     await to_thread.run_sync(act, *what, limiter=CapacityLimiter(1))
 
 
@@ -199,8 +199,8 @@ async def ended_in_a_thread(
 ) -> AsyncIterator[Transaction]:
     """Open a transaction, which waits for nothing, and end it in a thread.
 
-    A thread of its own kind: to wait for one of those that routes hold, while they wait
-    for this one's connection, would be a deadlock.
+    The thread is none of those that routes share: they may wait for the connection that
+    this transaction holds, and waiting for one of them would be a deadlock.
     """
     db = opened.__enter__()
     try:
@@ -241,10 +241,7 @@ Limit = Annotated[int, Query(ge=1, le=200, description="Most items to give.")]
 
 
 def place(pattern: str) -> Any:
-    """Make the parameter that says where a page begins; its kind of list has a pattern.
-
-    The document tells it; to whoever sends something else, another sentence says more.
-    """
+    """Return the query parameter `after` of a list; `pattern` is for the document."""
     return Query(
         min_length=1,
         max_length=80,

@@ -104,7 +104,7 @@ def on_useless(request: Request, error: UselessAnswerError) -> Problem:
 
 
 def on_wrong_method(request: Request) -> Response:
-    """Say which methods an address has, which is what OPTIONS asks."""
+    """Answer with the methods of an address; OPTIONS asks for them."""
     headers = {"Allow": ", ".join(allowed(request))}
     if request.method == "OPTIONS":
         return Response(status_code=204, headers=headers)
@@ -112,7 +112,7 @@ def on_wrong_method(request: Request) -> Response:
 
 
 def on_http(request: Request, error: HTTPException) -> Response:
-    """Answer what the framework raises by itself, and what routes raise through it."""
+    """Answer an HTTPException, of the framework or of a route."""
     if error.status_code in (400, 422):
         return invalid(request, [MALFORMED])
     if error.status_code == 405:
@@ -141,7 +141,7 @@ def on_replayed(request: Request, error: ReplayedError) -> Response:
 
 
 def on_unavailable(request: Request, error: Exception) -> Problem:
-    """Answer that it may go well soon, and log why it did not now."""
+    """Answer 503: a retry may succeed; log the cause."""
     cause = getattr(error, "orig", None) or error
     if is_full(cause):
         request.app.state.full_until = time.monotonic() + FULL_FOR_S
@@ -163,7 +163,7 @@ def on_crash(request: Request, error: Exception) -> Problem:
 
 
 def on_internal(request: Request, error: InternalError) -> Problem:
-    """Answer for a database that can't be written to, and for all else like it."""
+    """Answer 503 for a database that is read-only, else 500."""
     is_read_only = getattr(error.orig, "sqlstate", None) == READ_ONLY
     return (on_unavailable if is_read_only else on_crash)(request, error)
 
@@ -175,7 +175,7 @@ def on_file_error(request: Request, error: OSError) -> Problem:
 def note(
     request: Request, event: str, error: Exception, level: int, **more: str
 ) -> None:
-    """Log once why a request was not answered; its own line names the exception."""
+    """Log once why a request failed; its own line names the exception."""
     fields = {"request_id": request.scope.get("request_id"), **more}
     LOGGER.log(level, event, exc_info=error, extra={"fields": fields})
     request.scope.get("log_fields", {})["error"] = type(error).__qualname__

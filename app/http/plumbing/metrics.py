@@ -68,14 +68,14 @@ class Metrics:
         return time.monotonic() >= self.load_due_at
 
     def show(self, found: Load | None) -> None:
-        """Take what was counted in the database; None: it is away."""
+        """Show the load as counted; None: the database is out of reach."""
         self.load_due_at = time.monotonic() + COUNT_EVERY_S
         self.database_up.set(found is not None)
         for name, count in ({} if found is None else asdict(found)).items():
             self.load[name].set(count)
 
     def add(self, exchange: Exchange) -> None:
-        """Count a request that is over; its labels are words of ours alone."""
+        """Count a finished request; labels never hold a caller's text."""
         route, charged = exchange.route or "none", exchange.fields.get("charged", 0.0)
         self.requests.labels(exchange.method, route, str(exchange.status)).inc()
         self.seconds.labels(exchange.method, route).observe(exchange.seconds)
@@ -83,7 +83,7 @@ class Metrics:
             self.charged.labels(self.unit_label(exchange.fields["unit"])).inc(charged)
 
     def unit_label(self, unit: str) -> str:
-        """Return a unit, or "other" beyond the first few: they are users' words."""
+        """Return a unit, or "other" after `MOST_UNITS`: units are users' texts."""
         if unit not in self.units:
             if len(self.units) == MOST_UNITS:
                 return OTHER

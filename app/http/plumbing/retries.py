@@ -35,18 +35,18 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Retry:
-    """A request with an idempotency key; its digest says what is asked."""
+    """A request with an idempotency key, and the digest of its content."""
 
     request: Request
     key: str
     digest: str
 
     def claim(self, db: Transaction) -> None:
-        """Begin to answer; raises what ends the request where there is an answer."""
+        """Claim the key; raise if the request was answered or is being answered."""
         service.claim(db, self.key, self.digest)
 
     def look(self, db: Transaction) -> None:
-        """Raise what `claim` does of an answer that is there, without a claim."""
+        """Raise as `claim` does if there is an answer; claim nothing."""
         service.look(db, self.key, self.digest)
 
     def answer(self, db: Transaction, act: Callable[[], Response]) -> Response:
@@ -57,7 +57,7 @@ class Retry:
         return response
 
     def keep(self, db: Transaction, response: Response) -> None:
-        """Store the answer with what it did."""
+        """Store the response in the transaction of its change."""
         headers = response.headers
         answer = StoredAnswer(
             key=self.key,
@@ -72,7 +72,7 @@ class Retry:
 
 
 class RetriedRoute(APIRoute):
-    """A route whose response is known to what ends its transaction."""
+    """A route that keeps its response for the dependency that stores it."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]  # awaited, no more
         handle = super().get_route_handler()
@@ -86,7 +86,7 @@ class RetriedRoute(APIRoute):
 
 
 async def find_retry(request: Request) -> Retry | None:
-    """Return what a POST with a key is; None for all other requests."""
+    """Return the retry of a POST with a key; None for all other requests."""
     key = request.headers.get(HEADER)
     if key is None or request.method != "POST":
         return None
@@ -102,9 +102,9 @@ async def find_retry(request: Request) -> Retry | None:
 
 
 def digest_of(request: Request, body: bytes | FormData) -> str:
-    """Return the SHA-256 of what is asked: method, address and body.
+    """Return the SHA-256 of method, address and body of a request.
 
-    Of a form it is that of its parts, whose boundary is another each time it is sent.
+    A form is digested by its parts: its boundary changes each time it is sent.
     """
     digest = sha256()
 

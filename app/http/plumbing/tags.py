@@ -47,7 +47,7 @@ def read_versions(text: str) -> frozenset[int] | None:
 
 
 def tag_of(content: bytes) -> str:
-    """Return the tag of what never says the same of two things."""
+    """Return the tag of a content: its digest."""
     return sha256(content).hexdigest()[:32]
 
 
@@ -63,7 +63,7 @@ def answer(
 
 
 def is_seen(tag: str, seen: str | None) -> bool:
-    """Whether a caller has what a tag names, by its `If-None-Match`."""
+    """Whether `If-None-Match` names a tag: the caller has that version."""
     if seen is None:
         return False
     tags = read_tags(seen)

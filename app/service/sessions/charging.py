@@ -17,7 +17,7 @@ def find_refusal(
     catalogue: Catalogue,
     charges: Sequence[Charge],
 ) -> OverBudgetError:
-    """Say which charge passes what really remains; together they do."""
+    """Return the refusal of the first charge that exceeds what remains."""
     remaining = sessions.get_locked(db, session.id).remaining or 0
     sums = [*accumulate(charge.amount for charge in charges)]
     over = next(place for place, amount in enumerate(sums) if amount > remaining)
@@ -32,7 +32,7 @@ def enter(
     catalogue: Catalogue,
     charges: Sequence[Charge],
 ) -> None:
-    """Write charges of a saved session into the ledger."""
+    """Write the charges of a saved session into the ledger."""
     for charge in charges:
         feature = catalogue.features[charge.feature_idx]
         entry = LedgerEntry(

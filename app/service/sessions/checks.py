@@ -13,7 +13,7 @@ from core.errors import ClosedError
 def check(
     db: Transaction, call: SessionCall, request: bodies.AnswersRequest
 ) -> doubts.AnswersCheck:
-    """Return what answers would charge; refuse them as giving them would."""
+    """Return what answers would charge; refuse them as `answer` would."""
     opened = open_session(db, sessions.get(db, call.id), call)
     if opened is None:
         raise ClosedError("the session takes no more answers")

@@ -19,7 +19,7 @@ CHAMPION = "champion"
 
 
 class AskedModel(NamedTuple):
-    """A model that is kept from being deleted; None: at its own prices."""
+    """A model that is locked against deletion, and its price list; None: its own."""
 
     model_id: str
     price_list_id: str | None
@@ -81,7 +81,7 @@ def find_version(db: Transaction, key: str) -> ModelHead | None:
 def store_prices(
     db: Transaction, head: ModelHead, moved: Catalogue, now: datetime
 ) -> StoredPriceList:
-    """Store a price list of a model, once for all sessions that name the same."""
+    """Store a price list; sessions with the same prices share one."""
     document = write_prices(moved)
     digest = sha256(document.encode()).hexdigest()
     key = price_lists.make_id()

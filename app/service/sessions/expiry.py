@@ -25,7 +25,7 @@ def is_due(session: PredictSession, at: Moment) -> bool:
 
 
 def expire(catalogue: Catalogue, session: PredictSession, state: State) -> State:
-    """Return the state of a session that is due."""
+    """Return the state of a session after it has expired."""
     if session.state == "waiting":
         state = give_up(catalogue, state)
     return machine.stop(state, "expired")
@@ -44,7 +44,7 @@ def expired_row(
 
 
 def see(session: PredictSession, at: Moment) -> PredictSession:
-    """Return a row as everybody sees it, expired where it is due."""
+    """Return a row, expired if it is due."""
     while session.document is not None and is_due(session, at):
         waits = session.state == "open" and has_pending(session.document)
         session = expired_row(session, "waiting" if waits else "closed", at)

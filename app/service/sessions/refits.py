@@ -32,7 +32,7 @@ class RefitOrder(NamedTuple):
 
 
 class RefitStanding(NamedTuple):
-    """What became of the training at a session's prices."""
+    """The state of the training at a session's prices."""
 
     refit: Refit
     training_id: str | None
@@ -41,7 +41,7 @@ class RefitStanding(NamedTuple):
 def ensure(
     db: Transaction, prices: StoredPriceList, order: RefitOrder, now: datetime
 ) -> StoredPriceList:
-    """Begin the training of a list that has none, or say why it gets none."""
+    """Begin the training of a price list, or store why it gets none."""
     if prices.training_id is not None:
         return prices
     origin = find_origin(db, order.head)
@@ -112,7 +112,7 @@ def find_model(db: Transaction, prices: StoredPriceList) -> str | None:
 
 
 def stand(db: Transaction, model_id: str, price_list_id: str) -> RefitStanding:
-    """Say what became of the training at the prices of a session."""
+    """Return the state of the training at the prices of a session."""
     prices = price_lists.get(db, price_list_id)
     if model_id != prices.model_id:
         return RefitStanding("used", prices.training_id)

@@ -13,7 +13,7 @@ from core.session.reversals import reverse as reverse_charge
 def reverse(
     db: Transaction, entry_id: int, call: SessionCall, reason: str
 ) -> LedgerEntry:
-    """Take back a charge; `spent` is lowered, and the session's state told, with it.
+    """Reverse a charge; lower `spent`, and update the session's state.
 
     `call` names no session yet: the entry does.
     """

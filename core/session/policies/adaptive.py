@@ -40,7 +40,7 @@ class Way(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """A rule, and which share of the sessions follows the one after it."""
+    """A rule, and the share of sessions that follows the next rule instead."""
 
     rule: int
     share: float
@@ -165,11 +165,11 @@ def mix(reached: FloatArray, wish: float) -> Mixture:
 
 @once
 def find_way(position: Position) -> Way | None:
-    """Return where a case goes on to from what it knows, if it is unsure enough.
+    """Return the panel to go on to, and the risk above which it is worth its price.
 
-    That of its rule, at the prices of now: what a way costs more or less than when the
-    rule was learned moves its threshold. Where that can't be bought it is the panel
-    that costs least by its price and its mean error.
+    It is the target of the session's rule. If the target costs more or less than when
+    the rule was learned, its threshold moves accordingly. If it can't be bought, it is
+    the panel of least price plus mean error.
     """
     if is_hidden_from(position):
         return None
@@ -188,7 +188,7 @@ def find_way(position: Position) -> Way | None:
 
 
 def find_whole_risk(position: Position) -> float:
-    """Return the error cost to be expected by the panel that rules judge by."""
+    """Return the expected error cost by the panel that rules judge by."""
     ladder, number = ladder_of(position.ensemble), find_whole(position)
     if number == find_predictor(position):
         return find_risk(position)

@@ -148,6 +148,8 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     # At the end first readiness goes, then streams. Until when the disk counts as full.
     state.draining = state.stopping = False
     state.full_until = 0.0
+    # Which checks of readiness failed at the last probe.
+    state.failing = ""
     state.folders = local_folders(settings)
     for routes, noun in SCOPED:
         app.include_router(routes.router, dependencies=[needs(noun)])

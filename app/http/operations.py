@@ -15,6 +15,7 @@ from starlette.datastructures import State
 from app.documents.shape import Answer
 from app.errors import UnknownKeyError
 from app.http.plumbing.deps import At, Engine, LogFields, reading
+from app.http.plumbing.edge import UNLOGGED
 from app.http.plumbing.errors import problem
 from app.http.plumbing.metrics import Metrics
 from app.logs import LOGGER
@@ -74,9 +75,11 @@ def readyz(request: Request, engine: Engine, fields: LogFields) -> Ready | Respo
         name: "ok" if is_right else "failing" for name, is_right in found.items()
     }
     failing = ", ".join(name for name, is_right in found.items() if not is_right)
+    was_failing, state.failing = state.failing, failing
     if not failing:
         return Ready(status="ready", checks=checks, workers=count_workers(state))
-    fields["failing"] = failing
+    # A process that starts is probed every second: its first refusal says it all.
+    fields["failing"], fields[UNLOGGED] = failing, failing == was_failing
     return problem(
         request.scope, "unavailable", f"Not ready: {failing}.", checks=checks
     )

@@ -2,6 +2,8 @@
 
 import errno
 import json
+import logging
+import math
 import re
 from typing import Any, NoReturn
 
@@ -116,6 +118,28 @@ def test_disk_that_is_full_is_not_ready(app: FastAPI, client: TestClient) -> Non
     app.state.settings = app.state.settings.model_copy(update=update)
 
     assert failing_of(client) == ["space"]
+
+
+@only_sqlite
+def test_refusing_probe_is_logged_once_until_something_else_fails(
+    app: FastAPI, client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    wait_until_ready(client)
+    caplog.set_level(logging.INFO, "askless")
+
+    app.state.draining = True
+    for _ in range(3):
+        failing_of(client)
+    app.state.full_until = math.inf
+    for _ in range(2):
+        failing_of(client)
+    app.state.draining, app.state.full_until = False, 0.0
+    for _ in range(2):
+        client.get("/readyz")
+
+    lines = [one for one in caplog.records if one.getMessage() == "http.request"]
+    statuses = [vars(one)["fields"]["status"] for one in lines]
+    assert statuses == [503, 503, 200, 200]
 
 
 def raise_disk_full() -> NoReturn:

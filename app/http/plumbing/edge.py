@@ -28,6 +28,8 @@ METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 OTHER = "other"
 # No browser is to guess that an answer is a page or a script.
 NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+# A field of the log line: the request gets no line.
+UNLOGGED = "unlogged"
 # To look whether a caller is still there takes 20 microseconds.
 LOOK_AFTER_S = 0.05
 
@@ -140,6 +142,8 @@ class Edge:
         exchange.seconds = time.perf_counter() - exchange.started
         exchange.route = getattr(scope.get("route"), "path", None)
         self.record(exchange)
+        if exchange.fields.pop(UNLOGGED, False):
+            return
         log(
             "http.request",
             request_id=exchange.request_id,

@@ -1,10 +1,11 @@
 """Compile, or load from the cache, every kernel before a request needs it."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
+from core.model.ensemble import Ensemble
 from core.panels.ladders import fit_ladder
 from core.session import machine
 from core.session.policies import served_by
@@ -16,6 +17,7 @@ from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
+from core.training.rounds import Round
 from core.work import end_of
 
 PARAMS = (
@@ -23,34 +25,63 @@ PARAMS = (
     BoostParams(rounds=3, learner="tree", leaves=3, search="ucb", search_size=2),
 )
 
-# A table large enough that the parallel kernels run, too.
-LARGE = 1500, 70
+# Rows and features of a table so large that the parallel kernels run, too.
+LARGE = 2100, 70
 
 
 @cache
-def warm_up() -> None:
+def warm_up(*, is_backwards: bool = False) -> None:
     """Train on a few rows of two and of three classes, and play their sessions.
 
     The real path, so that each kernel is compiled for the types it is used with. A
-    second call in the same process finds all of it compiled, and does nothing.
+    second call in the same process finds all of it compiled, and does nothing. Two
+    processes that begin at either end compile half of the kernels each, and load the
+    rest, which the other one has cached.
     """
-    for n_classes in (2, 3):
-        rows = make_rows(12, n_classes)
-        shards = [(bin_values(rows), initial_weights(rows))]
-        for params in PARAMS:
-            rounds = list(boost(shards, rows.catalogue, params))
-            ensemble = make_ensemble(rows, params, rounds)
-            if params.learner == "stump":
-                ensemble = replace(ensemble, panels=end_of(fit_ladder(rows)))
-            for policy in served_by(ensemble):
-                evaluate(ensemble, rows, [1_000_000, None], policy)
-                state = machine.start(ensemble, 10_000_000, policy=policy)
-                state = machine.observe(ensemble, state, [Answer(0, "refused")])
-                machine.forecast(ensemble, state)
-    rows = make_rows(*LARGE)
+    steps = [
+        *(partial(warm_boosting, 2, params) for params in PARAMS),
+        *(partial(warm_boosting, 3, params) for params in PARAMS),
+        warm_many_rows,
+        partial(warm_panels, 3),
+        partial(warm_panels, 2),
+    ]
+    for step in reversed(steps) if is_backwards else steps:
+        step()
+
+
+def warm_boosting(n_classes: int, params: BoostParams) -> None:
+    """Compile what rounds of boosting need, and sessions of what they make."""
+    rows = make_rows(12, n_classes)
+    play(make_ensemble(rows, params, boost_rows(rows, params)), rows)
+
+
+def warm_panels(n_classes: int) -> None:
+    """Compile what fitting panels needs, and their sessions."""
+    rows = make_rows(12, n_classes)
+    params = PARAMS[0]
+    ensemble = make_ensemble(rows, params, boost_rows(rows, params))
+    play(replace(ensemble, panels=end_of(fit_ladder(rows))), rows)
+
+
+def warm_many_rows() -> None:
+    """Compile what sums over many rows need, on all cores."""
     params = BoostParams(rounds=1, learner="product", factors=2)
+    boost_rows(make_rows(*LARGE), params)
+
+
+def boost_rows(rows: Dataset, params: BoostParams) -> list[Round]:
+    """Return the rounds of a training."""
     shards = [(bin_values(rows), initial_weights(rows))]
-    list(boost(shards, rows.catalogue, params))
+    return list(boost(shards, rows.catalogue, params))
+
+
+def play(ensemble: Ensemble, rows: Dataset) -> None:
+    """Play sessions of an ensemble: of many rows at once, and of one case."""
+    for policy in served_by(ensemble):
+        evaluate(ensemble, rows, [1_000_000, None], policy)
+        state = machine.start(ensemble, 10_000_000, policy=policy)
+        state = machine.observe(ensemble, state, [Answer(0, "refused")])
+        machine.forecast(ensemble, state)
 
 
 def make_rows(n_samples: int, n_classes: int) -> Dataset:

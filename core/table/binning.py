@@ -157,13 +157,13 @@ def code_columns(
     kernels.encode(0, some, np.arange(n_features), no_cuts, *found)
     n_known = sizes.copy()
     few = np.flatnonzero(sizes <= kernels.FEW)
-    kernels.encode_parallel(values, few, no_cuts, *found)
+    encode(values, few, no_cuts, *found)
     left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
     cuts = find_cuts(values, weights, is_category, known, sizes)
     n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
     if left.size:
         tables = tabulate([cuts[idx] for idx in left])
-        kernels.encode_parallel(values, left, tables, *found)
+        encode(values, left, tables, *found)
     n_codes = n_cuts + (~is_category & (sizes > 0))
     return CodedColumns(codes, n_codes, has_missing, tuple(cuts))
 
@@ -175,6 +175,23 @@ def tabulate(cuts: Sequence[FloatArray]) -> FloatArray:
     tables = np.full((n_cuts.size, width), np.inf)
     tables[np.arange(width) < n_cuts[:, np.newaxis]] = np.concatenate(cuts)
     return tables
+
+
+def encode(
+    values: FloatArray,
+    features: IntArray,
+    tables: FloatArray,
+    out_learnt: kernels.ColumnFacts,
+    out_codes: CodeArray,
+) -> None:
+    """Code all rows as `kernels.encode` does, on all cores where that pays.
+
+    What runs on all cores takes 10 s to compile: a first small training does without.
+    """
+    if values.shape[0] <= kernels.CHUNK:
+        kernels.encode(0, values, features, tables, out_learnt, out_codes)
+    else:
+        kernels.encode_parallel(values, features, tables, out_learnt, out_codes)
 
 
 def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
@@ -191,7 +208,7 @@ def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
     facts = kernels.ColumnFacts(known, sizes, np.zeros(n_features, np.bool_))
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
     features = np.arange(n_features)
-    kernels.encode_parallel(values, features, tabulate(cuts), facts, codes)
+    encode(values, features, tabulate(cuts), facts, codes)
     return codes
 
 

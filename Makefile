@@ -9,10 +9,11 @@ SHELL := bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What users need, and that with what developers need.
+USER_STAMP := $(VENV)/.user
 STAMP := $(VENV)/.stamp
 CORE_COVERAGE ?= 100
-# Files stay whole: their fixtures are dear. They come in the order of their folders,
-# and not by their number of tests: the dearest have few, and would come last.
+# Files stay whole: their fixtures are expensive. tests/conftest.py puts the slowest first.
 PARALLEL ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 # Tests of what callers meet, and not of the probes and figures of one process.
@@ -27,26 +28,22 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-chaos test-replicas test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale evidence frontier certificates clean
+.PHONY: help demo test test-uncompiled test-chaos test-replicas test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale evidence frontier certificates clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## Train on the built-in example, play a session, then serve the API.
-	@ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless} $(BIN)/askless demo
+# `exec`: a signal to end reaches the server itself.
+demo: $(USER_STAMP) ## Train on the built-in example, play a session, then serve the API.
+	@export ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless}; exec $(BIN)/askless demo
 
-# Both runs at once: where one waits for a server, the other computes.
-test: $(STAMP) ## Run the tests, and those of core uncompiled too, for its coverage.
-	@mkdir -p build
+test: $(STAMP) ## Run the tests, the slowest files first (tests/durations.json).
+	@$(BIN)/askless compile-kernels
+	@$(BIN)/python -m pytest $(PARALLEL) --durations=20
+
+test-uncompiled: $(STAMP) ## Run the tests of core as plain Python, for its coverage (6 minutes).
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core -p no:xdist -m "not slow" \
-		--durations=20 --cov --cov-report=term-missing \
-		--cov-fail-under=$(CORE_COVERAGE) >build/uncompiled.txt 2>&1 & \
-	uncompiled=$$!; code=0; \
-	$(BIN)/askless compile-kernels; \
-	$(BIN)/python -m pytest $(PARALLEL) --durations=20 || code=$$?; \
-	wait $$uncompiled || code=$$?; \
-	cat build/uncompiled.txt; \
-	exit $$code
+		--durations=20 --cov --cov-report=term-missing --cov-fail-under=$(CORE_COVERAGE)
 
 test-chaos: $(STAMP) ## Kill processes and machines, crash databases, fill disks, send what is hostile (12 minutes).
 	$(BIN)/python -m pytest tests/app -m chaos --durations=10
@@ -114,16 +111,24 @@ clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-$(STAMP): requirements.lock pyproject.toml
+# uv installs several times as fast as pip. What pip would compile to bytecode ahead,
+# most of it for nothing, Python compiles when it is imported.
+install = $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --progress-bar off --no-compile)
+show = awk '/^Collecting / {print "  " $$2; fflush()} /^Installing collected/ {print "  installing"; fflush()}'
+
+$(USER_STAMP): requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
 		echo "Askless needs Python 3.11 or newer, and there is no '$(PYTHON)'. Name one: make PYTHON=/path/to/python" >&2; \
 		exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Askless needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make PYTHON=python3.13" >&2; \
 		exit 1; }
-	@echo "Setting up $(VENV) with $$($(PYTHON) -V): some minutes the first time"
+	@echo "Setting up $(VENV) with $$($(PYTHON) -V): about a minute the first time"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -r requirements.lock \
-		| awk '/^Collecting / {print "  " $$2; fflush()} /^Installing collected/ {print "  installing"; fflush()}'
-	@$(BIN)/python -m pip install --quiet --no-deps -e .
+	@$(install) --constraint requirements.lock --editable '.[server]' | $(show)
+	@touch $@
+
+$(STAMP): $(USER_STAMP)
+	@echo "Adding what developers need: about a minute the first time"
+	@$(install) --requirement requirements.lock | $(show)
 	@touch $@

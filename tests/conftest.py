@@ -1,7 +1,10 @@
-"""Hypothesis profiles, the `--rewrite-golden` flag and the smallest valid objects."""
+"""Hypothesis profiles, flags, the order of files and the smallest valid objects."""
 
+import json
 import os
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,12 +35,42 @@ settings.register_profile(
 settings.load_profile("askless")
 
 
+# Seconds by file: the slowest go first, so that no process ends long after the others.
+DURATIONS = Path(__file__).with_name("durations.json")
+SECONDS: Counter[str] = Counter()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rewrite-durations",
+        action="store_true",
+        help="Write tests/durations.json anew from this run.",
+    )
     parser.addoption(
         "--rewrite-golden",
         action="store_true",
         help="Write the files below golden/ anew instead of comparing with them.",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    seconds = json.loads(DURATIONS.read_text(encoding="utf-8"))
+    items.sort(key=lambda item: -seconds.get(file_of(item.nodeid), 0.0))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    SECONDS[file_of(report.nodeid)] += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--rewrite-durations"):
+        rounded = {file: round(took) for file, took in SECONDS.most_common()}
+        text = json.dumps({file: took for file, took in rounded.items() if took})
+        DURATIONS.write_text(text.replace(", ", ",\n") + "\n", encoding="utf-8")
+
+
+def file_of(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -25,6 +25,39 @@ from app.store.database.migrate import migrate
 from core.warm import warm_up
 from tests.app.jobs import Jobs
 
+# Files whose statements, locks or transactions differ between the engines, or which
+# start processes on one. Others run on SQLite alone, but with ASKLESS_TEST_ENGINES=all.
+ON_BOTH_ENGINES = {
+    *("test_cli_demo", "test_clocks", "test_dask", "test_engine", "test_environment"),
+    *("test_http_concurrency", "test_http_jobs", "test_http_operations"),
+    *("test_http_replicas", "test_large_tables", "test_ledger", "test_outcomes"),
+    *("test_privacy", "test_queue", "test_refits", "test_retries"),
+    *("test_rolling_upgrade", "test_sessions", "test_store", "test_tenants"),
+    *("test_trainings", "test_worker"),
+}
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out PostgreSQL where its SQL is the same, and a test does not name it."""
+    if os.environ.get("ASKLESS_TEST_ENGINES") == "all":
+        return
+    twins = [item for item in items if is_twin(item)]
+    config.hook.pytest_deselected(items=twins)
+    items[:] = [item for item in items if item not in set(twins)]
+
+
+def is_twin(item: pytest.Item) -> bool:
+    params = getattr(item, "callspec", None) and item.callspec.params  # type: ignore[attr-defined]
+    named = [one.args[0] for one in item.iter_markers("parametrize")]
+    return bool(
+        params
+        and params.get("engine_name") == "postgresql"
+        and "engine_name" not in named
+        and item.path.stem not in ON_BOTH_ENGINES
+    )
+
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_kernels() -> None:

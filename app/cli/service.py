@@ -13,6 +13,7 @@ import typer
 from app import logs
 from app.cli import demo
 from app.cli.options import Host, Port, output
+from app.processes.warming import compiling_beside
 from app.records import DEFAULT_TENANT
 from app.settings.environment import read_settings
 from app.settings.home import private_files
@@ -36,7 +37,9 @@ def show_demo(
     bound = bind(host, port) if serve else None
     with opened() as settings:
         migrate_database(settings)
-        seed_model(settings, run_demo(output))
+        with compiling_beside():
+            model = run_demo(output)
+        seed_model(settings, model)
         if bound is not None:
             with demo.connected(settings) as engine:
                 begun = demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
@@ -78,7 +81,8 @@ def migrate() -> None:
 
 
 def compile_kernels() -> None:
-    warm_up()
+    with compiling_beside():
+        warm_up(is_backwards=True)
     output.print("the kernels are compiled")
 
 

@@ -1,5 +1,6 @@
 """Compile, or load from the cache, every kernel before a request needs it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
@@ -38,7 +39,7 @@ def warm_up(*, is_backwards: bool = False) -> None:
     processes that begin at either end compile half of the kernels each, and load the
     rest, which the other one has cached.
     """
-    steps = [
+    steps: list[Callable[[], None]] = [
         *(partial(warm_boosting, 2, params) for params in PARAMS),
         *(partial(warm_boosting, 3, params) for params in PARAMS),
         warm_many_rows,

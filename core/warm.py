@@ -53,7 +53,7 @@ def warm_up(*, is_backwards: bool = False) -> None:
 def warm_boosting(n_classes: int, params: BoostParams) -> None:
     """Compile what rounds of boosting need, and sessions of what they make."""
     rows = make_rows(12, n_classes)
-    play(make_ensemble(rows, params, boost_rows(rows, params)), rows)
+    play_policies(make_ensemble(rows, params, boost_rows(rows, params)), rows)
 
 
 def warm_panels(n_classes: int) -> None:
@@ -61,7 +61,7 @@ def warm_panels(n_classes: int) -> None:
     rows = make_rows(12, n_classes)
     params = PARAMS[0]
     ensemble = make_ensemble(rows, params, boost_rows(rows, params))
-    play(replace(ensemble, panels=end_of(fit_ladder(rows))), rows)
+    play_policies(replace(ensemble, panels=end_of(fit_ladder(rows))), rows)
 
 
 def warm_many_rows() -> None:
@@ -76,7 +76,7 @@ def boost_rows(rows: Dataset, params: BoostParams) -> list[Round]:
     return list(boost(shards, rows.catalogue, params))
 
 
-def play(ensemble: Ensemble, rows: Dataset) -> None:
+def play_policies(ensemble: Ensemble, rows: Dataset) -> None:
     """Play sessions of an ensemble: of many rows at once, and of one case."""
     for policy in served_by(ensemble):
         evaluate(ensemble, rows, [1_000_000, None], policy)

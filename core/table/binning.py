@@ -157,13 +157,12 @@ def code_columns(
     kernels.encode(0, some, np.arange(n_features), no_cuts, *found)
     n_known = sizes.copy()
     few = np.flatnonzero(sizes <= kernels.FEW)
-    encode(values, few, no_cuts, *found)
+    code_rows(values, few, no_cuts, *found)
     left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
     cuts = find_cuts(values, weights, is_category, known, sizes)
     n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
     if left.size:
-        tables = tabulate([cuts[idx] for idx in left])
-        encode(values, left, tables, *found)
+        code_rows(values, left, tabulate([cuts[idx] for idx in left]), *found)
     n_codes = n_cuts + (~is_category & (sizes > 0))
     return CodedColumns(codes, n_codes, has_missing, tuple(cuts))
 
@@ -177,7 +176,7 @@ def tabulate(cuts: Sequence[FloatArray]) -> FloatArray:
     return tables
 
 
-def encode(
+def code_rows(
     values: FloatArray,
     features: IntArray,
     tables: FloatArray,
@@ -208,7 +207,7 @@ def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
     facts = kernels.ColumnFacts(known, sizes, np.zeros(n_features, np.bool_))
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
     features = np.arange(n_features)
-    encode(values, features, tabulate(cuts), facts, codes)
+    code_rows(values, features, tabulate(cuts), facts, codes)
     return codes
 
 
